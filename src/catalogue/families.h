@@ -1,5 +1,6 @@
 /*
- * The families that there are. A new one is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME.
+ * The list of families. A new family is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME. The
+ * formats of a family are in its <name>_family.c.
  * A format's kernels are listed from slow to fast, so the kernels of the studies (study/kernels/) come first.
  */
 #pragma once

@@ -27,9 +27,9 @@ static struct {
                 "to two threads of an Intel Xeon (Sapphire Rapids), 2026-11-25", "cpu", 2.4e7, 2.4e5, 0, 0, NULL, 0}},
     {"avx2", {"avx2", "Intel processors with AVX2 or less",
               "to one thread of an Intel Xeon without AVX-512, 2026-11-27", "cpu", 2.4e7, 2.4e5, 0, 0, NULL, 0}},
-    {"avx512_amd", {"avx512-amd", "AMD processors with AVX-512",
+    {"avx512-amd", {"avx512-amd", "AMD processors with AVX-512",
                     "to two threads of an AMD EPYC (Zen 4), 2026-11-25", "cpu", 1.6e7, 1e5, 0, 0, NULL, 0}},
-    {"avx2_amd", {"avx2-amd", "AMD processors with AVX2 or less",
+    {"avx2-amd", {"avx2-amd", "AMD processors with AVX2 or less",
                   "to one thread of an AMD EPYC with AVX2, 2026-11-27", "cpu", 1.6e7, 1e5, 0, 0, NULL, 0}},
     /* clang-format on */
 };

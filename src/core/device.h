@@ -52,7 +52,7 @@ typedef struct spryi_kernel_functions {
 typedef struct spryi_conversion {
     const spryi_build_request *request; /* its csr and the arrays of its A are not to be looked at */
     spry_arrays csr;                    /* device addresses; values as the request stores them, 32-bit columns */
-    /* spryi_check_padding, to be asked before slots are allocated */
+    /* spryi_check_storage, to be asked before slots are allocated */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
     /* The result: its cost, the struct (zeroed before), and its device arrays but for those that are csr's. */

@@ -193,7 +193,7 @@ typedef struct spryi_format_choice {
 
 /*
  * A storage layout that a plan may use. build fills a zeroed storage of a sound matrix. It borrows what it can of A's
- * arrays (the plan keeps A alive) and owns the rest. Before it allocates, it refuses what spryi_check_padding refuses.
+ * arrays (the plan keeps A alive) and owns the rest. Before it allocates, it refuses what spryi_check_storage refuses.
  * If it fails, its caller, spryi_storage_build, destroys the storage.
  */
 typedef struct spryi_format {

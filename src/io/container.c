@@ -93,7 +93,7 @@ typedef enum fault { SOUND, FALLS, OUT_OF_RANGE, UNSORTED } fault;
  * The functions below inspect items first .. last - 1. Both types are constants after inlining.
  */
 
-/* Returns whether the offsets begin with 0 and never fall. */
+/* Returns whether the offsets begin with 0 and never fall. verify checks that the last offset is nnz. */
 SPRYI_INLINE int offsets_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P)
 {
     int64_t falls = first == 0 && spryi_index_at(a->offsets, P, 0) != 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
+/* Sizes of super-rows and super-super-rows on Hopper GPUs (H100, H200). */
 static const spryi_group_table hopper = {.gpu_major = 9,
                                          .ssrs = {.constant = 44, .fall = 8, .factor = {1, 1, 1}},
                                          .srs = {.constant = -12, .fall = -12, .factor = {1, 1, 1}},

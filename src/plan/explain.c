@@ -5,7 +5,7 @@
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
 #include "formats/csr/csr.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "plan/explanation.h"
 #include "plan/plan.h"
 

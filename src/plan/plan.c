@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 #include "matrix/matrix.h"
 
@@ -465,6 +465,8 @@ static spry_status refuse_storage(const spryi_plan *plan, const spry_error *why,
                             "a plan in %s would own up to %lld bytes, over the limit of %lld",
                             plan->target.format->name, (long long)value, (long long)why->limit);
 }
+
+/* ---- allocation and release of the workspace ---- */
 
 static spry_status allocate(spryi_plan *plan, spryi_plan_workspace *work, spry_error *err)
 {

@@ -10,7 +10,7 @@
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
 #include "choose/state.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "plan/plan.h"
 #include "spry/tools.h"
 
@@ -218,7 +218,7 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
 {
     const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
-    spryi_conversion work = {.request = request, .guard = spryi_check_padding, .device = d};
+    spryi_conversion work = {.request = request, .guard = spryi_check_storage, .device = d};
     device_csr csr = {.a = request->csr ? request->csr->a : plan->A->a};
     int previous = 0;
     double start = spryi_now_us();
@@ -462,7 +462,7 @@ static spry_status predict(spry_context *context, spry_storage *storage, const s
         .bytes = cost.bytes,
         .padding = cost.padding,
         .owned_bytes = spryi_bytes_to_own(&request, &cost),
-        .refused = spryi_check_padding(&request, format->name, &cost, NULL) != SPRY_OK,
+        .refused = spryi_check_storage(&request, format->name, &cost, NULL) != SPRY_OK,
     };
     memcpy(storage->parameters, cost.parameters, sizeof storage->parameters);
 done:

@@ -170,6 +170,7 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
     put_sums(state, partials, 0, own, scratch[0]);
     if (threadIdx.x == 0) {
         __threadfence(); /* the sums are seen before the arrival is */
+        /* counts blocks; sums are added in a fixed order afterwards, so bits repeat */
         is_last = atomicInc(&state->arrived, gridDim.x - 1) == gridDim.x - 1;
     }
     __syncthreads();

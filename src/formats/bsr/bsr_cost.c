@@ -7,7 +7,7 @@
  */
 #include "base/error.h"
 #include "formats/bsr/bsr.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "formats/bsr/bsr.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 #include "matrix/columns.h"
 #include "matrix/row_lengths.h"
@@ -311,7 +311,7 @@ static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, co
     if (request->parameters[0] == 0 && block > 1) { /* the sample may have had too little fill */
         spryi_cost cost = {0};
         spryi_bsr_cost(s, &cost);
-        if (spryi_check_padding(request, "bsr", &cost, NULL) != SPRY_OK)
+        if (spryi_check_storage(request, "bsr", &cost, NULL) != SPRY_OK)
             SPRYI_TRY(count_blocks(context, s, A, 1, longest, work, threads, most, err));
     }
 done:

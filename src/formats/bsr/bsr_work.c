@@ -5,7 +5,7 @@
 #include "core/estimate.h"
 #include "formats/bsr/bsr.h"
 
-/* The launch of avx512_amd is csr's. The fit found 2.6 us, but products of small matrices take 1.6 us in all. */
+/* The launch of avx512-amd is csr's. The fit found 2.6 us, but products of small matrices take 1.6 us in all. */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far   step       slice     block
@@ -16,9 +16,9 @@ static const spryi_rates_row rates[] = {
         0,     2.851e-6, 0,       {0,        0,       0,      0,       0},    {5185, 9114,    1.19e4,  399.5}}},
     {"avx2", {NULL, NULL,       1.746, 1.179, 1.601e4, 3.564e4, 9.763e4, 3.378e4, 1e12, 0.0001624, 0.008422, 0.0005184,
         0,     8.858e-6, 0,       {0,        0,       0,      0,       0},    {6205, 1.494e4, 6296,    496.7}}},
-    {"avx512_amd", {NULL, NULL, 1.158, 1.798, 5.617e4, 5.001e4, 1.39e5,  1.521e5, 0,    1.5e-5,    0.004262, 0.0006358,
+    {"avx512-amd", {NULL, NULL, 1.158, 1.798, 5.617e4, 5.001e4, 1.39e5,  1.521e5, 0,    1.5e-5,    0.004262, 0.0006358,
         0,     2.635e-6, 0,       {0,        0,       0,      0,       0},    {2575, 4332,    1.139e4, 366}}},
-    {"avx2_amd", {NULL, NULL,   3.619, 1.238, 5.322e4, 2.498e4, 1.076e5, 5.82e4,  1e12, 6.627e-5,  0.07234,  0.0002797,
+    {"avx2-amd", {NULL, NULL,   3.619, 1.238, 5.322e4, 2.498e4, 1.076e5, 5.82e4,  1e12, 6.627e-5,  0.07234,  0.0002797,
         0,     1.208e-5, 0,       {0,        0,       0,      0,       0},    {8067, 1.369e4, 7180,    306.9}}},
     {0},
 };

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/coo/coo.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 
 static void expand_rows(void *job, int64_t begin, int64_t end)

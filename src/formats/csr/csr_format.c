@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 #include "matrix/columns.h"
 #include "matrix/row_lengths.h"

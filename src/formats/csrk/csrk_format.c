@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/csrk/csrk.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/matrix.h"
 
 #include <stdio.h>

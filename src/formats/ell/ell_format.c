@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/ell/ell.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 #include "matrix/row_lengths.h"
 

@@ -15,7 +15,7 @@
 #include "formats/packed/packed_reader.h"
 #include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 
 #include <string.h>
 

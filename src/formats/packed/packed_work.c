@@ -120,7 +120,7 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
 
 /* ---- work and rates ------------------------------------------------------------------------------------ */
 
-/* The launch of avx512_amd is csr's. The fit found 3.9 us, but products of small matrices take 2.4 us in all. */
+/* The launch of avx512-amd is csr's. The fit found 3.9 us, but products of small matrices take 2.4 us in all. */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far      step      slice
@@ -131,9 +131,9 @@ static const spryi_rates_row rates[] = {
         0.0003201, 0,     2.248e-6, 0,     {0,       0,    0,      0,       0},    {133,   3207, 3.875e4, 235.5}}},
     {"avx2", {NULL, NULL,       2.246, 1.045, 1.395e4, 1.55e4,  3.913e4, 9.66e4,  9312,    1.517e-5, 0.0006479,
         0.001873,  0,     8.317e-6, 0,     {0,       0,    0,      0,       0},    {56.62, 5744, 5.572e4, 155.1}}},
-    {"avx512_amd", {NULL, NULL, 1.158, 1.482, 6.292e4, 2.636e4, 6.464e4, 1.119e5, 2.494e4, 1.163e-5, 0.0009462,
+    {"avx512-amd", {NULL, NULL, 1.158, 1.482, 6.292e4, 2.636e4, 6.464e4, 1.119e5, 2.494e4, 1.163e-5, 0.0009462,
         0.0001811, 0,     2.064e-6, 0,     {0,       0,    0,      0,       0},    {66.07, 1459, 2.292e4, 293}}},
-    {"avx2_amd", {NULL, NULL,   3.361, 1.049, 1.644e4, 1.247e4, 2.094e4, 1.557e5, 6921,    7.779e-6, 0.002992,
+    {"avx2-amd", {NULL, NULL,   3.361, 1.049, 1.644e4, 1.247e4, 2.094e4, 1.557e5, 6921,    7.779e-6, 0.002992,
         0.0008999, 0,     5.903e-6, 0,     {0,       0,    0,      0,       0},    {36.56, 6843, 7.906e4, 229.8}}},
     {0},
 };

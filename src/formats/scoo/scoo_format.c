@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/scoo/scoo.h"
-#include "formats/shared/padding_guard.h"
 #include "formats/shared/run_blocks.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/sell/sell.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "matrix/row_lengths.h"
 
 #include <string.h>

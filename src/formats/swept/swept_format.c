@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/shared/owned_arrays.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "formats/swept/swept_layout.h"
 #include "matrix/assemble.h"
 
@@ -427,7 +427,7 @@ static spry_status refuse_early(const spryi_build_request *request, spry_error *
     const int64_t batch = spryi_swept_unroll((int32_t)a->value_type) * SPRYI_SWEPT_THREADS * slot;
     const spryi_cost most = {.bytes = a->nnz < INT64_MAX / 4 / batch ? a->nnz * (batch + 64) + 64 * a->rows
                                                                      : INT64_MAX};
-    return spryi_check_padding(request, "swept", &most, err);
+    return spryi_check_storage(request, "swept", &most, err);
 }
 
 static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/shared/owned_arrays.h"
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 #include "formats/windowed/windowed_driver.h"
 #include "formats/windowed/windowed_layout.h"
 

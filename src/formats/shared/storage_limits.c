@@ -1,4 +1,4 @@
-#include "formats/shared/padding_guard.h"
+#include "formats/shared/storage_limits.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -47,7 +47,7 @@ static int64_t most_beside(const spryi_build_request *request, const char *forma
     return spryi_add_bytes(bytes, cost->beside);
 }
 
-spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
+spry_status spryi_check_storage(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err)
 {
     enum { SMALL = 4096 }; /* entries: not worth refusing */
@@ -70,5 +70,5 @@ spry_status spryi_check_padding(const spryi_build_request *request, const char *
 spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost, spry_error *err)
 {
     if (request->cost) *request->cost = *cost;
-    return spryi_check_padding(request, format, cost, err);
+    return spryi_check_storage(request, format, cost, err);
 }

@@ -17,7 +17,7 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
  *  - There is no limit, and padding is over SPRYI_MOST_PADDING times nnz and 4096 entries (the padding guard).
  */
 enum { SPRYI_MOST_PADDING = 2 };
-spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
+spry_status spryi_check_storage(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err);
 
 /* For builds, before the arrays are allocated: the guard, and the cost handed to whom the request names. */
