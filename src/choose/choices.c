@@ -392,11 +392,11 @@ spry_status spry_context_set_choices(spry_context *context, const char *path, sp
     char *absolute = NULL;
     spry_status status = SPRY_OK;
     if (!path && !state) return SPRY_OK;
-    SPRYI_TRY(spryi_choose_state_get(context, &state, err));
     if (path) {
         SPRYI_TRY(read_file(context, path, &list, err));
         SPRYI_TRY(make_absolute(context, &absolute, path, err));
         if (access(absolute, F_OK) != 0) SPRYI_TRY(write_file(context, absolute, NULL, err));
+        SPRYI_TRY(spryi_choose_state_get(context, &state, err));
         clear_list(context, &state->choices.known);
         state->choices.known = list;
         list = (spryi_choice_list){0};
@@ -404,6 +404,7 @@ spry_status spry_context_set_choices(spry_context *context, const char *path, sp
     spryi_release(context, state->choices.path);
     state->choices.path = absolute;
     absolute = NULL;
+    spryi_choose_state_release_empty(context);
 done:
     spryi_release(context, absolute);
     clear_list(context, &list);
@@ -480,5 +481,6 @@ spry_status spry_context_clear_choices(spry_context *context, const char *path, 
     if (path) SPRYI_OK_OR_RETURN(clear_file(context, path, err));
     if (exists) SPRYI_OK_OR_RETURN(clear_file(context, own, err));
     if (state) clear_list(context, &state->choices.known);
+    spryi_choose_state_release_empty(context);
     return SPRY_OK;
 }

@@ -29,3 +29,14 @@ spry_status spryi_choose_state_get(spry_context *context, spryi_choose_state **s
     *state = (spryi_choose_state *)existing;
     return SPRY_OK;
 }
+
+void spryi_choose_state_release_empty(spry_context *context)
+{
+    static const spryi_group_table none = {0};
+    spryi_choose_state *state = spryi_choose_state_of(context);
+    if (!state || state->class_count > 0 || state->choices.path || state->choices.known.count > 0 ||
+        memcmp(&state->groups, &none, sizeof none) != 0)
+        return;
+    atomic_store(&context->choose, NULL);
+    close_state(context, &state->attached);
+}

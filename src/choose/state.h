@@ -23,6 +23,9 @@ static inline spryi_choose_state *spryi_choose_state_of(const spry_context *cont
 /* Returns the state, and creates it if there is none. Thread-safe. */
 spry_status spryi_choose_state_get(spry_context *context, spryi_choose_state **state, spry_error *err);
 
+/* Releases the state if it holds nothing. No other thread may use the context meanwhile. */
+void spryi_choose_state_release_empty(spry_context *context);
+
 /* Returns the loaded sizes of CSR-k's groups; NULL if there are none. */
 static inline const spryi_group_table *spryi_loaded_groups(const spry_context *context)
 {

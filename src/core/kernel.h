@@ -250,7 +250,10 @@ static inline const spry_arrays *spryi_storage_arrays(const void *storage)
 static inline bool spryi_storage_borrows_values(const void *storage, const spry_arrays *a)
 {
     const spry_arrays *s = spryi_storage_arrays(storage);
-    return s->value_type == SPRY_PATTERN ? a->value_type == SPRY_PATTERN : s->values == a->values;
+    if (s->value_type == SPRY_PATTERN) return a->value_type == SPRY_PATTERN;
+    if (s->values) return s->values == a->values;
+    /* without entries there may be no values: other arrays show whether the storage borrows */
+    return a->nnz == 0 && !a->values && (a->offsets ? s->offsets == a->offsets : s->layout == a->layout);
 }
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
 

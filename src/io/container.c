@@ -433,7 +433,7 @@ static spry_status take_section(const opened *file, int s, const char *name, int
         section->item_bytes != (uint64_t)item_bytes)
         return BAD_FILE("section %d is %llu x %llu bytes of %s, expected %lld x %lld bytes of %s", s + 1,
                         (unsigned long long)section->count, (unsigned long long)section->item_bytes, section->name,
-                        (long long)count, (long long)item_bytes, name);
+                        count < 0 ? 0 : (long long)count, (long long)item_bytes, name);
     *data = file->base + section->offset;
     return SPRY_OK;
 }
@@ -508,13 +508,15 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
 static spry_status fill_storage(const opened *file, const spryi_format *format, void *storage, spry_error *err)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
+    bool is_number[SPRYI_MOST_SECTIONS];
     const void *data = NULL;
     int count = format->layout.sections(storage, sections);
     if ((int)file->head.section_count != count)
         return BAD_FILE("has %u sections, expected %d of a %s", (unsigned)file->head.section_count, count,
                         format->name);
     for (int s = 0; s < count; s++) {
-        if (sections[s].array) continue;
+        is_number[s] = !sections[s].array;
+        if (!is_number[s]) continue;
         SPRYI_OK_OR_RETURN(
             take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
         memcpy(sections[s].inside, data, (size_t)(sections[s].count * sections[s].item_bytes));
@@ -522,9 +524,10 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
     (void)format->layout.sections(storage, sections);
     const int pattern = spryi_storage_arrays(storage)->value_type == SPRY_PATTERN;
     for (int s = 0; s < count; s++) {
-        if (!sections[s].array) continue;
+        if (is_number[s]) continue;
         SPRYI_OK_OR_RETURN(
             take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
+        if (!sections[s].array) continue; /* values of a pattern: the section is empty */
         /* Nothing writes to the arrays. A pattern gets no array of values, since kernels would read it. */
         *sections[s].array = pattern && strstr(sections[s].name, "values") ? NULL : (void *)(uintptr_t)data;
     }

@@ -1,6 +1,5 @@
 #include "choices_support.h"
 
-#include "choose/state.h"
 #include "matrix/matrix.h"
 
 #include <unistd.h>
@@ -125,14 +124,4 @@ void free_on_device(spry_context *context, const spry_arrays *arrays)
     spry_device_free(context, 1, (void *)(uintptr_t)arrays->offsets);
     spry_device_free(context, 1, (void *)(uintptr_t)arrays->indices);
     spry_device_free(context, 1, (void *)(uintptr_t)arrays->values);
-}
-
-int64_t empty_state_bytes(void)
-{
-    spry_context *context = context_of(1);
-    spryi_choose_state *state = NULL;
-    assert_int_equal(spryi_choose_state_get(context, &state, NULL), SPRY_OK);
-    const int64_t bytes = spry_context_bytes(context);
-    spry_context_destroy(context);
-    return bytes;
 }

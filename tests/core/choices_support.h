@@ -37,6 +37,3 @@ void set_file(spry_context *context); /* path */
 spry_choice_info newest(const spry_context *context);
 void write_text(const char *text, size_t length); /* to path */
 char *read_text(void);                            /* of path, to be freed */
-
-/* Returns the bytes that a context keeps once a plan has measured, even if no choice is remembered. */
-int64_t empty_state_bytes(void);
