@@ -509,6 +509,40 @@ static void test_unsorted(void **state)
     spry_context_destroy(context);
 }
 
+/* The values of a pattern take no bytes, and their section is checked nevertheless. */
+static void test_pattern_values(void **state)
+{
+    static const char *const formats[] = {"packed", "windowed", "sell"};
+    spry_context *context = context_of(1);
+    spry_read_options pattern = SPRY_INIT(spry_read_options);
+    pattern.value_type = SPRY_PATTERN;
+    for (int f = 0; f < 3; f++)
+        for (int renamed = 0; renamed < 2; renamed++) {
+            spry_matrix *A = NULL;
+            spry_error err = {0};
+            spryi_container_head head;
+            int at = 0;
+            assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "fem3,x=3,y=2,z=2", &pattern, NULL));
+            write_to(A, temporary_path("pattern.spry"), formats[f]);
+            spry_matrix_destroy(A);
+            content c;
+            c.data = (unsigned char *)content_of(temporary_path("pattern.spry"), &c.bytes);
+            memcpy(&head, c.data, sizeof head);
+            while (at < (int)head.section_count && strcmp(head.sections[at].name, "values") != 0) at++;
+            assert_true(at < (int)head.section_count);
+            if (renamed)
+                memcpy(head.sections[at].name, "garbage", 8);
+            else
+                head.sections[at].item_bytes = 8;
+            head.checksum = spryi_container_checksum(&head);
+            memcpy(c.data, &head, sizeof head);
+            assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, c.data, c.bytes, "x", NULL, &err));
+            assert_non_null(strstr(err.message, "expected 0 x 1 bytes of values"));
+            free(c.data);
+        }
+    spry_context_destroy(context);
+}
+
 static void test_foreign(void **state)
 {
     static const unsigned char other[] = {0x89, 'P', 'I', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13};
@@ -531,10 +565,11 @@ static void test_foreign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_large),    cmocka_unit_test(test_field),
-        cmocka_unit_test(test_formats),       cmocka_unit_test(test_types),    cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_lengths),  cmocka_unit_test(test_forgeries),
-        cmocka_unit_test(test_flipped_bytes), cmocka_unit_test(test_unsorted), cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_large),    cmocka_unit_test(test_field),
+        cmocka_unit_test(test_formats),        cmocka_unit_test(test_types),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_options),        cmocka_unit_test(test_lengths),  cmocka_unit_test(test_forgeries),
+        cmocka_unit_test(test_flipped_bytes),  cmocka_unit_test(test_unsorted), cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_pattern_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
