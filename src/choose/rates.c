@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A class, and the name of its table in spryi_rates_row. Both Hopper GPUs have one processor and one table. */
@@ -172,16 +173,21 @@ const spryi_device_class *spryi_class_named(const spry_context *context, const c
     return ours;
 }
 
+spryi_name_list spryi_list_classes(void)
+{
+    spryi_name_list names = {""};
+    size_t used = 0;
+    for (int n = 0; spryi_device_class_at(n) && used < sizeof names.text; n++)
+        used += (size_t)snprintf(names.text + used, sizeof names.text - used, "%s%s", n > 0 ? ", " : "",
+                                 spryi_device_class_at(n)->name);
+    return names;
+}
+
 spry_status spryi_find_class(const spry_context *context, const spryi_device_class **found, const char *name,
                              spry_error *err)
 {
-    char known[160] = "";
-    size_t used = 0;
     *found = spryi_class_named(context, name);
     if (*found) return SPRY_OK;
-    for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
-        used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
-                                    spryi_device_class_at(n)->name);
     return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class", "no device class \"%s\", expected one of %s", name,
-                      known);
+                      spryi_list_classes().text);
 }

@@ -73,6 +73,12 @@ spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *
 /* Returns the class of a name: the context's, else the library's; NULL if there is none. */
 const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);
 
+/* Names of the library's classes, for messages: "h200, h100, ...". */
+typedef struct spryi_name_list {
+    char text[160];
+} spryi_name_list;
+spryi_name_list spryi_list_classes(void);
+
 /* Finds the class of a name; SPRY_UNKNOWN_NAME lists the names. */
 spry_status spryi_find_class(const spry_context *context, const spryi_device_class **found, const char *name,
                              spry_error *err);

@@ -1,4 +1,4 @@
-/* What the choice keeps with a context: loaded tuning tables and measured choices. Created at the first write. */
+/* State of the choice in a context: loaded tuning tables and measured choices. The first write creates it. */
 #pragma once
 
 #include "base/context.h"

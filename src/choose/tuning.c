@@ -163,17 +163,12 @@ static int is_of_class(const line *l)
 static spry_status check_class(const line *l, spry_error *err)
 {
     const spryi_device_class *known = spryi_device_class_named(l->words[1]);
-    char names[160] = "";
-    size_t used = 0;
     if (known && strcmp(known->driver, l->words[2]) == 0) return SPRY_OK;
     if (known)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "class %s is of %s, not of %s", known->name,
                                known->driver, l->words[2]);
-    for (int n = 0; spryi_device_class_at(n) && used < sizeof names; n++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
-                                 spryi_device_class_at(n)->name);
     return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "no device has the class \"%s\", expected one of %s",
-                           l->words[1], names);
+                           l->words[1], spryi_list_classes().text);
 }
 
 static spry_status begin_class(spry_context *context, classes_read *classes, const line *l, spry_error *err)

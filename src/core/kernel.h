@@ -173,8 +173,8 @@ typedef struct spryi_storage_layout {
     size_t windows_at; /* offset of a spryi_windows in the storage, for transposed products; 0: there is none */
     /*
      * Lists what a container needs to restore the storage, at most SPRYI_MOST_SECTIONS, numbers inside the storage
-     * first. Of a zeroed storage with these numbers filled in, it lists the counts of the arrays. NULL: containers keep
-     * this format as CSR.
+     * first. A zeroed storage with these numbers suffices to list the counts of the arrays. NULL: containers keep this
+     * format as CSR.
      */
     int (*sections)(void *storage, spryi_section *sections);
     /* Lists the arrays that a GPU needs, without numbers. NULL: all sections that are not empty, except host_only. */
@@ -183,7 +183,7 @@ typedef struct spryi_storage_layout {
     int sections_lack_columns; /* 1: transposed products need more than the sections, which build makes for them */
 } spryi_storage_layout;
 
-/* What the choice among formats knows of a format. */
+/* Members that only the choice among formats uses. */
 typedef struct spryi_format_choice {
     unsigned tree_answers; /* SPRYI_TREE_ bits that choose this format */
     /* Returns the default kernel on a GPU for this matrix. NULL: the last in the list. */

@@ -237,14 +237,10 @@ static inline bool spryi_maps_y(const spryi_plan *plan, const spryi_plan_map *ma
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 
-/* What a device asks for of a storage of A; csr, cost, kernel, value type and parameters are left out. */
-spryi_build_request spryi_request_for(const spryi_device *device, const spry_matrix *A,
-                                      const spry_spmv_options *options);
-
 /* The plan's request for a storage; csr and cost are left out. */
 spryi_build_request spryi_request_of(const spryi_plan *plan);
 
-/* Makes what a request leaves out: its csr, unless the format takes any layout. The caller releases request->csr. */
+/* Sets request->csr, unless the format takes any layout. The caller releases request->csr. */
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 

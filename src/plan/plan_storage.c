@@ -26,8 +26,9 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
     return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, err);
 }
 
-spryi_build_request spryi_request_for(const spryi_device *device, const spry_matrix *A,
-                                      const spry_spmv_options *options)
+/* Returns the device's request for a storage of A, without csr, cost, kernel, value type and parameters. */
+static spryi_build_request request_for(const spryi_device *device, const spry_matrix *A,
+                                       const spry_spmv_options *options)
 {
     return (spryi_build_request){
         .A = A,
@@ -44,7 +45,7 @@ spryi_build_request spryi_request_for(const spryi_device *device, const spry_mat
 
 spryi_build_request spryi_request_of(const spryi_plan *plan)
 {
-    spryi_build_request request = spryi_request_for(plan->request.device, plan->A, &plan->request.options);
+    spryi_build_request request = request_for(plan->request.device, plan->A, &plan->request.options);
     request.kernel = plan->target.kernel;
     request.value_type = plan->target.value_type;
     memcpy(request.parameters, plan->target.parameters, sizeof request.parameters);
@@ -447,7 +448,7 @@ static spry_status predict(spry_context *context, spry_storage *storage, const s
     const spryi_format *format = NULL;
     spryi_cost cost = {0};
     const spryi_device *device = device_for(context, A, o);
-    spryi_build_request request = spryi_request_for(device, A, o);
+    spryi_build_request request = request_for(device, A, o);
     SPRYI_TRY(spryi_parse_format(&format, request.parameters, o->format, err));
     request.value_type = A->a.value_type;
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;

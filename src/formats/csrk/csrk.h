@@ -64,7 +64,6 @@ enum { SPRYI_CSR3_BY = 3 }; /* index of that parameter of csr3 */
  */
 spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_build_request *request,
                                const spry_arrays *a, int levels, spry_error *err);
-int64_t spryi_csrk_pointers(const spryi_csrk *s); /* numbers in sr_ptr, ssr_ptr and sssr_ptr */
 
 /* Lanes a row of csr2_lanes_cuda: the largest power of two up to the mean row length, 2 to 32. */
 static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)

@@ -64,7 +64,7 @@ static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const s
     return SPRY_OK;
 }
 
-int64_t spryi_csrk_pointers(const spryi_csrk *s)
+static int64_t pointers_of(const spryi_csrk *s)
 {
     return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0) + (s->sssrs > 0 ? s->sssr_count + 1 : 0);
 }
@@ -123,7 +123,7 @@ spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_buil
     const spryi_group_rule rule = rule_of(request, levels);
     SPRYI_OK_OR_RETURN(resolve_sizes(s, rule, request, a, levels, err));
     if (request->options->groups) SPRYI_OK_OR_RETURN(take_groups(s, request->options->groups, a, levels, err));
-    const int64_t pointers = spryi_csrk_pointers(s);
+    const int64_t pointers = pointers_of(s);
     const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
     cost->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
                   pointers * (int64_t)sizeof(int64_t);
@@ -180,7 +180,7 @@ static spry_status resolve(spryi_csrk *shape, spryi_cost *cost, const spryi_buil
 {
     spry_status status = spryi_csrk_resolve(shape, cost, request, &request->csr->a, levels, err);
     if (status == SPRY_OK && request->csr == request->A)
-        cost->borrowed = cost->bytes - spryi_csrk_pointers(shape) * (int64_t)sizeof(int64_t);
+        cost->borrowed = cost->bytes - pointers_of(shape) * (int64_t)sizeof(int64_t);
     return status;
 }
 
@@ -214,8 +214,7 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
 
 static int64_t auxiliary_bytes(const spryi_csrk *s)
 {
-    return spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t) +
-           s->csr.blocks.count * (int64_t)sizeof *s->csr.blocks.list +
+    return pointers_of(s) * (int64_t)sizeof(int64_t) + s->csr.blocks.count * (int64_t)sizeof *s->csr.blocks.list +
            s->csr.runs.count * (int64_t)sizeof *s->csr.runs.list +
            s->csr.spans.count * (int64_t)sizeof *s->csr.spans.list;
 }
