@@ -1,5 +1,6 @@
 /* A matrix in the first GPU's memory. */
 #include "bench/internal.h"
+#include "spry/cuda.h"
 
 spry_status device_matrix_make(device_matrix *made, spry_context *context, const spry_arrays *host, spry_error *err)
 {

@@ -1,7 +1,7 @@
 /* Goes through matrices, types and orderings, and hands out the records of each. */
 #include "bench/internal.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include "common/copy_bandwidth.h"
 

@@ -15,8 +15,9 @@
  * A matrix that the method cannot take is skipped. The first solve is checked and not timed; then the cases take turns.
  */
 #include "bench/internal.h"
+#include "spry/matrix.h"
 #include "spry/solve.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <float.h>
 #include <math.h>

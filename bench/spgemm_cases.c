@@ -16,7 +16,10 @@
  * Stages are those of a turn's last run on the CPU, and on a GPU of one more run, which measures them and is not timed.
  */
 #include "bench/internal.h"
-#include "spry/tools.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* Which kernels and peers multiply a matrix with a vector, their times in turn, and what auto chooses. */
 #include "bench/internal.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* One matrix in one type and number of columns: its vectors, its cases, and the check of every case. */
 #include "bench/internal.h"
-#include "spry/tools.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/report.h"
-#include "spry/tools.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 #include <stdlib.h>
 #include <string.h>

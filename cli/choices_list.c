@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "spry/io.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include "common/input.h"
 

@@ -3,7 +3,6 @@
 #include "cli/json.h"
 #include "cli/table.h"
 #include "spry/io.h"
-#include "spry/tools.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
 #include "cli/json.h"
 #include "cli/table.h"
 #include "common/input.h"
-#include "spry/tools.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 #include "common/input.h"
 

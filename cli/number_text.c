@@ -1,7 +1,7 @@
 /* Numbers, pictures and bars for people. */
 #include "cli/cli.h"
 #include "cli/table.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include "common/disturbance.h"
 

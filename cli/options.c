@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "common/input.h"
+#include "spry/io.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,6 +3,7 @@
 #include "cli/json.h"
 
 #include "common/input.h"
+#include "spry/io.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -4,7 +4,8 @@
 #include "common/disturbance.h"
 #include "common/input.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdlib.h>

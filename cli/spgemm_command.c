@@ -3,7 +3,8 @@
 #include "cli/json.h"
 #include "cli/table.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 
 #include "common/disturbance.h"
 #include "common/input.h"

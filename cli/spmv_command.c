@@ -3,7 +3,7 @@
 #include "cli/json.h"
 #include "cli/table.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include "common/copy_bandwidth.h"
 #include "common/disturbance.h"

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include "bench/bench.h"
 #include "common/disturbance.h"

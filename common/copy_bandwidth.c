@@ -3,7 +3,7 @@
 #include "common/disturbance.h"
 #include "common/input.h"
 #include "common/parallel.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdio.h>

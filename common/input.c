@@ -2,7 +2,7 @@
 
 #include "common/parallel.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #include "common/record.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 
 #include <math.h>
 #include <stdarg.h>

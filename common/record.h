@@ -1,8 +1,9 @@
 /* A record: what became of one kernel on one matrix, as the JSON lines show it. */
 #pragma once
 
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 #include "spry/spry.h"
-#include "spry/tools.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * tests/install/tables.sh puts them into docs/reference/formats.md and docs/kernels.md, and a test compares them.
  * Nothing that depends on this machine is printed.
  */
-#include <spry/tools.h>
+#include <spry/tune.h>
 
 #include <stdio.h>
 #include <string.h>

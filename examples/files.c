@@ -2,8 +2,9 @@
  * files INPUT.mtx OUTPUT.spry: reads and checks a matrix, converts its values to single precision, writes it in format
  * sell, and multiplies with the file that was written, which is mapped and read in place.
  */
+#include <spry/io.h>
+#include <spry/matrix.h>
 #include <spry/spry.h>
-#include <spry/tools.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* All memory of a context, from the caller's own functions: counted here, with a limit. */
+#include <spry/io.h>
 #include <spry/spry.h>
-#include <spry/tools.h>
 #include <stdio.h>
 #include <stdlib.h>
 

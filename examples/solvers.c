@@ -1,7 +1,7 @@
 /* A*x = b on a grid by Conjugate Gradients, and the PageRank of a graph with an error bound. */
+#include <spry/io.h>
 #include <spry/solve.h>
 #include <spry/spry.h>
-#include <spry/tools.h>
 #include <stdio.h>
 
 int main(void)

@@ -1,6 +1,7 @@
 /* C = A*A of a grid's matrix: what it would take, under a limit, and again with new values in the same structure. */
+#include <spry/io.h>
+#include <spry/spgemm.h>
 #include <spry/spry.h>
-#include <spry/tools.h>
 #include <stdio.h>
 
 int main(void)

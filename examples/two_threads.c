@@ -1,7 +1,7 @@
 /* Two threads of the caller run one plan at once, each with vectors and a workspace of its own. */
 #include <pthread.h>
+#include <spry/io.h>
 #include <spry/spry.h>
-#include <spry/tools.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,8 @@
 #include "testing.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 static void *count_allocate(void *user, size_t bytes, size_t alignment)
 {

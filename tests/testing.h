@@ -16,9 +16,11 @@
 
 #include "instrumented.h"
 #include "spry/io.h"
+#include "spry/matrix.h"
 #include "spry/solve.h"
+#include "spry/spgemm.h"
 #include "spry/spry.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 #include "studies.h"
 
 /* Most tests do not read cmocka's state. */

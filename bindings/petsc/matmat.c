@@ -4,6 +4,7 @@
  * the program gave C other places in between, each value is put where it belongs. What was
  * asked of PETSc by name (-matmatmult_via, -mat_product_algorithm and their like), and all else, is PETSc's.
  */
+#include "spry/spgemm.h"
 #include "spry_petsc.h"
 
 #define PRODUCT_NAME "__spry_product__"

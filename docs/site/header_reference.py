@@ -15,7 +15,7 @@ from sphinx.util.nodes import nested_parse_with_titles
 
 from c_header import read_header
 
-HEADERS = ("spry", "io", "tools", "solve")
+HEADERS = ("spry", "matrix", "spgemm", "solve", "io", "cuda", "tune", "study")
 WORD = re.compile(r"(?P<name>\b(?:spry_\w+(?:\.\w+)?|SPRY_[A-Z0-9_]+)\b)|(?P<code>`[^`]+`)")
 
 

@@ -93,7 +93,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spr
 
 /*
  * The same of what a command line names: a path, "-" for standard input, or "gen:NAME[,key=value...]"
- * (spry_matrix_generate in tools.h). Not for names from elsewhere: standard input can block, and generators make
+ * (spry_matrix_generate). Not for names from elsewhere: standard input can block, and generators make
  * what they are told to, within memory_limit_bytes.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
@@ -203,75 +203,29 @@ SPRY_API spry_status spry_vector_write_table(spry_context *context, spry_const_v
                                              const char *row, const char *value, int index_base, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
- * Tuning tables
+ * Generated matrices
  * ------------------------------------------------------------------------------------------------ */
 
-/*
- * Reads a table of tuning: the rates that "auto" predicts times by (`spry tune`, docs/choosing.md), of one or several
- * classes of devices, and sizes for csr2 and csr3 where none are given (docs/csr-k.md). Plans made from then on
- * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
- * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
- * That is told also of a table that is cut (the last line is "end N", N being the facts before it), of one of another
- * version, which `spry tune` makes anew, and of a class that spry_device_class_get_info (tools.h) does not list, or
- * lists with another kind of device.
- */
-SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
-
-/* ------------------------------------------------------------------------------------------------ *
- * Choices that were measured
- * ------------------------------------------------------------------------------------------------ */
-
-/*
- * What plans of policy "measure" took. A plan finds its choice by a fingerprint: of the matrix's structure (sizes,
- * offsets, indices, whatever its layout; of large ones a sample), types, the product, where vectors are, the device and
- * its vector instructions, threads, the memory limit, the order of magnitude of the products expected, and the
- * library's version. Values do not count. Two that are alike by chance cost time at most: the format is made as if it
- * had been named, and where that is refused the one that "cost" takes is.
- */
-typedef struct spry_choice_info {
+typedef struct spry_generator_info {
     size_t struct_size;
-    char fingerprint[24];    /* 16 hexadecimal digits */
-    int64_t rows, cols, nnz; /* of the matrix as it is stored: with both triangles, of a transposed product A^T */
-    spry_op op;              /* the caller's */
-    char device[64];         /* "cpu avx512 Intel(R) Xeon(R) Processor", "cuda NVIDIA H200" */
-    char types[32];          /* values, vectors, offsets/columns: "f64 f64 32/32" */
-    int64_t calls;           /* products over which the set-up was counted; 0: it was not */
-    char format[96];         /* "sell:c=16:sigma=4096" */
-    char kernel[64];
-    double measured_us;                    /* a product */
-    double csr_us;                         /* the same in csr; 0: csr was not measured */
-    double predicted_us, predicted_csr_us; /* both from the table of rates that "cost" uses */
-    char date[16];                         /* "2026-11-25", UTC */
-} spry_choice_info;
+    const char *name;        /* "grid7" */
+    const char *parameters;  /* "x=140,y=140,z=140": the keys and their defaults */
+    const char *description; /* one line */
+} spry_generator_info;
+
+/* Lists the generators: index from 0; SPRY_UNKNOWN_NAME past the last. */
+SPRY_API int spry_generator_count(void);
+SPRY_API spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err);
 
 /*
- * Lets the context remember choices in a file: reads those that are there, in place of what it remembers, and writes
- * each new one into the file at once. The file may be empty, and need not be there where its folder takes new files;
- * behind a symbolic link it is made where the link leads. One that can be read but not replaced serves, too: its
- * choices are taken, and new ones are not written. It is text, a choice a line and a checksum of all lines, the newest
- * last, at most 4096 of them, and is replaced as a whole under a lock (of its folder): processes may share it. path
- * NULL: none any more; what the context remembers stays. Not while another thread uses the context.
- * SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another version of the library;
- * SPRY_FILE_ERROR where it cannot be read, or is not there and cannot be made: the context is as it was. When a choice
- * cannot be written later (nobody may write there, the disk is full, the file is damaged, the lock is held for a
- * second), the plan is made all the same, the context remembers it, and spry_spmv_plan_info.reason tells what was wrong
- * ("; not kept: ...").
+ * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine.
+ * Values are random, one drawn for each entry: "grid7" and the like are symmetric in pattern alone. Graphs ("road",
+ * "rgg", "rmat", "uniform", "debruijn" and their presets) have the weights of links, above 0 and at most 1; others have
+ * values from -0.5 to 0.5. Only "laplace5", "laplace7", "grid5a" and "grid7a" have the values of finite differences,
+ * and are symmetric positive definite.
  */
-SPRY_API spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err);
-
-/* How many choices the context remembers, at most 4096: the oldest make way. Each has about 450 bytes of its memory. */
-SPRY_API int spry_choice_count(const spry_context *context);
-
-/* index: from 0, the oldest, to spry_choice_count - 1. Other threads' plans may add some and move the others. */
-SPRY_API spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *info, int index,
-                                          spry_error *err);
-
-/*
- * Forgets all choices of the context and, where it has one, of its file. With a path, those of that file too, also
- * where spry_context_set_choices refuses it for its version or a damage; a file that is none of choices is
- * SPRY_BAD_FILE and stays, one that is not there SPRY_FILE_ERROR. Not while another thread uses the context.
- */
-SPRY_API spry_status spry_context_clear_choices(spry_context *context, const char *path, spry_error *err);
+SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
+                                          const spry_read_options *options, spry_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,8 @@
 #include "core/estimate.h"
 #include "device/drivers.h"
 #include "generate/generator.h"
-#include "spry/tools.h"
+#include "spry/io.h"
+#include "spry/tune.h"
 #ifdef SPRY_STUDIES
 #include "study/kernels/study_generators.h"
 #endif

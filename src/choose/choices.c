@@ -17,6 +17,7 @@
 #include "choose/state.h"
 #include "io/decimal.h"
 #include "io/output.h"
+#include "spry/tune.h"
 
 #include <errno.h>
 #include <fcntl.h>

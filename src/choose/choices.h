@@ -5,6 +5,7 @@
 #pragma once
 
 #include "spry/io.h"
+#include "spry/tune.h"
 
 #include <pthread.h>
 #include <stdbool.h>

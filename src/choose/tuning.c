@@ -27,7 +27,7 @@
 #include "choose/state.h"
 #include "io/decimal.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <errno.h>
 #include <math.h>

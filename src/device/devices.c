@@ -8,7 +8,8 @@
 #include "base/pool.h"
 #include "core/device.h"
 #include "device/drivers.h"
-#include "spry/tools.h"
+#include "spry/cuda.h"
+#include "spry/tune.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -13,6 +13,7 @@
 
 #include "core/device.h"
 #include "device/iteration.h"
+#include "spry/solve.h"
 #include "spry/spry.h"
 
 enum {

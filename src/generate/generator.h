@@ -12,7 +12,6 @@
 #include "matrix/assemble.h"
 #include "spry/io.h"
 #include "spry/spry.h"
-#include "spry/tools.h"
 
 typedef enum spryi_key {
     SPRYI_KEY_X,

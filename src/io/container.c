@@ -13,7 +13,7 @@
 #include "io/readers.h"
 #include "matrix/assemble.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include "io/fast_numbers.h"
 #include "io/readers.h"
 #include "matrix/assemble.h"
+#include "spry/io.h"
 
 #include <stdio.h>
 #include <string.h>

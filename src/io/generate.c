@@ -12,7 +12,6 @@
 #include "io/readers.h"
 #include "matrix/assemble.h"
 #include "spry/io.h"
-#include "spry/tools.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "io/fast_numbers.h"
 #include "io/readers.h"
 #include "matrix/assemble.h"
+#include "spry/io.h"
 
 #include <math.h>
 #include <stdarg.h>

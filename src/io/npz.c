@@ -8,6 +8,7 @@
 #include "base/element.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "spry/io.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "io/container.h"
 #include "io/readers.h"
 #include "spry/io.h"
-#include "spry/tools.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "core/device.h"
 #include "core/kernel.h"
 #include "matrix/assemble.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -8,7 +8,7 @@
 #include "core/device.h"
 #include "matrix/assemble.h"
 #include "matrix/row_lengths.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <math.h>
 

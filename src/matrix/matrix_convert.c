@@ -5,7 +5,7 @@
 #include "base/float_env.h"
 #include "base/memory.h"
 #include "matrix/assemble.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "matrix/assemble.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "formats/shared/storage_limits.h"
 #include "plan/explanation.h"
 #include "plan/plan.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdbool.h>

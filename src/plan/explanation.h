@@ -3,7 +3,7 @@
 
 #include "choose/choose.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 enum { SPRYI_MOST_CANDIDATES = 40 };
 

@@ -5,6 +5,7 @@
 #include "catalogue/catalogue.h"
 #include "plan/explanation.h"
 #include "plan/plan.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Builds and updates a plan of one direction: check, map, choose, build, prepare. */
 #include "plan/plan.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include "base/clock.h"
 #include "base/context.h"

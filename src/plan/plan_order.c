@@ -14,7 +14,7 @@
 #include "formats/csrk/csrk.h"
 #include "matrix/matrix.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "choose/state.h"
 #include "formats/shared/storage_limits.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <stdio.h>
 #include <string.h>

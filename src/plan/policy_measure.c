@@ -13,7 +13,7 @@
 #include "choose/state.h"
 #include "matrix/assemble.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "matrix/assemble.h"
 #include "reorder/order.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <string.h>
 

@@ -9,7 +9,9 @@
 #include "matrix/matrix.h"
 #include "reorder/order.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/study.h"
+#include "spry/tune.h"
 
 #include <string.h>
 

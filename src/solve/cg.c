@@ -26,6 +26,8 @@
  * Saad, Iterative methods for sparse linear systems, 2003, section 12.3 for the polynomial.
  */
 #include "solve/cg.h"
+#include "spry/cuda.h"
+#include "spry/solve.h"
 
 #include <float.h>
 #include <string.h>

@@ -6,6 +6,8 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "spry/cuda.h"
+#include "spry/solve.h"
 
 #include <stdio.h>
 #include <string.h>

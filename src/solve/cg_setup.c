@@ -9,7 +9,9 @@
  */
 #include "solve/cg.h"
 
-#include "spry/tools.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 
 #include <float.h>
 #include <string.h>

@@ -19,7 +19,8 @@
 
 #include "base/pool.h"
 #include "matrix/matrix.h"
-#include "spry/tools.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,9 @@
 /* What the iterative methods share: checks of arguments, copies between memories, and the work of passes. */
 #include "solve/solve.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
 #include "spry/solve.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "spgemm/spgemm_plan.h"
+#include "spry/spgemm.h"
 
 typedef struct spryi_spgemm_there {
     const spryi_spgemm_device_phases *kernel;

@@ -12,6 +12,7 @@
 #include "matrix/assemble.h"
 #include "matrix/row_lengths.h"
 #include "spgemm/spgemm_plan.h"
+#include "spry/spgemm.h"
 
 #include <string.h>
 

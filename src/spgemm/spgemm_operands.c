@@ -9,7 +9,8 @@
 #include "base/pool.h"
 #include "matrix/assemble.h"
 #include "spgemm/spgemm_plan.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 
 #include <math.h>
 #include <string.h>

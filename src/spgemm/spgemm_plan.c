@@ -10,7 +10,8 @@
 #include "base/pool.h"
 #include "catalogue/catalogue.h"
 #include "device/drivers.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "core/device.h"
 #include "matrix/assemble.h"
 #include "spgemm/kernels/spgemm.h"
+#include "spry/spgemm.h"
 
 /* A or op(B) as the kernels need it. */
 typedef struct spryi_operand {

@@ -15,8 +15,10 @@
 #include "core/device.h"
 #include "matrix/assemble.h"
 #include "spgemm/spgemm_plan.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 #include "spry/spry.h"
-#include "spry/tools.h"
+#include "spry/tune.h"
 #include "verify/row_sum.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* Twins of the CSR-k study: the figures that its table prints, and every kind on a smaller scale. */
+#include "spry/io.h"
+#include "spry/matrix.h"
 #include "testing.h"
 
 enum { SCALE = 128, SMALL = 3090000 }; /* smaller ones are made in full size */

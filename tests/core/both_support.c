@@ -1,6 +1,7 @@
 #include "both_support.h"
 
 #include "matrix/matrix.h"
+#include "spry/tune.h"
 
 int both_device = SPRY_CPU;
 

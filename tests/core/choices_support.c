@@ -1,6 +1,8 @@
 #include "choices_support.h"
 
 #include "matrix/matrix.h"
+#include "spry/cuda.h"
+#include "spry/tune.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /* What the tests of the policy "measure" share: a folder with a file of choices, and plans whose product is checked. */
 #pragma once
 
+#include "spry/tune.h"
 #include "support.h"
 
 /* us, enough for all formats, also where a sanitizer watches. */

@@ -1,4 +1,7 @@
 /* The public functions of matrices, plans and lists: every bad argument, and what is promised of good ones. */
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 #include "support.h"
 
 static spry_context *context;

@@ -1,6 +1,7 @@
 /* What a process can still take: the machine's memory, limits of control groups, limits of its own. */
 #include "base/cpu_features.h"
 #include "base/memory.h"
+#include "spry/io.h"
 #include "testing.h"
 
 #include <sys/resource.h>

@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "spry/io.h"
 
 enum { MB = 1 << 20 };
 

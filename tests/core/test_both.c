@@ -2,6 +2,8 @@
 #include "both_support.h"
 
 #include "matrix/matrix.h"
+#include "spry/io.h"
+#include "spry/tune.h"
 
 #include <unistd.h>
 

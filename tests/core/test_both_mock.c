@@ -2,6 +2,7 @@
 #include "both_support.h"
 
 #include "mock/mock.h"
+#include "spry/io.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 #include "choices_support.h"
 #include "choose/state.h"
 #include "matrix/matrix.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

@@ -2,6 +2,7 @@
 #include "base/context.h"
 #include "choices_support.h"
 #include "choose/state.h"
+#include "spry/tune.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

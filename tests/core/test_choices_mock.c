@@ -4,6 +4,7 @@
 #include "choose/rank.h"
 #include "matrix/matrix.h"
 #include "mock/mock.h"
+#include "spry/tune.h"
 
 /* Plans B, whose product is that of A. With vectors in the mock's memory nothing is run but the trial. */
 static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "mock/mock.h"
+#include "spry/cuda.h"
 
 enum { COLUMNS = 3, GAP = 2 };
 

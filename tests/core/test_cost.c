@@ -1,4 +1,5 @@
 /* What plans tell of their cost: predictions and break-even, bytes and limits, conversions that updates repeat. */
+#include "spry/tune.h"
 #include "support.h"
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* The same of plans on a device with memory of its own: all that is copied there is owned, and the bus is counted. */
 #include "mock/mock.h"
+#include "spry/cuda.h"
+#include "spry/tune.h"
 #include "support.h"
 
 static spry_spmv_plan_info info_with(spry_context *context, const spry_matrix *A, spry_spmv_options o)

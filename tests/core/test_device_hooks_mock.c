@@ -1,5 +1,8 @@
 /* Memory hooks for devices: all of it comes from them and goes back, idle, of its size; on the mock device. */
 #include "mock/mock.h"
+#include "spry/cuda.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
 #include "support.h"
 
 #include <stdbool.h>

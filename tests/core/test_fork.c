@@ -3,6 +3,11 @@
  * threads and must not wait for them, so each child has an alarm.
  */
 #include "expect.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 #include "support.h"
 
 #include <pthread.h>

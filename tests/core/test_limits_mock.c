@@ -3,6 +3,9 @@
  * after any update, and a refusal reports the caller's limit and a limit that suffices.
  */
 #include "mock/mock.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "support.h"
 
 enum { TRIALS = SAMPLED ? 40 : 120, UPDATES = 3 };

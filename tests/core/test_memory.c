@@ -1,4 +1,6 @@
 /* Each allocation refused in turn: exactly SPRY_OUT_OF_MEMORY, outputs as they were, nothing kept. */
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "support.h"
 
 typedef struct job {

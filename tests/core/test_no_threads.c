@@ -6,6 +6,10 @@
 #include "support.h"
 
 #include "base/pool.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 #include <errno.h>
 #include <pthread.h>

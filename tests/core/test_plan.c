@@ -1,4 +1,5 @@
 /* Plans: what is refused, what they tell of themselves, concurrent runs, updates, lifetime, measuring. */
+#include "spry/tune.h"
 #include "support.h"
 
 #include <pthread.h>

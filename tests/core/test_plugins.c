@@ -1,4 +1,5 @@
 /* A CUDA plug-in that is not there or cannot be used: told in one readable sentence, and the CPU goes on. */
+#include "spry/cuda.h"
 #include "support.h"
 
 static const struct {

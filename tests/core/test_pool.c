@@ -4,6 +4,9 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "spry/io.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
 
 #include <dirent.h>
 #include <pthread.h>

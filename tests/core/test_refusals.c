@@ -1,4 +1,7 @@
 /* What is refused, and that the message names it alone. */
+#include "spry/cuda.h"
+#include "spry/io.h"
+#include "spry/tune.h"
 #include "support.h"
 
 static spry_context *context;

@@ -2,6 +2,7 @@
  * What runs allocate: nothing, except that a run on a CPU which overlaps another one of the plan allocates
  * workspace_bytes if that is not 0 and the caller brings no workspace.
  */
+#include "spry/tune.h"
 #include "support.h"
 
 #include <pthread.h>

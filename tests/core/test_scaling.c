@@ -1,4 +1,5 @@
 /* Patterns with factors for rows and columns. */
+#include "spry/tune.h"
 #include "support.h"
 
 /* x is scaled and has no elements, so that the plan needs no workspace: y = beta*y all the same. */

@@ -3,6 +3,11 @@
  * products, orderings, files and solvers take no more than spry.h tells.
  */
 #include "expect.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 #include "support.h"
 
 #include <limits.h>

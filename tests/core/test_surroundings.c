@@ -11,6 +11,9 @@
 #endif
 
 #include "base/error.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 enum { LINES = 120000, LINE = 48 };
 

@@ -1,4 +1,7 @@
 /* Claims of symmetry: results are right whether a claim is true or false, whoever made it. */
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 #include "support.h"
 
 #include <unistd.h>

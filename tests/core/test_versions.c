@@ -1,4 +1,6 @@
 /* Structs of programs that were compiled against an earlier or a later header; what a matrix tells of itself. */
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "support.h"
 
 static spry_context *context;

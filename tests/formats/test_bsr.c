@@ -5,6 +5,7 @@
 #include "formats/bsr/bsr.h"
 #include "matrix/matrix.h"
 #include "plan/plan.h"
+#include "spry/tune.h"
 
 static void the_size_is_found(void **state)
 {

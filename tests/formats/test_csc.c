@@ -6,6 +6,8 @@
 #include "kernels/arrays.h"
 #include "kernels/families.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 /* Column by column the entries of the rows, in order: the textbook's two loops. */
 static void check_transposed(const family *f, const given *g, const spry_arrays *csc)

@@ -8,6 +8,8 @@
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 /* Rows of one entry each, but for one of `giant` entries in the middle. */
 static spry_matrix *matrix_of(spry_context *context, int32_t rows, int32_t cols, int32_t giant)

@@ -2,6 +2,9 @@
 #include "base/context.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
+#include "spry/study.h"
+#include "spry/tune.h"
 #include "testing.h"
 
 enum { GPU = 1, MOST = 4096 };

@@ -6,6 +6,9 @@
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
+#include "spry/study.h"
+#include "spry/tune.h"
 #include "testing.h"
 
 enum { MOCK = 1 }; /* its number */

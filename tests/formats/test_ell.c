@@ -3,6 +3,7 @@
 
 #include "formats/ell/ell.h"
 #include "plan/plan.h"
+#include "spry/tune.h"
 
 /* The matrix drawn in ell.h, with x whose entries are all used. */
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};

@@ -1,4 +1,5 @@
 /* What spry_spmv_explain tells of the choice: its candidates, features and refusals, for devices that are not here. */
+#include "spry/tune.h"
 #include "testing.h"
 
 static spry_explanation *explained(spry_context *context, const spry_matrix *A, const char *device,

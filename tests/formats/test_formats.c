@@ -8,6 +8,7 @@
 #include "kernels/families.h"
 #include "matrix/assemble.h"
 #include "plan/plan.h"
+#include "spry/tune.h"
 
 #include <limits.h>
 

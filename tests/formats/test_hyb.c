@@ -3,6 +3,7 @@
 
 #include "formats/hyb/hyb.h"
 #include "plan/plan.h"
+#include "spry/tune.h"
 
 /* The matrix drawn in hyb.h. */
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};

@@ -7,6 +7,8 @@
 #include "formats/packed/packed_reader.h"
 #include "matrix/columns.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 /* A plan of the sketch and its storage. */
 typedef struct packed_plan {

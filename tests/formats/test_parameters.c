@@ -2,6 +2,8 @@
 #include "testing.h"
 
 #include "catalogue/catalogue.h"
+#include "spry/io.h"
+#include "spry/tune.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* Tables of rates: printed, read, fitted, and what they change in what "auto" takes. */
+#include "spry/tune.h"
 #include "testing.h"
 
 #include <unistd.h>

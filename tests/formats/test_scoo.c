@@ -3,6 +3,7 @@
 
 #include "formats/scoo/scoo.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
 
 /* The drawing of scoo.h, with one duplicate and one unsorted row. */
 static const int32_t offsets[] = {0, 2, 4, 6}, columns[] = {0, 2, 1, 1, 3, 0};

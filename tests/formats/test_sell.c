@@ -4,6 +4,8 @@
 #include "catalogue/catalogue.h"
 #include "formats/sell/sell.h"
 #include "plan/plan.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 
 #include "formats/swept/swept.h"
 #include "plan/plan.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
 
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
 {

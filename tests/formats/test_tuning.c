@@ -1,6 +1,8 @@
 /* Tuning tables: what they change in plans, and what is wrong with bad ones. */
 #include "choose/state.h"
 #include "formats/csrk/csrk.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "testing.h"
 
 #include <unistd.h>

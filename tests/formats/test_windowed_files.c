@@ -5,6 +5,7 @@
 #include "catalogue/catalogue.h"
 #include "formats/windowed/windowed_reader.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
 
 enum { NODES = 60, MOST_RUN = 3, MOST_ROWS = NODES * MOST_RUN, MOST_ENTRIES = MOST_ROWS * 6 * MOST_RUN + 600 };
 

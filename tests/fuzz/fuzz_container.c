@@ -13,7 +13,7 @@
 #include "limits.h"
 #include "matrix/matrix.h"
 #include "spry/io.h"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>

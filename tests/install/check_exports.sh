@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# check_exports.sh ROOT LIBRARY NM: the library exports the header's SPRY_API functions and nothing else,
-# has the right SONAME, calls nothing that prints or ends the process, and is not large.
+# check_exports.sh ROOT LIBRARY NM: the library exports the SPRY_API functions of the headers and nothing else. Their
+# names are recorded in exports.txt. The library has the right SONAME, calls nothing that prints or ends the process,
+# and is small.
 set -eu
 root=$1 library=$2 nm=$3
 status=0
@@ -9,9 +10,13 @@ declared=$(awk '/^(SPRY_MUST_CHECK )?SPRY_API/ { inside = 1; text = "" } inside 
     inside && /;/ { inside = 0; sub(/\(.*/, "", text); n = split(text, word, /[ *]+/); print word[n] }' \
     "$root"/include/spry/*.h | sort)
 exported=$("$nm" -D --defined-only "$library" | awk '{ print $NF }' | sort)
-[ -n "$declared" ] || { echo "found no SPRY_API function in spry.h" >&2; exit 1; }
+[ -n "$declared" ] || { echo "found no SPRY_API function" >&2; exit 1; }
 if ! diff <(echo "$declared") <(echo "$exported") >&2; then
-    echo "< declared in spry.h, > exported by $library" >&2
+    echo "< declared in include/spry, > exported by $library" >&2
+    status=1
+fi
+if ! diff "$root/tests/install/exports.txt" <(echo "$declared") >&2; then
+    echo "< recorded in tests/install/exports.txt, > declared: programs of this SONAME need every recorded name" >&2
     status=1
 fi
 

@@ -23,4 +23,4 @@ spry_const_vector vector(const double *x)
 END
 
 # And once more with nothing defined or included before it.
-for header in spry io tools solve; do echo "#include <spry/$header.h>" | "${compile[@]}"; done
+for header in spry matrix spgemm solve io cuda tune study; do echo "#include <spry/$header.h>" | "${compile[@]}"; done

@@ -16,7 +16,7 @@ done
 for snippet in "$work"/*.c; do
     count=$((count + 1))
     {
-        printf '#include <spry/io.h>\n#include <spry/solve.h>\n#include <spry/spry.h>\n#include <spry/tools.h>\n'
+        printf '#include <spry/%s.h>\n' matrix spgemm solve io cuda tune study
         printf '#include <stdio.h>\n'
         cat <<'END'
 void snippet(spry_context *context, spry_matrix *A, spry_spmv_plan *plan, spry_spmv_options options, int gpu,

@@ -11,7 +11,7 @@ if [ -x "$prefix/bin/spry" ]; then
     of_program=(share/man/man1/spry.1 share/man/man1/spry-spmv.1 share/bash-completion/completions/spry
         share/spry/report/__main__.py)
 fi
-for pattern in include/spry/{spry,io,solve,tools}.h share/doc/*/LICENSE share/doc/*/README.md \
+for pattern in include/spry/{spry,matrix,spgemm,solve,io,cuda,tune,study}.h share/doc/*/LICENSE share/doc/*/README.md \
     share/doc/*/docs/formats.md share/doc/*/docs/tutorial/{01-sparse-matrices.md,arrays.py} "${of_program[@]}" \
     'lib*/libspry.so' 'lib*/libspry.so.0.2' 'lib*/libspry.so.0.2.0' \
     'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \

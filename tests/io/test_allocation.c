@@ -2,6 +2,8 @@
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "io/container.h"
+#include "spry/io.h"
+#include "spry/tune.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* Every way in which a file can be wrong: exact status, line and message, from memory and file, at 1 and 5 threads. */
 #include "files.h"
+#include "spry/io.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

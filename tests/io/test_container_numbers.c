@@ -3,6 +3,9 @@
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 enum { WORDS = 8 }; /* of each section are tried: the storages' sizes and types, and the first of each array */
 static const int64_t extremes[] = {0, -1, INT64_MAX, INT64_MIN, INT64_MAX / 64, (int64_t)INT32_MAX << 32};

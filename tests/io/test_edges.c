@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include "matrix/matrix.h"
+#include "spry/io.h"
 
 typedef struct choice {
     int base, drop, undirected;

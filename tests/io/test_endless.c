@@ -3,6 +3,7 @@
  * read. The contexts here have no more memory than a test gives them, and a test that waits too long is killed.
  */
 #include "files.h"
+#include "spry/io.h"
 
 #include <fcntl.h>
 #include <signal.h>

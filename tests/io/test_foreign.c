@@ -1,5 +1,6 @@
 /* Files of kinds that are not read: the message names the kind and what to do, whatever the file's name. */
 #include "files.h"
+#include "spry/io.h"
 
 typedef struct foreign {
     const char *kind, *text;

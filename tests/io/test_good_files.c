@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include "matrix/matrix.h"
+#include "spry/io.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

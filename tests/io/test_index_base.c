@@ -1,5 +1,8 @@
 /* The base of a matrix: where it comes from, what keeps it, and messages that count in it. */
 #include "files.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 
 static spry_context *context;
 

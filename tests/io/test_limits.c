@@ -1,5 +1,6 @@
 /* The most bytes that reading may hold at once: kept to the byte behind a file's head, whatever the file claims. */
 #include "files.h"
+#include "spry/io.h"
 
 #include <unistd.h>
 

@@ -5,6 +5,7 @@
 #include "files.h"
 
 #include "matrix/matrix.h"
+#include "spry/io.h"
 
 #include <zlib.h>
 

@@ -1,5 +1,6 @@
 /* Files compressed by bzip2, xz and Zstandard: whole, in members, from pipes, cut and damaged. */
 #include "files.h"
+#include "spry/io.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

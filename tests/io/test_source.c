@@ -1,5 +1,7 @@
 /* What a matrix tells of the file that it was read from. */
 #include "files.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
 
 #define GENERAL "%%MatrixMarket matrix coordinate real general\n"
 enum { NO = SPRY_KNOWN_NO, YES = SPRY_KNOWN_YES };

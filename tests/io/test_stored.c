@@ -3,6 +3,11 @@
 #include "files.h"
 #include "io/container.h"
 #include "matrix/matrix.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 #include <pthread.h>
 #include <unistd.h>

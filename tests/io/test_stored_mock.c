@@ -3,6 +3,7 @@
 #include "files.h"
 #include "matrix/matrix.h"
 #include "mock/mock.h"
+#include "spry/io.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,9 @@
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 #define HEAD "%%MatrixMarket matrix coordinate "
 

@@ -1,5 +1,6 @@
 /* Values as the reader's fast lines take them, in every length and notation, against strtod and strtof. */
 #include "files.h"
+#include "spry/io.h"
 
 static uint64_t random_state = 2463534242u;
 

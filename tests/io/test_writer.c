@@ -1,5 +1,6 @@
 /* Writing: what it says, that it reads back bit by bit, and that a failure leaves nothing behind. */
 #include "files.h"
+#include "spry/io.h"
 
 #include <fcntl.h>
 #include <signal.h>

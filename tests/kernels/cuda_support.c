@@ -1,6 +1,7 @@
 #include "cuda_support.h"
 
 #include "reference.h"
+#include "spry/tune.h"
 #include "trials.h"
 
 static void *room(int64_t count, size_t size)

@@ -1,4 +1,6 @@
 #include "examples.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 
 static const int32_t IA[] = {0, 2, 5, 9, 11, 12}, JA[] = {0, 3, 0, 1, 3, 0, 2, 3, 4, 2, 3, 4};
 static const double AA[] = {1, 1, 3, 2, 3, 6, 8, 9, 2, 5, 9, 25};

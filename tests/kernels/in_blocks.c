@@ -1,4 +1,5 @@
 #include "in_blocks.h"
+#include "spry/io.h"
 
 static void set(void *values, spry_type type, int64_t k, double value)
 {

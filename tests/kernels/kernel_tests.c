@@ -4,6 +4,8 @@
 #include "catalogue/catalogue.h"
 #include "formats/csr/csr_driver.h"
 #include "formats/packed/packed.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "trials.h"
 
 spry_op tested_op;

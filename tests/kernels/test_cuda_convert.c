@@ -7,6 +7,8 @@
 #include "cuda_support.h"
 #include "families.h"
 #include "plan/plan.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
 #include "trials.h"
 
 #include <cuda_runtime_api.h>

@@ -6,6 +6,9 @@
 #include "cuda_memory.h"
 #include "cuda_support.h"
 #include "reference.h"
+#include "spry/cuda.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 #include "trials.h"
 
 /* What takes the memory away. */

@@ -5,6 +5,8 @@
  */
 #include "cuda_support.h"
 #include "reference.h"
+#include "spry/io.h"
+#include "spry/spgemm.h"
 #include "trials.h"
 
 #include <cuda_runtime_api.h>

@@ -5,6 +5,7 @@
  */
 #include "cuda_memory.h"
 #include "cuda_support.h"
+#include "spry/cuda.h"
 #include "trials.h"
 
 #include <pthread.h>

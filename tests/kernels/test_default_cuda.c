@@ -4,6 +4,8 @@
  */
 #include "cuda_support.h"
 #include "in_blocks.h"
+#include "spry/io.h"
+#include "spry/tune.h"
 
 static spry_context *context;
 

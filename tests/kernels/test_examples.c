@@ -5,6 +5,8 @@
 #include "examples.h"
 #include "formats/hyb/hyb.h"
 #include "plan/plan.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "trials.h"
 
 static spry_context *context;

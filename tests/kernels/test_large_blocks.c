@@ -4,6 +4,7 @@
  * rounding: every result is compared for equality.
  */
 #include "reference.h"
+#include "spry/tune.h"
 
 enum { ROWS = 263000, COLUMNS = 16, NEAR = 3, NNZ = ROWS * NEAR, LINE = 64 };
 

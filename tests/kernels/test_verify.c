@@ -2,6 +2,7 @@
 #include "arrays.h"
 #include "families.h"
 #include "reference.h"
+#include "spry/tune.h"
 
 #include <float.h>
 

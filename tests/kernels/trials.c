@@ -1,4 +1,5 @@
 #include "trials.h"
+#include "spry/tune.h"
 
 const form forms[FORMS] = {
     {"CSR, before a closed page", SPRY_CSR, SPRY_NOT_KNOWN, 0, AT_END, 0, INSTRUMENTED},

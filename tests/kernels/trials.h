@@ -5,6 +5,7 @@
 #include "families.h"
 #include "plan/plan.h"
 #include "reference.h"
+#include "spry/tune.h"
 
 enum { FORMS = 12 };
 extern const form forms[FORMS];

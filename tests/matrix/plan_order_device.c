@@ -1,5 +1,9 @@
 #include "plan_order_device.h"
 
+#include "spry/cuda.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "support.h"
 
 static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};

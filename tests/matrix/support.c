@@ -1,4 +1,5 @@
 #include "support.h"
+#include "spry/io.h"
 
 uint64_t test_random(uint64_t *state)
 {

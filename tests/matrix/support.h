@@ -1,6 +1,7 @@
 /* What the tests of matrices share: a context whose n-th allocation fails, random arrays, hashes. */
 #pragma once
 
+#include "spry/io.h"
 #include "testing.h"
 
 #define TEST_COUNT(array) (int)(sizeof(array) / sizeof *(array))

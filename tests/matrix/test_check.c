@@ -1,3 +1,4 @@
+#include "spry/matrix.h"
 #include "support.h"
 
 /* What a report says when nothing is wrong. */

@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include "matrix/matrix.h"
+#include "spry/matrix.h"
 
 /* ---- the naive way ----------------------------------------------------------------------------- */
 

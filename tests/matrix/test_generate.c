@@ -1,3 +1,5 @@
+#include "spry/io.h"
+#include "spry/matrix.h"
 #include "support.h"
 
 /* ---- small matrices by hand ------------------------------------------------------------------ */

@@ -2,6 +2,11 @@
 #include "testing.h"
 
 #include "base/narrow.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 #include <fenv.h>
 

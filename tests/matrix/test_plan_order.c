@@ -1,4 +1,7 @@
 /* Plans that renumber by themselves, and groups of Band-k in csr2 and csr3: always in the caller's numbering. */
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "support.h"
 
 #include <pthread.h>

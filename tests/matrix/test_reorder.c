@@ -1,5 +1,7 @@
 /* Orderings and permuted matrices. */
 #include "reorder/order.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
 #include "support.h"
 
 static const char *const methods[] = {"rcm", "bandk", "degree", "bfs"};

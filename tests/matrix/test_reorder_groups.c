@@ -1,4 +1,7 @@
 /* Orderings with groups where memory runs out: the caller's groups, and Band-k of two to four levels. */
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/study.h"
 #include "support.h"
 
 static spry_status make_groups(spry_context *context, const void *input, spry_error *err)

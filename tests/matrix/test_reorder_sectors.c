@@ -1,4 +1,5 @@
 /* Sectors of x an entry, before and after an ordering. */
+#include "spry/matrix.h"
 #include "support.h"
 
 static spry_ordering_stats stats_of(spry_context *context, const spry_matrix *A, const char *method)

@@ -1,3 +1,4 @@
+#include "spry/matrix.h"
 #include "support.h"
 
 static spry_matrix_stats stats_of(const spry_matrix *A)

@@ -1,4 +1,5 @@
 /* A GPU finds every fault of a structure that the host finds, and tells it in the host's words. Skipped without one. */
+#include "spry/cuda.h"
 #include "support.h"
 
 enum { GPU = 1 };

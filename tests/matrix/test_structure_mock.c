@@ -1,6 +1,8 @@
 /* The structure alone: every fault of offsets and indices is found, in host memory and a device's, and nothing else. */
 #include "matrix/matrix.h"
 #include "mock/mock.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
 #include "support.h"
 
 /* A copy of an array in the mock's memory. */

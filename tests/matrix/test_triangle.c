@@ -1,4 +1,9 @@
 /* One stored triangle: whatever reads entries sees the whole matrix, of the values that there are now. */
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 #include "support.h"
 
 #include <unistd.h>

@@ -2,6 +2,7 @@
 #include "base/element.h"
 #include "device/vector_ops.h"
 #include "mock/mock.h"
+#include "spry/solve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* Conjugate Gradient on a GPU where squares underflow or overflow: the system is scaled, wherever its parts are. */
 #include "device_tests.h"
+#include "spry/cuda.h"
+#include "spry/solve.h"
 
 #include <stdbool.h>
 

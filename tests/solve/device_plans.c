@@ -1,5 +1,7 @@
 /* Plans of CG on a GPU: kept over runs, several columns, f32 inside, callbacks. */
 #include "device_tests.h"
+#include "spry/cuda.h"
+#include "spry/solve.h"
 
 enum { X = 40, Y = 35, N = X * Y };
 

@@ -1,5 +1,8 @@
 /* PageRank on a GPU against the CPU. */
 #include "device_tests.h"
+#include "spry/cuda.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 
 spry_pagerank_options rank_on_gpu(void)
 {

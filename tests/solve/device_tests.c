@@ -1,4 +1,8 @@
 #include "device_tests.h"
+#include "spry/cuda.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 
 const char *tested_device, *tested_kernel;
 spry_context *tested_context;

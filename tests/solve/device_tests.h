@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "spry/solve.h"
 #include "support.h"
 
 extern const char *tested_device, *tested_kernel; /* device 1, and a kernel of csr that it has */

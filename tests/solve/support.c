@@ -1,4 +1,5 @@
 #include "support.h"
+#include "spry/matrix.h"
 
 spry_context *context;
 

@@ -1,4 +1,6 @@
 /* Conjugate Gradient against a direct solution, and every way in which it can end. */
+#include "spry/io.h"
+#include "spry/solve.h"
 #include "support.h"
 
 /* M'M + shift: symmetric, positive definite for shift > 0, with rounding kept out of the symmetry. */

@@ -1,4 +1,6 @@
 /* Conjugate Gradient with preconditioners, plans, several right sides, callbacks, f32 inside. */
+#include "spry/matrix.h"
+#include "spry/solve.h"
 #include "support.h"
 
 enum { N = 45 };

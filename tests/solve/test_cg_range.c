@@ -1,4 +1,6 @@
 /* Conjugate Gradient of systems whose squares underflow or overflow, and what the types can reach. */
+#include "spry/io.h"
+#include "spry/solve.h"
 #include "support.h"
 
 #include <stdbool.h>

@@ -1,4 +1,6 @@
 /* Conjugate Gradient: symmetry up to rounding, verdicts of tolerances out of reach, and what a run leaves in a plan. */
+#include "spry/matrix.h"
+#include "spry/solve.h"
 #include "support.h"
 
 #include <float.h>

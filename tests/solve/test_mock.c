@@ -3,6 +3,8 @@
 #include "device_tests.h"
 #include "mock/mock.h"
 #include "solve/solve.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 
 static spry_vector ones(spry_context *context, int64_t n)
 {

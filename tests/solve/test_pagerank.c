@@ -1,4 +1,7 @@
 /* PageRank against the dense system (I - alpha*B) x = (1-alpha)/n e, solved directly. */
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/solve.h"
 #include "support.h"
 
 /* A is B, whose columns have to have weight. */

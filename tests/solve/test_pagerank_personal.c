@@ -1,4 +1,5 @@
 /* Personalised PageRank and first guesses, against (I - alpha*B) x = (1-alpha) v, solved directly. */
+#include "spry/solve.h"
 #include "support.h"
 
 enum { N = 23 };

@@ -1,4 +1,5 @@
 /* PageRank by the steps of the tutorial (Meister 2013, "Assignment: PageRank"), a to e, one test each. */
+#include "spry/solve.h"
 #include "support.h"
 
 enum { N = 4, NNZ = 9 };

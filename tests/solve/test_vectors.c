@@ -1,4 +1,5 @@
 /* Vectors in files: what is written reads back bit for bit; faults are told with their line. */
+#include "spry/io.h"
 #include "support.h"
 
 #include <unistd.h>

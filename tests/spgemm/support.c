@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include "base/random.h"
+#include "spry/spgemm.h"
 
 uint64_t test_random(uint64_t *state)
 {

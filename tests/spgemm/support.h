@@ -1,6 +1,7 @@
 /* What the tests of sparse times sparse share: random matrices in any form, and a triple loop to compare with. */
 #pragma once
 
+#include "spry/spgemm.h"
 #include "testing.h"
 
 uint64_t test_random(uint64_t *state);

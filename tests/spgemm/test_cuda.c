@@ -2,6 +2,9 @@
 #include "spgemm/support.h"
 
 #include "matrix/matrix.h"
+#include "spry/io.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 enum { TRIALS = 64 };
 

@@ -2,6 +2,7 @@
  * Memory limits of sparse products: a call holds no more than its limit, scratch of conversions included, and a refusal
  * reports the caller's limit and one that suffices. Then what a run may write to, and what is promised of infinities.
  */
+#include "spry/spgemm.h"
 #include "support.h"
 
 enum { TRIALS = TEST_FULL ? 150 : 30, SLACK = 16384 /* bytes of handles and heads of blocks, which are not counted */ };

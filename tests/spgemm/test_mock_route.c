@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "matrix/matrix.h"
 #include "mock/mock.h"
+#include "spry/spgemm.h"
 #include "support.h"
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};

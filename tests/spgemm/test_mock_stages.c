@@ -1,6 +1,7 @@
 /* Times of a product's stages: which a kernel tells, on the CPU, and by the mock on a device, in pieces too. */
 #include "mock/mock.h"
 #include "spgemm/support.h"
+#include "spry/spgemm.h"
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 

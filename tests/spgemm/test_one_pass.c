@@ -3,6 +3,7 @@
 
 #include "matrix/matrix.h"
 #include "spgemm/spgemm_plan.h"
+#include "spry/spgemm.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

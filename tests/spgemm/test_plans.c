@@ -7,6 +7,7 @@
 #include "matrix/matrix.h"
 #include "spgemm/kernels/cpu/rows.h"
 #include "spgemm/spgemm_plan.h"
+#include "spry/spgemm.h"
 
 /* Any number of threads, any way by rows, any limit: the same bits. */
 static void same_bits(void **unused)

@@ -1,4 +1,6 @@
 /* The product against a triple loop: every kernel of this machine, many shapes, all forms of the operands. */
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 #include "support.h"
 
 enum { TRIALS = INSTRUMENTED ? 80 : 1000, THREADS = 3 };

@@ -3,6 +3,9 @@
  * columns, of any step, with rows that are unsorted, hold columns twice or nothing; and columns that are
  * listed while rows are counted. C has SMMP's bits.
  */
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
 #include "support.h"
 
 enum { TRIALS = INSTRUMENTED ? 60 : 1500, MOST = 40 };

@@ -2,6 +2,9 @@
 #include "spgemm/support.h"
 
 #include "matrix/matrix.h"
+#include "spry/matrix.h"
+#include "spry/spgemm.h"
+#include "spry/tune.h"
 
 static const int32_t rows[] = {0, 1, 1, 3, 3, 3}, cols[] = {1, 0, 3, 0, 1, 3}, csr[] = {0, 1, 3, 3, 6};
 static const int32_t csc_rows[] = {1, 3, 0, 3, 1, 3}, csc[] = {0, 2, 4, 4, 6};

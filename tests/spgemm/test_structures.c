@@ -2,6 +2,8 @@
 #include "support.h"
 
 #include "matrix/matrix.h"
+#include "spry/io.h"
+#include "spry/spgemm.h"
 
 /* The plan's structure, before any run, against a product's. */
 static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, const char *what)

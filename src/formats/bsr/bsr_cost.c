@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "formats/bsr/bsr.h"
 #include "formats/shared/storage_limits.h"
+#include "spry/matrix.h"
 
 #include <stdio.h>
 

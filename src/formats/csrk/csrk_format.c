@@ -5,6 +5,7 @@
 #include "formats/csrk/csrk.h"
 #include "formats/shared/storage_limits.h"
 #include "matrix/matrix.h"
+#include "spry/tune.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Structs of the library as dicts, and options from dicts, both by tables of their fields. */
+#include "spry/solve.h"
 #include "spry_python.h"
 
 #include <string.h>

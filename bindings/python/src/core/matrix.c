@@ -2,6 +2,7 @@
  * spry._core.Matrix: a matrix handle with what keeps its arrays alive. It is made of arrays of NumPy or of views of a
  * GPU's memory, which it borrows, or it is the library's own, whose arrays NumPy, or views, then show. _arrays.py makes them of SciPy's matrices, and back.
  */
+#include "spry/io.h"
 #include "spry_python.h"
 
 #include <string.h>

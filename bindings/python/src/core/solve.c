@@ -2,6 +2,7 @@
  * Conjugate Gradient, spry._core.CgPlan for systems that are solved many times, and PageRank. Iterations run without
  * Python's lock; every few hundredths of a second the lock is taken, so that Ctrl-C is seen.
  */
+#include "spry/solve.h"
 #include "spry_python.h"
 
 #include <time.h>

@@ -2,6 +2,7 @@
  * Sparse products, and spry._core.SpgemmPlan for products that are repeated with new values. _products.py makes SciPy's
  * matrices of the results, whose arrays stay where the library has put them.
  */
+#include "spry/spgemm.h"
 #include "spry_python.h"
 
 #include <string.h>

@@ -34,7 +34,6 @@
 #include <spry/io.h>
 #include <spry/solve.h>
 #include <spry/spry.h>
-#include <spry/tools.h>
 
 /* ---- fields.c ---- */
 typedef enum spry_field_kind {

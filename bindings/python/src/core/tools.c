@@ -1,4 +1,8 @@
 /* Files and generators, orderings, explanations, and the lists of devices and generators. */
+#include "spry/cuda.h"
+#include "spry/io.h"
+#include "spry/matrix.h"
+#include "spry/tune.h"
 #include "spry_python.h"
 
 /* ---- files and generators ---- */

@@ -3,7 +3,7 @@
  */
 #include "device/cuda/convert.cuh"
 #include "spgemm/kernels/cuda/rows_cuda.cuh"
-#include "spry/tools.h"
+#include "spry/matrix.h"
 
 #include <cub/device/device_scan.cuh>
 
