@@ -318,7 +318,7 @@ static void note_rounding(const bench_session *session, const bench_types *types
                  "%s: %lld of %lld values were rounded to %s, and %lld overflowed, the first in row %lld and column "
                  "%lld (counted from %d)",
                  name, (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), (long long)r->overflowed,
-                 (long long)r->overflowed_row + base, (long long)r->overflowed_col + base, base);
+                 (long long)r->overflowed_row + base, (long long)r->overflowed_column + base, base);
     else
         snprintf(text, sizeof text, "%s: %lld of %lld values were rounded to %s, by %.2g of their size at most", name,
                  (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), r->largest);
@@ -330,7 +330,7 @@ static spry_status convert_to(const bench_session *session, const prepared *p, s
                               const bench_types *types, spry_error *err)
 {
     spry_rounding rounding = SPRY_INIT(spry_rounding);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = types->stored;
     if (types->stored != types->vectors) options.rounding = &rounding;
     spry_status status = spry_matrix_convert(session->context, B, p->A, &options, err);

@@ -276,7 +276,7 @@ int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a)
 {
     return (spry_peer_matrix){.rows = a->rows,
-                              .cols = a->cols,
+                              .cols = a->columns,
                               .nnz = a->nnz,
                               .value_bytes = (int)spry_type_bytes(a->value_type),
                               .offset_bytes = (int)spry_index_type_bytes(a->offset_type),

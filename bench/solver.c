@@ -81,7 +81,7 @@ static spry_vector vector(const solver_group *group, void *data)
     return (spry_vector){.data = data,
                          .length = group->arrays.rows,
                          .type = group->type,
-                         .columns = 1,
+                         .count = 1,
                          .row_stride = 1,
                          .column_stride = group->arrays.rows,
                          .device = SPRY_CPU};

@@ -153,7 +153,7 @@ static int fetch_from_peer(spgemm_case *c, host_result *r)
     spry_arrays *a = &r->arrays;
     a->layout = SPRY_CSR;
     a->rows = m.rows;
-    a->cols = m.cols;
+    a->columns = m.cols;
     a->nnz = m.nnz;
     a->offset_type = index_type(m.offset_bytes);
     a->index_type = index_type(m.index_bytes);
@@ -256,7 +256,7 @@ static void check_columns(void *job, int64_t begin, int64_t end)
             int64_t before = -1;
             for (int64_t k = at(a->offsets, a->offset_type, i); k < last; k++) {
                 const int64_t column = at(a->indices, a->index_type, k);
-                wrong += column < 0 || column >= a->cols;
+                wrong += column < 0 || column >= a->columns;
                 unsorted += column <= before;
                 before = column;
             }
@@ -271,9 +271,9 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     const record *r = &c->record;
     const int threads = spry_context_threads(group->session->context);
     int64_t wrong = 0;
-    if (a->rows != r->input.rows || a->cols != r->input.cols)
+    if (a->rows != r->input.rows || a->columns != r->input.cols)
         return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
-                           (long long)a->cols, (long long)r->input.rows, (long long)r->input.cols);
+                           (long long)a->columns, (long long)r->input.rows, (long long)r->input.cols);
     if (a->nnz != group->estimate.nnz)
         return record_fail(&c->record, RECORD_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
                            (long long)group->estimate.nnz);
@@ -304,7 +304,7 @@ static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const sp
         *C = as_is;
         return status;
     }
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.keep_duplicates = 1;
     status = spry_matrix_convert(group->session->context, C, as_is, &options, err);
     spry_matrix_destroy(as_is);
@@ -594,7 +594,7 @@ static int reads_columns(const char *kernel)
 /* The time that grows with rows times columns; 0 for kernels that follow the products. */
 static double seconds_of(const spgemm_group *group, const char *kernel)
 {
-    const double rows = (double)group->arrays.rows, cols = (double)group->arrays.cols, cells = rows * cols;
+    const double rows = (double)group->arrays.rows, cols = (double)group->arrays.columns, cells = rows * cols;
     const double entries = (double)group->arrays.nnz * cols;
     if (reads_columns(kernel)) return dot_s * (cells + entries);
     if (strcmp(kernel, "spgemm_seed_older_cuda") == 0) return gpu_step_s * (cells + entries + entries / cols * rows);
@@ -608,7 +608,7 @@ static void measure_conversion(spgemm_group *group, spgemm_case *c)
 {
     enum { TIMES = 5 };
     double us[TIMES];
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSC;
     for (int t = 0; t < TIMES; t++) {
         spry_matrix *columns = NULL;

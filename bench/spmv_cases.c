@@ -334,7 +334,7 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = c->group->op;
-    options.columns = c->group->vectors.columns;
+    options.count = c->group->vectors.columns;
     options.row_major = c->group->vectors.row_major;
     options.expected_calls = c->options->candidates.calls;
     options.expected_updates = c->options->candidates.updates;

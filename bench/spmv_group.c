@@ -23,7 +23,7 @@ static spry_vector vector(const spmv_group *group, void *data, int64_t length, i
     return (spry_vector){.data = data,
                          .length = length,
                          .type = group->vectors.type,
-                         .columns = group->vectors.columns,
+                         .count = group->vectors.columns,
                          .row_stride = group->vectors.row_major ? group->vectors.columns : 1,
                          .column_stride = group->vectors.row_major ? 1 : length,
                          .device = device};
@@ -45,7 +45,7 @@ static uint64_t hash_of_y(const spmv_group *group)
 /* Peers get the matrix's values as they are stored, in the vectors' type. */
 static spry_status widen_values(spmv_group *group, const bench_types *types, spry_error *err)
 {
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = types->vectors;
     options.keep_duplicates = 1;
     group->common.input.type = types->name;
@@ -114,9 +114,9 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     const spry_arrays *a = &group->matrices.arrays;
     const int transpose = strstr(session->options->operation.op, "_t") != NULL;
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-    group->vectors.x_length = transpose ? a->rows : a->cols;
-    group->vectors.y_length = transpose ? a->cols : a->rows;
-    group->matrices.csr_bytes = (double)(a->rows + a->cols) * (double)group->vectors.columns *
+    group->vectors.x_length = transpose ? a->rows : a->columns;
+    group->vectors.y_length = transpose ? a->columns : a->rows;
+    group->matrices.csr_bytes = (double)(a->rows + a->columns) * (double)group->vectors.columns *
                                 (double)spry_type_bytes(group->vectors.type);
     for (int part = 0; part < 2; part++) group->matrices.csr_bytes += (double)csr_part_bytes(a, part);
     if (!group->matrices.pattern)
@@ -261,14 +261,14 @@ static spry_const_vector column_of(const spmv_group *group, void *data, int64_t 
     char *at = are_gathered(group) ? (char *)group->vectors.column + room * bytes : (char *)data + c * length * bytes;
     if (are_gathered(group))
         gather_column(at, data, length, group->vectors.columns, c, group->vectors.type, threads_of(group));
-    return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .columns = 1};
+    return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .count = 1};
 }
 
 /* A, or where many columns of transposed products are compared, A by columns: then several threads share the rows. */
 static const spry_matrix *checked_matrix(spmv_group *group)
 {
     if (group->op == SPRY_TRANSPOSE && group->vectors.columns > 1 && !group->matrices.checked) {
-        spry_convert_options options = SPRY_INIT(spry_convert_options);
+        spry_matrix_options options = SPRY_INIT(spry_matrix_options);
         options.layout = SPRY_CSC;
         if (spry_matrix_convert(group->session->context, &group->matrices.checked, group->matrices.A, &options, NULL) !=
             SPRY_OK)

@@ -47,7 +47,7 @@ static void print_choice(const spry_choice_info *c)
     if (c->csr_us > 0) snprintf(csr, sizeof csr, ", csr %s", cli_time(c->csr_us).s);
     printf("%s  %s  %s: %s%s\n", c->fingerprint, c->date, c->format, cli_time(c->measured_us).s, csr);
     printf("  %s, %s x %s, %s entries, %s, %s", c->op == SPRY_TRANSPOSE ? "A^T" : "A", cli_count(c->rows).s,
-           cli_count(c->cols).s, cli_count(c->nnz).s, c->types, c->device);
+           cli_count(c->columns).s, cli_count(c->nnz).s, c->types, c->device);
     if (c->calls > 0) printf(", set-up counted over %s", cli_count(c->calls).s);
     printf("\n");
 }
@@ -56,7 +56,7 @@ static int json_choice(cli_json *json, const spry_choice_info *c)
 {
     cJSON *o = cJSON_CreateObject();
     const int good = cli_json_begin(o, NULL, RECORD_OK, NULL) && cli_json_text(o, "fingerprint", c->fingerprint) &&
-                     cli_json_integer(o, "rows", c->rows) && cli_json_integer(o, "cols", c->cols) &&
+                     cli_json_integer(o, "rows", c->rows) && cli_json_integer(o, "cols", c->columns) &&
                      cli_json_integer(o, "nnz", c->nnz) &&
                      cli_json_text(o, "op", c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv") &&
                      cli_json_text(o, "device", c->device) && cli_json_text(o, "types", c->types) &&

@@ -43,14 +43,14 @@ int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, con
     if (json->wanted) {
         cJSON *o = cJSON_CreateObject();
         good = cli_json_begin(o, name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a.rows) &&
-               cli_json_integer(o, "cols", a.cols) && cli_json_integer(o, "nnz", a.nnz) &&
+               cli_json_integer(o, "cols", a.columns) && cli_json_integer(o, "nnz", a.nnz) &&
                cli_json_text(o, "type", spry_type_name(a.value_type)) &&
                cli_json_integer(o, "index_base", spry_matrix_index_base(A)) && cli_json_text(o, "out", path) &&
                cli_json_text(o, "kind", cli_output_kind(path)) && cli_json_integer(o, "bytes", bytes);
         good = cli_json_line(json, o, good);
     }
     if (good && cli_for_people(json) && bytes >= 0) {
-        printf("%s: %s x %s, %s entries, %s", path, cli_count(a.rows).s, cli_count(a.cols).s, cli_count(a.nnz).s,
+        printf("%s: %s x %s, %s entries, %s", path, cli_count(a.rows).s, cli_count(a.columns).s, cli_count(a.nnz).s,
                cli_output_kind(path));
         if (strncmp(cli_output_kind(path), "CSV", 3) == 0) printf(", nodes counted from %d", spry_matrix_index_base(A));
         printf(", %s\n", cli_bytes(bytes).s);

@@ -71,7 +71,7 @@ static spry_spmv_options plan_options(const arguments *a)
     o.memory_limit_bytes = a->memory_limit;
     cli_apply_policy(&a->policy, &o);
     o.vector_type = a->type;
-    o.columns = a->columns;
+    o.count = a->columns;
     o.row_major = a->columns > 0 && cli_is_row_major(a->layout);
     return o;
 }
@@ -350,7 +350,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
     int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK &&
                cli_json_begin(o, input->name, RECORD_OK, info.reason) &&
-               cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
+               cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.columns) &&
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", cli_types_name(a->pattern ? a->type : a->stored, a->type)) &&
                cli_json_flag(o, "pattern", a->pattern) && cli_json_text(o, "op", name_of_op(a)) &&

@@ -45,7 +45,7 @@ static void print_storage(spry_context *context, const spry_matrix *A)
         predict(&csr, context, A, "csr") != SPRY_OK)
         return;
     const double value = a.value_type == SPRY_PATTERN ? 8 : (double)spry_type_bytes(a.value_type);
-    const double dense = (double)a.rows * (double)a.cols;
+    const double dense = (double)a.rows * (double)a.columns;
     cli_table t;
     char refused[256] = "";
     cli_table_begin(&t, columns, sizeof columns / sizeof *columns);
@@ -155,7 +155,7 @@ static void print_histogram(const spry_matrix_stats *s)
 /* The picture has the matrix's proportions; a character is about twice as high as wide. */
 static int print_picture(const facts *f)
 {
-    const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.cols;
+    const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.columns;
     if (rows == 0 || cols == 0) return 1;
     int width = SPY_WIDTH, height = SPY_HEIGHT;
     double ratio = (double)rows / (double)cols;
@@ -197,7 +197,7 @@ static void print_facts(const facts *f)
     const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
     printf("%s\n", f->input.name);
-    cli_print_line(stdout, "size", "%s x %s, %s entries", cli_count(a->rows).s, cli_count(a->cols).s,
+    cli_print_line(stdout, "size", "%s x %s, %s entries", cli_count(a->rows).s, cli_count(a->columns).s,
                    cli_count(a->nnz).s);
     print_source(&f->source);
     cli_print_line(stdout, "symmetry", "%s", symmetry_text(f));
@@ -216,7 +216,7 @@ static void print_facts(const facts *f)
                    s->mean_row, cli_count(s->max_row).s, where, s->variance_row, row_length_class(s));
     cli_print_line(stdout, "empty rows", "%s", cli_count(s->empty_rows).s);
     cli_print_line(stdout, "diagonal", "%s of %s stored", cli_count(s->diagonal_entries).s,
-                   cli_count(a->rows < a->cols ? a->rows : a->cols).s);
+                   cli_count(a->rows < a->columns ? a->rows : a->columns).s);
     cli_print_line(stdout, "bandwidth", "%s, as far as an entry lies from the diagonal", cli_count(s->bandwidth).s);
     cli_print_line(stdout, "profile", "%s, the same to the left, summed over rows", cli_count(s->profile).s);
     if (f->r.not_finite > 0)
@@ -245,7 +245,7 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
 /* Rows of parts, each a list of how many entries lie in a part; null where it was not asked for, or nothing can lie. */
 static int json_picture(cJSON *o, const facts *f)
 {
-    const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.cols;
+    const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.columns;
     const int height = (int)(rows < f->picture ? rows : f->picture);
     const int width = (int)(cols < f->picture ? cols : f->picture);
     if (height == 0 || width == 0) return cJSON_AddNullToObject(o, "picture") != NULL;
@@ -277,7 +277,7 @@ static int json_source(cJSON *o, const spry_source_info *s)
     return file && cli_json_text(file, "kind", s->kind) && cli_json_flag(file, "gzip", s->gzip == 1) &&
            cli_json_text(file, "packing", s->packing) && cli_json_text(file, "layout", s->layout) &&
            cli_json_text(file, "field", s->field) && cli_json_text(file, "symmetry", s->symmetry) &&
-           cli_json_integer(file, "rows", s->rows) && cli_json_integer(file, "cols", s->cols) &&
+           cli_json_integer(file, "rows", s->rows) && cli_json_integer(file, "cols", s->columns) &&
            cli_json_integer(file, "entries", s->entries) && json_known(file, "by_row", s->by_row) &&
            json_known(file, "by_column", s->by_column) && json_known(file, "duplicates", s->duplicates);
 }
@@ -288,7 +288,7 @@ static int json_facts(cJSON *o, const facts *f)
     const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
     return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
-           cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
+           cli_json_integer(o, "cols", a->columns) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
            cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&
            json_known(o, "pattern_symmetric", s->pattern_symmetric) &&

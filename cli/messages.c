@@ -242,7 +242,7 @@ int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
     spry_error err = {0};
     spry_matrix *B = NULL;
     spry_rounding r = SPRY_INIT(spry_rounding);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     if (spry_matrix_get_arrays(*A, &a, &err) != SPRY_OK) return cli_fail(&err);
     if (a.value_type == stored) return CLI_GO_ON;
     options.value_type = stored;
@@ -257,7 +257,7 @@ int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
     if (r.overflowed > 0)
         cli_message("note: %s values overflowed %s, the first in row %s and column %s (counted from %d)",
                     cli_count(r.overflowed).s, spry_type_name(stored), cli_count(r.overflowed_row + base).s,
-                    cli_count(r.overflowed_col + base).s, base);
+                    cli_count(r.overflowed_column + base).s, base);
     return CLI_GO_ON;
 }
 

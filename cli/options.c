@@ -498,7 +498,7 @@ spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry
     static const uint16_t bf16[] = {0x3f80}, f16[] = {0x3c00};
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
-    a.rows = a.cols = a.nnz = 1;
+    a.rows = a.columns = a.nnz = 1;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = type == SPRY_TYPE_DEFAULT ? SPRY_F64 : type;
     a.offsets = offsets;

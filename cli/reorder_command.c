@@ -22,7 +22,7 @@ enum { WHITE = 255, FRAME = 96, FAINT = 176 }; /* FAINT: of a cell with one entr
 /* The matrix's proportions, but never a line or a tower. */
 static int panel_height(const spry_arrays *a)
 {
-    double height = a->cols > 0 ? PANEL * ((double)a->rows / (double)a->cols) : LEAST_HEIGHT;
+    double height = a->columns > 0 ? PANEL * ((double)a->rows / (double)a->columns) : LEAST_HEIGHT;
     return height < LEAST_HEIGHT ? LEAST_HEIGHT : height > PANEL ? PANEL : (int)(height + 0.5);
 }
 
@@ -31,7 +31,7 @@ static int draw_panel(unsigned char *image, int left, int height, const spry_mat
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     if (spry_matrix_get_arrays(A, &a, err) != SPRY_OK) return 0;
-    const int rows = a.rows < height ? (int)a.rows : height, columns = a.cols < PANEL ? (int)a.cols : PANEL;
+    const int rows = a.rows < height ? (int)a.rows : height, columns = a.columns < PANEL ? (int)a.columns : PANEL;
     int64_t *counts = calloc((size_t)rows * (size_t)columns + 1, sizeof *counts), most = 1;
     if (!counts || (rows > 0 && columns > 0 && spry_matrix_spy(A, counts, rows, columns, err) != SPRY_OK)) {
         free(counts);
@@ -163,7 +163,7 @@ static void print_facts(FILE *out, const facts *f)
     const spry_ordering_info *o = &f->ordering;
     const spry_ordering_stats *b = &f->figures;
     fprintf(out, "%s: %s x %s, %s entries, reordered by %s\n", f->input.name, cli_count(a->rows).s,
-            cli_count(a->cols).s, cli_count(a->nnz).s, o->method);
+            cli_count(a->columns).s, cli_count(a->nnz).s, o->method);
     fprintf(out, "  %-14s %20s %20s\n", "", "before", "after");
     fprintf(out, "  %-14s %20s %20s\n", "bandwidth", cli_count(b->bandwidth_before).s, cli_count(b->bandwidth_after).s);
     fprintf(out, "  %-14s %20s %20s\n", "profile", cli_count(b->profile_before).s, cli_count(b->profile_after).s);
@@ -184,7 +184,7 @@ static void print_facts(FILE *out, const facts *f)
     if (o->sssr_ptr)
         fprintf(out, "  groups of super-super-rows: %s of about %lld\n", cli_count(o->sssr_count).s,
                 (long long)o->sssrs);
-    if (a->rows != a->cols) fprintf(out, "  not square: rows alone were moved\n");
+    if (a->rows != a->columns) fprintf(out, "  not square: rows alone were moved\n");
 }
 
 static int json_facts(cJSON *o, const facts *f)
@@ -193,7 +193,7 @@ static int json_facts(cJSON *o, const facts *f)
     const spry_ordering_info *i = &f->ordering;
     const spry_ordering_stats *b = &f->figures;
     return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
-           cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
+           cli_json_integer(o, "cols", a->columns) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_integer(o, "index_base", f->input.base) && cli_json_text(o, "method", i->method) &&
            cli_json_integer(o, "threads", spry_context_threads(f->input.context)) &&
            cli_json_integer(o, "bandwidth_before", b->bandwidth_before) &&

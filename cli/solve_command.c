@@ -15,7 +15,7 @@ typedef struct arguments {
     const char *b;
     int method; /* there is only one */
     spry_precond precond;
-    spry_inside inside;
+    spry_precision inside;
     double tolerance, absolute, symmetry_tolerance;
     int symmetric;
     int64_t limit, block, degree;
@@ -78,9 +78,9 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t colum
                      .solve_us = r->solve_us,
                      .product_us = r->product_us,
                      .numbers = r->numbers * (double)columns,
-                     .number_bytes = a->inside == SPRY_INSIDE_F32 ? 4
-                                     : a->shared.type == SPRY_F32 ? 4
-                                                                  : 8,
+                     .number_bytes = a->inside == SPRY_PRECISION_F32 ? 4
+                                     : a->shared.type == SPRY_F32    ? 4
+                                                                     : 8,
                      .convergence = c};
 }
 
@@ -96,7 +96,7 @@ static int make_x(const cli_input *input, const arguments *a, int64_t columns, s
     const int64_t n = input->arrays.rows;
     if (spry_vector_create(input->context, x, n * columns, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
     x->length = x->column_stride = n;
-    x->columns = columns;
+    x->count = columns;
     return CLI_GO_ON;
 }
 
@@ -106,7 +106,7 @@ static void print_system(const arguments *a, const spry_cg_result *r, int64_t co
     if (a->precond == SPRY_PRECOND_CHEBYSHEV && r->largest_eigenvalue > 0)
         snprintf(more, sizeof more, " (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products,
                  r->largest_eigenvalue);
-    if (a->inside != SPRY_INSIDE_SAME) snprintf(inside, sizeof inside, "; %s inside", insides[a->inside]);
+    if (a->inside != SPRY_PRECISION_FULL) snprintf(inside, sizeof inside, "; %s inside", insides[a->inside]);
     cli_print_line(stdout, "system", "A x = b, b %s, %s; conjugate gradients, preconditioner %s%s%s", a->b,
                    spry_type_name(a->shared.type), preconds[a->precond], more, inside);
     if (columns > 1) cli_print_line(stdout, "right sides", "%s, side by side", cli_count(columns).s);
@@ -129,8 +129,8 @@ static void print_verdict(const spry_cg_result *r, int64_t columns)
 static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t columns,
                          const cli_run *run)
 {
-    printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.cols).s,
-           cli_count(input->arrays.nnz).s);
+    printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s,
+           cli_count(input->arrays.columns).s, cli_count(input->arrays.nnz).s);
     cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
     print_system(a, r, columns);
     cli_print_begin(input, run);
@@ -189,14 +189,14 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = is_refused(&r) ? CLI_OK : cli_write_result(input, &a->shared, x, "row", "value");
     if (written != CLI_OK) return written;
-    cli_run run = run_of(a, &r, b->columns, &convergence);
+    cli_run run = run_of(a, &r, b->count, &convergence);
     run.others = others;
     int measured = cli_measure_floor(input, &a->shared, &run, o.device);
     if (measured != CLI_OK) return measured;
     int opened = cli_json_open(&a->shared.json);
     if (opened != CLI_GO_ON) return opened;
-    if (a->shared.json.wanted && !json_line(input, a, &r, b->columns, &run, &err)) status = CLI_UNSUCCESSFUL;
-    if (!is_refused(&r) && cli_wants_report(&a->shared)) print_report(input, a, &r, b->columns, &run);
+    if (a->shared.json.wanted && !json_line(input, a, &r, b->count, &run, &err)) status = CLI_UNSUCCESSFUL;
+    if (!is_refused(&r) && cli_wants_report(&a->shared)) print_report(input, a, &r, b->count, &run);
     return cli_json_close(&a->shared.json, status);
 }
 
@@ -223,13 +223,13 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_input input;
     spry_vector x = {0}, b = {0};
     status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
-    if (status == CLI_GO_ON && input.arrays.rows != input.arrays.cols) {
+    if (status == CLI_GO_ON && input.arrays.rows != input.arrays.columns) {
         cli_message("%s: the matrix is %lld x %lld, expected a square one", argv[0], (long long)input.arrays.rows,
-                    (long long)input.arrays.cols);
+                    (long long)input.arrays.columns);
         status = CLI_USAGE;
     }
     if (status == CLI_GO_ON) status = make_b(&input, &a, &b);
-    if (status == CLI_GO_ON) status = make_x(&input, &a, b.columns, &x);
+    if (status == CLI_GO_ON) status = make_x(&input, &a, b.count, &x);
     if (status == CLI_GO_ON) status = solve(&input, &a, &b, &x);
     spry_vector_destroy(input.context, &x);
     spry_vector_destroy(input.context, &b);

@@ -141,12 +141,12 @@ static int read_one(const product *p, const arguments *a, const char *path, spry
 
 static int check_sizes(const product *p, const arguments *a)
 {
-    const int64_t needed = a->transpose_a ? p->a.rows : p->a.cols, there = a->transpose_b ? p->b.cols : p->b.rows;
+    const int64_t needed = a->transpose_a ? p->a.rows : p->a.columns, there = a->transpose_b ? p->b.columns : p->b.rows;
     if (needed == there) return CLI_GO_ON;
     if (!p->b_path)
         return cli_usage_error("%s: the matrix is %lld x %lld, expected a square one to multiply with itself; name B, "
                                "--transpose-a or --transpose-b",
-                               p->a_path, (long long)p->a.rows, (long long)p->a.cols);
+                               p->a_path, (long long)p->a.rows, (long long)p->a.columns);
     return cli_usage_error("%s: the matrix has %lld %s, expected %lld, as many as %s has %s", p->b_path,
                            (long long)there, a->transpose_b ? "columns" : "rows", (long long)needed, p->a_path,
                            a->transpose_a ? "rows" : "columns");
@@ -196,8 +196,8 @@ static void fill_record(record *r, const product *p, const arguments *a)
     r->op = "spgemm";
     RECORD_TEXT(r->input.name, p->name);
     r->input.path = p->a_path;
-    r->input.rows = a->transpose_a ? p->a.cols : p->a.rows;
-    r->input.cols = a->transpose_b ? p->b.rows : p->b.cols;
+    r->input.rows = a->transpose_a ? p->a.columns : p->a.rows;
+    r->input.cols = a->transpose_b ? p->b.rows : p->b.columns;
     r->input.nnz = p->a.nnz;
     r->input.class_name = p->class_name;
     r->input.twin = 0;
@@ -278,9 +278,10 @@ static int json_line(const record *r, const product *p, arguments *a)
 
 static void print_head(const product *p, const arguments *a)
 {
-    printf("%s: %s x %s, %s entries", p->name_a, cli_count(p->a.rows).s, cli_count(p->a.cols).s, cli_count(p->a.nnz).s);
+    printf("%s: %s x %s, %s entries", p->name_a, cli_count(p->a.rows).s, cli_count(p->a.columns).s,
+           cli_count(p->a.nnz).s);
     if (p->b_path)
-        printf("; %s: %s x %s, %s entries", p->name_b, cli_count(p->b.rows).s, cli_count(p->b.cols).s,
+        printf("; %s: %s x %s, %s entries", p->name_b, cli_count(p->b.rows).s, cli_count(p->b.columns).s,
                cli_count(p->b.nnz).s);
     printf("\n  read in         %s\n  product         C = ", cli_time(p->read_us).s);
     if (a->alpha != 1) printf("%g ", a->alpha);
@@ -302,7 +303,7 @@ static void print_estimate(const product *p, const arguments *a)
     char bound[64] = "";
     if (!e->exact) snprintf(bound, sizeof bound, ", at most %s", cli_count(e->nnz_bound).s);
     cli_print_line(stdout, "C", "%s x %s, %s%s entries%s; %.3g products to one", cli_count(e->rows).s,
-                   cli_count(e->cols).s, e->exact ? "" : "about ", cli_count(e->nnz).s, bound, e->compression);
+                   cli_count(e->columns).s, e->exact ? "" : "about ", cli_count(e->nnz).s, bound, e->compression);
     cli_print_line(stdout, "kernel", "%s on %s", e->kernel ? e->kernel : "-", e->device_name ? e->device_name : "-");
     print_memory(e->input_bytes, e->result_bytes, e->workspace_bytes, e->peak_bytes);
     cli_print_line(stdout, "least limit", "%s (--memory-limit %lld)", cli_bytes(e->least_bytes).s,
@@ -334,7 +335,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
                    i->deterministic ? "same bits every run" : "bits may vary");
     cli_print_line(stdout, "because", "%s", i->reason);
     cli_print_line(stdout, "products", "%s, %.3g to an entry of C", cli_count(i->products).s, i->compression);
-    cli_print_line(stdout, "C", "%s x %s, %s entries, %s", cli_count(i->rows).s, cli_count(i->cols).s,
+    cli_print_line(stdout, "C", "%s x %s, %s entries, %s", cli_count(i->rows).s, cli_count(i->columns).s,
                    cli_count(i->nnz).s, cli_bytes(r->rates.bytes).s);
     cli_print_line(stdout, "time", "%s, %.2f GFLOP/s: preparation %s, multiplication %s", cli_time(p->whole_us).s,
                    r->rates.gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
@@ -370,7 +371,7 @@ static void count_rows(int64_t *counts, const spry_arrays *a, bool transposed)
 /* Bytes of C's entries if no two products met. Infinite if memory for the counts is missing. */
 static double most_bytes(const product *p, const arguments *a)
 {
-    const int64_t length = a->transpose_b ? p->b.cols : p->b.rows;
+    const int64_t length = a->transpose_b ? p->b.columns : p->b.rows;
     int64_t *counts = calloc((size_t)(2 * length) + 1, sizeof *counts);
     if (!counts) return INFINITY;
     count_rows(counts, &p->a, !a->transpose_a);

@@ -111,7 +111,7 @@ static int check_arguments(const arguments *a, const char *path)
 static spry_spmv_options plan_options(const arguments *a, int64_t columns)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.columns = columns;
+    options.count = columns;
     options.row_major = columns > 1;
     options.vector_type = a->type;
     options.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -154,7 +154,7 @@ static int read_x(product *p, const arguments *a)
     if (!is_file(a->x)) return CLI_GO_ON;
     cli_progress("reading x");
     if (spry_vector_open(p->context, &p->given, a->x, a->type, &err) != SPRY_OK) return cli_fail_reading(&err);
-    p->columns = p->given.columns;
+    p->columns = p->given.count;
     if (p->columns == 1) return CLI_GO_ON;
     if (a->time)
         return cli_usage_error("--time measures a product with one vector, %s has %lld columns: 'spry bench --op spmm' "
@@ -183,7 +183,7 @@ static spry_status make_vector(const product *p, spry_vector *v, int64_t length,
     const spry_status status = spry_vector_create(p->context, v, entries, type, 0, err);
     if (status != SPRY_OK || p->columns == 1) return status;
     v->length = length;
-    v->columns = v->row_stride = p->columns;
+    v->count = v->row_stride = p->columns;
     v->column_stride = 1;
     return SPRY_OK;
 }
@@ -229,7 +229,7 @@ static spry_const_vector column_of(const spry_vector *v, int64_t c)
     return (spry_const_vector){.data = data + (size_t)(c * v->length) * spry_type_bytes(v->type),
                                .length = v->length,
                                .type = v->type,
-                               .columns = 1};
+                               .count = 1};
 }
 
 /* Every row of every column. */

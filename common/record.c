@@ -53,7 +53,7 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     if (status == SPRY_OK) status = spry_matrix_get_stats(A, &stats, err);
     if (status != SPRY_OK) return status;
     r->input.rows = a.rows;
-    r->input.cols = a.cols;
+    r->input.cols = a.columns;
     r->input.nnz = a.nnz;
     r->input.class_name = row_length_class(&stats);
     r->input.type = spry_type_name(a.value_type);

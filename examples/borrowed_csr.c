@@ -18,7 +18,7 @@ int main(void)
 
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     arrays.layout = SPRY_CSR;
-    arrays.rows = arrays.cols = 3;
+    arrays.rows = arrays.columns = 3;
     arrays.nnz = offsets[3];
     arrays.offset_type = SPRY_I64;
     arrays.index_type = SPRY_I32;

@@ -36,7 +36,7 @@ int main(void)
     void *on_gpu[5] = {0};
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
     spry_device_info device = SPRY_INIT(spry_device_info);
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK) goto done;
@@ -57,7 +57,7 @@ int main(void)
     if (status != 0) goto done;
 
     arrays.layout = SPRY_CSR;
-    arrays.rows = arrays.cols = N;
+    arrays.rows = arrays.columns = N;
     arrays.nnz = 2 * N;
     arrays.offset_type = arrays.index_type = SPRY_I32;
     arrays.value_type = SPRY_F64;

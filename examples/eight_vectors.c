@@ -12,15 +12,15 @@ int main(void)
     for (int i = 0; i < N; i++)
         for (int c = 0; c < COLUMNS; c++) X[i][c] = (i + 1) * (c + 1);
     const spry_const_vector x =
-        {.data = X, .length = N, .columns = COLUMNS, .row_stride = COLUMNS, .column_stride = 1, .type = SPRY_F64};
+        {.data = X, .length = N, .count = COLUMNS, .row_stride = COLUMNS, .column_stride = 1, .type = SPRY_F64};
     const spry_vector y =
-        {.data = Y, .length = N, .columns = COLUMNS, .row_stride = COLUMNS, .column_stride = 1, .type = SPRY_F64};
+        {.data = Y, .length = N, .count = COLUMNS, .row_stride = COLUMNS, .column_stride = 1, .type = SPRY_F64};
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.columns = COLUMNS;
+    options.count = COLUMNS;
     options.row_major = 1;
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     spry_error err = SPRY_ERROR_INIT;
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
     spry_read_options untrusted = SPRY_INIT(spry_read_options);
-    spry_convert_options single = SPRY_INIT(spry_convert_options);
+    spry_matrix_options single = SPRY_INIT(spry_matrix_options);
     spry_write_options as_sell = SPRY_INIT(spry_write_options);
     spry_spmv_options sell = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         spry_spmv_plan_create(context, &plan, reopened, &sell, &err) != SPRY_OK ||
         spry_spmv_plan_get_info(plan, &info, &err) != SPRY_OK)
         goto done;
-    const int64_t m = spry_matrix_rows(reopened), n = spry_matrix_cols(reopened);
+    const int64_t m = spry_matrix_rows(reopened), n = spry_matrix_columns(reopened);
     x = malloc((size_t)(n + 1) * sizeof *x);
     y = malloc((size_t)(m + 1) * sizeof *y);
     if (!x || !y) {

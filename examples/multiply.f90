@@ -18,7 +18,7 @@ module spry
    type, bind(c) :: spry_arrays
       integer(c_size_t) :: struct_size = 0
       integer(c_int) :: layout = SPRY_CSR
-      integer(c_int64_t) :: rows = 0, cols = 0, nnz = 0
+      integer(c_int64_t) :: rows = 0, columns = 0, nnz = 0
       integer(c_int) :: offset_type = SPRY_I32, index_type = SPRY_I32, value_type = SPRY_F64
       type(c_ptr) :: offsets = c_null_ptr, row_indices = c_null_ptr, indices = c_null_ptr, values = c_null_ptr
       integer(c_int) :: device = 0, ownership = 0, index_base = 1
@@ -27,7 +27,7 @@ module spry
    ! Both vectors of C: spry_vector, and spry_const_vector, whose data are read alone.
    type, bind(c) :: spry_vector
       type(c_ptr) :: data = c_null_ptr
-      integer(c_int64_t) :: length = 0, columns = 1, row_stride = 1, column_stride = 0
+      integer(c_int64_t) :: length = 0, count = 1, row_stride = 1, column_stride = 0
       integer(c_int) :: type = SPRY_F64, device = 0
       integer(c_int64_t) :: reserved(2) = 0
    end type
@@ -91,7 +91,7 @@ program multiply
 
    arrays%struct_size = c_sizeof(arrays)
    arrays%rows = 3
-   arrays%cols = 3
+   arrays%columns = 3
    arrays%nnz = 5
    arrays%offsets = c_loc(offsets)
    arrays%indices = c_loc(columns)

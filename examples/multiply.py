@@ -13,7 +13,7 @@ class Error(c.Structure):
 
 class Vector(c.Structure):
     """Both vectors of C: spry_vector, and spry_const_vector, whose data are read alone."""
-    _fields_ = [("data", c.c_void_p), ("length", c.c_int64), ("columns", c.c_int64), ("row_stride", c.c_int64),
+    _fields_ = [("data", c.c_void_p), ("length", c.c_int64), ("count", c.c_int64), ("row_stride", c.c_int64),
                 ("column_stride", c.c_int64), ("type", c.c_int), ("device", c.c_int), ("reserved", c.c_int64 * 2)]
 
 

@@ -18,7 +18,7 @@ typedef struct worker {
 static void *work(void *argument)
 {
     worker *w = argument;
-    spry_run_options options = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options options = SPRY_INIT(spry_spmv_run_options);
     options.workspace = w->workspace;
     options.workspace_bytes = w->workspace_bytes;
     options.threads = 1;
@@ -50,7 +50,7 @@ int main(void)
         workers[w].plan = plan;
         workers[w].workspace_bytes = info.workspace_bytes;
         workers[w].workspace = aligned_alloc(64, ((size_t)info.workspace_bytes + 64) / 64 * 64);
-        if (spry_vector_create(context, &workers[w].x, spry_matrix_cols(A), SPRY_F64, 0, &err) != SPRY_OK ||
+        if (spry_vector_create(context, &workers[w].x, spry_matrix_columns(A), SPRY_F64, 0, &err) != SPRY_OK ||
             spry_vector_create(context, &workers[w].y, spry_matrix_rows(A), SPRY_F64, 0, &err) != SPRY_OK)
             goto done;
         for (int64_t j = 0; j < workers[w].x.length; j++) ((double *)workers[w].x.data)[j] = 1 + (double)(j % 7);

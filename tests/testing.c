@@ -160,7 +160,7 @@ spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
     a.rows = rows;
-    a.cols = cols;
+    a.columns = cols;
     a.nnz = offsets[rows];
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = type;
@@ -187,7 +187,7 @@ spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays)
     return A;
 }
 
-spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_convert_options *options)
+spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_matrix_options *options)
 {
     spry_matrix *B = NULL;
     MUST(spry_matrix_convert(context, &B, A, options, err));

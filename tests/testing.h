@@ -77,7 +77,7 @@ spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const
 /* Each fails the test with the library's message if the call fails. */
 spry_matrix *generate_matrix(spry_context *context, const char *spec);
 spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays);
-spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_convert_options *options);
+spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_matrix_options *options);
 spry_matrix *borrow_csr(spry_context *context, int64_t rows, int64_t cols, const int32_t *offsets,
                         const int32_t *columns, const double *values);
 spry_matrix *read_matrix(spry_context *context, const char *path, const spry_read_options *options);

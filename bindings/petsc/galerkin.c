@@ -192,7 +192,7 @@ void SpryGalerkinResult(const SpryGalerkin *g, spry_arrays *result, PetscBool *w
         SpryRunsResult(g->runs, result, whole_diagonal);
         return;
     }
-    result->rows = result->cols = g->p.cols;
+    result->rows = result->columns = g->p.cols;
     result->nnz = g->result_offsets[g->p.cols];
     result->offset_type = result->index_type = SPRY_PETSC_INDEX;
     result->offsets = g->result_offsets;

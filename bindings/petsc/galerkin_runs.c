@@ -330,7 +330,7 @@ void SpryRunsDestroy(SpryRuns *g)
 
 void SpryRunsResult(const SpryRuns *g, spry_arrays *result, PetscBool *whole_diagonal)
 {
-    result->rows = result->cols = g->p.cols;
+    result->rows = result->columns = g->p.cols;
     result->nnz = g->result_offsets[g->p.cols];
     result->offset_type = result->index_type = SPRY_PETSC_INDEX;
     result->offsets = g->result_offsets;

@@ -174,10 +174,11 @@ static PetscErrorCode compare_structure(Mat C, Product *p)
     if (p->compared && state == p->nonzero_state) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(product_structure(p, &structure));
     PetscCall(MatGetLocalSize(C, &rows, &cols));
-    PetscCheck(rows == (PetscInt)structure.rows && cols == (PetscInt)structure.cols, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+    PetscCheck(rows == (PetscInt)structure.rows && cols == (PetscInt)structure.columns, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_SIZ,
                "C has %" PetscInt_FMT " rows and %" PetscInt_FMT
                " columns, the product that is to be put there %" PetscInt_FMT " and %" PetscInt_FMT,
-               rows, cols, (PetscInt)structure.rows, (PetscInt)structure.cols);
+               rows, cols, (PetscInt)structure.rows, (PetscInt)structure.columns);
     PetscCall(MatSeqAIJGetCSRAndMemType(C, &offsets, &columns, &values, NULL));
     PetscCall(PetscArraycmp(offsets, (const PetscInt *)structure.offsets, rows + 1, &p->same));
     if (p->same) PetscCall(PetscArraycmp(columns, (const PetscInt *)structure.indices, offsets[rows], &p->same));
@@ -362,7 +363,7 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
                PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");
     rows = (PetscInt)structure.rows;
-    cols = (PetscInt)structure.cols;
+    cols = (PetscInt)structure.columns;
     PetscCall(MatSetSizes(C, rows, cols, rows, cols));
     PetscCall(set_block_sizes(C, type));
     PetscCall(MatSetType(C, MATSEQAIJSPRY));

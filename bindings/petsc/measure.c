@@ -86,7 +86,7 @@ static PetscErrorCode load(const char source[], PetscInt block, MatType type, Ma
     PetscCheck(arrays.layout == SPRY_CSR && arrays.offset_type == SPRY_I32 && arrays.triangle == SPRY_ALL_ENTRIES,
                PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: CSR with 32-bit indices and all entries was expected", source);
     PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-    PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)arrays.rows, (PetscInt)arrays.cols));
+    PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)arrays.rows, (PetscInt)arrays.columns));
     PetscCall(MatSetBlockSize(*A, block));
     PetscCall(MatSetType(*A, type));
     PetscCall(MatSetUp(*A));

@@ -73,7 +73,7 @@ static spry_vector writes(PetscScalar *data, PetscInt length, int device)
 
 static PetscErrorCode run(const spry_spmv_plan *plan, spry_vector y, spry_const_vector x, PetscBool add, int device)
 {
-    spry_run_options options = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options options = SPRY_INIT(spry_spmv_run_options);
     const PetscScalar beta = add ? 1 : 0;
     PetscFunctionBegin;
 #if HAVE_STREAMS

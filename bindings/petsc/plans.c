@@ -150,7 +150,7 @@ PetscErrorCode SpryArraysBorrow(spry_layout layout, PetscInt rows, PetscInt cols
     PetscFunctionBegin;
     arrays.layout = layout;
     arrays.rows = rows;
-    arrays.cols = cols;
+    arrays.columns = cols;
     arrays.nnz = offsets[layout == SPRY_CSC ? cols : rows];
     arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
     arrays.value_type = SPRY_PETSC_VALUE;

@@ -118,7 +118,7 @@ typedef struct spry_source_info {
     char field[32];    /* values as the file names them: "real", "integer", "pattern", "f32", "float64"; "": not told */
     char symmetry[32]; /* "general", "symmetric", "skew-symmetric", "hermitian"; "": not told */
     int gzip;          /* 1: the file is compressed by gzip */
-    int64_t rows, cols;
+    int64_t rows, columns;
     int64_t entries;       /* in the file: one triangle of a symmetric matrix, duplicates included */
     spry_known by_row;     /* the file has them by row, and by column within a row */
     spry_known by_column;  /* the reverse */

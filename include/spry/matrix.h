@@ -44,7 +44,7 @@ enum { SPRY_HISTOGRAM_BINS = 40 };
 /* Figures of a matrix's structure. Row lengths count stored entries. */
 typedef struct spry_matrix_stats {
     size_t struct_size;
-    int64_t rows, cols, nnz;
+    int64_t rows, columns, nnz;
     int64_t min_row, max_row, empty_rows;
     int64_t longest_row;                           /* index of the first row of max_row entries */
     double mean_row, variance_row;                 /* variance over rows, divided by rows */
@@ -73,11 +73,11 @@ typedef struct spry_rounding {
     int64_t overflowed; /* were finite and are infinite, and */
     int64_t vanished;   /* were not 0 and are */
     double largest;     /* |new - old| / |old|, the largest of those that did not overflow; 1 where one vanished */
-    int64_t largest_row, largest_col;       /* of the first entry that has it; -1: there is none */
-    int64_t overflowed_row, overflowed_col; /* of the first that overflowed; -1: none did */
+    int64_t largest_row, largest_column;       /* of the first entry that has it; -1: there is none */
+    int64_t overflowed_row, overflowed_column; /* of the first that overflowed; -1: none did */
 } spry_rounding;
 
-typedef struct spry_convert_options {
+typedef struct spry_matrix_options {
     size_t struct_size;
     spry_layout layout; /* default CSR */
     /* default: as A. Each entry of a pattern counts 1, so duplicates sum up; into a pattern, positions alone survive */
@@ -88,7 +88,7 @@ typedef struct spry_convert_options {
     /* Filled when the call succeeds, its struct_size set before: how values, or such sums, were rounded to value_type.
        NULL: nobody asks. It takes 8 bytes an entry while it converts. */
     spry_rounding *rounding;
-} spry_convert_options;
+} spry_matrix_options;
 
 /*
  * Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. B
@@ -96,7 +96,7 @@ typedef struct spry_convert_options {
  * differ from their images after rounding. A pattern of a skew-symmetric A is claimed symmetric.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
-                                                         const spry_convert_options *options, spry_error *err);
+                                                         const spry_matrix_options *options, spry_error *err);
 
 /*
  * perm[new] = old. Of a square matrix rows and columns take one ordering, found on the pattern of A + A^T: B = P A P^T,
@@ -121,7 +121,7 @@ SPRY_API void spry_ordering_destroy(spry_ordering *ordering);
 typedef struct spry_ordering_info {
     size_t struct_size;
     const char *method;
-    int64_t rows, cols;
+    int64_t rows, columns;
     const int64_t *row_perm, *col_perm; /* one array, the ordering's own; col_perm is NULL where columns stay */
     int64_t components;                 /* connected parts of the graph; 0: not looked for */
     int64_t sr_count, ssr_count; /* bandk, groups: super-row s of B holds rows sr_ptr[s] .. sr_ptr[s+1]-1, and ... */

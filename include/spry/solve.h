@@ -50,7 +50,7 @@ typedef enum spry_edges {
 /* What becomes of nodes that link nowhere, columns of B without weight. */
 typedef enum spry_zero_columns {
     SPRY_ZERO_TELEPORT = 0, /* their rank is spread over all nodes: a zero column counts as v, see spry_pagerank */
-    SPRY_ZERO_ABORT = 1,    /* refuse: SPRY_VERDICT_ZERO_COLUMN */
+    SPRY_ZERO_REFUSE = 1,   /* refuse: SPRY_VERDICT_ZERO_COLUMN */
     SPRY_ZERO_DROP = 2      /* the columns stay zero: the mass that enters them is lost */
 } spry_zero_columns;
 
@@ -107,7 +107,7 @@ typedef struct spry_pagerank_result {
  * that cannot be reached from those where v is above 0 have rank 0 in the end.
  *
  * The defaults suit a graph as most files hold it. A column-stochastic matrix B wants edges = SPRY_COLUMN_TO_ROW and
- * zero_columns = SPRY_ZERO_ABORT.
+ * zero_columns = SPRY_ZERO_REFUSE.
  *
  * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
  * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors, five if personalised.
@@ -142,11 +142,11 @@ typedef enum spry_precond {
 } spry_precond;
 
 /* What iterations work with. Systems of f64 alone have a choice. */
-typedef enum spry_inside {
-    SPRY_INSIDE_SAME = 0,
-    SPRY_INSIDE_F32_VALUES = 1, /* A's values in f32, vectors in f64 */
-    SPRY_INSIDE_F32 = 2         /* A's values and the iteration's vectors in f32; x, b and b - A*x in f64 */
-} spry_inside;
+typedef enum spry_precision {
+    SPRY_PRECISION_FULL = 0,
+    SPRY_PRECISION_F32_VALUES = 1, /* A's values in f32, vectors in f64 */
+    SPRY_PRECISION_F32 = 2         /* A's values and the iteration's vectors in f32; x, b and b - A*x in f64 */
+} spry_precision;
 
 /*
  * y = A*x, or z = M*r, by the caller's code. Vectors have the system's length, its type (with `inside` f32 that one:
@@ -189,8 +189,8 @@ typedef struct spry_cg_options {
     double eigenvalue_ratio;   /* chebyshev: largest eigenvalue of D*A over the smallest it aims at; 0: 100 */
     spry_apply precondition;   /* SPRY_PRECOND_CALLBACK: z = M*r, M symmetric positive definite, always the same */
     void *precondition_user;   /* for it */
-    spry_inside inside;        /* what iterations work with */
-    int64_t columns;           /* of a plan: the most right sides that a run has; 0: 1 */
+    spry_precision inside;     /* what iterations work with */
+    int64_t count;             /* of a plan: the most right sides that a run has; 0: 1 */
     /*
      * A is symmetric if |a_ij - a_ji| <= symmetry_tolerance * eps * max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) for all i
      * and j. A missing entry counts as 0, and eps is that of A's value type. 0: 1000, which allows the rounding of

@@ -18,22 +18,22 @@ typedef struct spry_spgemm_plan spry_spgemm_plan; /* A and B made ready for C = 
 /* What a product was, and what it took. */
 typedef struct spry_spgemm_info {
     size_t struct_size;
-    int device;              /* its number: SPRY_CPU, 1, ... */
-    const char *device_name; /* "cpu", "cuda", ... */
-    const char *kernel;      /* "spgemm_rows_cpu" */
-    char reason[200];        /* one sentence: why this device and this kernel */
-    int deterministic;       /* 1: the same bits in every run, and on the CPU for any number of threads */
-    int threads;             /* threads at work; 0 on a GPU */
-    int64_t rows, cols, nnz; /* of C */
-    int64_t products;        /* multiplications: sum over entries (i,k) of op(A) of the entries in row k of op(B) */
-    double compression;      /* products / entries of C's structure; 0 where there are none */
-    int64_t chunks;          /* pieces of rows it was done in: 1 unless a memory limit asked for more */
-    int64_t peak_bytes;      /* inputs, result and workspace: the most held at once on the device that computes */
-    int64_t workspace_bytes; /* of it, neither inputs nor result: accumulators, converted inputs */
-    double setup_us;         /* before run_us: conversions, upload, symbolic phase; of a plan all of its creation */
-    double upload_us;        /* of setup_us, moving inputs to the device */
-    double run_us;           /* numeric phase, or both at once: of the last run of a plan */
-    double download_us;      /* of run_us, moving C to the host */
+    int device;                 /* its number: SPRY_CPU, 1, ... */
+    const char *device_name;    /* "cpu", "cuda", ... */
+    const char *kernel;         /* "spgemm_rows_cpu" */
+    char reason[200];           /* one sentence: why this device and this kernel */
+    int deterministic;          /* 1: the same bits in every run, and on the CPU for any number of threads */
+    int threads;                /* threads at work; 0 on a GPU */
+    int64_t rows, columns, nnz; /* of C */
+    int64_t products;           /* multiplications: sum over entries (i,k) of op(A) of the entries in row k of op(B) */
+    double compression;         /* products / entries of C's structure; 0 where there are none */
+    int64_t chunks;             /* pieces of rows it was done in: 1 unless a memory limit asked for more */
+    int64_t peak_bytes;         /* inputs, result and workspace: the most held at once on the device that computes */
+    int64_t workspace_bytes;    /* of it, neither inputs nor result: accumulators, converted inputs */
+    double setup_us;            /* before run_us: conversions, upload, symbolic phase; of a plan all of its creation */
+    double upload_us;           /* of setup_us, moving inputs to the device */
+    double run_us;              /* numeric phase, or both at once: of the last run of a plan */
+    double download_us;         /* of run_us, moving C to the host */
     /*
      * The kernel's stages in us, of the last run; -1: there was none, or the kernel does not tell it apart. On a GPU
      * kernels of studies alone tell them, where tell_stages asks for it. One pass is a fill.
@@ -100,8 +100,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm(spry_context *context, spry_mat
 /* What a product would take, without doing it. */
 typedef struct spry_spgemm_prediction {
     size_t struct_size;
-    int64_t rows, cols, products; /* exact */
-    int64_t nnz, nnz_bound;       /* of C: exact where `exact` is 1, else from a sample of the rows; at most */
+    int64_t rows, columns, products; /* exact */
+    int64_t nnz, nnz_bound;          /* of C: exact where `exact` is 1, else from a sample of the rows; at most */
     int exact;
     double compression;
     int64_t input_bytes, result_bytes, workspace_bytes, peak_bytes; /* without a limit */

@@ -389,11 +389,11 @@ typedef enum spry_triangle {
 typedef struct spry_arrays {
     size_t struct_size;
     spry_layout layout;
-    int64_t rows, cols, nnz;
+    int64_t rows, columns, nnz;
     spry_index_type offset_type; /* CSR, CSC: of offsets. COO: unused */
     spry_index_type index_type;  /* of indices, and of COO's rows */
     spry_type value_type;        /* SPRY_PATTERN: values is NULL */
-    const void *offsets;         /* rows+1 (CSR) or cols+1 (CSC) entries, first 0, last nnz, never falling */
+    const void *offsets;         /* rows+1 (CSR) or columns+1 (CSC) entries, first 0, last nnz, never falling */
     const void *row_indices;     /* COO: nnz entries */
     const void *indices;         /* nnz entries */
     const void *values;          /* nnz entries */
@@ -438,12 +438,12 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check_structure(const spry_matr
 
 /* The commonest cases in one line: borrowed CSR arrays in host memory with 32-bit indices. nnz = offsets[rows]. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows,
-                                                                int64_t cols, const int32_t *offsets,
-                                                                const int32_t *columns, const double *values,
+                                                                int64_t columns, const int32_t *offsets,
+                                                                const int32_t *indices, const double *values,
                                                                 spry_error *err);
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows,
-                                                                int64_t cols, const int32_t *offsets,
-                                                                const int32_t *columns, const float *values,
+                                                                int64_t columns, const int32_t *offsets,
+                                                                const int32_t *indices, const float *values,
                                                                 spry_error *err);
 
 /* A plan keeps what it needs of its matrix: the handle may go first, borrowed arrays may not. */
@@ -451,7 +451,7 @@ SPRY_API void spry_matrix_destroy(spry_matrix *A);
 
 /* Return the sizes of A, or 0 if A is NULL. nnz counts stored entries: of one triangle those given. */
 SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
-SPRY_API int64_t spry_matrix_cols(const spry_matrix *A);
+SPRY_API int64_t spry_matrix_columns(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
 
 /*
@@ -475,7 +475,7 @@ SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, 
  */
 SPRY_API spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *err);
 
-/* diagonal[i] = entry (i, i), the sum of what is stored there, or 0: min(rows, cols) numbers. O(nnz), host memory. */
+/* diagonal[i] = entry (i, i), the sum of what is stored there, or 0: min(rows, columns) numbers. */
 SPRY_API spry_status spry_matrix_get_diagonal(const spry_matrix *A, double *diagonal, spry_error *err);
 
 /*
@@ -500,7 +500,7 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
 typedef struct spry_vector {
     void *data;
     int64_t length;
-    int64_t columns;       /* 0 counts as 1 */
+    int64_t count;         /* 0 counts as 1 */
     int64_t row_stride;    /* from one entry of a column to the next; 0 counts as 1 */
     int64_t column_stride; /* from one column to the next; 0 counts as length, or as 1 where row_stride is not 1 */
     spry_type type;        /* SPRY_F32 or SPRY_F64 */
@@ -511,7 +511,7 @@ typedef struct spry_vector {
 /* The same of data that are read alone. */
 typedef struct spry_const_vector {
     const void *data;
-    int64_t length, columns, row_stride, column_stride;
+    int64_t length, count, row_stride, column_stride;
     spry_type type;
     int device;
     int64_t reserved[2];
@@ -542,7 +542,7 @@ static inline spry_const_vector spry_const_vector_f32(const float *data, int64_t
 /* A vector as an operand that is read alone. */
 static inline spry_const_vector spry_vector_as_const(spry_vector v)
 {
-    spry_const_vector c = {v.data, v.length, v.columns, v.row_stride, v.column_stride, v.type, v.device, {0, 0}};
+    spry_const_vector c = {v.data, v.length, v.count, v.row_stride, v.column_stride, v.type, v.device, {0, 0}};
     return c;
 }
 
@@ -592,7 +592,7 @@ typedef struct spry_spmv_options {
      * and "auto" weighs set-up against the time of all columns. Where column-major ones are brought into rows for the
      * kernel, over 1 means workspace of up to 64 bytes for each row and column of the matrix.
      */
-    int64_t columns;
+    int64_t count;
     /* 1: runs may have vectors with a row_stride over 1, for a workspace of a column of x and one of y; 0: row_stride
        is 1 in all runs */
     int row_major;
@@ -614,7 +614,7 @@ typedef struct spry_spmv_options {
     void *stream; /* GPU: the stream after whose work A is read; see section 5 */
     /*
      * Of a pattern alone: multiplies by diag(row_scaling) * A * diag(column_scaling), so that matrices such as D^-1 A
-     * need no values. Entries of vector_type, rows and cols of them, in host memory, the caller's, unchanged while
+     * need no values. Entries of vector_type, rows and columns of them, in host memory, the caller's, unchanged while
      * the plan lives; NULL: ones. Each costs one more pass over a vector a run, and workspace of its size. With
      * alpha = 0 neither is looked at; else a row without entries gets alpha * row_scaling_i * 0 + beta*y_i, which is
      * NaN where row_scaling_i is infinite or NaN, and column_scaling_j counts only where column j has entries.
@@ -643,7 +643,7 @@ typedef struct spry_spmv_options {
      */
     double budget_us;
     /*
-     * 1: the plan multiplies in both directions, with op(A) and, where a run says so (spry_run_options.transpose), with
+     * 1: the plan multiplies in both directions, with op(A) and, where a run says so, with
      * its transpose, as first-order solvers of linear programs do in turns. Each direction has a format and a kernel of
      * its own, and a storage. Both share one storage if A is marked symmetric, its values are symmetric, and there are
      * no scalings. The values are checked on the host, entries at one position as their sum in f64. If such entries
@@ -658,7 +658,7 @@ typedef struct spry_spmv_options {
 /*
  * Makes A, which must be sound, ready for y = alpha*op(A)*x + beta*y. options may be NULL.
  * While the plan lives A's structure must not change; after a change of values say spry_spmv_plan_update. A plan is
- * immutable otherwise, and several threads may run it at once (see spry_run_options.workspace).
+ * immutable otherwise, and several threads may run it at once (see spry_spmv_run_options.workspace).
  *
  * Default: the format that the rules of docs/choosing.md give, told in spry_spmv_plan_info.reason; with
  * expected_calls of 1 to 7, csr (csc for a transposed product on a GPU). In csr, CSR arrays are used where they lie, of
@@ -679,7 +679,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_create(spry_context *context
                                                            spry_error *err);
 SPRY_API void spry_spmv_plan_destroy(spry_spmv_plan *plan);
 
-typedef struct spry_run_options {
+typedef struct spry_spmv_run_options {
     size_t struct_size;
     void *stream; /* GPU: the cudaStream_t to run in; NULL: the default stream */
     /*
@@ -696,7 +696,7 @@ typedef struct spry_run_options {
     int scalar_device; /* where alpha and beta are: 0 or SPRY_CPU host memory, else the plan's GPU, both given then */
     int threads;       /* of this run, at most 4096; 0: the plan's */
     int transpose;     /* 1: of a plan with both_directions, y = alpha*op(A)^T*x + beta*y */
-} spry_run_options;
+} spry_spmv_run_options;
 
 /*
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host (or on the plan's
@@ -709,7 +709,7 @@ typedef struct spry_run_options {
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
-                                                        const spry_run_options *options, spry_error *err);
+                                                        const spry_spmv_run_options *options, spry_error *err);
 
 /* One product without a plan to keep: plans for one call with vectors of x's type, runs, and destroys the plan. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha,

@@ -276,13 +276,13 @@ SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char 
  */
 typedef struct spry_choice_info {
     size_t struct_size;
-    char fingerprint[24];    /* 16 hexadecimal digits */
-    int64_t rows, cols, nnz; /* of the matrix as it is stored: with both triangles, of a transposed product A^T */
-    spry_op op;              /* the caller's */
-    char device[64];         /* "cpu avx512 Intel(R) Xeon(R) Processor", "cuda NVIDIA H200" */
-    char types[32];          /* values, vectors, offsets/columns: "f64 f64 32/32" */
-    int64_t calls;           /* products over which the set-up was counted; 0: it was not */
-    char format[96];         /* "sell:c=16:sigma=4096" */
+    char fingerprint[24];       /* 16 hexadecimal digits */
+    int64_t rows, columns, nnz; /* of the matrix as it is stored: with both triangles, of a transposed product A^T */
+    spry_op op;                 /* the caller's */
+    char device[64];            /* "cpu avx512 Intel(R) Xeon(R) Processor", "cuda NVIDIA H200" */
+    char types[32];             /* values, vectors, offsets/columns: "f64 f64 32/32" */
+    int64_t calls;              /* products over which the set-up was counted; 0: it was not */
+    char format[96];            /* "sell:c=16:sigma=4096" */
     char kernel[64];
     double measured_us;                    /* a product */
     double csr_us;                         /* the same in csr; 0: csr was not measured */

@@ -139,7 +139,7 @@ static int take_choice(spry_choice_info *to, char *line)
     transposed = strcmp(words[4], "spmv_t") == 0;
     to->op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     return take_name(to->fingerprint, sizeof to->fingerprint, words[0]) && take_count(&to->rows, words[1]) &&
-           take_count(&to->cols, words[2]) && take_count(&to->nnz, words[3]) &&
+           take_count(&to->columns, words[2]) && take_count(&to->nnz, words[3]) &&
            (transposed || strcmp(words[4], "spmv") == 0) && take_text(to->device, sizeof to->device, words[5]) &&
            take_text(to->types, sizeof to->types, words[6]) && take_count(&to->calls, words[7]) &&
            take_name(to->format, sizeof to->format, words[8]) && take_name(to->kernel, sizeof to->kernel, words[9]) &&
@@ -165,7 +165,7 @@ static word_text as_word(const char *text)
 static size_t write_choice(char line[LINE_BYTES], const spry_choice_info *c)
 {
     return (size_t)spryi_write(line, LINE_BYTES, "%s %lld %lld %lld %s %s %s %lld %s %s %.6g %.6g %.6g %.6g %s\n",
-                               c->fingerprint, (long long)c->rows, (long long)c->cols, (long long)c->nnz,
+                               c->fingerprint, (long long)c->rows, (long long)c->columns, (long long)c->nnz,
                                c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv", as_word(c->device).s, as_word(c->types).s,
                                (long long)c->calls, as_word(c->format).s, as_word(c->kernel).s, c->measured_us,
                                c->csr_us, c->predicted_us, c->predicted_csr_us, as_word(c->date).s);
@@ -340,7 +340,8 @@ bool spryi_choice_find(spryi_choices *choices, spry_choice_info *asked)
     pthread_mutex_lock(&choices->lock);
     const int place = place_of(&choices->known, asked->fingerprint);
     const spry_choice_info *found = place >= 0 ? &choices->known.list[place] : NULL;
-    const bool same = found && found->rows == asked->rows && found->cols == asked->cols && found->nnz == asked->nnz;
+    const bool same = found && found->rows == asked->rows && found->columns == asked->columns &&
+                      found->nnz == asked->nnz;
     if (same) *asked = *found;
     pthread_mutex_unlock(&choices->lock);
     return same;

@@ -302,7 +302,7 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                                   .device = device,
                                   .threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads),
                                   .calls = spryi_calls_counted(options),
-                                  .columns = options->columns,
+                                  .columns = options->count,
                                   .row_major = options->row_major};
     if (!spryi_may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
     return spryi_rank(ranking, &request, err);

@@ -242,7 +242,7 @@ static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
 {
     enum { FAR_BYTES = 1 << 19 }; /* what a processor's own cache holds beside the matrix */
     const int64_t far = FAR_BYTES / SECTOR;
-    const double to_column = (double)p->csr->cols / (double)p->csr->rows;
+    const double to_column = (double)p->csr->columns / (double)p->csr->rows;
     spryi_number_set_empty(set);
     for (int64_t i = p->first; i < p->end; i++) {
         const int64_t middle = (int64_t)((double)i * to_column) / p->per_sector, end = spryi_offset_of(p->csr, i + 1);
@@ -363,7 +363,7 @@ static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spry
     const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_FULL ? TILES : QUICK_TILES;
     const int long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
     const int by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
-    if (csr->nnz < LEAST_ENTRIES || csr->cols * size < LEAST_X_BYTES) return SPRY_OK;
+    if (csr->nnz < LEAST_ENTRIES || csr->columns * size < LEAST_X_BYTES) return SPRY_OK;
     const int64_t range = reader->count;
     for (int64_t t = 0; t < tiles; t++)
         (void)spryi_want_entries(reader, tile_at(csr, t, tiles), tile_at(csr, t, tiles) + TILE);
@@ -470,7 +470,7 @@ static void run_task(void *argument, int t)
 spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type)
 {
     return (spryi_features){.rows = csr->rows,
-                            .cols = csr->cols,
+                            .cols = csr->columns,
                             .nnz = csr->nnz,
                             .value_bytes = (int)spry_type_bytes(csr->value_type),
                             .index_bytes = (int)spry_index_type_bytes(csr->index_type),

@@ -392,8 +392,8 @@ int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, c
     const int is_transposed = op == SPRY_TRANSPOSE;
     spry_arrays looked_at = *a;
     if (is_transposed) {
-        looked_at.rows = a->cols;
-        looked_at.cols = a->rows;
+        looked_at.rows = a->columns;
+        looked_at.columns = a->rows;
     }
     const double all = fmax(SHARE * (double)calls * csr_us(&looked_at, c), AT_LEAST);
     const double fetch = spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_QUICK);
@@ -500,7 +500,7 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
     const int on_cpu = spryi_class_is_cpu(q->device);
     const double INTO_ROWS = on_cpu ? 3 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
-    const double vectors = (double)(q->A->a.rows + q->A->a.cols) * (double)spry_type_bytes(q->vector_type);
+    const double vectors = (double)(q->A->a.rows + q->A->a.columns) * (double)spry_type_bytes(q->vector_type);
     const double csr_rate = r->list[0].bytes / r->list[0].us;
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];

@@ -209,7 +209,7 @@ int spryi_device_number(int device);
 /* A vector with what 0 counts as filled in: columns, strides and the number of the device. */
 static inline spry_const_vector spryi_resolved(spry_const_vector v)
 {
-    if (v.columns == 0) v.columns = 1;
+    if (v.count == 0) v.count = 1;
     if (v.row_stride == 0) v.row_stride = 1;
     if (v.column_stride == 0) v.column_stride = v.row_stride == 1 ? v.length : 1;
     v.device = spryi_device_number(v.device);

@@ -515,7 +515,7 @@ spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t le
     }
     *v = (spry_vector){.data = data,
                        .length = length,
-                       .columns = 1,
+                       .count = 1,
                        .row_stride = 1,
                        .column_stride = length,
                        .type = type,

@@ -59,7 +59,7 @@ static int parts_of(const spry_arrays *a, spryi_container_part parts[3])
     if (a->layout == SPRY_COO) {
         parts[count++] = (spryi_container_part){"rows", a->row_indices, a->nnz, index_bytes};
     } else {
-        int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
+        int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
         int64_t offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
         parts[count++] = (spryi_container_part){"offsets", a->offsets, majors + 1, offset_bytes};
     }
@@ -121,7 +121,7 @@ SPRYI_INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
 /* A vector loop counts all descents of the chunk. Descents at the beginning of a row are legal and subtracted. */
 SPRYI_INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P, spry_index_type J)
 {
-    const int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
+    const int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
     int64_t falls = 0, i;
     for (int64_t k = first > 0 ? first : 1; k < last; k++) falls += falls_at(a, k, J);
     if (falls == 0) return 1;
@@ -149,7 +149,7 @@ SPRYI_INLINE fault structure_as(const spry_arrays *a, const spryi_container_part
     if (part->data == a->offsets) return offsets_rise(a, first, last, P) ? SOUND : FALLS;
     if (part->data == a->row_indices) return in_range(a->row_indices, a->rows, first, last, J) ? SOUND : OUT_OF_RANGE;
     if (part->data != a->indices) return SOUND;
-    if (!in_range(a->indices, a->layout == SPRY_CSC ? a->rows : a->cols, first, last, J)) return OUT_OF_RANGE;
+    if (!in_range(a->indices, a->layout == SPRY_CSC ? a->rows : a->columns, first, last, J)) return OUT_OF_RANGE;
     if (a->sorted != SPRY_KNOWN_YES) return SOUND;
     return (a->layout == SPRY_COO ? entries_rise(a, first, last, J) : rows_rise(a, first, last, P, J)) ? SOUND
                                                                                                        : UNSORTED;
@@ -235,7 +235,7 @@ static spry_status fail_structure(const char *name, const char *section, fault f
                                (long long)a->nnz);
     if (found == OUT_OF_RANGE)
         return spryi_fail_file(err, SPRY_BAD_FILE, name, 0, "section %s: an index lies outside the %lld x %lld matrix",
-                               section, (long long)a->rows, (long long)a->cols);
+                               section, (long long)a->rows, (long long)a->columns);
     return spryi_fail_file(err, SPRY_BAD_FILE, name, 0, "section %s: entries are not %s, which the head claims",
                            section, a->unique == SPRY_KNOWN_YES ? "sorted and unique" : "sorted");
 }
@@ -599,7 +599,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     if (format->check(file->context, stored.storage, &fault) != SPRY_OK)
         SPRYI_TRY(BAD_FILE("%s storage: %s", h->layout, fault.message));
     const spry_arrays *a = spryi_storage_arrays(stored.storage);
-    if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
+    if (a->rows != h->rows || a->columns != h->cols || !is_type_of(h, a))
         SPRYI_TRY(BAD_FILE("head makes no sense: sizes or types differ from the storage's"));
     take_parameters(&stored, h);
     SPRYI_TRY(spryi_matrix_of_storage(file->context, &made, &stored, (spry_symmetry)h->kind.symmetry,
@@ -628,7 +628,7 @@ static spry_status convert(spry_matrix **A, const spry_read_options *options, sp
                (options->offset_type == SPRY_INDEX_DEFAULT || options->offset_type == a->offset_type ||
                 (a->layout == SPRY_COO && (options->offset_type == SPRY_I64 || a->index_type == SPRY_I32)));
     if (same) return SPRY_OK;
-    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
     o.layout = a->layout;
     o.value_type = options->value_type;
     o.index_type = options->index_type;
@@ -770,7 +770,7 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
     }
     c->layout = layout == SPRY_CSC ? "csc" : layout == SPRY_COO ? "coo" : "csr";
     if (layout == A->a.layout) return SPRY_OK;
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = layout;
     options.keep_duplicates = 1;
     return spry_matrix_convert(context, &c->converted, A, &options, err);
@@ -802,7 +802,7 @@ static spry_status make_head(spryi_container_head *head, const content *c, const
         .kind.counts_from_0 = A->index_base == 0,
         .head_bytes = SPRYI_CONTAINER_HEAD,
         .rows = A->a.rows,
-        .cols = A->a.cols,
+        .cols = A->a.columns,
         .nnz = A->a.nnz,
         .kind.value_type = (uint8_t)(ones ? SPRY_PATTERN : a->value_type),
         .kind.offset_type = (uint8_t)a->offset_type,

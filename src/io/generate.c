@@ -512,7 +512,7 @@ static void tell_source(spry_matrix *A)
     A->index_base = 1;
     A->source = (spryi_source){.kind = SPRYI_GENERATED,
                                .rows = A->a.rows,
-                               .cols = A->a.cols,
+                               .cols = A->a.columns,
                                .entries = A->a.nnz,
                                .by_row = SPRY_KNOWN_YES,
                                .duplicates = SPRY_KNOWN_NO};

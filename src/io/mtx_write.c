@@ -58,7 +58,7 @@ typedef struct walk {
 
 static walk start_walk(const spry_arrays *a, int64_t k)
 {
-    walk w = {.a = a, .k = k, .majors = a->layout == SPRY_CSR ? a->rows : a->cols};
+    walk w = {.a = a, .k = k, .majors = a->layout == SPRY_CSR ? a->rows : a->columns};
     if (a->layout != SPRY_COO && k < a->nnz) w.major = spryi_major_of(a, k);
     return w;
 }
@@ -77,7 +77,7 @@ static inline int step(walk *w)
         w->j = a->layout == SPRY_CSR ? minor : w->major;
     }
     w->k++;
-    return w->i >= 0 && w->i < a->rows && w->j >= 0 && w->j < a->cols;
+    return w->i >= 0 && w->i < a->rows && w->j >= 0 && w->j < a->columns;
 }
 
 static int64_t piece_end(const spry_arrays *a, int64_t piece)
@@ -161,7 +161,7 @@ static spry_status make_head(const writing *w, const char *comment, int threads,
     char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
                                 symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
     to += spryi_mtx_comment(to, comment);
-    to += snprintf(to, capacity - (size_t)(to - *text), "%lld %lld %lld\n", (long long)a->rows, (long long)a->cols,
+    to += snprintf(to, capacity - (size_t)(to - *text), "%lld %lld %lld\n", (long long)a->rows, (long long)a->columns,
                    (long long)count_entries(w, threads));
     *bytes = (size_t)(to - *text);
     return SPRY_OK;
@@ -181,7 +181,7 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
                                     "entry %lld is at row %lld, column %lld (counted from %d), outside the %lld x %lld "
                                     "matrix",
                                     spryi_in_base(w->A, k), spryi_in_base(w->A, at.i), spryi_in_base(w->A, at.j),
-                                    w->A->index_base, (long long)a->rows, (long long)a->cols);
+                                    w->A->index_base, (long long)a->rows, (long long)a->columns);
         if (w->lower && at.i < at.j) continue;
         to = spryi_decimal_write_i64(to, at.i + w->base);
         *to++ = w->divider;

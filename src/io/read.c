@@ -154,7 +154,7 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
     if (!A || !info) return spryi_fail_missing(err, !A ? "A" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_source *s = &A->source;
-    spry_source_info told = {.rows = -1, .cols = -1, .entries = -1, .index_base = A->index_base};
+    spry_source_info told = {.rows = -1, .columns = -1, .entries = -1, .index_base = A->index_base};
     if (s->kind) {
         snprintf(told.kind, sizeof told.kind, "%s", s->kind);
         snprintf(told.layout, sizeof told.layout, "%s", s->layout);
@@ -163,7 +163,7 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
         snprintf(told.packing, sizeof told.packing, "%s", s->packing ? s->packing : "");
         told.gzip = strcmp(told.packing, "gzip") == 0;
         told.rows = s->rows;
-        told.cols = s->cols;
+        told.columns = s->cols;
         told.entries = s->entries;
         told.by_row = s->by_row;
         told.by_column = s->by_column;

@@ -61,7 +61,7 @@ static spry_status read_text(spryi_text *text, spry_vector *v, spry_type type, s
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, type, &entries, err));
     SPRYI_TRY(spry_vector_create(text->context, &made, head.m * head.n, type, 0, err));
     made.length = made.column_stride = head.m;
-    made.columns = head.n;
+    made.count = head.n;
     add_entries(&made, &entries);
     *v = made;
 done:
@@ -107,7 +107,7 @@ static spry_status check_write(const spry_context *context, const spry_const_vec
     if (!context || !path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path", "write: %s is NULL",
                           !context ? "context" : "path");
-    if (spryi_value_slot(v->type) < 0 || v->length < 0 || (!v->data && v->length > 0) || v->columns < 0 ||
+    if (spryi_value_slot(v->type) < 0 || v->length < 0 || (!v->data && v->length > 0) || v->count < 0 ||
         v->row_stride < 0 || v->column_stride < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "v",
                           "write: expected a vector of f32 or f64, with columns and strides of 0 or more");
@@ -136,7 +136,7 @@ static spry_status write_head(spry_context *context, const spryi_output *output,
     spry_status status = SPRYI_NEW(context, &lines, (int64_t)bytes, "comment of the file", err);
     if (status != SPRY_OK) return status;
     (void)spryi_mtx_comment(lines, comment);
-    int length = snprintf(size, sizeof size, "%lld %lld\n", (long long)v->length, (long long)v->columns);
+    int length = snprintf(size, sizeof size, "%lld %lld\n", (long long)v->length, (long long)v->count);
     SPRYI_TRY(spryi_output_write(output, banner, sizeof banner - 1, err));
     SPRYI_TRY(spryi_output_write(output, lines, bytes, err));
     status = spryi_output_write(output, size, (size_t)length, err);
@@ -148,7 +148,7 @@ done:
 static spry_status write_numbers(const spryi_output *output, const spry_const_vector *v, char *text, spry_error *err)
 {
     char *to = text;
-    for (int64_t c = 0; c < v->columns; c++)
+    for (int64_t c = 0; c < v->count; c++)
         for (int64_t i = 0; i < v->length; i++) {
             to = spryi_decimal_write_value(to, v->data, v->type, i * v->row_stride + c * v->column_stride);
             *to++ = '\n';
@@ -176,7 +176,7 @@ static spry_status write_table(const spryi_output *output, const spry_const_vect
     for (int64_t i = 0; i < v->length; i++) {
         SPRYI_OK_OR_RETURN(make_room(output, text, &to, err));
         to = spryi_decimal_write_i64(to, i + base);
-        for (int64_t c = 0; c < v->columns; c++) {
+        for (int64_t c = 0; c < v->count; c++) {
             SPRYI_OK_OR_RETURN(make_room(output, text, &to, err));
             *to++ = ',';
             to = spryi_decimal_write_value(to, v->data, v->type, i * v->row_stride + c * v->column_stride);
@@ -192,9 +192,9 @@ static spry_status write_table_head(const spryi_output *output, const spry_const
                                     const char *value, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_output_write(output, row, strlen(row), err));
-    for (int64_t c = 0; c < v->columns; c++) {
+    for (int64_t c = 0; c < v->count; c++) {
         char number[24] = "";
-        if (v->columns > 1) snprintf(number, sizeof number, "%lld", (long long)(c + 1));
+        if (v->count > 1) snprintf(number, sizeof number, "%lld", (long long)(c + 1));
         SPRYI_OK_OR_RETURN(spryi_output_write(output, ",", 1, err));
         SPRYI_OK_OR_RETURN(spryi_output_write(output, value, strlen(value), err));
         SPRYI_OK_OR_RETURN(spryi_output_write(output, number, strlen(number), err));

@@ -573,9 +573,9 @@ static spry_status copy_sorted(spry_context *context, spryi_compressed *to, cons
                                spry_index_type index_type, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int64_t majors = A->layout == SPRY_CSC ? A->cols : A->rows;
+    int64_t majors = A->layout == SPRY_CSC ? A->columns : A->rows;
     spryi_compressed made = {.majors = majors,
-                             .minors = A->layout == SPRY_CSC ? A->rows : A->cols,
+                             .minors = A->layout == SPRY_CSC ? A->rows : A->columns,
                              .nnz = A->nnz,
                              .index_type = index_type,
                              .value_type = A->value_type};
@@ -687,13 +687,13 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
     const void *rows = A->row_indices, *columns = A->indices;
     if (A->layout != SPRY_COO) {
         SPRYI_TRY(expand(context, &expanded, A->offsets, A->offset_type, NULL,
-                         A->layout == SPRY_CSC ? A->cols : A->rows, A->nnz, A->index_type, err));
+                         A->layout == SPRY_CSC ? A->columns : A->rows, A->nnz, A->index_type, err));
         rows = A->layout == SPRY_CSC ? A->indices : expanded;
         columns = A->layout == SPRY_CSC ? expanded : A->indices;
     }
     int by_column = layout == SPRY_CSC;
-    spryi_entries entries = {.majors = by_column ? A->cols : A->rows,
-                             .minors = by_column ? A->rows : A->cols,
+    spryi_entries entries = {.majors = by_column ? A->columns : A->rows,
+                             .minors = by_column ? A->rows : A->columns,
                              .nnz = A->nnz,
                              .index_type = A->index_type,
                              .value_type = A->value_type,
@@ -732,7 +732,7 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
     spry_arrays arrays = spryi_compressed_view(a);
     arrays.layout = layout;
     arrays.rows = layout == SPRY_CSC ? a->minors : majors;
-    arrays.cols = layout == SPRY_CSC ? majors : a->minors;
+    arrays.columns = layout == SPRY_CSC ? majors : a->minors;
     arrays.offset_type = layout == SPRY_COO ? SPRY_INDEX_DEFAULT : offset_type;
     if (narrow) arrays.offsets = narrow;
     arrays.row_indices = rows;

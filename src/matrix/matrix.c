@@ -17,7 +17,7 @@
 int64_t spryi_major_of(const spry_arrays *a, int64_t k)
 {
     int64_t i;
-    SPRYI_BISECT(i, 0, (a->layout == SPRY_CSR ? a->rows : a->cols) - 1, spryi_offset_of(a, i + 1) <= k);
+    SPRYI_BISECT(i, 0, (a->layout == SPRY_CSR ? a->rows : a->columns) - 1, spryi_offset_of(a, i + 1) <= k);
     return i;
 }
 
@@ -36,7 +36,7 @@ spry_status spryi_check_index_type(const char *who, const char *name, spry_index
 
 static int64_t offset_count(const spry_arrays *a)
 {
-    return a->layout == SPRY_CSR ? a->rows + 1 : a->layout == SPRY_CSC ? a->cols + 1 : 0;
+    return a->layout == SPRY_CSR ? a->rows + 1 : a->layout == SPRY_CSC ? a->columns + 1 : 0;
 }
 
 void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a)
@@ -116,24 +116,24 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
     const struct {
         const char *name;
         int64_t value;
-    } sizes[] = {{"rows", a->rows}, {"cols", a->cols}, {"nnz", a->nnz}};
+    } sizes[] = {{"rows", a->rows}, {"cols", a->columns}, {"nnz", a->nnz}};
     for (int s = 0; s < 3; s++)
         if (sizes[s].value < 0 || sizes[s].value > INT64_MAX / 64)
             return spryi_fail_value(err, SPRY_INVALID_SIZE, sizes[s].name, sizes[s].value, INT64_MAX / 64,
                                     "arrays: %s is %lld, expected 0 to %lld", sizes[s].name, (long long)sizes[s].value,
                                     (long long)(INT64_MAX / 64));
-    if (a->nnz > 0 && (a->rows == 0 || a->cols == 0))
+    if (a->nnz > 0 && (a->rows == 0 || a->columns == 0))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "nnz", a->nnz, 0,
                                 "arrays: nnz is %lld in a matrix of %lld rows and %lld columns, expected 0",
-                                (long long)a->nnz, (long long)a->rows, (long long)a->cols);
+                                (long long)a->nnz, (long long)a->rows, (long long)a->columns);
     spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_I64 : a->offset_type, index_type = a->index_type;
-    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, a->nnz, err));
+    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->columns, a->nnz, err));
     SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "symmetry", a->symmetry, SPRY_GENERAL, SPRY_SKEW_SYMMETRIC,
                                          "SPRY_GENERAL, SPRY_SYMMETRIC or SPRY_SKEW_SYMMETRIC", err));
-    if (a->symmetry != SPRY_GENERAL && a->rows != a->cols)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "symmetry", a->rows, a->cols,
+    if (a->symmetry != SPRY_GENERAL && a->rows != a->columns)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "symmetry", a->rows, a->columns,
                                 "arrays: claimed symmetric, but it has %lld rows and %lld columns", (long long)a->rows,
-                                (long long)a->cols);
+                                (long long)a->columns);
     return SPRY_OK;
 }
 
@@ -319,33 +319,33 @@ done:
     return status;
 }
 
-static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
-                              const int32_t *offsets, const int32_t *columns, const void *values, spry_type type,
+static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t rows, int64_t columns,
+                              const int32_t *offsets, const int32_t *indices, const void *values, spry_type type,
                               spry_error *err)
 {
     if (rows < 0 || rows > INT32_MAX)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, INT32_MAX, "rows is %lld, expected 0 to %d",
                                 (long long)rows, INT32_MAX);
     if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
-    spry_arrays a = spryi_types_of(rows, cols, offsets[rows], (int32_t)type, SPRY_I32, SPRY_I32);
+    spry_arrays a = spryi_types_of(rows, columns, offsets[rows], (int32_t)type, SPRY_I32, SPRY_I32);
     a.offsets = offsets;
-    a.indices = columns;
+    a.indices = indices;
     a.values = values;
     return spry_matrix_create(context, A, &a, err);
 }
 
-spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
-                                       const int32_t *offsets, const int32_t *columns, const double *values,
+spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows, int64_t columns,
+                                       const int32_t *offsets, const int32_t *indices, const double *values,
                                        spry_error *err)
 {
-    return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F64, err);
+    return borrow_csr(context, A, rows, columns, offsets, indices, values, SPRY_F64, err);
 }
 
-spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
-                                       const int32_t *offsets, const int32_t *columns, const float *values,
+spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows, int64_t columns,
+                                       const int32_t *offsets, const int32_t *indices, const float *values,
                                        spry_error *err)
 {
-    return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
+    return borrow_csr(context, A, rows, columns, offsets, indices, values, SPRY_F32, err);
 }
 
 /* Creates a matrix that shares A's arrays, except those that *a changes, and keeps their owner alive. */
@@ -385,8 +385,8 @@ spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix
 spry_arrays spryi_transposed_view(const spry_arrays *a)
 {
     spry_arrays t = *a;
-    t.rows = a->cols;
-    t.cols = a->rows;
+    t.rows = a->columns;
+    t.columns = a->rows;
     t.ownership = SPRY_BORROW;
     if (a->triangle != SPRY_ALL_ENTRIES)
         t.triangle = a->triangle == SPRY_LOWER_TRIANGLE ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE;
@@ -525,9 +525,9 @@ int64_t spry_matrix_rows(const spry_matrix *A)
     return A ? A->a.rows : 0;
 }
 
-int64_t spry_matrix_cols(const spry_matrix *A)
+int64_t spry_matrix_columns(const spry_matrix *A)
 {
-    return A ? A->a.cols : 0;
+    return A ? A->a.columns : 0;
 }
 
 int64_t spry_matrix_nnz(const spry_matrix *A)
@@ -566,7 +566,7 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
                                     spry_symmetry symmetry, spryi_field field, spry_error *err)
 {
     const spry_arrays *s = spryi_storage_arrays(stored->storage);
-    spry_arrays a = spryi_types_of(s->rows, s->cols, s->nnz, s->value_type, s->offset_type, s->index_type);
+    spry_arrays a = spryi_types_of(s->rows, s->columns, s->nnz, s->value_type, s->offset_type, s->index_type);
     spryi_stored *kept = NULL;
     spry_matrix *made = NULL;
     a.symmetry = symmetry;
@@ -678,7 +678,7 @@ static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error 
     SPRYI_TRY(spryi_check_triangle(A->context, a, A->index_base, err));
     SPRYI_TRY(spryi_compress(A->context, &both, a, SPRY_CSR, index_type, err));
     if (offset_type == SPRY_I32 && both.nnz > INT32_MAX) offset_type = SPRY_I64;
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, both.nnz, err));
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->columns, both.nnz, err));
     SPRYI_TRY(spryi_compressed_finish(A->context, whole, &both, SPRY_CSR, offset_type, a->unique, a->symmetry, A->field,
                                       err));
     (*whole)->index_base = A->index_base;
@@ -721,7 +721,7 @@ static void add_diagonal(const spry_arrays *a, double *d)
         }
         return;
     }
-    const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows;
+    const int64_t lines = a->layout == SPRY_CSC ? a->columns : a->rows;
     for (int64_t i = 0; i < lines; i++) {
         const int64_t end = spryi_offset_of(a, i + 1);
         for (int64_t k = spryi_offset_of(a, i); k < end; k++)
@@ -734,7 +734,7 @@ spry_status spry_matrix_get_diagonal(const spry_matrix *A, double *diagonal, spr
     if (!A || !diagonal) return spryi_fail_missing(err, !A ? "A" : "diagonal");
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "diagonal: the matrix is in device memory, not host memory");
-    const int64_t length = A->a.rows < A->a.cols ? A->a.rows : A->a.cols;
+    const int64_t length = A->a.rows < A->a.columns ? A->a.rows : A->a.columns;
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     for (int64_t i = 0; i < length; i++) diagonal[i] = 0;

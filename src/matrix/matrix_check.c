@@ -184,11 +184,11 @@ typedef struct check_job {
 
 static int64_t majors_of(const spry_arrays *a)
 {
-    return a->layout == SPRY_CSC ? a->cols : a->rows;
+    return a->layout == SPRY_CSC ? a->columns : a->rows;
 }
 static int64_t minors_of(const spry_arrays *a)
 {
-    return a->layout == SPRY_CSC ? a->rows : a->cols;
+    return a->layout == SPRY_CSC ? a->rows : a->columns;
 }
 /* ---- offsets --------------------------------------------------------------------------------- */
 
@@ -277,7 +277,7 @@ static void check_triples(void *job, int64_t begin, int64_t end)
             if (mine.out_of_range.count == 0) mine.first_is_row = 1;
             note(&mine.out_of_range, k, i, i);
         }
-        if (j < 0 || j >= a->cols) note(&mine.out_of_range, k, i, j);
+        if (j < 0 || j >= a->columns) note(&mine.out_of_range, k, i, j);
         if (k > 0 && (i < spryi_row_of(a, k - 1) || (i == spryi_row_of(a, k - 1) && j < spryi_minor_of(a, k - 1))))
             note(&mine.unsorted, k, i, j);
     }

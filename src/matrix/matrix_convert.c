@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-static spry_status check_types(const spry_convert_options *o, spry_error *err)
+static spry_status check_types(const spry_matrix_options *o, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_check_range("convert", "layout", o->layout, SPRY_LAYOUT_DEFAULT, SPRY_CSC,
                                          "SPRY_CSR, SPRY_COO or SPRY_CSC", err));
@@ -19,7 +19,7 @@ static spry_status check_types(const spry_convert_options *o, spry_error *err)
 }
 
 /* Fills in the defaults of *o, whose types are some, and checks that they hold A's sizes. */
-static spry_status resolve_options(spry_convert_options *o, const spry_arrays *A, spry_error *err)
+static spry_status resolve_options(spry_matrix_options *o, const spry_arrays *A, spry_error *err)
 {
     if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
     if (o->value_type == SPRY_TYPE_DEFAULT) o->value_type = A->value_type;
@@ -29,7 +29,7 @@ static spry_status resolve_options(spry_convert_options *o, const spry_arrays *A
     } else if (o->offset_type == SPRY_INDEX_DEFAULT && A->layout != SPRY_COO && o->index_type == SPRY_I32) {
         o->offset_type = A->offset_type;
     }
-    return spryi_pick_index_types(&o->offset_type, &o->index_type, A->rows, A->cols, A->nnz, err);
+    return spryi_pick_index_types(&o->offset_type, &o->index_type, A->rows, A->columns, A->nnz, err);
 }
 
 /* The field to write into a file: what A's was, unless the values no longer fit it. */
@@ -142,13 +142,13 @@ static void tell_rounding(spry_rounding *rounding, const rounded *r, const spry_
                           .overflowed = r->overflowed,
                           .vanished = r->vanished,
                           .largest = r->largest};
-    place_of(B, r->largest_at, &told.largest_row, &told.largest_col);
-    place_of(B, r->overflowed_at, &told.overflowed_row, &told.overflowed_col);
+    place_of(B, r->largest_at, &told.largest_row, &told.largest_column);
+    place_of(B, r->overflowed_at, &told.overflowed_row, &told.overflowed_column);
     SPRYI_GIVE(rounding, &told);
 }
 
 spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
-                                const spry_convert_options *options, spry_error *err)
+                                const spry_matrix_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
     if (missing) return spryi_fail_missing(err, missing);
@@ -157,7 +157,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
     spry_matrix *entries = NULL;
     int64_t duplicates = 0;
     rounded told = nothing;
-    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
     SPRYI_TRY(SPRYI_TAKE(&o, options, err));
     SPRYI_TRY(check_types(&o, err));
     if (o.rounding) SPRYI_TRY(SPRYI_CHECK_OUTPUT(o.rounding, err));
@@ -192,7 +192,7 @@ spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t valu
     spry_arrays types = SPRY_INIT(spry_arrays);
     types.layout = SPRY_CSR;
     types.rows = rows;
-    types.cols = cols;
+    types.columns = cols;
     types.nnz = nnz;
     types.offset_type = (spry_index_type)offset_type;
     types.index_type = (spry_index_type)index_type;
@@ -213,7 +213,7 @@ spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const 
         return SPRY_OK;
     }
     spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.columns, A->a.nnz, err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, value_type, SPRYI_KEEP_ALL, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, csr, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));

@@ -135,7 +135,7 @@ static spry_status collect(const spry_matrix *A, spry_matrix_stats *stats, spry_
     spry_arrays a = A->a;
     spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
     s.rows = a.rows;
-    s.cols = a.cols;
+    s.columns = a.columns;
     s.nnz = a.nnz;
     s.pattern_symmetric = s.value_symmetric = SPRY_KNOWN_NO;
     if (a.layout != SPRY_CSR) {
@@ -144,7 +144,7 @@ static spry_status collect(const spry_matrix *A, spry_matrix_stats *stats, spry_
     }
     row_lengths(&s, &a);
     int in_order = columns(A->context, &s, &a);
-    if (a.rows == a.cols) {
+    if (a.rows == a.columns) {
         if (!in_order) {
             if (!made.offsets) SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
             SPRYI_TRY(spryi_merge(A->context, &made, SPRY_F64, SPRYI_SUM_ALL, NULL, err));
@@ -192,7 +192,7 @@ static int64_t band_of(int64_t index, int64_t count, int parts)
 static void draw_compressed(const spry_arrays *a, int64_t *counts, int64_t begin, int64_t end, int height, int width)
 {
     int csc = a->layout == SPRY_CSC;
-    int64_t majors = csc ? a->cols : a->rows, minors = csc ? a->rows : a->cols;
+    int64_t majors = csc ? a->columns : a->rows, minors = csc ? a->rows : a->columns;
     for (int64_t i = begin; i < end; i++) {
         int64_t major_band = band_of(i, majors, csc ? width : height);
         int64_t last = spryi_offset_of(a, i + 1);
@@ -209,7 +209,7 @@ static void draw_coo(const spry_arrays *a, int64_t *counts, int64_t begin, int64
     for (int64_t k = begin; k < end; k++) {
         int64_t i = spryi_row_of(a, k);
         int64_t j = spryi_minor_of(a, k);
-        counts[band_of(i, a->rows, height) * width + band_of(j, a->cols, width)]++;
+        counts[band_of(i, a->rows, height) * width + band_of(j, a->columns, width)]++;
     }
 }
 
@@ -252,7 +252,7 @@ spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, i
     const spry_arrays *a = &entries->a;
     spryi_loop_in_parts(A->context, threads,
                         a->layout == SPRY_COO   ? a->nnz
-                        : a->layout == SPRY_CSC ? a->cols
+                        : a->layout == SPRY_CSC ? a->columns
                                                 : a->rows,
                         1024, draw, &(drawing){a, pictures ? pictures : counts, height, width});
     for (int t = 0; t < threads && pictures; t++)

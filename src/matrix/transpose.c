@@ -65,14 +65,14 @@ static void count_parts(void *job, int64_t begin, int64_t end)
 static void sum_slices(void *job, int64_t begin, int64_t end)
 {
     const part_job *j = job;
-    const int64_t n = j->t->a->cols, parts = j->t->parts;
+    const int64_t n = j->t->a->columns, parts = j->t->parts;
     for (int64_t q = begin; q < end; q++) j->sums[q] = j->steps->sum(j->t, n * q / parts, n * (q + 1) / parts);
 }
 
 static void place_slices(void *job, int64_t begin, int64_t end)
 {
     const part_job *j = job;
-    const int64_t n = j->t->a->cols, parts = j->t->parts;
+    const int64_t n = j->t->a->columns, parts = j->t->parts;
     for (int64_t q = begin; q < end; q++) j->steps->place(j->t, n * q / parts, n * (q + 1) / parts, j->sums[q]);
 }
 
@@ -94,13 +94,13 @@ static void place_entries(const spry_context *context, part_job *j)
         at += sum;
     }
     spryi_loop(context, t->parts, t->parts, 1, place_slices, j);
-    spryi_set_index(t->offsets, t->a->offset_type, t->a->cols, t->a->nnz);
+    spryi_set_index(t->offsets, t->a->offset_type, t->a->columns, t->a->nnz);
 }
 
 static int parts_of(const spry_context *context, const spry_arrays *a)
 {
     int parts = spryi_threads(context, a->nnz);
-    int64_t most = 2 * a->nnz / (a->cols + 1);
+    int64_t most = 2 * a->nnz / (a->columns + 1);
     return parts <= most ? parts : most > 1 ? (int)most : 1;
 }
 
@@ -111,11 +111,11 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
     spry_status status = SPRY_OK;
     transposition t = {.a = a, .parts = parts_of(context, a)};
     part_job j = {&t, &steps_of_pair[spryi_index_pair(a->offset_type, a->index_type)], NULL};
-    SPRYI_TRY(spryi_allocate(context, &t.offsets, a->cols + 1, offset_bytes, "column offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &t.offsets, a->columns + 1, offset_bytes, "column offsets", err));
     SPRYI_TRY(spryi_allocate(context, &t.rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
     if (a->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &t.values, a->nnz, spry_type_bytes(a->value_type), "values", err));
-    SPRYI_TRY(spryi_allocate(context, &t.places, a->cols * t.parts, offset_bytes, "workspace of transposing", err));
+    SPRYI_TRY(spryi_allocate(context, &t.places, a->columns * t.parts, offset_bytes, "workspace of transposing", err));
     SPRYI_TRY(SPRYI_NEW(context, &j.sums, t.parts, "workspace of transposing", err));
     spryi_loop(context, t.parts, t.parts, 1, count_parts, &j);
     place_entries(context, &j);

@@ -4,9 +4,9 @@ static void SPRY_FN(count)(const transposition *t, int part)
 {
     const SPRY_P *Ap = t->a->offsets;
     const SPRY_J *Aj = t->a->indices;
-    SPRY_P *count = (SPRY_P *)t->places + part * t->a->cols;
+    SPRY_P *count = (SPRY_P *)t->places + part * t->a->columns;
     const int64_t end = Ap[part_begin(t, part + 1)];
-    memset(count, 0, (size_t)t->a->cols * sizeof *count);
+    memset(count, 0, (size_t)t->a->columns * sizeof *count);
     for (int64_t k = Ap[part_begin(t, part)]; k < end; k++) count[Aj[k]]++;
 }
 
@@ -15,7 +15,7 @@ static int64_t SPRY_FN(sum)(const transposition *t, int64_t begin, int64_t end)
 {
     int64_t sum = 0;
     for (int part = 0; part < t->parts; part++) {
-        const SPRY_P *count = (const SPRY_P *)t->places + part * t->a->cols;
+        const SPRY_P *count = (const SPRY_P *)t->places + part * t->a->columns;
         for (int64_t j = begin; j < end; j++) sum += count[j];
     }
     return sum;
@@ -27,7 +27,7 @@ static void SPRY_FN(place)(const transposition *t, int64_t begin, int64_t end, i
     for (int64_t j = begin; j < end; j++) {
         offsets[j] = (SPRY_P)at;
         for (int part = 0; part < t->parts; part++) {
-            SPRY_P *place = (SPRY_P *)t->places + part * t->a->cols + j;
+            SPRY_P *place = (SPRY_P *)t->places + part * t->a->columns + j;
             SPRY_P count = *place;
             *place = (SPRY_P)at;
             at += count;
@@ -44,7 +44,7 @@ SPRYI_INLINE void SPRY_FN(move_of)(const transposition *t, int part, const int w
     enum { TOGETHER = 64 };
     const SPRY_P *Ap = t->a->offsets;
     const SPRY_J *Aj = t->a->indices;
-    SPRY_P *place = (SPRY_P *)t->places + part * t->a->cols, at[TOGETHER];
+    SPRY_P *place = (SPRY_P *)t->places + part * t->a->columns, at[TOGETHER];
     SPRY_J *rows = t->rows;
     const char *from = t->a->values;
     char *to = t->values;

@@ -59,7 +59,7 @@ static bool looks_symmetric(const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
     if (a->symmetry != SPRY_GENERAL) return 1;
-    if (a->rows != a->cols || a->layout != SPRY_CSR || a->device > 0 || A->stored || a->triangle != SPRY_ALL_ENTRIES)
+    if (a->rows != a->columns || a->layout != SPRY_CSR || a->device > 0 || A->stored || a->triangle != SPRY_ALL_ENTRIES)
         return 0;
     for (int r = 0; r < SAMPLED_ROWS && r < a->rows; r++) {
         const int64_t i = a->rows / SAMPLED_ROWS * r + a->rows % SAMPLED_ROWS * r / SAMPLED_ROWS;

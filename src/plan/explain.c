@@ -130,7 +130,7 @@ static int64_t copied_vectors(const question *q)
     const spry_spmv_options *o = q->o;
     const int there = o->vector_device == SPRY_DEVICE_DEFAULT ? q->A->a.device : spryi_device_number(o->vector_device);
     if (spryi_class_is_cpu(q->device) || there != 0) return 0;
-    return (q->A->a.rows + q->A->a.cols) * (int64_t)spry_type_bytes(o->vector_type) * (o->row_major ? 2 : 1);
+    return (q->A->a.rows + q->A->a.columns) * (int64_t)spry_type_bytes(o->vector_type) * (o->row_major ? 2 : 1);
 }
 
 /* Of its storage a plan owns, by the sizes of a build on the host; on a device that is not here it owns it all. */
@@ -225,7 +225,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     const spryi_device_class *device = q->device;
     const spry_arrays *a = &A->a;
     const bool has_entries = a->nnz > 0;
-    const double columns = o->columns > 1 ? (double)o->columns : 1, numbers = (double)(a->rows + a->cols);
+    const double columns = o->count > 1 ? (double)o->count : 1, numbers = (double)(a->rows + a->columns);
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
     SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));

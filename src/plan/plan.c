@@ -29,7 +29,7 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
         int64_t value, most;
     } numbers[] = {{"expected_calls", o->expected_calls, INT64_MAX},
                    {"expected_updates", o->expected_updates, INT64_MAX},
-                   {"columns", o->columns, INT64_MAX},
+                   {"columns", o->count, INT64_MAX},
                    {"row_major", o->row_major, 1},
                    {"both_directions", o->both_directions, 1},
                    {"memory_limit_bytes", o->memory_limit_bytes, INT64_MAX}};
@@ -111,8 +111,8 @@ static spry_status check(spryi_plan_request *request, const spry_context *contex
     request->op = o->op;
     request->vector_type = o->vector_type;
     request->element_bytes = spry_type_bytes(o->vector_type);
-    request->x_length = o->op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
-    request->y_length = o->op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows;
+    request->x_length = o->op == SPRY_TRANSPOSE ? A->a.rows : A->a.columns;
+    request->y_length = o->op == SPRY_TRANSPOSE ? A->a.columns : A->a.rows;
     SPRYI_OK_OR_RETURN(select_device(request, context, A, err));
     request->groups = spryi_ordering_retain(o->groups);
     return o->stream ? spryi_wait_for(request->device, o->stream, err) : SPRY_OK;
@@ -312,7 +312,7 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     product->joins_rows = (f->several & op) != 0;
     product->joins_columns = (f->several_apart & op) != 0;
     if (product->joins_columns && f->takes_apart) /* inspects the columns, only for plans of multiple vectors */
-        product->joins_columns = (o->columns > 1 || !plan->request.device->driver->host_memory) &&
+        product->joins_columns = (o->count > 1 || !plan->request.device->driver->host_memory) &&
                                  f->takes_apart(plan->stored.storage);
     if (product->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
@@ -378,7 +378,7 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
 static int64_t columns_to_join(const spryi_plan *plan)
 {
     const spry_spmv_options *o = &plan->request.options;
-    const int64_t most = 64 / (int64_t)plan->request.element_bytes, least = 3, wanted = o->columns;
+    const int64_t most = 64 / (int64_t)plan->request.element_bytes, least = 3, wanted = o->count;
     if (wanted <= 1 || o->row_major || !plan->product.joins_rows || plan->product.joins_columns) return 0;
     return !columns_may_meet(plan, &plan->map) ? 0 : wanted < least ? least : wanted < most ? wanted : most;
 }
@@ -444,7 +444,7 @@ static int64_t most_for_vectors(const spryi_plan *plan)
     const spry_spmv_options *o = &plan->request.options;
     const int64_t lines = spryi_add_bytes(plan->request.x_length, plan->request.y_length);
     const bool is_mapped = o->row_major || plan->map.is_changed || o->row_scaling || o->column_scaling;
-    const int64_t columns = o->columns > 1 ? LINE : is_mapped ? (int64_t)plan->request.element_bytes : 0;
+    const int64_t columns = o->count > 1 ? LINE : is_mapped ? (int64_t)plan->request.element_bytes : 0;
     const int64_t order = plan->map.is_changed ? (int64_t)sizeof(int32_t) : 0;
     const int64_t copies = has_copies(plan) ? 2 * (int64_t)plan->request.element_bytes : 0;
     const int64_t copy_of_A = spryi_has_copy(plan) ? spryi_arrays_bytes(&plan->A->a) : 0;
@@ -505,7 +505,7 @@ void spryi_list_reads(spryi_plan *plan)
         {"A's row indices", list[SPRYI_ROW_INDICES]},
         {"A's offsets", list[SPRYI_OFFSETS]},
         {"row_scaling", {o->row_scaling, a->rows * size}},
-        {"column_scaling", {o->column_scaling, a->cols * size}},
+        {"column_scaling", {o->column_scaling, a->columns * size}},
     };
     _Static_assert(sizeof all == sizeof plan->reads.list, "room for all");
     plan->reads.count = 0;

@@ -333,4 +333,4 @@ spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *trial, bool *done,
 
 /* Runs one direction, as spry_spmv_plan_run. options: complete, or NULL. */
 spry_status spryi_run(const spryi_plan *plan, spry_vector y, const void *alpha, spry_const_vector x, const void *beta,
-                      const spry_run_options *options, spry_error *err);
+                      const spry_spmv_run_options *options, spry_error *err);

@@ -72,7 +72,7 @@ static spry_status make_permutations(spryi_plan *plan, const int64_t *perm, spry
 {
     spryi_plan_map *map = &plan->map;
     const int64_t rows = plan->A->a.rows;
-    const bool square = rows == plan->A->a.cols;
+    const bool square = rows == plan->A->a.columns;
     if (square || plan->request.options.op == SPRY_TRANSPOSE) {
         SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &map->x_from, rows, "permutation of x", err));
         for (int64_t i = 0; i < rows; i++) map->x_from[i] = (int32_t)perm[i];
@@ -96,7 +96,7 @@ static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matr
     plan->times.search_us += spryi_now_us() - start;
     const int64_t *perm = (*found)->perm;
     SPRYI_OK_OR_RETURN(make_permutations(plan, perm, err));
-    SPRYI_OK_OR_RETURN(spry_matrix_permute(plan->context, B, A, perm, A->a.rows == A->a.cols ? perm : NULL, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_permute(plan->context, B, A, perm, A->a.rows == A->a.columns ? perm : NULL, err));
     spryi_release(plan->context, (*found)->perm); /* the map has it */
     (*found)->perm = NULL;
     return SPRY_OK;
@@ -110,7 +110,7 @@ static spry_status order(spryi_plan *plan, spry_error *err)
     if (method == NONE && !expands) return SPRY_OK;
     spry_status status = SPRY_OK;
     spry_matrix *A = plan->A, *B = NULL, *host = NULL;
-    const int64_t m = A->a.rows, n = A->a.cols;
+    const int64_t m = A->a.rows, n = A->a.columns;
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     if (method != NONE && (m > INT32_MAX || n > INT32_MAX))
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "ordering", m > n ? m : n, INT32_MAX,
@@ -334,7 +334,7 @@ static spry_status permute_again(const spryi_plan *plan, spry_matrix **B, const 
             perm[i] = from[i];
         else
             perm[from[i]] = i;
-    SPRYI_TRY(spry_matrix_permute(plan->context, B, A, perm, rows == A->a.cols ? perm : NULL, err));
+    SPRYI_TRY(spry_matrix_permute(plan->context, B, A, perm, rows == A->a.columns ? perm : NULL, err));
 done:
     spryi_release(plan->context, from);
     spryi_release(plan->context, perm);

@@ -80,7 +80,7 @@ static spry_status make_vector(const spryi_plan *plan, spry_vector *v, int64_t l
         SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     }
     v->length = length;
-    v->columns = columns;
+    v->count = columns;
     v->row_stride = o->row_major && columns > 1 ? columns : 1;
     v->column_stride = o->row_major && columns > 1 ? 1 : length;
 done:
@@ -183,7 +183,7 @@ typedef struct trial {
 /* *made is false if there is too little memory. */
 static spry_status make_vectors(trial *t, bool *made, spry_error *err)
 {
-    const int64_t columns = t->base->request.options.columns > 1 ? t->base->request.options.columns : 1;
+    const int64_t columns = t->base->request.options.count > 1 ? t->base->request.options.count : 1;
     spry_error why = SPRY_ERROR_INIT;
     spry_status status = make_vector(t->base, &t->x, t->base->request.x_length, columns, true, &why);
     if (status == SPRY_OK) status = make_vector(t->base, &t->y, t->base->request.y_length, columns, false, &why);
@@ -495,7 +495,7 @@ SPRYI_INLINE uint64_t hash_columns(const spry_arrays *a, int64_t block, int64_t 
                                    spry_index_type J)
 {
     uint64_t sum = 0;
-    const int64_t end = (block + 1) * ROWS < a->cols ? (block + 1) * ROWS : a->cols;
+    const int64_t end = (block + 1) * ROWS < a->columns ? (block + 1) * ROWS : a->columns;
     for (int64_t j = block * ROWS; j < end; j++) {
         const int64_t last = spryi_index_at(a->offsets, P, j + 1);
         for (int64_t k = spryi_index_at(a->offsets, P, j); k < last; k++) {
@@ -548,7 +548,7 @@ static void hash_blocks(void *job, int64_t begin, int64_t end)
 
 static uint64_t hash_here(const spry_context *context, const spry_arrays *a)
 {
-    const int64_t majors = a->layout == SPRY_COO ? a->nnz : a->layout == SPRY_CSC ? a->cols : a->rows;
+    const int64_t majors = a->layout == SPRY_COO ? a->nnz : a->layout == SPRY_CSC ? a->columns : a->rows;
     hash_job j = {.a = a, .step = 1 + a->nnz / MOST_ENTRIES};
     const int64_t work = a->layout == SPRY_CSR && j.step > 1 ? MOST_ENTRIES : a->nnz;
     spryi_loop(context, spryi_threads(context, (work + majors) / ALONE), (majors + ROWS - 1) / ROWS, 4, hash_blocks,
@@ -576,7 +576,7 @@ static spry_status hash_there(spry_context *context, const spry_arrays *a, uint6
     const spryi_device *d = spryi_device_at(context, a->device);
     const int64_t offset = (int64_t)spry_index_type_bytes(a->offset_type);
     const int64_t index = (int64_t)spry_index_type_bytes(a->index_type);
-    const int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
+    const int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
     void *piece = NULL;
     spry_status status = SPRY_OK;
     *hash = (uint64_t)a->layout;
@@ -607,7 +607,7 @@ static void describe(const spryi_plan *plan, spry_choice_info *asked)
     const spry_index_type offset = a->layout == SPRY_COO ? a->index_type : a->offset_type;
     *asked = (spry_choice_info){.struct_size = sizeof *asked,
                                 .rows = a->rows,
-                                .cols = a->cols,
+                                .columns = a->columns,
                                 .nnz = a->nnz,
                                 .op = plan->request.op,
                                 .calls = o->expected_calls > 0 ? spryi_calls_counted(o) : 0};
@@ -633,9 +633,9 @@ static spry_status fingerprint(const spryi_plan *plan, spry_choice_info *asked, 
     const int length =
         snprintf(text, sizeof text, "%s|%s|%d|%s|%d|%lld %lld %lld|%016llx|%d %d|%d %d|%lld %d|%d|%d|%lld",
                  spry_version(), asked->device, d->units, asked->types, threads, (long long)asked->rows,
-                 (long long)asked->cols, (long long)asked->nnz, (unsigned long long)structure, (int)plan->request.op,
+                 (long long)asked->columns, (long long)asked->nnz, (unsigned long long)structure, (int)plan->request.op,
                  (int)o->op, o->vector_device == d->number, plan->A->a.device == d->number,
-                 (long long)(o->columns > 1 ? o->columns : 1), o->row_major, class_of(asked->calls),
+                 (long long)(o->count > 1 ? o->count : 1), o->row_major, class_of(asked->calls),
                  o->allow_nondeterministic != 0, (long long)o->memory_limit_bytes);
     snprintf(asked->fingerprint, sizeof asked->fingerprint, "%016llx",
              (unsigned long long)XXH3_64bits(text, (size_t)length));

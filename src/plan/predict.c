@@ -301,13 +301,13 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
                      const spryi_plan_map *map, double product)
 {
     const spry_spmv_options *o = &plan->request.options;
-    const double columns = (double)(o->columns > 1 ? o->columns : 1);
+    const double columns = (double)(o->count > 1 ? o->count : 1);
     const bool at_once = columns > 1 && spryi_takes_columns(plan, map, o->row_major);
     const bool spread = o->row_major && product == 0; /* a predicted product includes its columns' way out of rows */
     const bool maps_x = !at_once && spryi_maps_x(plan, map) && (spread || spryi_changes_x(map));
     const bool maps_y = !at_once && spryi_maps_y(plan, map) && (spread || spryi_changes_y(map));
     const double size = (double)plan->request.element_bytes, rows = (double)plan->A->a.rows,
-                 cols = (double)plan->A->a.cols;
+                 cols = (double)plan->A->a.columns;
     const double x = size * (double)plan->request.x_length, y = size * (double)plan->request.y_length;
     const bool host = plan->request.device->driver->host_memory;
     const bool joined = at_once && !o->row_major && plan->work.joined > 0;
@@ -333,11 +333,11 @@ static double csr_us(const device_rates *r, const spryi_device *d, const spry_sp
                      double bytes, double ranked)
 {
     const bool host = d->driver->host_memory;
-    const double size = (double)spry_type_bytes(o->vector_type), columns = o->columns > 1 ? (double)o->columns : 1;
+    const double size = (double)spry_type_bytes(o->vector_type), columns = o->count > 1 ? (double)o->count : 1;
     const double together = o->row_major ? columns : fmin(columns, 64 / size);
     const int threads = spryi_threads_for(d->context, (int64_t)bytes, o->threads);
     if (!host && ranked > 0) return ranked / columns;
-    bytes = bytes / together + size * (double)(a->rows + a->cols);
+    bytes = bytes / together + size * (double)(a->rows + a->columns);
     return fmax(ranked / columns, move_us(r, bytes, host ? spryi_team(threads) : 1));
 }
 
@@ -347,7 +347,7 @@ double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *o, cons
     const int threads = spryi_threads_for(d->context, (int64_t)bytes, o->threads);
     device_rates r;
     if (!find_rates(&r, d, spryi_team(threads > d->context->threads ? threads : d->context->threads), 0)) return 0;
-    return (o->columns > 1 ? (double)o->columns : 1) * csr_us(&r, d, o, a, bytes, ranked);
+    return (o->count > 1 ? (double)o->count : 1) * csr_us(&r, d, o, a, bytes, ranked);
 }
 
 /* ---- predicted products ---------------------------------------------------------------------------------- */

@@ -10,29 +10,29 @@
 /* Bytes from the first entry to past the last. */
 static size_t span_of(const spryi_plan *plan, const spry_const_vector *v)
 {
-    if (v->columns == 1 && v->row_stride == 1) return (size_t)v->length * plan->request.element_bytes;
-    if (v->length == 0 || v->columns == 0) return 0;
-    return (size_t)((v->length - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1) *
+    if (v->count == 1 && v->row_stride == 1) return (size_t)v->length * plan->request.element_bytes;
+    if (v->length == 0 || v->count == 0) return 0;
+    return (size_t)((v->length - 1) * v->row_stride + (v->count - 1) * v->column_stride + 1) *
            plan->request.element_bytes;
 }
 
 /* Columns one behind the other, or rows of all columns; and what follows counts bytes from the first to the last. */
 static spry_status check_strides(const spry_const_vector *v, const char *name, spry_error *err)
 {
-    if (v->columns == 1 && v->row_stride == 1 && v->column_stride >= 0) return SPRY_OK;
-    const bool one = v->columns <= 1;
+    if (v->count == 1 && v->row_stride == 1 && v->column_stride >= 0) return SPRY_OK;
+    const bool one = v->count <= 1;
     const bool apart = v->row_stride == 1 ? one || v->column_stride >= v->length
-                                          : one || (v->column_stride == 1 && v->row_stride >= v->columns);
-    if (v->columns < 0 || v->row_stride < 1 || v->column_stride < 0 || !apart)
+                                          : one || (v->column_stride == 1 && v->row_stride >= v->count);
+    if (v->count < 0 || v->row_stride < 1 || v->column_stride < 0 || !apart)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
-                                v->row_stride == 1 ? v->length : v->columns,
+                                v->row_stride == 1 ? v->length : v->count,
                                 "%s: %lld columns of %lld entries with row_stride %lld and column_stride %lld, "
                                 "expected row_stride 1 and column_stride >= %lld, or column_stride 1 and row_stride "
                                 ">= %lld",
-                                name, (long long)v->columns, (long long)v->length, (long long)v->row_stride,
-                                (long long)v->column_stride, (long long)v->length, (long long)v->columns);
+                                name, (long long)v->count, (long long)v->length, (long long)v->row_stride,
+                                (long long)v->column_stride, (long long)v->length, (long long)v->count);
     const int64_t most = INT64_MAX / 16;
-    if ((v->length > 1 && v->row_stride > most / v->length) || (!one && v->column_stride > most / v->columns))
+    if ((v->length > 1 && v->row_stride > most / v->length) || (!one && v->column_stride > most / v->count))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 most, "%s: strides %lld and %lld are past what can be addressed", name,
                                 (long long)v->row_stride, (long long)v->column_stride);
@@ -83,13 +83,13 @@ static spry_status check_apart(const spryi_plan *plan, const spry_const_vector *
 }
 
 static spry_status check_run(const spryi_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
-                             const spry_run_options *options, spry_error *err)
+                             const spry_spmv_run_options *options, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->request.x_length, err));
     SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->request.y_length, err));
-    if (x->columns != y->columns)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->columns, x->columns, "y has %lld columns, x has %lld",
-                                (long long)y->columns, (long long)x->columns);
+    if (x->count != y->count)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->count, x->count, "y has %lld columns, x has %lld",
+                                (long long)y->count, (long long)x->count);
     SPRYI_OK_OR_RETURN(check_apart(plan, x, y, err));
     const int scalar_device = options ? spryi_device_number(options->scalar_device) : 0;
     if (scalar_device != 0 && scalar_device != plan->request.device->number)
@@ -218,7 +218,7 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
                        y->column_stride != 1; /* else a vector of one entry a column is either */
     const bool by_columns = apart && x->row_stride == 1 && y->row_stride == 1;
     const bool strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
-    return x->columns > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
+    return x->count > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
            !alpha_is_zero(plan, args);
 }
 
@@ -229,14 +229,14 @@ static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args
     static const double zero = 0; /* of any type */
     const spryi_device *d = plan->request.device;
     const int64_t size = (int64_t)plan->request.element_bytes,
-                  passes = (x->columns + plan->work.joined - 1) / plan->work.joined;
+                  passes = (x->count + plan->work.joined - 1) / plan->work.joined;
     spryi_run_args rows = *args;
     rows.x = (char *)args->workspace + plan->work.x_at;
     rows.y = (char *)args->workspace + plan->work.t_at;
     rows.beta = args->scalars_on_device ? plan->work.zero : &zero;
     rows.x_apart = rows.y_apart = 1;
     for (int64_t pass = 0; pass < passes; pass++) {
-        const int64_t c = x->columns * pass / passes, columns = x->columns * (pass + 1) / passes - c;
+        const int64_t c = x->count * pass / passes, columns = x->count * (pass + 1) / passes - c;
         spryi_vector_map map = map_of(plan, args, plan->request.x_length);
         map.to = (char *)args->workspace + plan->work.x_at;
         map.from = (const char *)x->data + c * x->column_stride * size;
@@ -266,7 +266,7 @@ static spry_status run_together(const spryi_plan *plan, spryi_run_args args, con
     if (x->column_stride != 1 && plan->work.joined > 0) return run_joined(plan, &args, x, y, into, err);
     args.x = x->data;
     args.y = into;
-    args.columns = x->columns;
+    args.columns = x->count;
     args.x_stride = x->row_stride;
     args.y_stride = y->row_stride;
     args.x_apart = x->column_stride;
@@ -352,7 +352,7 @@ static void return_workspace(const spryi_plan *plan, const holding *h)
 
 /* Runs one direction. */
 spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
-                      const void *beta, const spry_run_options *options, spry_error *err)
+                      const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
@@ -383,7 +383,7 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
     status = take_workspace(plan, &held, &args.workspace, err);
     const bool together = status == SPRY_OK && runs_together(plan, &args, &x, &y);
     if (together) status = run_together(plan, args, &x, &y, into.data, err);
-    for (int64_t k = 0; k < x.columns && status == SPRY_OK && !together; k++) {
+    for (int64_t k = 0; k < x.count && status == SPRY_OK && !together; k++) {
         column c = {args, .x_stride = x.row_stride, .y_stride = y.row_stride};
         c.args.x = k == 0 ? x.data : (const char *)x.data + k * x.column_stride * size;
         c.args.y = k == 0 ? into.data : (char *)into.data + k * y.column_stride * size;
@@ -405,11 +405,11 @@ static spry_status check_direction(const spry_spmv_plan *plan, int transpose, sp
 }
 
 spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha, spry_const_vector x,
-                               const void *beta, const spry_run_options *options, spry_error *err)
+                               const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
     if (!plan) return spryi_fail_missing(err, "plan");
     if (!options) return spryi_run(&plan->forward, y, alpha, x, beta, NULL, err);
-    spry_run_options o;
+    spry_spmv_run_options o;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(check_direction(plan, o.transpose, err));
     return spryi_run(o.transpose ? plan->backward : &plan->forward, y, alpha, x, beta, &o, err);

@@ -276,8 +276,8 @@ static spry_status make_graph(spry_context *context, pattern *p, const spry_arra
     spryi_compressed rows = {0}, columns = {0};
     SPRYI_TRY(spryi_compress(context, &rows, a, SPRY_CSR, SPRY_I32, err));
     SPRYI_TRY(spryi_compress(context, &columns, a, SPRY_CSC, SPRY_I32, err));
-    SPRYI_TRY(a->rows == a->cols ? add_transpose(context, &p->made, &rows, &columns, err)
-                                 : join_columns(context, &p->made, &rows, &columns, err));
+    SPRYI_TRY(a->rows == a->columns ? add_transpose(context, &p->made, &rows, &columns, err)
+                                    : join_columns(context, &p->made, &rows, &columns, err));
     p->offset_type = SPRY_I64;
     p->index_type = SPRY_I32;
     p->offsets = p->made.offsets;
@@ -293,7 +293,7 @@ done:
 bool spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
-    if (a->rows != a->cols || a->layout == SPRY_COO) return false;
+    if (a->rows != a->columns || a->layout == SPRY_COO) return false;
     if (a->symmetry != SPRY_GENERAL && A->symmetry_holds) return true;
     mirror_job j = {.offsets = a->offsets, .indices = a->indices};
     spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 1024,
@@ -304,7 +304,7 @@ bool spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *
 static spry_status make_pattern(spry_context *context, pattern *p, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = A->a;
-    const int64_t nodes = a.rows == a.cols ? a.rows : a.rows + a.cols, most = INT32_MAX - 1;
+    const int64_t nodes = a.rows == a.columns ? a.rows : a.rows + a.columns, most = INT32_MAX - 1;
     if (nodes > most)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "A", nodes, most,
                                 "reorder: the graph has %lld nodes, and orderings take up to %lld", (long long)nodes,

@@ -73,7 +73,7 @@ static spry_status gather(spry_context *context, spryi_compressed *to, const spr
 {
     spry_status status = SPRY_OK;
     spryi_compressed made = {.majors = a->rows,
-                             .minors = a->cols,
+                             .minors = a->columns,
                              .nnz = a->nnz,
                              .index_type = a->index_type,
                              .value_type = a->value_type};
@@ -114,10 +114,10 @@ spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const sp
     A = entries;
     spry_index_type offset_type = A->a.offset_type, index_type = A->a.index_type;
     const int alike = A->a.symmetry != SPRY_GENERAL && moves_alike(row_perm, col_perm, A->a.rows);
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.columns, A->a.nnz, err));
     if (row_perm) SPRYI_TRY(invert(context, &row_inverse, row_perm, A->a.rows, "row_perm", err));
     if (col_perm && col_perm != row_perm)
-        SPRYI_TRY(invert(context, &col_inverse, col_perm, A->a.cols, "col_perm", err));
+        SPRYI_TRY(invert(context, &col_inverse, col_perm, A->a.columns, "col_perm", err));
     SPRYI_TRY(rows_of(context, &rows, &copy, &A->a, err));
     SPRYI_TRY(gather(context, &moved, &rows, row_perm, col_perm == row_perm ? row_inverse : col_inverse, err));
     SPRYI_TRY(spryi_sort(context, &moved, err));
@@ -213,7 +213,7 @@ static void count_sectors(void *job, int64_t begin, int64_t end)
 static spry_status measure_sectors(spry_context *context, const spry_arrays *a, const int64_t *perm,
                                    const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
 {
-    const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->cols + SECTOR - 1) / SECTOR;
+    const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->columns + SECTOR - 1) / SECTOR;
     /* threads, or marking takes longer than counting */
     const int64_t most = 1 + 4 * (a->nnz + a->rows) / (sectors + 1);
     figure_job f = {.a = a, .perm = perm, .col_inverse = col_inverse, .sectors = sectors, .groups = groups};
@@ -241,10 +241,10 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(figures, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "figures: the matrix is in device memory, not host memory");
-    if (A->a.rows != ordering->rows || A->a.cols != ordering->cols)
+    if (A->a.rows != ordering->rows || A->a.columns != ordering->cols)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", A->a.rows, ordering->rows,
                                 "figures: A is %lld x %lld, and the ordering is of a matrix of %lld x %lld",
-                                (long long)A->a.rows, (long long)A->a.cols, (long long)ordering->rows,
+                                (long long)A->a.rows, (long long)A->a.columns, (long long)ordering->rows,
                                 (long long)ordering->cols);
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     pattern = entries->a;
@@ -253,7 +253,7 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
     SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
     measure(context, &rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
-    const int64_t *col_inverse = rows.rows == rows.cols ? inverse : NULL;
+    const int64_t *col_inverse = rows.rows == rows.columns ? inverse : NULL;
     measure(context, &rows, inverse, col_inverse, threads, &f.bandwidth_after, &f.profile_after);
     SPRYI_TRY(measure_sectors(context, &rows, NULL, NULL, threads, &f.sectors_before, err));
     SPRYI_TRY(measure_sectors(context, &rows, ordering->perm, col_inverse, threads, &f.sectors_after, err));

@@ -43,7 +43,7 @@ static void add_some_indices(void *job, int64_t begin, int64_t end)
 static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, bool symmetric,
                           int threads)
 {
-    const bool square = a->rows == a->cols, by_column = a->layout == SPRY_CSC;
+    const bool square = a->rows == a->columns, by_column = a->layout == SPRY_CSC;
     degree_job j = {degree, a, a->row_indices};
     memset(degree, 0, (size_t)a->rows * sizeof *degree);
     if (a->layout == SPRY_CSR || (by_column && square)) spryi_loop(context, threads, a->rows, 0, add_some_lengths, &j);
@@ -224,7 +224,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     *made = (spry_ordering){.context = spryi_context_retain(context),
                             .method = method_names[s.how],
                             .rows = A->a.rows,
-                            .cols = A->a.cols,
+                            .cols = A->a.columns,
                             .srs = s.sizes[0],
                             .ssrs = s.sizes[1],
                             .sssrs = s.sizes[2]};
@@ -260,7 +260,7 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
         .struct_size = sizeof told,
         .method = ordering->method,
         .rows = ordering->rows,
-        .cols = ordering->cols,
+        .columns = ordering->cols,
         .row_perm = ordering->perm,
         .col_perm = ordering->rows == ordering->cols ? ordering->perm : NULL,
         .components = ordering->components,

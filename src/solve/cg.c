@@ -134,7 +134,7 @@ spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, 
 {
     const double start = spryi_now_us();
     const spry_spmv_plan *plan = product->outer && s->product.outer ? s->product.outer : s->product.plan;
-    spry_run_options run = s->current.product;
+    spry_spmv_run_options run = s->current.product;
     run.stream = product->stream;
     spry_status status =
         s->system.operator.apply
@@ -745,7 +745,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
             .rules.limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->system.n, 1000, 10000),
             .rules.patience = o->patience > 0 ? o->patience : within(s->system.n, 200, 50000),
             .rules.guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A),
-            .rules.reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32),
+            .rules.reach = ldexp(1, is_f64 && s->o.inside == SPRY_PRECISION_FULL ? REACH_F64 : REACH_F32),
             .rules.eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
             .rules.trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
             .rules.apart = spryi_cg_is_apart(s),
@@ -796,7 +796,7 @@ static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
     const size_t at = (size_t)(c * s->system.n) * spry_type_bytes(s->system.type);
     s->current.x.data = (char *)x.data + at;
     s->current.b.data = (char *)b.data + at;
-    s->current.x.columns = s->current.b.columns = 1;
+    s->current.x.count = s->current.b.count = 1;
     spry_status status = solve(s, 1, err);
     s->current.x = x;
     s->current.b = b;
@@ -809,8 +809,8 @@ static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
  */
 static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
-    const int64_t columns = s->current.x.columns;
-    const int apart = columns > 1 && (s->o.inside != SPRY_INSIDE_SAME || s->scaled.a != 0);
+    const int64_t columns = s->current.x.count;
+    const int apart = columns > 1 && (s->o.inside != SPRY_PRECISION_FULL || s->scaled.a != 0);
     for (int64_t c = 0; c < columns; c++) s->current.columns[c].is_alone = apart;
     if (!apart) SPRYI_OK_OR_RETURN(solve(s, columns, err));
     for (int64_t c = 0; c < columns; c++)

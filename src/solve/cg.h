@@ -103,14 +103,14 @@ typedef struct spryi_cg_recording {
 
 /* A run of the plan. */
 typedef struct spryi_cg_run {
-    spry_cg_options options;  /* the plan's with those of the run */
-    spry_run_options product; /* of products; its stream is that of all work */
-    int is_only;              /* 1: the plan has no other run, so x may stay where it is */
-    spry_vector x, b;         /* on the device, without gaps between columns */
-    spryi_cg_state *states;   /* copies of the device's, one per column */
-    spryi_cg_column *columns; /* one per column */
-    spryi_unequal unequal;    /* entry of A that differs from its mirror image, or is not finite; row -1: none */
-    double bad_entry;         /* of the diagonal */
+    spry_cg_options options;       /* the plan's with those of the run */
+    spry_spmv_run_options product; /* of products; its stream is that of all work */
+    int is_only;                   /* 1: the plan has no other run, so x may stay where it is */
+    spry_vector x, b;              /* on the device, without gaps between columns */
+    spryi_cg_state *states;        /* copies of the device's, one per column */
+    spryi_cg_column *columns;      /* one per column */
+    spryi_unequal unequal;         /* entry of A that differs from its mirror image, or is not finite; row -1: none */
+    double bad_entry;              /* of the diagonal */
 } spryi_cg_run;
 
 struct spry_cg_plan {
@@ -133,14 +133,14 @@ struct spry_cg_plan {
 /* Returns device, format and kernel as the options name them. */
 static inline spryi_solve_plan spryi_cg_names_of(const spry_cg_plan *s)
 {
-    return (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.columns};
+    return (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.count};
 }
 
 /* Returns whether M is blocks that the passes start, dots and step apply. */
 static inline int spryi_cg_is_within(const spry_cg_plan *s)
 {
     const spryi_cg_block_passes *within = s->work.ops ? s->work.ops->cg->within : NULL;
-    return s->o.precond == SPRY_PRECOND_BLOCK_JACOBI && s->o.inside == SPRY_INSIDE_SAME && within &&
+    return s->o.precond == SPRY_PRECOND_BLOCK_JACOBI && s->o.inside == SPRY_PRECISION_FULL && within &&
            s->o.block_size >= within->least && s->o.block_size <= within->most;
 }
 
@@ -153,14 +153,15 @@ static inline int spryi_cg_is_apart(const spry_cg_plan *s)
 /* Returns whether b - A*x replaces the carried residual: the iteration has fewer digits, or another A. */
 static inline int spryi_cg_replaces(const spry_cg_plan *s)
 {
-    return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->product.narrow_is_exact);
+    return s->o.inside == SPRY_PRECISION_F32 ||
+           (s->o.inside == SPRY_PRECISION_F32_VALUES && !s->product.narrow_is_exact);
 }
 
 /* Returns v, which has room for more columns, with as many columns as the work. */
 static inline spry_vector spryi_cg_columns_of(const spryi_vector_work *w, const spry_vector *v)
 {
     spry_vector of = *v;
-    of.columns = w->columns;
+    of.count = w->columns;
     return of;
 }
 

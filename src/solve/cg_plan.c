@@ -61,10 +61,11 @@ static spry_status check_precond(const spry_cg_options *o, int is_operator, spry
 static spry_status check_inside(const spry_cg_plan *s, spry_error *err)
 {
     const spry_cg_options *o = &s->o;
-    if ((unsigned)o->inside > SPRY_INSIDE_F32)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_INSIDE_F32,
-                                "cg: inside is %d, expected a spry_inside, 0 to %d", (int)o->inside, SPRY_INSIDE_F32);
-    if (o->inside != SPRY_INSIDE_SAME && (s->system.operator.apply || s->system.type != SPRY_F64))
+    if ((unsigned)o->inside > SPRY_PRECISION_F32)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_PRECISION_F32,
+                                "cg: inside is %d, expected a spry_precision, 0 to %d", (int)o->inside,
+                                SPRY_PRECISION_F32);
+    if (o->inside != SPRY_PRECISION_FULL && (s->system.operator.apply || s->system.type != SPRY_F64))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->system.type, SPRY_F64,
                                 "cg: inside f32 is for a matrix of f64 values, not for %s",
                                 s->system.operator.apply ? "an operator" : spry_type_name(s->system.type));
@@ -123,7 +124,7 @@ static spry_status check_options(spry_cg_plan *s, spry_error *err)
     SPRYI_OK_OR_RETURN(take_symmetry_tolerance(&o->symmetry_tolerance, err));
     SPRYI_OK_OR_RETURN(take_number(&o->block_size, BLOCK_SIZE, SPRYI_CG_MOST_BLOCK, "block_size", err));
     SPRYI_OK_OR_RETURN(take_number(&o->degree, DEGREE, MOST_DEGREE, "degree", err));
-    SPRYI_OK_OR_RETURN(take_number(&o->columns, 1, INT32_MAX, "columns", err));
+    SPRYI_OK_OR_RETURN(take_number(&o->count, 1, INT32_MAX, "columns", err));
     SPRYI_OK_OR_RETURN(keep_text(s->format, sizeof s->format, &o->format, "format", err));
     SPRYI_OK_OR_RETURN(keep_text(s->kernel, sizeof s->kernel, &o->kernel, "kernel", err));
     if (o->eigenvalue_ratio == 0) o->eigenvalue_ratio = EIGENVALUE_RATIO;
@@ -268,9 +269,9 @@ static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error 
     const double start = spryi_now_us();
     s->current.product.struct_size = sizeof s->current.product;
     s->current.product.stream = s->system.device > 0 ? s->o.stream : NULL;
-    s->system.inner = s->o.inside == SPRY_INSIDE_F32 ? SPRY_F32 : s->system.type;
-    SPRYI_TRY(SPRYI_NEW(s->context, &s->current.states, s->o.columns, "states of columns", err));
-    SPRYI_TRY(SPRYI_NEW(s->context, &s->current.columns, s->o.columns, "states of columns", err));
+    s->system.inner = s->o.inside == SPRY_PRECISION_F32 ? SPRY_F32 : s->system.type;
+    SPRYI_TRY(SPRYI_NEW(s->context, &s->current.states, s->o.count, "states of columns", err));
+    SPRYI_TRY(SPRYI_NEW(s->context, &s->current.columns, s->o.count, "states of columns", err));
     if (s->system.device > 0)
         SPRYI_TRY(spry_device_synchronize(s->context, s->system.device, s->current.product.stream, err));
     SPRYI_TRY(spryi_cg_set_up(s, told, err));
@@ -441,7 +442,7 @@ void spry_cg_plan_destroy(spry_cg_plan *s)
 
 static int64_t count_of(const spry_vector *v)
 {
-    return v->columns > 1 ? v->columns : 1;
+    return v->count > 1 ? v->count : 1;
 }
 static int64_t stride_of(const spry_vector *v)
 {
@@ -460,10 +461,10 @@ static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, co
     if (count_of(x) != count_of(b))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "b", count_of(b), count_of(x),
                                 "cg: b has %lld columns, x has %lld", (long long)count_of(b), (long long)count_of(x));
-    if (count_of(x) > s->o.columns)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "x", count_of(x), s->o.columns,
+    if (count_of(x) > s->o.count)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "x", count_of(x), s->o.count,
                                 "cg: x has %lld columns, the plan was made for at most %lld", (long long)count_of(x),
-                                (long long)s->o.columns);
+                                (long long)s->o.count);
     const uintptr_t from_x = (uintptr_t)x->data, from_b = (uintptr_t)b->data;
     if (bytes_of(x) > 0 && from_x < from_b + bytes_of(b) && from_b < from_x + bytes_of(x))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "cg: x and b overlap");
@@ -494,14 +495,14 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
                                int keeps_own, int copies, spry_error *err)
 {
     *taken = *given;
-    taken->columns = count_of(given);
+    taken->count = count_of(given);
     taken->column_stride = s->system.n;
     if (serves(s, given) && !keeps_own) return SPRY_OK;
     spry_status status = SPRY_OK;
     if (!own->data)
-        status = spry_vector_create(s->context, own, s->system.n * s->o.columns, s->system.type, s->system.device, err);
+        status = spry_vector_create(s->context, own, s->system.n * s->o.count, s->system.type, s->system.device, err);
     own->length = s->system.n;
-    own->columns = taken->columns;
+    own->count = taken->count;
     own->column_stride = s->system.n;
     *taken = *own;
     return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
@@ -615,11 +616,11 @@ static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, 
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
     if (status != SPRY_OK) goto done;
-    s->o.columns = count_of(&x);
+    s->o.count = count_of(&x);
     SPRYI_TRY(take_run_options(s, NULL, err));
     SPRYI_TRY(check_vectors(s, &x, &right, err));
     s->current.is_only = 1;
-    s->product.names.columns = s->product.outer_names.columns = s->o.columns;
+    s->product.names.columns = s->product.outer_names.columns = s->o.count;
     SPRYI_TRY(make_ready(s, &told, err));
     status = told.verdict != SPRY_VERDICT_NONE ? tell(s, &told, err) : run(s, &x, &right, &told, err);
     told.setup_us = s->setup_us;

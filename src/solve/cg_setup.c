@@ -301,7 +301,7 @@ static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve
     if (*plan && s->refreshes && B == s->system.A) return spry_spmv_plan_update(*plan, NULL, err);
     if (asked) names->format = s->o.format; /* with its parameters */
     names->kernel = s->o.kernel;
-    names->columns = s->o.columns;
+    names->columns = s->o.count;
     if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked) names->format = "csr"; /* used in place */
     if (B != s->system.A && names->device == SPRY_DEVICE_DEFAULT)
         names->device = s->system.device == 0 ? SPRY_CPU : s->system.device;
@@ -326,7 +326,7 @@ static bool is_exact(const spry_matrix *B, const spry_matrix *narrow)
 static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error *err)
 {
     spry_matrix *host = NULL;
-    spry_convert_options to_f32 = SPRY_INIT(spry_convert_options);
+    spry_matrix_options to_f32 = SPRY_INIT(spry_matrix_options);
     to_f32.value_type = SPRY_F32;
     spry_matrix_destroy(s->product.narrow);
     s->product.narrow = NULL;
@@ -341,7 +341,7 @@ static spry_status make_plans(spry_cg_plan *s, spry_error *err)
 {
     const spry_matrix *B = s->scaled.A ? s->scaled.A : s->system.A;
     spryi_vector_forget(&s->work, &s->recording.recorded);
-    if (s->o.inside == SPRY_INSIDE_SAME)
+    if (s->o.inside == SPRY_PRECISION_FULL)
         return make_plan(s, &s->product.plan, &s->product.names, B, s->system.type, err);
     SPRYI_OK_OR_RETURN(make_narrow(s, B, err));
     SPRYI_OK_OR_RETURN(make_plan(s, &s->product.plan, &s->product.names, s->product.narrow, s->system.inner, err));
@@ -458,9 +458,9 @@ static spry_status make_vectors(spry_cg_plan *s, spry_error *err)
         if (!needed[v] || vectors[v]->data) continue;
         const spry_type type = v < 6 ? s->system.inner : s->system.type;
         SPRYI_OK_OR_RETURN(
-            spry_vector_create(s->context, vectors[v], s->system.n * s->o.columns, type, s->system.device, err));
+            spry_vector_create(s->context, vectors[v], s->system.n * s->o.count, type, s->system.device, err));
         vectors[v]->length = vectors[v]->column_stride = s->system.n;
-        vectors[v]->columns = s->o.columns;
+        vectors[v]->count = s->o.count;
     }
     return SPRY_OK;
 }
@@ -526,7 +526,7 @@ spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error 
     }
     if (!s->work.ops)
         SPRYI_OK_OR_RETURN(spryi_vector_work_init(s->context, &s->work, s->system.device, s->current.product.stream,
-                                                  s->system.n, s->o.columns, s->system.inner, err));
+                                                  s->system.n, s->o.count, s->system.inner, err));
     s->work.stream = s->current.product.stream;
     return s->system.A ? set_up_matrix(s, result, err) : make_vectors(s, err);
 }

@@ -45,7 +45,7 @@ typedef struct ranking {
     const spry_pagerank_options *o;
     spryi_solve_plan names;
     int device;
-    spry_run_options run; /* its stream is that of all work */
+    spry_spmv_run_options run; /* its stream is that of all work */
     int64_t n;
     int base;          /* in which messages count nodes */
     spry_matrix *host; /* A in host memory, if the links are made of it */
@@ -234,11 +234,11 @@ static spry_status make_links_here(spry_context *context, links *links, const sp
     const int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
     const spryi_entry_facts facts = inspect_values(context, &a, threads);
     if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spry_matrix_index_base(A), err);
-    SPRYI_TRY(spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err));
+    SPRYI_TRY(spry_vector_create(context, &sums, a.columns, SPRY_F64, 0, err));
     add_up(context, &a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
-    if (!sums_to_one(sums.data, a.cols, a.value_type)) {
-        SPRYI_TRY(spry_vector_create(context, &links->factors, a.cols, type, 0, err));
-        SPRYI_TRY(invert(links, sums.data, a.cols, spry_matrix_index_base(A), err));
+    if (!sums_to_one(sums.data, a.columns, a.value_type)) {
+        SPRYI_TRY(spry_vector_create(context, &links->factors, a.columns, type, 0, err));
+        SPRYI_TRY(invert(links, sums.data, a.columns, spry_matrix_index_base(A), err));
     }
     const bool flips = edges == SPRY_ROW_TO_COLUMN && given->symmetry != SPRY_SYMMETRIC;
     if (flips) a = spryi_transposed_view(&a);
@@ -380,7 +380,7 @@ static spry_status make_links(ranking *r, const spry_matrix *A, const spry_array
 
 /* ---- the iteration ---------------------------------------------------------------------------------- */
 
-static spry_status product(const ranking *r, const buffers *at, const spry_run_options *run, double *product_us,
+static spry_status product(const ranking *r, const buffers *at, const spry_spmv_run_options *run, double *product_us,
                            spry_error *err)
 {
     spry_vector in = r->z, out = r->y;
@@ -409,8 +409,8 @@ static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *a
     return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, r->v.data, r->state.norm, err);
 }
 
-static spry_status start_round(const ranking *r, const spryi_vector_work *w, const spry_run_options *run, buffers *at,
-                               double *product_us, spry_error *err)
+static spry_status start_round(const ranking *r, const spryi_vector_work *w, const spry_spmv_run_options *run,
+                               buffers *at, double *product_us, spry_error *err)
 {
     spry_status status = product(r, at, run, product_us, err);
     return status == SPRY_OK ? pass(r, w, at, err) : status;
@@ -421,7 +421,7 @@ static spry_status start_rounds(void *user, int64_t count, void *stream, spry_er
 {
     const ranking *r = user;
     spryi_vector_work w = r->work;
-    spry_run_options run = r->run;
+    spry_spmv_run_options run = r->run;
     buffers at = r->at;
     double nothing = 0;
     w.stream = run.stream = stream;
@@ -558,7 +558,7 @@ static spry_status find_weighted_length(const ranking *r, double *length, const 
     } else {
         spry_status status = spryi_solve_copy(context, &copy, x, 0, r->run.stream, NULL);
         if (status == SPRY_OK) status = spry_device_synchronize(context, x->device, r->run.stream, NULL);
-        *length = status == SPRY_OK ? add_lengths(context, &a, &copy, threads) : (double)a.cols * r->state.mass;
+        *length = status == SPRY_OK ? add_lengths(context, &a, &copy, threads) : (double)a.columns * r->state.mass;
         spry_vector_destroy(context, &copy);
     }
     return SPRY_OK;
@@ -661,7 +661,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
-    if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT) return refuse_zero_columns(r, result, err);
+    if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_REFUSE) return refuse_zero_columns(r, result, err);
     SPRYI_OK_OR_RETURN(make_vectors(r, err));
     SPRYI_OK_OR_RETURN(take_weights(r, x, err));
     /* The links may be a copy on the host of a matrix on the device. */
@@ -717,7 +717,7 @@ static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank
                              const spry_pagerank_options *options, spry_error *err)
 {
     spry_matrix *both = NULL;
-    spry_convert_options keep = SPRY_INIT(spry_convert_options);
+    spry_matrix_options keep = SPRY_INIT(spry_matrix_options);
     keep.keep_duplicates = 1;
     spry_status status = spry_matrix_convert(context, &both, A, &keep, err);
     if (status == SPRY_OK) status = spry_pagerank(context, x, result, both, options, err);
@@ -730,7 +730,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
 {
     spry_pagerank_options o;
     x.device = spryi_device_number(x.device);
-    ranking r = {.context = context, .x = x, .run = SPRY_INIT(spry_run_options)};
+    ranking r = {.context = context, .x = x, .run = SPRY_INIT(spry_spmv_run_options)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;

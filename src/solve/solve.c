@@ -12,10 +12,10 @@
 
 spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err)
 {
-    if (a->rows != a->cols)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", a->cols, a->rows,
+    if (a->rows != a->columns)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", a->columns, a->rows,
                                 "%s: the matrix is %lld x %lld, expected a square one", method, (long long)a->rows,
-                                (long long)a->cols);
+                                (long long)a->columns);
     return SPRY_OK;
 }
 
@@ -31,7 +31,7 @@ spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err)
 spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
                                       spry_error *err)
 {
-    const int64_t columns = v->columns > 1 ? v->columns : 1;
+    const int64_t columns = v->count > 1 ? v->count : 1;
     if (v->length != n)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
                                 (long long)v->length, (long long)n);
@@ -39,10 +39,10 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
                                 spryi_value_slot(type) < 0 ? "f32 or f64" : spry_type_name(type));
-    if (v->columns < 0 || v->row_stride < 0 || v->row_stride > 1)
+    if (v->count < 0 || v->row_stride < 0 || v->row_stride > 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
                                 "%s has %lld columns and row_stride %lld, expected columns of row_stride 1", name,
-                                (long long)v->columns, (long long)v->row_stride);
+                                (long long)v->count, (long long)v->row_stride);
     if (columns > 1 && v->column_stride != 0 && v->column_stride < n)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->column_stride, n,
                                 "%s has column_stride %lld, expected %lld or more", name, (long long)v->column_stride,
@@ -62,9 +62,9 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
                                      int device, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_solve_check_values(a, err));
-    if (v->columns > 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
-                                name, (long long)v->columns);
+    if (v->count > 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->count, 1, "%s has %lld columns, expected one",
+                                name, (long long)v->count);
     return spryi_solve_check_columns(v, name, n, a->value_type == SPRY_PATTERN ? v->type : a->value_type, device, err);
 }
 
@@ -81,7 +81,7 @@ spry_vector spryi_solve_vector(spry_const_vector v)
 {
     return (spry_vector){.data = (void *)(uintptr_t)v.data,
                          .length = v.length,
-                         .columns = v.columns,
+                         .count = v.count,
                          .row_stride = v.row_stride,
                          .column_stride = v.column_stride,
                          .type = v.type,
@@ -99,7 +99,7 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
     options.format = names->format;
     options.kernel = names->kernel;
     options.vector_type = type;
-    options.columns = names->columns;
+    options.count = names->columns;
     options.stream = stream;
     options.vector_device = number == 0 ? SPRY_CPU : number;
     SPRYI_OK_OR_RETURN(spry_spmv_plan_create(context, plan, A, &options, err));
@@ -166,7 +166,7 @@ spry_status spryi_solve_time_product(const spry_context *context, const spry_spm
                                      spry_vector y, void *stream, double *us, spry_error *err)
 {
     enum { PRODUCTS = 10 };
-    spry_run_options options = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options options = SPRY_INIT(spry_spmv_run_options);
     options.stream = stream;
     spry_status status = spry_device_synchronize(context, x.device, stream, err);
     double start = spryi_now_us();

@@ -276,7 +276,7 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
     const spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
     SPRYI_OK_OR_RETURN(spryi_size_result(plan, &result_bytes, err));
-    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->result.nnz, (int32_t)job->type,
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.columns, plan->result.nnz, (int32_t)job->type,
                                    (int32_t)plan->result.offset_type, SPRY_I32);
     const int64_t bytes[] = {(c.rows + 1) * (int64_t)spry_index_type_bytes(plan->result.offset_type), c.nnz * 4,
                              c.nnz * (int64_t)spry_type_bytes(job->type)};

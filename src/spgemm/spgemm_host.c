@@ -112,7 +112,7 @@ static int64_t cut_piece(const cut_job *j, int64_t begin, int64_t end, int64_t *
     int64_t pieces = 0, filled = j->most;
     for (int64_t i = begin; i < end; i++) {
         const int64_t products = count(j->job, i, i + 1);
-        const int64_t work = (products < j->job->b.cols ? products : j->job->b.cols) + 1;
+        const int64_t work = (products < j->job->b.columns ? products : j->job->b.columns) + 1;
         filled += work;
         if (filled <= j->most) continue;
         to[pieces++] = i;
@@ -295,7 +295,7 @@ static spry_status make_bitmaps(spry_context *context, spryi_spgemm_job *job, in
     spryi_spgemm_bitmaps made = {0};
     const int threads = spryi_threads(context, b->nnz);
     const int64_t rows = b->rows, head = (rows + 1) * (int64_t)sizeof *made.offsets;
-    if (b->cols / 64 > INT32_MAX || !groups_pay(job, 6, 5)) return SPRY_OK;
+    if (b->columns / 64 > INT32_MAX || !groups_pay(job, 6, 5)) return SPRY_OK;
     if (most_bytes > 0 && head > most_bytes) return SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, rows + 1, "bitmaps of B", err));
     bitmap_job j = {&made, b};
@@ -319,7 +319,7 @@ done:
 int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job)
 {
     const spry_arrays *b = &job->b;
-    return b->index_type == SPRY_I32 && b->offset_type == SPRY_I32 && b->cols <= SPRYI_GROUP_COLUMNS &&
+    return b->index_type == SPRY_I32 && b->offset_type == SPRY_I32 && b->columns <= SPRYI_GROUP_COLUMNS &&
            groups_pay(job, 3, 8) && spryi_spgemm_rises(context, b);
 }
 
@@ -530,7 +530,7 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
 static spry_status adopt(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
-    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->result.nnz, (int32_t)job->type,
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.columns, plan->result.nnz, (int32_t)job->type,
                                    (int32_t)plan->result.offset_type, (int32_t)job->b.index_type);
     void *offsets;
     SPRYI_OK_OR_RETURN(make_offsets(plan, &offsets, err));
@@ -614,7 +614,7 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
     *held = 0;
     if (!function_of(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
-    if (rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
+    if (rows_repeat(&job->a) || job->b.columns / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->rows_of_b.grouped = spryi_spgemm_column_groups_pay(plan->context, job);
     job->threads = spryi_spgemm_threads(plan->context, plan->options.threads, job->a.rows, job->products);
     job->pool = &plan->context->pool;

@@ -78,7 +78,7 @@ static double sum_of_lengths(const spry_arrays *a, int by_column, const spry_arr
 {
     const bool by_lines = has_offsets_of(a, by_column);
     const void *indices = a->layout == SPRY_COO && !by_column ? a->row_indices : a->indices;
-    const int64_t items = !by_lines ? a->nnz : by_column ? a->cols : a->rows, step = items / most + 1;
+    const int64_t items = !by_lines ? a->nnz : by_column ? a->columns : a->rows, step = items / most + 1;
     double sum = 0, sampled = 0;
     for (int64_t k = 0; k < items; k += step, sampled++) {
         const int64_t i = by_lines ? k : spryi_index_at(indices, a->index_type, k);
@@ -128,7 +128,7 @@ static double count_products(const spry_spgemm_plan *plan)
         return sum_of_lengths(a, a_by_column, b, INT64_MAX);
     if (has_offsets_of(a, a_by_column) && b->triangle == SPRY_ALL_ENTRIES)
         return sum_of_lengths(b, b_by_column, a, INT64_MAX);
-    return count_by_blocks(plan, a_by_column ? a->cols : a->rows, a_by_column, b_by_column);
+    return count_by_blocks(plan, a_by_column ? a->columns : a->rows, a_by_column, b_by_column);
 }
 
 int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o)
@@ -136,7 +136,7 @@ int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, 
     enum { SAMPLE = 4096 };
     const spry_arrays *a = &A->a, *b = &B->a;
     const int a_by_column = o->op_a == SPRY_NO_TRANSPOSE, b_by_column = o->op_b == SPRY_TRANSPOSE;
-    const int64_t inner = a_by_column ? a->cols : a->rows;
+    const int64_t inner = a_by_column ? a->columns : a->rows;
     double products = 0;
     if (!A->stored && !B->stored && has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES)
         products = sum_of_lengths(a, a_by_column, b, SAMPLE);
@@ -159,7 +159,7 @@ static int64_t conversion_bytes(const spry_context *context, const spry_arrays *
                                 spry_type value_type, spry_index_type index_type)
 {
     enum { BUCKETS = 1024, COPIES_OF_OFFSETS = 3 };
-    const double entries = (double)most_entries(a), lines = (double)(layout == SPRY_CSC ? a->cols : a->rows) + 1;
+    const double entries = (double)most_entries(a), lines = (double)(layout == SPRY_CSC ? a->columns : a->rows) + 1;
     const double from = (double)spry_type_bytes(a->value_type), to = (double)spry_type_bytes(value_type);
     const double value = from > to ? from : to, index = (double)spry_index_type_bytes(index_type);
     const int compressed = a->layout == layout && a->triangle == SPRY_ALL_ENTRIES;
@@ -198,8 +198,8 @@ static int64_t most_bytes(const spry_spgemm_plan *plan)
     const spry_spgemm_options *o = &plan->options;
     const int pair = common_pair(a, b);
     const int index = pair == 2 ? 8 : 4, value = (int)spry_type_bytes(plan->job.type);
-    const double m = (double)(o->op_a == SPRY_TRANSPOSE ? a->cols : a->rows);
-    const double n = (double)(o->op_b == SPRY_TRANSPOSE ? b->rows : b->cols);
+    const double m = (double)(o->op_a == SPRY_TRANSPOSE ? a->columns : a->rows);
+    const double n = (double)(o->op_b == SPRY_TRANSPOSE ? b->rows : b->columns);
     const double products = plan->job.pieces.rows && plan->job.products < INT64_MAX ? (double)plan->job.products
                                                                                     : count_products(plan);
     const double entries = products < m * n ? products : m * n, row = products < n ? products : n;
@@ -235,7 +235,7 @@ static int64_t converted_bytes(const spry_spgemm_plan *plan)
 }
 
 /* Checks the memory of find_origins: the numbers of entries, their conversion, and its scratch. */
-static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_convert_options *o,
+static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_matrix_options *o,
                                  spry_index_type index_type, spry_error *err)
 {
     const int64_t numbers = most_entries(view) * (int64_t)sizeof(double);
@@ -250,7 +250,7 @@ static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view
 static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *view, spry_layout layout,
                                     spry_type value_type, spry_index_type index_type, spry_error *err)
 {
-    const int64_t lines = (layout == SPRY_CSR ? view->rows : view->cols) + 1;
+    const int64_t lines = (layout == SPRY_CSR ? view->rows : view->columns) + 1;
     const int64_t bytes = conversion_bytes(plan->context, view, layout, value_type, index_type);
     const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? bytes : spry_available_memory_bytes();
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan), bytes), 0, err));
@@ -310,12 +310,12 @@ static spry_status take_all_entries(spry_spgemm_plan *plan, spry_error *err)
  * n (in the other triangle of a skew-symmetric matrix). Converts a matrix whose values are the numbers of its entries.
  */
 static spry_status find_origins(spry_context *context, int64_t **from, const spry_arrays *view,
-                                const spry_convert_options *options, spry_error *err)
+                                const spry_matrix_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
     double *numbers = NULL;
     spry_matrix *numbered = NULL, *converted = NULL;
-    spry_convert_options o = *options;
+    spry_matrix_options o = *options;
     SPRYI_TRY(SPRYI_NEW(context, &numbers, most_entries(view), "entry numbers", err));
     for (int64_t k = 0; k < view->nnz; k++) numbers[k] = (double)k;
     spry_arrays arrays = *view;
@@ -342,7 +342,7 @@ done:
 }
 
 static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
-                           const spry_convert_options *options, spry_error *err)
+                           const spry_matrix_options *options, spry_error *err)
 {
     spry_context *context = plan->context;
     const spry_type value_type = options->value_type ? options->value_type : view->a.value_type;
@@ -399,7 +399,7 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
         SPRYI_TRY(spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
                              "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
                              "offset types of the other, and is not transposed there"));
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSR;
     options.value_type = plan->job.type;
     options.offset_type = pair == 0 ? SPRY_I32 : SPRY_I64;
@@ -443,7 +443,7 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
 {
     if (!plan->kernel->spgemm->needs_csc || plan->columns.csr) return SPRY_OK;
     const double start = spryi_now_us();
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSC;
     options.keep_duplicates = 1;
     plan->columns.given = spryi_matrix_retain(plan->b.csr);

@@ -41,7 +41,7 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
                                   const spry_spgemm_options *o, spry_error *err)
 {
     const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
-    const int64_t columns = a_transposed ? A->a.rows : A->a.cols, inner = b_transposed ? B->a.cols : B->a.rows;
+    const int64_t columns = a_transposed ? A->a.rows : A->a.columns, inner = b_transposed ? B->a.columns : B->a.rows;
     if (columns != inner)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, columns,
                                 "spgemm: %s has %lld columns, but %s has %lld rows",
@@ -103,7 +103,8 @@ static const double launch_us = 120;
 static bool is_local(const spry_arrays *a, int narrow)
 {
     enum { ROWS = 64 };
-    const int64_t rows = a->layout == SPRY_CSC ? a->cols : a->rows, cols = a->layout == SPRY_CSC ? a->rows : a->cols;
+    const int64_t rows = a->layout == SPRY_CSC ? a->columns : a->rows,
+                  cols = a->layout == SPRY_CSC ? a->rows : a->columns;
     double span = 0, seen = 0;
     if (a->layout == SPRY_COO) return false;
     for (int64_t r = 0; r < ROWS; r++) {
@@ -168,7 +169,7 @@ static void choose_gpu(route *r, spry_context *context, const product_sizes *s, 
     /* One thread at its slowest finishes before a GPU starts. A is not sampled. */
     if (1e-3 * (5 * (double)s->rows + 80 * (double)s->entries + 14 * (double)s->products) < launch_us) return;
     const double cpu = on_cpu(s), gpu = on_gpu(s);
-    if (s->a->cols > INT32_MAX || s->a->rows > INT32_MAX || s->cols > INT32_MAX || gpu >= cpu) return;
+    if (s->a->columns > INT32_MAX || s->a->rows > INT32_MAX || s->cols > INT32_MAX || gpu >= cpu) return;
     r->why = "there is no GPU to choose";
     if (!kind) return;
     /* A plan is for many products, which repay the start of the GPU. */
@@ -228,8 +229,8 @@ static spry_status find_route(route *r, const request *q, spry_error *err)
     if (o->device != SPRY_DEVICE_AUTO || o->kernel || a->device != 0 || b->device != 0 || o->result_device != 0)
         return SPRY_OK;
     product_sizes s = {.type = q->type,
-                       .rows = o->op_a == SPRY_TRANSPOSE ? a->cols : a->rows,
-                       .cols = o->op_b == SPRY_TRANSPOSE ? b->rows : b->cols,
+                       .rows = o->op_a == SPRY_TRANSPOSE ? a->columns : a->rows,
+                       .cols = o->op_b == SPRY_TRANSPOSE ? b->rows : b->columns,
                        .entries = a->nnz,
                        .products = spryi_spgemm_guess_products(q->A, q->B, o),
                        .input_bytes = input_bytes(q),
@@ -265,7 +266,7 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
     const spryi_spgemm_job *job = &plan->job;
     spry_index_type index_type = job->b.index_type;
     plan->result.offset_type = plan->options.offset_type;
-    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&plan->result.offset_type, &index_type, job->a.rows, job->b.cols,
+    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&plan->result.offset_type, &index_type, job->a.rows, job->b.columns,
                                               plan->result.nnz, err));
     const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
     *result_bytes = plan->result.nnz * entry +
@@ -536,7 +537,7 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .deterministic = !plan->kernel->nondeterministic,
         .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
         .rows = job->a.rows,
-        .cols = job->b.cols,
+        .columns = job->b.columns,
         .nnz = plan->result.C ? plan->result.C->a.nnz : plan->result.nnz,
         .products = job->products,
         .compression = compression_of(plan),
@@ -607,7 +608,7 @@ spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *e
     spry_spgemm_prediction found = {
         .struct_size = sizeof found,
         .rows = plan->job.a.rows,
-        .cols = plan->job.b.cols,
+        .columns = plan->job.b.columns,
         .products = plan->job.products,
         .nnz = plan->result.nnz,
         .nnz_bound = plan->result.nnz,

@@ -77,7 +77,7 @@ static spryi_row_sum sum_of_row(const verify_job *job, int64_t i)
 static void sum_entries(const verify_job *job)
 {
     const spry_arrays *a = job->a;
-    const int64_t majors = a->layout == SPRY_CSR ? a->rows : a->layout == SPRY_CSC ? a->cols : 0;
+    const int64_t majors = a->layout == SPRY_CSR ? a->rows : a->layout == SPRY_CSC ? a->columns : 0;
     for (int64_t i = 0; i < majors; i++) {
         int64_t end = spryi_offset_of(a, i + 1);
         for (int64_t k = spryi_offset_of(a, i); k < end; k++) accumulate(job, &job->rows[spryi_minor_of(a, k)], k, i);
@@ -162,7 +162,7 @@ static spry_status judge_merged(spry_context *context, spry_spmv_verification *v
                                 int64_t m, spry_error *err)
 {
     spry_matrix *merged = NULL;
-    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
     if (v->wrong_rows == 0 || !isinf(v->max_error) || job->alpha == 0 || A->a.unique == SPRY_KNOWN_YES) return SPRY_OK;
     o.layout = job->op == SPRY_TRANSPOSE ? SPRY_CSC : SPRY_CSR;
     o.value_type = job->type;
@@ -178,7 +178,8 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
                                  const spry_const_vector *before, const spry_const_vector *y, int reads_before,
                                  spry_error *err)
 {
-    const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
+    const int64_t m = op == SPRY_TRANSPOSE ? A->a.columns : A->a.rows,
+                  n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.columns;
     const struct {
         const char *name;
         const spry_const_vector *v;
@@ -191,7 +192,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
                                     "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
                                     (long long)given[g].length);
         if (spryi_value_slot(v->type) < 0 || v->type != x->type || spryi_device_number(v->device) != 0 ||
-            v->row_stride > 1 || (!v->data && v->length > 0) || v->columns < 0 || v->columns > 1)
+            v->row_stride > 1 || (!v->data && v->length > 0) || v->count < 0 || v->count > 1)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
                               "%s: expected one column of f32 or f64 in host memory, of the type of x", given[g].name);
     }
@@ -388,8 +389,8 @@ static spry_status check_random(spry_context *context, check *v, spry_error *err
 
 static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_verification *found)
 {
-    spryi_row_sum *sums = v->sums + v->c.cols * part;
-    int64_t *list = v->met + v->c.cols * part, met = 0, before = -1;
+    spryi_row_sum *sums = v->sums + v->c.columns * part;
+    int64_t *list = v->met + v->c.columns * part, met = 0, before = -1;
     double worst = 0;
     int misshapen = 0;
     for (int64_t k = spryi_offset_of(&v->a, i); k < spryi_offset_of(&v->a, i + 1); k++) {
@@ -403,7 +404,7 @@ static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_ver
     }
     for (int64_t k = spryi_offset_of(&v->c, i); k < spryi_offset_of(&v->c, i + 1); k++) {
         const int64_t j = spryi_minor_of(&v->c, k);
-        const int known = j > before && j < v->c.cols && sums[j].entries > 0;
+        const int known = j > before && j < v->c.columns && sums[j].entries > 0;
         misshapen |= !known;
         before = j;
         if (!known) continue;
@@ -438,7 +439,7 @@ static spry_status check_exact(spry_context *context, check *v, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int threads = spryi_threads(context, v->c.nnz + v->a.nnz);
-    const int64_t n = v->c.cols * threads;
+    const int64_t n = v->c.columns * threads;
     SPRYI_TRY(SPRYI_NEW(context, &v->sums, n, "reference sums", err));
     SPRYI_TRY(SPRYI_NEW(context, &v->met, n, "reference columns", err));
     spryi_loop(context, threads, n, 0, clear_sums, v);
@@ -490,15 +491,15 @@ static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, c
                                    const spry_spgemm_options *o, spry_thoroughness how, spry_error *err)
 {
     const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
-    const int64_t m = a_transposed ? A->a.cols : A->a.rows, columns = a_transposed ? A->a.rows : A->a.cols;
-    const int64_t inner = b_transposed ? B->a.cols : B->a.rows, n = b_transposed ? B->a.rows : B->a.cols;
+    const int64_t m = a_transposed ? A->a.columns : A->a.rows, columns = a_transposed ? A->a.rows : A->a.columns;
+    const int64_t inner = b_transposed ? B->a.columns : B->a.rows, n = b_transposed ? B->a.rows : B->a.columns;
     SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "how", how, SPRY_VERIFY_RANDOM, SPRY_VERIFY_EXACT,
                                          "SPRY_VERIFY_RANDOM or SPRY_VERIFY_EXACT", err));
     SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
-    if (columns != inner || C->a.rows != m || C->a.cols != n)
+    if (columns != inner || C->a.rows != m || C->a.columns != n)
         return spryi_fail(err, SPRY_INVALID_SIZE, columns != inner ? "B" : "C",
                           "the sizes do not fit: C is %lld x %lld, %s %lld x %lld, %s %lld x %lld",
-                          (long long)C->a.rows, (long long)C->a.cols, a_transposed ? "the transpose of A" : "A",
+                          (long long)C->a.rows, (long long)C->a.columns, a_transposed ? "the transpose of A" : "A",
                           (long long)m, (long long)columns, b_transposed ? "the transpose of B" : "B", (long long)inner,
                           (long long)n);
     if (A->a.device > 0 || B->a.device > 0 || C->a.device > 0)

@@ -46,7 +46,7 @@ static void SPRY_FN(dense_count)(spryi_spgemm_job *job)
         for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
             for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) met[Bj[t]] = 1;
         job->offsets[i + 1] = 0;
-        for (int64_t j = 0; j < job->b.cols; j++) {
+        for (int64_t j = 0; j < job->b.columns; j++) {
             job->offsets[i + 1] += met[j];
             met[j] = 0;
         }
@@ -76,7 +76,7 @@ static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
     const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     for (int64_t i = 0, at = 0; i < job->a.rows; i++) {
         const int64_t begin = at;
-        for (int64_t j = 0; j < job->b.cols; j++) {
+        for (int64_t j = 0; j < job->b.columns; j++) {
             int met;
             const SPRY_V sum = SPRY_FN(dot)(job, i, j, &met);
             if (met && Cj) {
@@ -108,11 +108,11 @@ static void SPRY_FN(dense_fill)(spryi_spgemm_job *job)
     SPRY_J *Cj = job->columns;
     SPRY_V *Cx = job->values, *sums = job->workspace;
     const SPRY_V alpha = *(const SPRY_V *)job->alpha;
-    unsigned char *met = (unsigned char *)(sums + job->b.cols);
+    unsigned char *met = (unsigned char *)(sums + job->b.columns);
     int64_t at = 0;
     for (int64_t i = 0; i < job->a.rows; i++) {
         SPRY_FN(add_row)(job, i, sums, met);
-        for (int64_t j = 0; j < job->b.cols; j++) {
+        for (int64_t j = 0; j < job->b.columns; j++) {
             if (met[j]) {
                 Cj[at] = (SPRY_J)j;
                 Cx[at++] = alpha * sums[j];
@@ -141,7 +141,7 @@ static void SPRY_FN(sort_row)(SPRY_J *list, int64_t n)
 static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
-    SPRY_V *Cx = job->values, *sums = (SPRY_V *)((int64_t *)job->workspace + job->b.cols);
+    SPRY_V *Cx = job->values, *sums = (SPRY_V *)((int64_t *)job->workspace + job->b.columns);
     const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     int64_t *next = job->workspace, head;
     for (int64_t i = 0; i < job->a.rows; i++) {
@@ -187,7 +187,7 @@ static const spryi_spgemm_table smmp_counts = SPRYI_TABLE(smmp_count), smmp_fill
     {                                                                                                                  \
         (void)most_bytes;                                                                                              \
         const int64_t value = (values) && phase == SPRYI_FILL ? (int64_t)spry_type_bytes(job->type) : 0;               \
-        return (spryi_spgemm_sizes){.threads = 1, .bytes = job->b.cols * ((int64_t)(column_bytes) + value)};           \
+        return (spryi_spgemm_sizes){.threads = 1, .bytes = job->b.columns * ((int64_t)(column_bytes) + value)};        \
     }
 SIZES(dot, 0, 0)
 SIZES(dense, 1, 1)

@@ -23,9 +23,10 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
 void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op, int transpose)
 {
     const double alpha = 1.5, beta = -0.5;
-    const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
+    const int64_t m = op == SPRY_TRANSPOSE ? A->a.columns : A->a.rows,
+                  n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.columns;
     double *x = malloc((size_t)(n + 1) * 8), *y = malloc((size_t)(m + 1) * 8), *before = malloc((size_t)(m + 1) * 8);
-    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
     spry_error err = SPRY_ERROR_INIT;
     run.transpose = transpose;
     for (int64_t j = 0; j < n; j++) x[j] = 1 / (1.5 + (double)(j % 101)) - 0.1;
@@ -145,7 +146,7 @@ void limits_and_refusals(void **state)
     spry_spmv_plan *plan = plan_of(context, A, &o);
     spry_error err = SPRY_ERROR_INIT;
     double x[1024] = {0}, y[1024] = {0};
-    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
     run.transpose = 2;
     assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 1024), NULL, spry_const_vector_f64(x, 1024), NULL,
                                         &run, &err),

@@ -32,7 +32,7 @@ spry_spmv_options measuring(double budget_us)
 
 void check_product(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op)
 {
-    const int64_t rows = spry_matrix_rows(A), cols = spry_matrix_cols(A);
+    const int64_t rows = spry_matrix_rows(A), cols = spry_matrix_columns(A);
     const int64_t x_length = op == SPRY_TRANSPOSE ? rows : cols, y_length = op == SPRY_TRANSPOSE ? cols : rows;
     double *x = calloc((size_t)x_length + 1, sizeof *x), *y = calloc((size_t)y_length + 1, sizeof *y);
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);

@@ -63,7 +63,7 @@ spry_arrays sample_arrays(const sample *s, int input)
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = layouts[input];
     a.rows = s->rows;
-    a.cols = s->cols;
+    a.columns = s->cols;
     a.nnz = s->nnz;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = input == 4 ? SPRY_PATTERN : SPRY_F64;

@@ -136,12 +136,12 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.layout = SPRY_LAYOUT_DEFAULT, SPRY_INVALID_ARGUMENT, "layout");
     REFUSE(csr, a.layout = (spry_layout)4, SPRY_INVALID_ARGUMENT, "layout");
     REFUSE(csr, a.rows = -1, SPRY_INVALID_SIZE, "rows");
-    REFUSE(csr, a.cols = -1, SPRY_INVALID_SIZE, "cols");
+    REFUSE(csr, a.columns = -1, SPRY_INVALID_SIZE, "cols");
     REFUSE(csr, a.nnz = -1, SPRY_INVALID_SIZE, "nnz");
     REFUSE(coo, a.nnz = INT64_MAX, SPRY_INVALID_SIZE, "nnz");
-    REFUSE(coo, a.cols = 0, SPRY_INVALID_SIZE, "nnz");
+    REFUSE(coo, a.columns = 0, SPRY_INVALID_SIZE, "nnz");
     REFUSE(csr, a.rows = INT64_MAX, SPRY_INVALID_SIZE, "rows");
-    REFUSE(csr, a.cols = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "index_type");
+    REFUSE(csr, a.columns = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "index_type");
     REFUSE(coo, a.rows = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "index_type");
     REFUSE(csr, a.nnz = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "offset_type");
     REFUSE(csr, a.offset_type = SPRY_INDEX_DEFAULT, SPRY_INVALID_ARGUMENT, "offset_type");
@@ -214,7 +214,7 @@ static spry_status create_csr(spry_layout layout, const void *offsets, spry_inde
     spry_matrix *A = NULL;
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = layout;
-    a.rows = a.cols = lines;
+    a.rows = a.columns = lines;
     a.nnz = nnz;
     a.offset_type = type;
     a.index_type = SPRY_I32;

@@ -23,7 +23,7 @@ static void other_options(void **state)
         double x[512], y[512], alpha = 2;
         for (int i = 0; i < 512; i++) x[i] = 1.0 / (i + 1);
         for (int t = 0; t < 2; t++) {
-            spry_run_options run = SPRY_INIT(spry_run_options);
+            spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
             spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
             run.transpose = t;
             assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 512), &alpha, spry_const_vector_f64(x, 512),

@@ -37,7 +37,7 @@ static void within_a_context(void **state)
         assert_int_equal(strncmp(info.device, "cpu ", 4), 0);
         assert_int_equal(strlen(info.fingerprint), 16);
         assert_int_equal(strlen(info.date), 10);
-        assert_true(info.rows == 3000 && info.cols == 3000 && info.nnz == spry_matrix_nnz(A) && info.calls == 0);
+        assert_true(info.rows == 3000 && info.columns == 3000 && info.nnz == spry_matrix_nnz(A) && info.calls == 0);
         assert_true(info.measured_us > 0 && info.csr_us >= info.measured_us && info.predicted_us > 0);
     }
     expect_error(spry_choice_get_info(context, &info, 2, &err), SPRY_INVALID_ARGUMENT, "index");
@@ -108,7 +108,7 @@ static void no_vectors(void **state)
     spry_matrix *A = generate_matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
     spry_spmv_options o = measuring(1e12);
-    o.columns = 1000000000; /* 24 TB, and 3e9 us a product, for which the budget has time */
+    o.count = 1000000000; /* 24 TB, and 3e9 us a product, for which the budget has time */
     const told t = plan_with(context, A, &o);
     if (t.code == SPRY_REASON_MEASURED || !strstr(t.reason, "; not measured, since there is no memory for vectors"))
         fail_msg("%d, %s", t.code, t.reason);
@@ -119,7 +119,7 @@ static void no_vectors(void **state)
     assert_string_equal(t.parameters, same.parameters);
     assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
     spry_spmv_options most = measuring(PLENTY);
-    most.columns = INT64_MAX / 2; /* the predicted time of all columns is over the budget */
+    most.count = INT64_MAX / 2; /* the predicted time of all columns is over the budget */
     const told none = plan_with(context, A, &most);
     if (none.code == SPRY_REASON_MEASURED || !strstr(none.reason, "not measured, since the budget of 20000 ms"))
         fail_msg("%d, %s", none.code, none.reason);
@@ -173,7 +173,7 @@ static spry_choice_info asked(spry_context *context, const spry_matrix *A, const
 static spry_matrix *converted(const spry_matrix *A, spry_layout layout, spry_index_type index)
 {
     spry_context *context = A->context;
-    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
     o.layout = layout;
     o.offset_type = o.index_type = index;
     return convert_matrix(context, A, &o);
@@ -213,7 +213,7 @@ static void fingerprints(void **state)
         if (c == 2) o.threads = 1;
         if (c == 3) o.expected_calls = 1000000;
         if (c == 4) o.allow_nondeterministic = 1;
-        if (c == 5) o.columns = 4;
+        if (c == 5) o.count = 4;
         const told another = plan_with(context, c == 5 ? few : B ? B : A, &o);
         check_told(&another, SPRY_REASON_MEASURED, c == 3 ? "set-up counted over 1000000" : another.format);
         assert_int_equal(spry_choice_count(context), 4 + c);

@@ -32,7 +32,7 @@ static double *entry(const spry_vector *v, int64_t i, int64_t c)
 static spry_vector block(double *data, int64_t length, int row_major)
 {
     spry_vector v = spry_vector_f64(data, length);
-    v.columns = COLUMNS;
+    v.count = COLUMNS;
     v.row_stride = row_major ? COLUMNS + GAP : 1;
     v.column_stride = row_major ? 1 : length + GAP;
     return v;
@@ -65,7 +65,7 @@ static void both_orders(void **state)
                 spry_matrix *A = sample_matrix(context, &s, 0);
                 o.device = device == 0 ? SPRY_CPU : 1;
                 o.format = formats[f];
-                o.columns = COLUMNS;
+                o.count = COLUMNS;
                 o.row_major = row_major;
                 spry_spmv_plan *plan = create_plan(context, A, &o);
                 spry_matrix_destroy(A);
@@ -102,7 +102,7 @@ static void with_an_ordering(void **state)
 static void in_device_memory(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
     spry_matrix *A = sample_matrix(context, &s, 0);
     double x[512], y[512], scalars[] = {2, 3};
     for (int i = 0; i < 512; i++) x[i] = y[i] = 5;
@@ -159,10 +159,10 @@ static void refused_strides(void **state)
     REFUSE(xs.row_stride = 2, SPRY_INVALID_SIZE, "x");
     REFUSE(ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
     REFUSE(ys.row_stride = INT64_MAX / 2; ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
-    REFUSE(xs.columns = ys.columns = 2; xs.column_stride = s.cols - 1, SPRY_INVALID_SIZE, "x");
-    REFUSE(xs.columns = ys.columns = 2; ys.column_stride = -s.rows, SPRY_INVALID_SIZE, "y");
-    REFUSE(xs.columns = ys.columns = 5; xs.column_stride = INT64_MAX / 2, SPRY_INVALID_SIZE, "x");
-    REFUSE(xs.columns = ys.columns = 3; ys.column_stride = INT64_MAX / 8, SPRY_INVALID_SIZE, "y");
+    REFUSE(xs.count = ys.count = 2; xs.column_stride = s.cols - 1, SPRY_INVALID_SIZE, "x");
+    REFUSE(xs.count = ys.count = 2; ys.column_stride = -s.rows, SPRY_INVALID_SIZE, "y");
+    REFUSE(xs.count = ys.count = 5; xs.column_stride = INT64_MAX / 2, SPRY_INVALID_SIZE, "x");
+    REFUSE(xs.count = ys.count = 3; ys.column_stride = INT64_MAX / 8, SPRY_INVALID_SIZE, "y");
     REFUSE(ys.column_stride = -1, SPRY_INVALID_SIZE, "y");
 #undef REFUSE
     spry_spmv_plan_destroy(plan);
@@ -180,9 +180,9 @@ static void refused_strides(void **state)
     o.row_major = 2;
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "row_major");
     o.row_major = 0;
-    o.columns = -1;
+    o.count = -1;
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "columns");
-    o.columns = 0;
+    o.count = 0;
     o.expected_updates = -1;
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "expected_updates");
     o.expected_updates = 0;
@@ -256,13 +256,13 @@ static void one_entry_a_column(void **state)
             double y[COLUMNS * ROWS];
             for (int i = 0; i < COLUMNS * ROWS; i++) y[i] = -7;
             o.format = formats[f];
-            o.columns = COLUMNS;
+            o.count = COLUMNS;
             o.row_major = row_major;
             spry_matrix *A = borrow_csr(context, ROWS, 1, offsets, columns, values);
             spry_spmv_plan *plan = create_plan(context, A, &o);
             spry_const_vector xs = spry_const_vector_f64(x, 1);
             spry_vector ys = spry_vector_f64(y, ROWS);
-            xs.columns = ys.columns = COLUMNS;
+            xs.count = ys.count = COLUMNS;
             xs.column_stride = 1;
             ys.column_stride = ROWS;
             assert_int_equal(spry_spmv_plan_run(plan, ys, NULL, xs, NULL, NULL, NULL), SPRY_OK);
@@ -284,7 +284,7 @@ static void nothing_of_a_scaled_pattern(void **state)
     o.vector_type = SPRY_F64;
     o.row_scaling = scaling;
     o.row_major = 1;
-    o.columns = N;
+    o.count = N;
     spry_matrix *A = create_matrix(context, &a);
     spry_spmv_plan *plan = create_plan(context, A, &o);
     for (int beta_of = 0; beta_of < 2; beta_of++) {
@@ -292,7 +292,7 @@ static void nothing_of_a_scaled_pattern(void **state)
         double y[N * N] = {5, 6, 7, 8};
         spry_const_vector xs = spry_const_vector_f64(x, N);
         spry_vector ys = spry_vector_f64(y, N);
-        xs.columns = ys.columns = xs.row_stride = ys.row_stride = N;
+        xs.count = ys.count = xs.row_stride = ys.row_stride = N;
         xs.column_stride = ys.column_stride = 1;
         assert_int_equal(spry_spmv_plan_run(plan, ys, &alpha, xs, &beta, NULL, NULL), SPRY_OK);
         for (int i = 0; i < N * N; i++) assert_true(y[i] == beta * (5 + i) && !signbit(y[i]));

@@ -79,7 +79,7 @@ static void follow_the_ranks(void **state)
             assert_true(later.update_us > 0 && later.predicted_update_us == info.predicted_update_us);
         }
         spry_spmv_plan_destroy(plan);
-        o.columns = 3;
+        o.count = 3;
         plan = plan_of(context, A, o);
         const spry_spmv_plan_info wide = plan_info(plan);
         if (cases[c].more > 0) /* one by one; less than 3 times if csr's time comes from a low measured bandwidth */
@@ -88,7 +88,7 @@ static void follow_the_ranks(void **state)
             assert_true(wide.predicted_us > info.predicted_us &&
                         wide.predicted_us < (cases[c].more == 0 ? 2.95 : 4) * info.predicted_us);
         spry_spmv_plan_destroy(plan);
-        o.columns = 0;
+        o.count = 0;
         o.ordering = "rcm";
         plan = plan_of(context, A, o);
         const spry_spmv_plan_info ordered = plan_info(plan);

@@ -17,7 +17,7 @@ static void on_a_device(void **state)
     static const char *const formats[] = {"csr", "coo", "csr2", "ell", "sell"};
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "grid5,x=70,y=50");
-    const int64_t vectors = 8 * (spry_matrix_rows(A) + spry_matrix_cols(A)), blocks = mock.blocks;
+    const int64_t vectors = 8 * (spry_matrix_rows(A) + spry_matrix_columns(A)), blocks = mock.blocks;
     for (int converts = 0; converts < 2; converts++)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);

@@ -210,7 +210,7 @@ static void y_where_the_copy_was(void **state)
         if (g.back[b].bytes < n * 8) continue;
         for (int transpose = 0; transpose < 2; transpose++, runs++) {
             spry_vector y = {.data = g.back[b].at, .length = n, .type = SPRY_F64, .device = 1};
-            spry_run_options run = SPRY_INIT(spry_run_options);
+            spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
             run.transpose = transpose;
             MUST(spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, &run, err));
         }

@@ -195,7 +195,7 @@ static int child_orders(void)
         spry_ordering *ordering = NULL;
         spry_ordering_info info = SPRY_INIT(spry_ordering_info);
         spry_matrix *B = NULL, *C = NULL;
-        spry_convert_options csc = SPRY_INIT(spry_convert_options);
+        spry_matrix_options csc = SPRY_INIT(spry_matrix_options);
         o.method = methods[m];
         csc.layout = SPRY_CSC;
         OK(spry_ordering_create(context, &ordering, A, &o, &fault));

@@ -27,7 +27,7 @@ static spry_matrix *drawn_matrix(spry_context *context, uint64_t *seed, void **v
                                         "banded,rows=900,half=3",
                                         "uniform,rows=40,degree=30"};
     static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
-    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
     o.layout = (spry_layout)(1 + draw(seed) % 3);
     o.value_type = types[draw(seed) % 3];
     spry_matrix *generated = generate_matrix(context, specs[draw(seed) % 7]);
@@ -61,7 +61,7 @@ static spry_spmv_options drawn_options(char format[64], uint64_t *seed)
     o.device = draw(seed) % 3 == 0 ? 1 : SPRY_CPU;
     o.op = (spry_op)(draw(seed) % 2);
     o.both_directions = draw(seed) % 3 == 0;
-    o.columns = draw(seed) % 3 == 0 ? 1 + draw(seed) % 9 : 0;
+    o.count = draw(seed) % 3 == 0 ? 1 + draw(seed) % 9 : 0;
     o.row_major = draw(seed) % 4 == 0;
     o.ordering = draw(seed) % 4 == 0 ? orderings[draw(seed) % 4] : NULL;
     o.policy = !o.format && draw(seed) % 3 == 0 ? "measure" : NULL;

@@ -103,7 +103,7 @@ static spry_status convert(spry_context *context, const void *input, spry_error 
     const job *j = input;
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other), *mark = (spry_matrix *)(uintptr_t)1, *B = mark;
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = j->layout;
     spry_status status = spry_matrix_convert(context, &B, A, &options, err);
     if (status != SPRY_OK)

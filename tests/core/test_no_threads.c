@@ -44,7 +44,8 @@ static void note(const void *data, size_t bytes)
 static void note_matrix(const spry_matrix *A)
 {
     spry_arrays a = arrays_of(A);
-    const size_t index = spry_index_type_bytes(a.index_type), majors = (size_t)(a.layout == SPRY_CSC ? a.cols : a.rows);
+    const size_t index = spry_index_type_bytes(a.index_type),
+                 majors = (size_t)(a.layout == SPRY_CSC ? a.columns : a.rows);
     if (a.offsets) note(a.offsets, (majors + 1) * spry_index_type_bytes(a.offset_type));
     if (a.row_indices) note(a.row_indices, (size_t)a.nnz * index);
     note(a.indices, (size_t)a.nnz * index);
@@ -96,7 +97,7 @@ static void layouts(spry_context *context, const spry_matrix *A)
 {
     static const spry_layout all[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
     for (int n = 0; n < 3; n++) {
-        spry_convert_options o = SPRY_INIT(spry_convert_options);
+        spry_matrix_options o = SPRY_INIT(spry_matrix_options);
         o.layout = all[n];
         o.value_type = SPRY_F32;
         spry_matrix *B = convert_matrix(context, A, &o);

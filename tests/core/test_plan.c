@@ -219,7 +219,7 @@ static void bad_info(void **state)
 
 typedef struct attempt {
     spry_vector x, y;
-    const spry_run_options *options;
+    const spry_spmv_run_options *options;
 } attempt;
 
 static void bad_vectors(void **state)
@@ -229,7 +229,7 @@ static void bad_vectors(void **state)
     for (int i = 0; i < 200; i++) y[i] = 77;
     const int64_t m = small.rows, n = small.cols;
     spry_spmv_plan *plan = plan_of(A, NULL);
-    spry_run_options o = SPRY_INIT(spry_run_options), wrong_size = {.struct_size = 1};
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options), wrong_size = {.struct_size = 1};
     attempt a;
 #define REFUSE(change, status, argument)                                                                               \
     do {                                                                                                               \
@@ -258,14 +258,14 @@ static void bad_vectors(void **state)
     REFUSE(a.y.device = -2, SPRY_INVALID_ARGUMENT, "y");
     REFUSE(a.x.data = (char *)x + 4, SPRY_INVALID_ARGUMENT, "x");
     REFUSE(a.y.data = (char *)y + 1, SPRY_INVALID_ARGUMENT, "y");
-    REFUSE(a.x.columns = 2, SPRY_INVALID_SIZE, "y");
-    REFUSE(a.y.columns = 2, SPRY_INVALID_SIZE, "y");
-    REFUSE(a.x.columns = -1, SPRY_INVALID_SIZE, "x");
-    REFUSE(a.x.columns = a.y.columns = INT64_MAX, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.count = 2, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.y.count = 2, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.x.count = -1, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.count = a.y.count = INT64_MAX, SPRY_INVALID_SIZE, "x");
     REFUSE(a.x.data = y, SPRY_INVALID_ARGUMENT, "y");
     REFUSE(a.x.data = y + m - 1, SPRY_INVALID_ARGUMENT, "y");
     REFUSE(a.y.data = x + n - 1, SPRY_INVALID_ARGUMENT, "y");
-    REFUSE(a.x.data = y + m; a.x.columns = a.y.columns = 2; a.x.column_stride = n, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x.data = y + m; a.x.count = a.y.count = 2; a.x.column_stride = n, SPRY_INVALID_ARGUMENT, "y");
     for (int i = 0; i < 200; i++) assert_true(y[i] == 77 && x[i] == 0);
     /* neighbours do not overlap */
     double both[80] = {0};
@@ -349,7 +349,7 @@ static void bad_workspaces(void **state)
         }
         tried++;
         char *block = aligned_alloc(64, (size_t)(needed + 127) / 64 * 64);
-        spry_run_options o = SPRY_INIT(spry_run_options);
+        spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
         spry_vector x = spry_vector_f64(pieces.x, pieces.cols), into = spry_vector_f64(y, pieces.rows);
         o.workspace = block;
         o.workspace_bytes = needed - 1;
@@ -391,7 +391,7 @@ static void *run_often(void *user)
     runner *r = user;
     double *y = malloc((size_t)r->s->rows * sizeof *y);
     void *block = aligned_alloc(64, (size_t)(r->workspace_bytes + 127) / 64 * 64);
-    spry_run_options o = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
     o.workspace = r->workspace_bytes > 0 ? block : NULL;
     o.workspace_bytes = r->workspace_bytes;
     for (int n = 0; n < 20; n++) {

@@ -240,7 +240,7 @@ static int runs(spry_context *context, results *r)
     OK(spry_matrix_generate(context, &A, "gen:grid5,x=40,y=40", NULL, &fault));
     for (int op = 0; op < 2; op++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-        spry_run_options how = SPRY_INIT(spry_run_options);
+        spry_spmv_run_options how = SPRY_INIT(spry_spmv_run_options);
         spry_spmv_plan *plan = NULL;
         double again[N];
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -346,7 +346,7 @@ static void refusals(void **state)
         spry_context_options o = SPRY_INIT(spry_context_options);
         spry_spmv_options s = SPRY_INIT(spry_spmv_options);
         spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
-        spry_run_options r = SPRY_INIT(spry_run_options);
+        spry_spmv_run_options r = SPRY_INIT(spry_spmv_run_options);
         spry_spmv_plan *none = NULL;
         o.threads = s.threads = g.threads = r.threads = bad[b];
         expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");

@@ -22,7 +22,7 @@ static void *run_often(void *argument)
     runner *r = argument;
     double *x = calloc(N, sizeof *x), *y = calloc(N, sizeof *y);
     const size_t bytes = ((size_t)r->workspace_bytes + 64) / 64 * 64;
-    spry_run_options o = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
     void *workspace = r->brings ? aligned_alloc(64, bytes) : NULL;
     o.workspace = workspace;
     o.workspace_bytes = workspace ? r->workspace_bytes : 0;

@@ -94,8 +94,8 @@ static int plans(spry_matrix *A)
             const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
             if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue; /* the padding guard */
             EXPECT(status == SPRY_OK);
-            if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.cols : a.rows,
-                            op == SPRY_TRANSPOSE ? a.rows : a.cols))
+            if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.columns : a.rows,
+                            op == SPRY_TRANSPOSE ? a.rows : a.columns))
                 return 0;
             spry_spmv_plan_destroy(plan);
         }
@@ -138,8 +138,8 @@ static int kernels(spry_matrix *A)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             o.op = (spry_op)op;
             if (spry_spmv_plan_create(context, &plan, A, &o, NULL) != SPRY_OK) continue; /* not of this op or machine */
-            if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.cols : a.rows,
-                            op == SPRY_TRANSPOSE ? a.rows : a.cols))
+            if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.columns : a.rows,
+                            op == SPRY_TRANSPOSE ? a.rows : a.columns))
                 return 0;
             spry_spmv_plan_destroy(plan);
         }
@@ -156,7 +156,7 @@ static int sparse_products(spry_matrix *A)
             spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
             spry_spgemm_plan *plan = NULL;
             spry_matrix *C = NULL, *B = NULL;
-            spry_convert_options c = SPRY_INIT(spry_convert_options);
+            spry_matrix_options c = SPRY_INIT(spry_matrix_options);
             OK(spry_spgemm_kernel_get_info(context, &info, k, &fault));
             if (!info.available || strstr(info.name, "seed")) continue; /* the latter are slow, and sequential */
             c.value_type = f32 ? SPRY_F32 : SPRY_F64;
@@ -226,7 +226,7 @@ static int solves(spry_matrix *A)
     spry_cg_options cg = SPRY_INIT(spry_cg_options);
     cg.max_iterations = 3;
     OK(spry_matrix_get_arrays(A, &a, &fault));
-    OK(spry_vector_create(context, &x, a.cols, SPRY_F64, 0, &fault));
+    OK(spry_vector_create(context, &x, a.columns, SPRY_F64, 0, &fault));
     OK(spry_vector_create(context, &b, a.rows, SPRY_F64, 0, &fault));
     for (int64_t i = 0; i < a.rows; i++) ((double *)b.data)[i] = ((double *)x.data)[i] = 1;
     (void)!spry_cg(context, x, NULL, A, spry_vector_as_const(b), &cg, NULL); /* whatever comes of it */

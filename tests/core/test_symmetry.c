@@ -53,7 +53,7 @@ static void check_both(const small *s, const spry_matrix *A, const spry_spmv_opt
     spry_spmv_plan *plan = create_plan(context, A, &o);
     for (int t = 0; t < 2; t++) {
         double x[MOST], y[MOST];
-        spry_run_options run = SPRY_INIT(spry_run_options);
+        spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
         run.transpose = t;
         for (int i = 0; i < s->n; i++) x[i] = i + 1;
         assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, s->n), NULL, spry_const_vector_f64(x, s->n), NULL,
@@ -226,7 +226,7 @@ static void converted_duplicates(void **state)
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_matrix *B = NULL;
     a.layout = SPRY_CSR;
-    a.rows = a.cols = 2;
+    a.rows = a.columns = 2;
     a.nnz = 5;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = SPRY_F64;
@@ -238,7 +238,7 @@ static void converted_duplicates(void **state)
     spry_matrix *A = create_matrix(context, &a);
     assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
     for (int k = 0; k < 3; k++) {
-        spry_convert_options c = SPRY_INIT(spry_convert_options);
+        spry_matrix_options c = SPRY_INIT(spry_matrix_options);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         c.keep_duplicates = 1;
         c.value_type = types[k];
@@ -259,7 +259,7 @@ static void skew_as_pattern(void **state)
     static const char file[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n";
     small s = small_of(2, (double[MOST][MOST]){{0, 1}, {1, 0}});
     spry_read_options r = SPRY_INIT(spry_read_options);
-    spry_convert_options c = SPRY_INIT(spry_convert_options);
+    spry_matrix_options c = SPRY_INIT(spry_matrix_options);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_matrix *A[3] = {NULL};

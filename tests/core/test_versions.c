@@ -44,7 +44,7 @@ static void earlier_options(void **state)
     spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.format, "sell");
     double y[40];
-    spry_run_options run = SPRY_INIT(spry_run_options), *old = of_size(&run, sizeof run, 2 * sizeof(void *));
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options), *old = of_size(&run, sizeof run, 2 * sizeof(void *));
     assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 40), NULL, spry_const_vector_f64(s.x, 40), NULL, old,
                                         NULL),
                      SPRY_OK);
@@ -156,7 +156,7 @@ static void earlier_and_later_outputs(void **state)
 static void sizes_and_diagonal(void **state)
 {
     assert_int_equal(spry_matrix_rows(A), s.rows);
-    assert_int_equal(spry_matrix_cols(A), s.cols);
+    assert_int_equal(spry_matrix_columns(A), s.cols);
     assert_int_equal(spry_matrix_nnz(A), s.nnz);
     double exact[40] = {0}, found[40];
     for (int64_t i = 0; i < 40; i++)

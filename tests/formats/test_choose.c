@@ -178,12 +178,12 @@ static void choices_for_columns(void **state)
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.device = strcmp(cases[c].device, "h200") == 0 ? 1 : SPRY_CPU;
         o.vector_type = SPRY_F64;
-        o.columns = cases[c].columns;
+        o.count = cases[c].columns;
         o.row_major = cases[c].row_major;
         const spryi_device_class *device = spryi_device_class_named(cases[c].device);
         assert_int_equal(spryi_choose_on(A, &o, device, NULL, &choice, NULL), SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0)
-            fail_msg("%d columns of %s on %s: %s", (int)o.columns, cases[c].spec, cases[c].device, choice.reason);
+            fail_msg("%d columns of %s on %s: %s", (int)o.count, cases[c].spec, cases[c].device, choice.reason);
         spry_matrix_destroy(A);
     }
     spry_context_destroy(context);

@@ -16,7 +16,7 @@ static void check_transposed(const family *f, const given *g, const spry_arrays 
     int64_t *next = calloc((size_t)f->cols + 1, sizeof *next);
     for (int64_t k = 0; k < f->nnz; k++) next[f->columns[k] + 1]++;
     for (int64_t j = 0; j < f->cols; j++) next[j + 1] += next[j];
-    assert_true(csc->rows == f->rows && csc->cols == f->cols && csc->nnz == f->nnz);
+    assert_true(csc->rows == f->rows && csc->columns == f->cols && csc->nnz == f->nnz);
     for (int64_t j = 0; j <= f->cols; j++) assert_int_equal(spryi_index_at(csc->offsets, csc->offset_type, j), next[j]);
     for (int64_t i = 0; i < f->rows; i++)
         for (int64_t k = f->offsets[i]; k < f->offsets[i + 1]; k++) {
@@ -66,7 +66,7 @@ static void csc_is_borrowed(void **state)
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSC;
     a.rows = 3;
-    a.cols = 4;
+    a.columns = 4;
     a.nnz = 5;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = SPRY_F64;
@@ -79,7 +79,7 @@ static void csc_is_borrowed(void **state)
     assert_ptr_equal(s->a.values, values);
     assert_ptr_equal(s->a.indices, rows);
     assert_ptr_equal(s->a.offsets, offsets);
-    assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->chunks.count == 1);
+    assert_true(s->a.rows == 4 && s->a.columns == 3 && s->scatters && s->chunks.count == 1);
     double y[3];
     multiply_f64(plan, y, 3, x, 4);
     for (int i = 0; i < 3; i++) assert_true(y[i] == wanted[i]);
@@ -92,7 +92,7 @@ static void csc_is_borrowed(void **state)
 static void check_phases(const spryi_csr *s)
 {
     const spryi_csr_chunks *t = &s->chunks;
-    const int64_t n = s->a.cols;
+    const int64_t n = s->a.columns;
     int64_t *phase_of = malloc((size_t)n * sizeof *phase_of), *set = calloc((size_t)n, sizeof *set);
     int64_t *chunk_of = malloc((size_t)n * sizeof *chunk_of), blocks = 0;
     for (int64_t j = 0; j < n; j++) phase_of[j] = -1;
@@ -146,7 +146,7 @@ static void phases_and_windows(void **state)
             assert_in_range(s->chunks.count, 2, SPRYI_MOST_WINDOWS);
             assert_true(s->chunks.window_numbers * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
         }
-        assert_true(plan->forward.work.bytes >= A->a.cols * 8);
+        assert_true(plan->forward.work.bytes >= A->a.columns * 8);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
@@ -158,7 +158,7 @@ static void patterns_have_no_values(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, "gen:grid5,x=50,y=40");
-    spry_convert_options convert = SPRY_INIT(spry_convert_options);
+    spry_matrix_options convert = SPRY_INIT(spry_matrix_options);
     convert.value_type = SPRY_PATTERN;
     spry_matrix *P = convert_matrix(context, A, &convert);
     static const char *const formats[] = {"csr", "csc"};

@@ -351,7 +351,7 @@ static void test_kept_groups(void **state)
     spry_matrix *ordered = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     spry_ordering_options bandk = SPRY_INIT(spry_ordering_options);
-    spry_convert_options coo = SPRY_INIT(spry_convert_options);
+    spry_matrix_options coo = SPRY_INIT(spry_matrix_options);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     bandk.method = "bandk";
     coo.layout = SPRY_COO;

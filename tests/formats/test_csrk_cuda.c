@@ -17,7 +17,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spmv_options
     spry_vector none = {0}, xv = spry_vector_f64(x, m), yv = spry_vector_f64(y, m);
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     options.device = GPU;
-    assert_true(m <= MOST && A->a.cols == m);
+    assert_true(m <= MOST && A->a.columns == m);
     for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
     memset(y, 0, sizeof y);
     spry_spmv_plan *plan = create_plan(context, A, &options);

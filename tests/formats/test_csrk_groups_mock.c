@@ -21,7 +21,7 @@ static spry_spmv_plan *checked_plan(spry_context *context, const spry_matrix *A,
     const int64_t m = A->a.rows;
     spry_vector none = {0}, xv = spry_vector_f64(x, m), yv = spry_vector_f64(y, m);
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    assert_true(m <= MOST && A->a.cols == m);
+    assert_true(m <= MOST && A->a.columns == m);
     for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
     options.threads = spry_context_threads(context); /* however small */
     spry_spmv_plan *plan = create_plan(context, A, &options);

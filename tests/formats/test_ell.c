@@ -82,7 +82,7 @@ static void check_sees_damage(void **state)
     REFUSE(s->lengths[0], (int32_t)s->width + 1);
     REFUSE(s->lengths[0], -1);
     REFUSE(s->lengths[0], s->lengths[0] - 1);
-    REFUSE(((int32_t *)s->columns)[7], (int32_t)s->a.cols);
+    REFUSE(((int32_t *)s->columns)[7], (int32_t)s->a.columns);
     REFUSE(((int32_t *)s->columns)[7], -1);
     REFUSE(((int32_t *)s->columns)[strided * SPRYI_ELL_SLICE + 3], 0);
     REFUSE(s->runs[0], 200);

@@ -106,7 +106,7 @@ static void the_plan_agrees(void **state)
         if (c == 6) o.expected_calls = 1000; /* over which set-up is counted */
         o.op = c / 2 == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         if (c == 4 || c == 5) o.memory_limit_bytes = 65536;
-        if (c >= 6) o.columns = 8;
+        if (c >= 6) o.count = 8;
         if (c == 7) o.row_major = 1;
         if (c == 5) o.policy = "tree:unpredictable";
         spry_explanation *e = explained(*state, A, NULL, &o), *again = explained(*state, A, NULL, &o);
@@ -212,7 +212,7 @@ static void one_prediction(void **state)
             spry_matrix *A = generate_matrix(*state, specs[s]);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.op = way == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-            o.columns = way == 2 || way == 3 ? 8 : 0;
+            o.count = way == 2 || way == 3 ? 8 : 0;
             o.row_major = way == 3;
             o.threads = way == 4;
             o.expected_calls = way == 5 ? 3 : 0;
@@ -337,7 +337,7 @@ static void wide_matrices_take_no_memory(void **state)
     for (int i = 0; i <= ROWS; i++) offsets[i] = (int64_t)i * LENGTH;
     a.layout = SPRY_CSR;
     a.rows = ROWS;
-    a.cols = INT64_C(1000000000000);
+    a.columns = INT64_C(1000000000000);
     a.nnz = ROWS * LENGTH;
     a.offsets = offsets;
     a.indices = columns;

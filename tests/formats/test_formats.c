@@ -92,7 +92,7 @@ static int64_t row_of(entry *row, const spry_arrays *a, int64_t i, int merged)
 static void compare(const char *format, const char *name, const spry_arrays *a, const spry_arrays *b)
 {
     assert_int_equal(a->rows, b->rows);
-    assert_int_equal(a->cols, b->cols);
+    assert_int_equal(a->columns, b->columns);
     assert_int_equal(a->value_type, b->value_type);
     int merged = b->nnz != a->nnz; /* a format may have to sum duplicates */
     entry *left = malloc((size_t)(a->nnz + 1) * sizeof *left), *right = malloc((size_t)(b->nnz + 1) * sizeof *right);

@@ -299,7 +299,7 @@ static void bytes(void **state)
     for (int n = 0; n < 4; n++)
         for (int f64 = 0; f64 < 2; f64++) {
             spry_error err = SPRY_ERROR_INIT;
-            spry_convert_options as = SPRY_INIT(spry_convert_options);
+            spry_matrix_options as = SPRY_INIT(spry_matrix_options);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             spry_storage figure = SPRY_INIT(spry_storage);
             as.value_type = f64 ? SPRY_F64 : SPRY_F32;
@@ -401,8 +401,8 @@ static void multiply_more(const sketch *k, packed_plan *p)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     assert_true(x && y && expected);
     for (size_t n = 0; n < most; n++) x[n] = (double)(n % 13) - 5;
-    const spry_vector out = {.data = y, .length = k->rows, .type = SPRY_F64, .columns = COLUMNS};
-    const spry_const_vector in = {.data = x, .length = k->cols, .type = SPRY_F64, .columns = COLUMNS};
+    const spry_vector out = {.data = y, .length = k->rows, .type = SPRY_F64, .count = COLUMNS};
+    const spry_const_vector in = {.data = x, .length = k->cols, .type = SPRY_F64, .count = COLUMNS};
     assert_int_equal(spry_spmv_plan_run(p->plan, out, NULL, in, NULL, NULL, NULL), SPRY_OK);
     for (int64_t c = 0; c < COLUMNS; c++)
         for (int64_t i = 0; i < k->rows; i++) {

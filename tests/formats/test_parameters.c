@@ -41,7 +41,7 @@ static spry_matrix *matrix_of(spry_context *context, const shape *s, spry_type t
         offsets[i + 1] = nnz;
     }
     a.rows = s->rows;
-    a.cols = s->cols;
+    a.columns = s->cols;
     a.nnz = nnz;
     a.layout = SPRY_CSR;
     a.offset_type = a.index_type = SPRY_I32;

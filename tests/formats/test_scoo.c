@@ -43,7 +43,7 @@ static void heights_give_the_same(void **state)
     spry_context *context = context_of(2);
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
         spry_matrix *A = generate_matrix(context, matrices[m]);
-        spry_convert_options convert = SPRY_INIT(spry_convert_options);
+        spry_matrix_options convert = SPRY_INIT(spry_matrix_options);
         convert.value_type = SPRY_PATTERN;
         spry_matrix *ones = convert_matrix(context, A, &convert);
         spry_arrays a = arrays_of(ones);
@@ -117,7 +117,7 @@ static void damage_is_seen(void **state)
 static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const char *expected)
 {
     spry_context *context = context_of(1);
-    struct spry_matrix csr = {.a = {.rows = rows, .cols = rows, .nnz = rows * mean, .value_type = type}};
+    struct spry_matrix csr = {.a = {.rows = rows, .columns = rows, .nnz = rows * mean, .value_type = type}};
     const spryi_build_request request = {.csr = &csr, .value_type = type, .massively_parallel = 1};
     spryi_cost figure = {0};
     assert_int_equal(spryi_format_scoo.predict(context, &figure, &request, NULL), SPRY_OK);

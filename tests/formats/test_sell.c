@@ -67,7 +67,7 @@ static void every_chunk(void **state)
     for (int m = 0; m < 2; m++)
         for (int pattern = 0; pattern < 2; pattern++) {
             spry_error err = SPRY_ERROR_INIT;
-            spry_convert_options as = SPRY_INIT(spry_convert_options);
+            spry_matrix_options as = SPRY_INIT(spry_matrix_options);
             as.value_type = pattern ? SPRY_PATTERN : SPRY_F64;
             spry_matrix *made = generate_matrix(context, matrices[m]);
             spry_matrix *A = convert_matrix(context, made, &as);
@@ -158,7 +158,7 @@ static void containers_without_all_arrays(void **state)
     spry_context *context = context_of(0);
     for (int c = 0; c < 4; c++) {
         spry_write_options write = SPRY_INIT(spry_write_options);
-        spry_convert_options convert = SPRY_INIT(spry_convert_options);
+        spry_matrix_options convert = SPRY_INIT(spry_matrix_options);
         write.format = formats[c / 2];
         convert.value_type = c % 2 ? SPRY_PATTERN : SPRY_F64;
         spry_matrix *A = generate_matrix(context, "gen:grid5,x=9,y=7");

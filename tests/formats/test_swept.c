@@ -124,7 +124,7 @@ static void check_all(rows *r, const char *name)
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int valued = 0; valued < 2; valued++) { /* a pattern, and the same with values */
             spry_matrix *ones = NULL;
-            spry_convert_options to = SPRY_INIT(spry_convert_options);
+            spry_matrix_options to = SPRY_INIT(spry_matrix_options);
             to.value_type = (spry_type)type;
             to.keep_duplicates = 1;
             if (valued) assert_int_equal(spry_matrix_convert(context, &ones, A, &to, NULL), SPRY_OK);

@@ -106,13 +106,13 @@ static void damage_is_seen(void **state)
     assert_true(s->long_rows.count == 1 && s->page_count == 1 && s->slice_count == 2 && v.group == group);
     DAMAGED(s->a.rows, s->a.rows + 1);
     DAMAGED(s->a.rows, INT64_MAX);
-    DAMAGED(s->a.cols, s->a.cols - 40);
-    DAMAGED(s->a.cols, INT64_MAX);
+    DAMAGED(s->a.columns, s->a.columns - 40);
+    DAMAGED(s->a.columns, INT64_MAX);
     DAMAGED(s->a.nnz, s->a.nnz + 1);
     DAMAGED(s->run, 0);
     DAMAGED(s->run, 6);
     DAMAGED(s->stride, 0);
-    DAMAGED(s->stride, s->a.cols + 2);
+    DAMAGED(s->stride, s->a.columns + 2);
     DAMAGED(s->staged, s->staged - 1);
     DAMAGED(s->windows[0].slice, 1);
     DAMAGED(s->windows[1].slice, UINT32_MAX);
@@ -148,7 +148,7 @@ static void damage_is_seen(void **state)
     DAMAGED(s->long_rows.rows[0], 8);
     DAMAGED(s->long_rows.first[1], 0);
     DAMAGED(s->long_rows.pieces[1], s->long_rows.nnz - 1);
-    DAMAGED(((int32_t *)s->long_rows.columns)[5], (int32_t)s->a.cols);
+    DAMAGED(((int32_t *)s->long_rows.columns)[5], (int32_t)s->a.columns);
     assert_int_equal(spryi_format_windowed.check(b->context, s, &err), SPRY_OK);
     blocks_free(b);
 }

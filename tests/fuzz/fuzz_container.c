@@ -175,7 +175,7 @@ static void multiply(spry_context *context, const spry_matrix *A)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_type type = A->a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    const int64_t rows = spry_matrix_rows(A), cols = spry_matrix_cols(A);
+    const int64_t rows = spry_matrix_rows(A), cols = spry_matrix_columns(A);
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
         spry_spmv_plan *plan = NULL;
         spry_vector x = {0}, y = {0};

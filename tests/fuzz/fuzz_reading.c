@@ -27,7 +27,7 @@ static void check_matrix(const spry_matrix *A)
         int64_t end = spryi_index_at(a.offsets, a.offset_type, i + 1), before = -1;
         for (int64_t k = spryi_index_at(a.offsets, a.offset_type, i); k < end; k++) {
             int64_t j = spryi_index_at(a.indices, a.index_type, k);
-            require(j > before && j < a.cols, "columns that rise within the matrix");
+            require(j > before && j < a.columns, "columns that rise within the matrix");
             before = j;
         }
     }

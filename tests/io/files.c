@@ -97,14 +97,14 @@ double *dense_of(const spry_matrix *A)
     spry_arrays a = arrays_of(A);
     const int32_t *Ap = a.offsets, *Aj = a.indices;
     const double *Ax = a.values;
-    double *dense = calloc((size_t)(a.rows * a.cols) + 1, sizeof *dense);
+    double *dense = calloc((size_t)(a.rows * a.columns) + 1, sizeof *dense);
     assert_non_null(dense);
     assert_int_equal(SPRY_CSR, a.layout);
     assert_int_equal(SPRY_I32, a.offset_type);
     assert_int_equal(SPRY_I32, a.index_type);
     assert_int_equal(SPRY_F64, a.value_type);
     for (int64_t i = 0; i < a.rows; i++)
-        for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) dense[i * a.cols + Aj[k]] += Ax[k];
+        for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) dense[i * a.columns + Aj[k]] += Ax[k];
     return dense;
 }
 
@@ -114,7 +114,7 @@ void assert_same_matrix(const spry_matrix *A, const spry_matrix *B)
     size_t offset = spry_index_type_bytes(a.offset_type), index = spry_index_type_bytes(a.index_type);
     assert_int_equal(a.layout, b.layout);
     assert_int_equal(a.rows, b.rows);
-    assert_int_equal(a.cols, b.cols);
+    assert_int_equal(a.columns, b.columns);
     assert_int_equal(a.nnz, b.nnz);
     assert_int_equal(a.offset_type, b.offset_type);
     assert_int_equal(a.index_type, b.index_type);

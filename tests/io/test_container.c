@@ -37,7 +37,7 @@ static void make_sample(sample *s, spry_layout layout, spry_type value_type, int
     s->a = SPRY_INIT(spry_arrays);
     s->a.layout = layout;
     s->a.rows = layout == SPRY_CSC ? COLS : ROWS;
-    s->a.cols = layout == SPRY_CSC ? ROWS : COLS;
+    s->a.columns = layout == SPRY_CSC ? ROWS : COLS;
     s->a.nnz = ENTRIES;
     s->a.offset_type = layout == SPRY_COO ? SPRY_INDEX_DEFAULT : pair == 0 ? SPRY_I32 : SPRY_I64;
     s->a.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
@@ -64,10 +64,10 @@ static void make_sample(sample *s, spry_layout layout, spry_type value_type, int
 static void assert_same_arrays(const spry_arrays *a, const spry_arrays *b)
 {
     size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
-    int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
+    int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
     assert_int_equal(a->layout, b->layout);
     assert_int_equal(a->rows, b->rows);
-    assert_int_equal(a->cols, b->cols);
+    assert_int_equal(a->columns, b->columns);
     assert_int_equal(a->nnz, b->nnz);
     assert_int_equal(a->offset_type, b->offset_type);
     assert_int_equal(a->index_type, b->index_type);
@@ -138,7 +138,7 @@ static void test_round_trip(void **state)
                     s.a.nnz = 0; /* and a matrix without entries, then one without rows */
                     memset(s.offsets, 0, sizeof s.offsets);
                     round_trip(context, &s.a);
-                    s.a.rows = s.a.cols = 0;
+                    s.a.rows = s.a.columns = 0;
                     s.a.symmetry = SPRY_SYMMETRIC;
                     round_trip(context, &s.a);
                 }
@@ -184,7 +184,7 @@ static void test_formats(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, "grid5,x=40,y=30");
-    spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
+    spry_matrix_options to_csr = SPRY_INIT(spry_matrix_options);
     const char *path = temporary_path("format.spry");
     for (int f = 0; f <= spry_format_count(); f++) {
         const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "csc";

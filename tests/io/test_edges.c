@@ -94,10 +94,10 @@ static const good_list good_lists[] = {
 static void expect_list(const good_list *g, const spry_matrix *A, const char *how)
 {
     spry_arrays a = arrays_of(A);
-    if (a.rows != g->rows || a.cols != g->rows || a.nnz != g->nnz || A->field != g->field ||
+    if (a.rows != g->rows || a.columns != g->rows || a.nnz != g->nnz || A->field != g->field ||
         a.symmetry != (g->chosen.undirected ? SPRY_SYMMETRIC : SPRY_GENERAL))
         fail_msg("\"%s\", %s: %lld x %lld, %lld entries, field %d, symmetry %d", g->text, how, (long long)a.rows,
-                 (long long)a.cols, (long long)a.nnz, (int)A->field, (int)a.symmetry);
+                 (long long)a.columns, (long long)a.nnz, (int)A->field, (int)a.symmetry);
     double *dense = dense_of(A);
     for (int64_t k = 0; k < g->rows * g->rows; k++)
         if (dense[k] != g->dense[k] && !(dense[k] != dense[k] && strstr(g->text, "nan")))
@@ -158,7 +158,7 @@ static void test_names(void **state)
         spry_matrix_destroy(A);
     }
     assert_int_equal(SPRY_OK, spry_matrix_read_memory(context, &A, mtx, sizeof mtx - 1, "x.tsv", NULL, &err));
-    assert_int_equal(4, A->a.cols);
+    assert_int_equal(4, A->a.columns);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

@@ -164,7 +164,7 @@ static void check_matrix(const good_file *f, const spry_matrix *A)
 {
     spry_arrays a = arrays_of(A);
     assert_int_equal(f->rows, a.rows);
-    assert_int_equal(f->cols, a.cols);
+    assert_int_equal(f->cols, a.columns);
     assert_int_equal(f->nnz, a.nnz);
     assert_int_equal(f->symmetry, a.symmetry);
     assert_int_equal(f->field, A->field);
@@ -177,7 +177,7 @@ static void check_matrix(const good_file *f, const spry_matrix *A)
     for (int64_t i = 0; i < a.rows; i++)
         for (int32_t k = Ap[i] + 1; k < Ap[i + 1]; k++) assert_true(Aj[k - 1] < Aj[k]);
     double *dense = dense_of(A);
-    for (int64_t k = 0; k < a.rows * a.cols; k++)
+    for (int64_t k = 0; k < a.rows * a.columns; k++)
         if (!(dense[k] == f->dense[k]))
             fail_msg("entry %d is %g, expected %g: %s", (int)k, dense[k], f->dense[k], f->text);
     free(dense);

@@ -40,11 +40,11 @@ static void expect_file(const struct scipy_file *f, const spry_matrix *A)
 {
     spry_source_info info = SPRY_INIT(spry_source_info);
     assert_int_equal(SPRY_OK, spry_matrix_get_source(A, &info, NULL));
-    if (A->a.rows != f->rows || A->a.cols != f->cols || A->a.nnz != f->nnz || A->field != f->kind ||
-        info.entries != f->entries || info.rows != f->rows || info.cols != f->cols ||
+    if (A->a.rows != f->rows || A->a.columns != f->cols || A->a.nnz != f->nnz || A->field != f->kind ||
+        info.entries != f->entries || info.rows != f->rows || info.columns != f->cols ||
         strcmp(info.kind, "SciPy npz") != 0 || strcmp(info.layout, f->layout) != 0 || strcmp(info.field, f->field) != 0)
         fail_msg("%s: %lld x %lld, %lld entries; %s %s %s, %lld entries", f->name, (long long)A->a.rows,
-                 (long long)A->a.cols, (long long)A->a.nnz, info.kind, info.layout, info.field,
+                 (long long)A->a.columns, (long long)A->a.nnz, info.kind, info.layout, info.field,
                  (long long)info.entries);
     double *dense = dense_of(A);
     for (int64_t k = 0; k < f->rows * f->cols; k++)

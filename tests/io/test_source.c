@@ -44,7 +44,7 @@ static void expect(const spry_matrix *A, const struct sample *s, int gzip)
     assert_string_equal(info.symmetry, s->symmetry);
     assert_int_equal(info.gzip, gzip);
     assert_int_equal(info.rows, s->rows);
-    assert_int_equal(info.cols, s->cols);
+    assert_int_equal(info.columns, s->cols);
     assert_int_equal(info.entries, s->entries);
     assert_int_equal(info.by_row, s->by_row);
     assert_int_equal(info.by_column, s->by_column);
@@ -80,7 +80,7 @@ static void test_others(void **state)
     spry_matrix *A = NULL;
     spry_error err = {0};
     spry_write_options options = SPRY_INIT(spry_write_options);
-    spry_convert_options converting = SPRY_INIT(spry_convert_options);
+    spry_matrix_options converting = SPRY_INIT(spry_matrix_options);
     assert_int_equal(SPRY_OK, spry_matrix_open(context, &A, "gen:grid5,x=3,y=3", NULL, &err));
     expect(A, &generated, 0);
     const char *path = temporary_path("a.spry");

@@ -71,7 +71,8 @@ static void assert_same_product(spry_context *context, const spry_matrix *A, con
                                 const char *format, spry_op op)
 {
     const spry_type type = A->a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
+    const int64_t m = op == SPRY_TRANSPOSE ? A->a.columns : A->a.rows,
+                  n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.columns;
     spry_vector y = {0}, expected = {0};
     spry_spmv_plan *converted = plan_of(context, A, format, op);
     product(context, converted, &expected, m, n, type);
@@ -129,7 +130,7 @@ static void test_bytes(void **state)
     spry_matrix *A = generate(context, "grid5,x=300,y=200", SPRY_F64, 0), *B = stored(other, A, "sell:c=16:sigma=32");
     assert_int_equal(A->a.nnz, spry_matrix_nnz(B));
     assert_int_equal(A->a.rows, spry_matrix_rows(B));
-    assert_int_equal(A->a.cols, spry_matrix_cols(B));
+    assert_int_equal(A->a.columns, spry_matrix_columns(B));
     spry_spmv_plan *plan = plan_of(other, B, NULL, SPRY_NO_TRANSPOSE);
     assert_true(spry_context_peak_bytes(other) < FEW); /* of 3.6 MB, hashes of chunks among them */
     MUST(spry_spmv_plan_update(plan, NULL, err));
@@ -232,10 +233,10 @@ static void check_pattern(spry_context *context, const spry_matrix *A, const cha
         options.vector_type = (spry_type)t;
         spry_spmv_plan *plan = create_plan(context, kept, &options);
         assert_int_equal(1, plan_info(plan).from_file);
-        product(context, plan, &y, A->a.rows, A->a.cols, (spry_type)t);
+        product(context, plan, &y, A->a.rows, A->a.columns, (spry_type)t);
         options.format = format;
         spry_spmv_plan *whole = create_plan(context, A, &options);
-        product(context, whole, &expected, A->a.rows, A->a.cols, (spry_type)t);
+        product(context, whole, &expected, A->a.rows, A->a.columns, (spry_type)t);
         assert_memory_equal(expected.data, y.data, (size_t)A->a.rows * spry_type_bytes((spry_type)t));
         spry_spmv_plan_destroy(whole);
         spry_vector_destroy(context, &expected);
@@ -286,7 +287,7 @@ static void test_functions(void **state)
         spry_cg_result solved = SPRY_INIT(spry_cg_result);
         spry_spmv_verification spmv = SPRY_INIT(spry_spmv_verification);
         spry_spgemm_verification spgemm = SPRY_INIT(spry_spgemm_verification);
-        spry_convert_options coo = SPRY_INIT(spry_convert_options);
+        spry_matrix_options coo = SPRY_INIT(spry_matrix_options);
         spry_ordering_options rcm = SPRY_INIT(spry_ordering_options);
         spry_spmv_options csr = SPRY_INIT(spry_spmv_options);
         coo.layout = SPRY_COO;

@@ -84,7 +84,7 @@ static void test_false_symmetry(void **state)
             spry_arrays a = SPRY_INIT(spry_arrays);
             spry_error err = {0};
             a.layout = SPRY_CSR;
-            a.rows = a.cols = 2;
+            a.rows = a.columns = 2;
             a.nnz = 4;
             a.offset_type = a.index_type = SPRY_I32;
             a.value_type = SPRY_F64;
@@ -122,7 +122,7 @@ static void test_patterns(void **state)
             B = read_from(context, path, SPRY_TYPE_DEFAULT);
             if (arrays_of(B).value_type != SPRY_PATTERN) fail_msg("%s comes back with values", name);
             assert_null(arrays_of(B).values);
-            spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
+            spry_matrix_options to_csr = SPRY_INIT(spry_matrix_options);
             to_csr.layout = SPRY_CSR;
             spry_matrix *C = convert_matrix(context, B, &to_csr);
             assert_same_matrix(A, C);
@@ -175,7 +175,7 @@ static void test_repeated_pattern(void **state)
         spry_matrix *A = create_matrix(context, &a);
         write_to(A, temporary_path("twice.spry"), spryi_format_at(f)->name, NULL);
         B = read_from(context, temporary_path("twice.spry"), SPRY_TYPE_DEFAULT);
-        spry_convert_options summed = SPRY_INIT(spry_convert_options);
+        spry_matrix_options summed = SPRY_INIT(spry_matrix_options);
         summed.value_type = SPRY_F64;
         spry_matrix *C = convert_matrix(context, B, &summed);
         double *dense = dense_of(C);
@@ -195,7 +195,7 @@ static void test_skew_pattern(void **state)
     spry_context *context = context_of(1);
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
-    a.rows = a.cols = 2;
+    a.rows = a.columns = 2;
     a.offset_type = a.index_type = SPRY_I64;
     a.value_type = SPRY_PATTERN;
     a.offsets = offsets;

@@ -172,7 +172,7 @@ static void test_layouts(void **state)
         spry_arrays a = SPRY_INIT(spry_arrays);
         a.layout = (spry_layout)layout;
         a.rows = layout == SPRY_CSC ? 2 : 3;
-        a.cols = layout == SPRY_CSC ? 3 : 2;
+        a.columns = layout == SPRY_CSC ? 3 : 2;
         a.nnz = 4;
         a.offset_type = a.index_type = SPRY_I64;
         a.value_type = SPRY_F32;

@@ -164,7 +164,7 @@ given given_make(const family *f, const double *values, const form *how, spry_ty
     g.a = SPRY_INIT(spry_arrays);
     g.a.layout = how->layout;
     g.a.rows = f->rows;
-    g.a.cols = f->cols;
+    g.a.columns = f->cols;
     g.a.nnz = f->nnz;
     g.a.index_type = index_type;
     g.a.value_type = how->pattern ? SPRY_PATTERN : type;

@@ -55,7 +55,7 @@ static void check_product(const example *e, const spry_spmv_plan *plan, const ch
 static void check_kernel(spry_context *context, const example *e, spry_spmv_options *options, spry_type type)
 {
     spry_matrix *as_f64 = example_matrix(context, e);
-    spry_convert_options convert = SPRY_INIT(spry_convert_options);
+    spry_matrix_options convert = SPRY_INIT(spry_matrix_options);
     spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     convert.value_type = type;

@@ -34,7 +34,7 @@ spry_matrix *matrix_in_blocks(spry_context *context, const char *spec, int b, un
     rows[p.rows * b] = k;
     a.layout = SPRY_CSR;
     a.rows = p.rows * b;
-    a.cols = p.cols * b;
+    a.columns = p.columns * b;
     a.nnz = k;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = type;

@@ -430,7 +430,7 @@ void columns_row_by_row(void **state)
             o.op = tested_op;
             o.vector_type = s.type;
             o.row_major = (number + k) % 3 != 2;
-            o.columns = 2 + number % 8;
+            o.count = 2 + number % 8;
             o.threads = RACES_ALONE ? 2 : 1 + number % 2;
             o.memory_limit_bytes = (int64_t)64 << 20; /* in place of the padding guard */
             spry_spmv_plan *plan = NULL;

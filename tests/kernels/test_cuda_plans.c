@@ -44,7 +44,7 @@ static spry_vector vector_at(void *data, int64_t length, spry_type type, int dev
 
 /* y = 2*A*x + 0.5*y, or with first = 1 y = A*x. */
 static spry_status product(const spry_spmv_plan *plan, const problem *p, spry_op op, void *x, void *y, int device,
-                           int first, spry_run_options *o, spry_error *err)
+                           int first, spry_spmv_run_options *o, spry_error *err)
 {
     static const double numbers_f64[] = {2, 0.5};
     static const float numbers_f32[] = {2, 0.5f};
@@ -128,7 +128,7 @@ static void replay(spry_context *context, const problem *p, const spry_matrix *A
     cudaStream_t stream;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable;
-    spry_run_options o = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     o.stream = stream;
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -190,7 +190,7 @@ static void both_streams(spry_context *context, const problem *p, const spry_mat
     }
     OK(cudaDeviceSynchronize());
     for (int r = 0; r < 2 * RUNS; r++) {
-        spry_run_options o = SPRY_INIT(spry_run_options);
+        spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
         o.stream = stream[r % 2];
         o.workspace = workspace > 0 ? space[r % 2] : NULL;
         o.workspace_bytes = workspace;

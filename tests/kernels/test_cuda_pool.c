@@ -151,7 +151,7 @@ static void freed_under_way(void **state)
     spry_vector x = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64, .device = 1};
     spry_vector y = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64, .device = 1};
     OK(cudaMemcpy((void *)(uintptr_t)x.data, expected, ROWS * 8, cudaMemcpyHostToDevice));
-    spry_run_options o = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
     cudaStream_t stream, junk;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&junk, cudaStreamNonBlocking));

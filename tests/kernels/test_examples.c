@@ -24,7 +24,7 @@ static spry_matrix *coordinates(const int32_t *rows, const int32_t *columns)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_COO;
-    a.rows = a.cols = lecture.rows;
+    a.rows = a.columns = lecture.rows;
     a.nnz = lecture.nnz;
     a.row_indices = rows;
     a.indices = columns;
@@ -70,7 +70,7 @@ static void columns(void **state)
     static const int32_t offsets[] = {0, 3, 4, 6, 10, 12}, rows[] = {0, 1, 2, 1, 2, 3, 0, 1, 2, 3, 2, 4};
     static const double values[] = {1, 3, 6, 2, 8, 5, 1, 3, 9, 9, 2, 25};
     spry_matrix *A = example_matrix(context, &lecture);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSC;
     spry_matrix *csc = convert_matrix(context, A, &options);
     spry_arrays a = arrays_of(csc);

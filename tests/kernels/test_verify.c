@@ -199,7 +199,7 @@ static void duplicates_of_either_sign(void **state)
             const int rows_first = op == SPRY_NO_TRANSPOSE;
             spry_arrays a = SPRY_INIT(spry_arrays);
             a.layout = layout == SPRY_COO ? SPRY_COO : rows_first ? SPRY_CSR : SPRY_CSC;
-            a.rows = a.cols = 2;
+            a.rows = a.columns = 2;
             a.nnz = 4;
             a.offset_type = a.index_type = SPRY_I32;
             a.value_type = SPRY_F64;
@@ -258,9 +258,9 @@ static void refusals(void **state)
     bad.device = 1;
     REFUSE(SPRY_INVALID_ARGUMENT, "y", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none, bad);
     bad.device = 0;
-    bad.columns = 2;
+    bad.count = 2;
     REFUSE(SPRY_INVALID_ARGUMENT, "y", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none, bad);
-    bad.columns = -1;
+    bad.count = -1;
     REFUSE(SPRY_INVALID_ARGUMENT, "y", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none, bad);
     v.struct_size = 4;
     REFUSE(SPRY_INVALID_ARGUMENT, "struct_size", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none, good_y);

@@ -56,7 +56,7 @@ static integers matrix_of(spry_context *context, const char *spec, spry_type typ
 {
     integers m = {.type = type};
     spry_read_options read = SPRY_INIT(spry_read_options);
-    spry_convert_options as = SPRY_INIT(spry_convert_options);
+    spry_matrix_options as = SPRY_INIT(spry_matrix_options);
     spry_matrix *any = test_generate(context, spec, &read);
     as.layout = SPRY_CSR;
     as.value_type = type;
@@ -92,7 +92,7 @@ static double y_at(int64_t i)
 
 static double *product_of(const integers *m, spry_op op)
 {
-    double *sums = room(m->a.rows + m->a.cols);
+    double *sums = room(m->a.rows + m->a.columns);
     for (int64_t i = 0; i < m->a.rows; i++)
         for (int64_t k = test_offset(&m->a, i); k < test_offset(&m->a, i + 1); k++) {
             const int64_t j = test_index(&m->a, k);
@@ -142,7 +142,7 @@ static void check(const ordered *p, double alpha, double beta, int scalars, void
     const int64_t size = (int64_t)spry_type_bytes(type);
     double host[2] = {0};
     void *device = NULL;
-    spry_run_options o = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
     double *expected = product_of(p->m, p->op);
     spry_vector x = vector_with(p, p->x_length, p->on_device, x_at, 0);
     spry_vector y = vector_with(p, p->y_length, p->on_device, y_at, beta == 0);
@@ -177,11 +177,11 @@ static ordered plan_with(spry_context *context, const integers *m, const spry_ma
 {
     ordered p = {.context = context, .m = m, .op = o->op, .on_device = o->vector_device};
     p.info = SPRY_INIT(spry_spmv_plan_info);
-    p.x_length = o->op == SPRY_TRANSPOSE ? m->a.rows : m->a.cols;
-    p.y_length = o->op == SPRY_TRANSPOSE ? m->a.cols : m->a.rows;
+    p.x_length = o->op == SPRY_TRANSPOSE ? m->a.rows : m->a.columns;
+    p.y_length = o->op == SPRY_TRANSPOSE ? m->a.columns : m->a.rows;
     snprintf(p.what, sizeof p.what, "%s, %s, %s%s, %lld x %lld", o->kernel ? o->kernel : o->format, o->ordering,
              spry_type_name(m->type), o->op == SPRY_TRANSPOSE ? ", transposed" : "", (long long)m->a.rows,
-             (long long)m->a.cols);
+             (long long)m->a.columns);
     MUST(spry_spmv_plan_create(context, &p.plan, A, o, err));
     MUST(spry_spmv_plan_get_info(p.plan, &p.info, err));
     assert_string_equal(p.info.ordering, o->ordering);
@@ -272,7 +272,7 @@ static void columns_of_vectors(void **state)
         x[i] = x_at(i % n) * (double)(1 + i / n);
         y[i] = NAN;
     }
-    spry_vector xs = {.data = x, .length = n, .type = SPRY_F64, .columns = 3, .column_stride = n}, ys = xs;
+    spry_vector xs = {.data = x, .length = n, .type = SPRY_F64, .count = 3, .column_stride = n}, ys = xs;
     ys.data = y;
     MUST(spry_spmv_plan_run(p.plan, ys, NULL, spry_vector_as_const(xs), NULL, NULL, err));
     for (int64_t i = 0; i < 3 * n; i++) assert_true(y[i] == expected[i % n] * (double)(1 + i / n));

@@ -52,7 +52,7 @@ spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, cons
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = form.layout;
     a.rows = rows;
-    a.cols = cols;
+    a.columns = cols;
     a.nnz = nnz;
     a.offset_type = form.offset_type;
     a.index_type = form.index_type;
@@ -100,7 +100,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 uint64_t test_structure_hash(const spry_arrays *a)
 {
-    uint64_t hash = mix(mix(0xcbf29ce484222325u, (uint64_t)a->rows), (uint64_t)a->cols);
+    uint64_t hash = mix(mix(0xcbf29ce484222325u, (uint64_t)a->rows), (uint64_t)a->columns);
     for (int64_t i = 0; i <= a->rows; i++) hash = mix(hash, (uint64_t)test_offset(a, i));
     for (int64_t k = 0; k < a->nnz; k++) hash = mix(hash, (uint64_t)test_index(a, k));
     return hash;

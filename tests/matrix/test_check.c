@@ -271,7 +271,7 @@ static void of_columns(void **state)
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSC;
     a.rows = 3;
-    a.cols = 2;
+    a.columns = 2;
     a.nnz = 3;
     a.offset_type = SPRY_I64;
     a.index_type = SPRY_I32;
@@ -308,7 +308,7 @@ static spry_matrix_report naive(const spry_arrays *a)
 {
     spry_matrix_report r = clean();
     int coo = a->layout == SPRY_COO, csc = a->layout == SPRY_CSC;
-    int64_t majors = csc ? a->cols : a->rows, minors = csc ? a->rows : a->cols, major = 0;
+    int64_t majors = csc ? a->columns : a->rows, minors = csc ? a->rows : a->columns, major = 0;
     for (int64_t k = 0; k < a->nnz; k++) {
         while (!coo && test_offset(a, major + 1) <= k) major++;
         int64_t i = coo ? test_row(a, k) : major, j = test_index(a, k), first = coo ? 0 : test_offset(a, major);
@@ -391,7 +391,7 @@ static void garbage(void **state)
         spry_arrays a = SPRY_INIT(spry_arrays);
         a.layout = SPRY_CSR;
         a.rows = ROWS;
-        a.cols = 45;
+        a.columns = 45;
         a.nnz = NNZ;
         a.offset_type = a.index_type = SPRY_I64;
         a.value_type = SPRY_F64;

@@ -48,7 +48,7 @@ static int64_t expect(placed *list, const test_entry *entries, int64_t nnz, spry
 static int holds(const spry_arrays *b, const placed *list, int64_t count)
 {
     if (b->nnz != count || b->sorted != SPRY_KNOWN_YES) return 0;
-    int64_t majors = b->layout == SPRY_CSC ? b->cols : b->rows, major = 0;
+    int64_t majors = b->layout == SPRY_CSC ? b->columns : b->rows, major = 0;
     if (b->layout != SPRY_COO && (test_offset(b, 0) != 0 || test_offset(b, majors) != count)) return 0;
     for (int64_t k = 0; k < count; k++) {
         if (b->layout == SPRY_COO) {
@@ -98,7 +98,7 @@ static void check_conversion(spry_context *context, int64_t rows, int64_t cols, 
     placed *list = calloc((size_t)nnz + 1, sizeof *list);
     random_entries(entries, rows, cols, nnz, from.layout, &seed);
     spry_matrix *A = test_matrix(context, rows, cols, entries, nnz, from);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = to.layout;
     options.value_type = to.value_type;
     options.offset_type = to.offset_type;
@@ -111,7 +111,7 @@ static void check_conversion(spry_context *context, int64_t rows, int64_t cols, 
     assert_int_equal(b.index_type, to.index_type);
     assert_int_equal(b.offset_type, to.layout == SPRY_COO ? SPRY_INDEX_DEFAULT : to.offset_type);
     assert_int_equal(b.rows, rows);
-    assert_int_equal(b.cols, cols);
+    assert_int_equal(b.columns, cols);
     int64_t count = expect(list, entries, nnz, from.value_type, to.value_type, to.layout == SPRY_CSC, keep_duplicates);
     assert_true(holds(&b, list, count));
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
@@ -146,7 +146,7 @@ static void by_hand(void **state)
     assert_int_equal(b.ownership, SPRY_COPY);
     spry_matrix_destroy(B);
 
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSC;
     options.value_type = SPRY_F32;
     options.keep_duplicates = 1;
@@ -272,11 +272,11 @@ static void empty_ones(void **state)
         for (int s = 0; s < TEST_COUNT(sizes); s++) {
             spry_matrix *A = test_matrix(*state, sizes[s][0], sizes[s][1], NULL, 0, test_form_number(from));
             for (int to = 0; to < 3; to++) {
-                spry_convert_options options = SPRY_INIT(spry_convert_options);
+                spry_matrix_options options = SPRY_INIT(spry_matrix_options);
                 options.layout = test_form_number(to).layout;
                 spry_matrix *B = convert_matrix(*state, A, &options);
                 spry_arrays b = arrays_of(B);
-                assert_true(b.rows == sizes[s][0] && b.cols == sizes[s][1] && b.nnz == 0);
+                assert_true(b.rows == sizes[s][0] && b.columns == sizes[s][1] && b.nnz == 0);
                 spry_matrix_destroy(B);
             }
             spry_matrix_destroy(A);
@@ -304,7 +304,7 @@ static void patterns(void **state)
     assert_int_equal(arrays_of(B).nnz, 2);
     assert_int_equal(B->field, SPRYI_FIELD_PATTERN);
     spry_matrix_destroy(B);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = SPRY_F64;
     B = convert_matrix(*state, A, &options);
     spry_arrays b = arrays_of(B);
@@ -320,7 +320,7 @@ static void claims_of_symmetry(void **state)
     static const int32_t rows[] = {0, 1, 1}, twice[] = {1, 0, 0}, once[] = {1, 0, 1};
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_COO;
-    a.rows = a.cols = 2;
+    a.rows = a.columns = 2;
     a.nnz = 3;
     a.index_type = SPRY_I32;
     a.value_type = SPRY_F64;
@@ -339,7 +339,7 @@ static void claims_of_symmetry(void **state)
     for (int c = 0; c < TEST_COUNT(cases); c++) {
         a.indices = cases[c].columns;
         spry_matrix *A = create_matrix(*state, &a);
-        spry_convert_options options = SPRY_INIT(spry_convert_options);
+        spry_matrix_options options = SPRY_INIT(spry_matrix_options);
         options.value_type = cases[c].to;
         options.keep_duplicates = cases[c].keep;
         spry_matrix *B = convert_matrix(*state, A, &options);
@@ -407,27 +407,27 @@ static void refusals(void **state)
     spry_matrix *B = NULL;
     int64_t calls = memory.calls;
     spry_error err = {0};
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.index_type = SPRY_I32;
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_TOO_LARGE);
     assert_string_equal(err.argument, "index_type");
     assert_true(err.value == 3000000000 && err.limit == INT32_MAX);
 
-    options = SPRY_INIT(spry_convert_options);
+    options = SPRY_INIT(spry_matrix_options);
     options.offset_type = SPRY_I32;
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT); /* 32/64 */
     options.offset_type = (spry_index_type)3;
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "convert: offset_type is 3, expected SPRY_I32 or SPRY_I64");
-    options = SPRY_INIT(spry_convert_options);
+    options = SPRY_INIT(spry_matrix_options);
     options.layout = (spry_layout)4;
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "convert: layout is 4, expected SPRY_CSR, SPRY_COO or SPRY_CSC");
-    options = SPRY_INIT(spry_convert_options);
+    options = SPRY_INIT(spry_matrix_options);
     options.value_type = (spry_type)6;
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "value_type");
-    options = (spry_convert_options){0};
+    options = (spry_matrix_options){0};
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "struct_size");
     assert_int_equal(spry_matrix_convert(NULL, &B, A, NULL, &err), SPRY_INVALID_ARGUMENT);
@@ -464,7 +464,7 @@ static spry_status convert_and_drop(spry_context *context, const void *input, sp
     random_entries(entries, c->rows, 400, NNZ, c->from.layout, &seed);
     spry_matrix *A = test_matrix(quiet, c->rows, 400, entries, NNZ, c->from), *B = NULL;
     free(entries);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = c->to.layout;
     options.value_type = c->to.value_type;
     options.offset_type = c->to.offset_type;

@@ -10,7 +10,7 @@ static void check_drawing(spry_context *context, const char *spec, int64_t rows,
     spry_matrix *A = test_generate(context, spec, NULL);
     spry_arrays a = arrays_of(A);
     assert_int_equal(a.rows, rows);
-    assert_int_equal(a.cols, cols);
+    assert_int_equal(a.columns, cols);
     char got[1024] = "";
     for (int64_t i = 0; i < rows; i++) {
         int64_t k = test_offset(&a, i);
@@ -123,10 +123,10 @@ static void random_density(void **state)
         /* Every column as likely: the first and the last tenth hold about a tenth each. */
         int64_t head = 0, tail = 0;
         for (int64_t k = 0; k < a.nnz; k++) {
-            head += test_index(&a, k) < a.cols / 10;
-            tail += test_index(&a, k) >= a.cols - a.cols / 10;
+            head += test_index(&a, k) < a.columns / 10;
+            tail += test_index(&a, k) >= a.columns - a.columns / 10;
         }
-        double tenth = (double)a.nnz * (double)(a.cols / 10) / (double)a.cols;
+        double tenth = (double)a.nnz * (double)(a.columns / 10) / (double)a.columns;
         assert_true((double)head > tenth * 0.8 && (double)head < tenth * 1.2);
         assert_true((double)tail > tenth * 0.8 && (double)tail < tenth * 1.2);
         spry_matrix_destroy(A);

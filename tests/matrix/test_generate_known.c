@@ -105,7 +105,7 @@ static const known large_ones[] = {
 /* 1 if it is the known matrix. */
 static int is_known(const spry_arrays *a, const known *expected)
 {
-    return a->rows == expected->rows && a->cols == expected->rows && a->nnz == expected->nnz &&
+    return a->rows == expected->rows && a->columns == expected->rows && a->nnz == expected->nnz &&
            test_structure_hash(a) == expected->structure && test_value_hash(a) == expected->values;
 }
 

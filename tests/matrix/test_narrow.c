@@ -94,7 +94,7 @@ static const int32_t offsets[] = {0, 3, 3, 6}, columns[] = {0, 1, 2, 0, 0, 2};
 static spry_matrix *convert(spry_context *context, const double *values, spry_type type, spry_rounding *rounding,
                             int keep_duplicates)
 {
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = type;
     options.rounding = rounding;
     options.keep_duplicates = keep_duplicates;
@@ -119,11 +119,11 @@ static void what_a_conversion_tells(void **state)
     assert_int_equal(told.rounded, 2);
     assert_int_equal(told.overflowed, 1);
     assert_int_equal(told.overflowed_row, 0);
-    assert_int_equal(told.overflowed_col, 2);
+    assert_int_equal(told.overflowed_column, 2);
     assert_int_equal(told.vanished, 1);
     assert_true(told.largest == 1);
     assert_int_equal(told.largest_row, 2);
-    assert_int_equal(told.largest_col, 2);
+    assert_int_equal(told.largest_column, 2);
     spry_matrix_destroy(B);
 
     B = convert(context, values, SPRY_BF16, &told, 1);
@@ -147,7 +147,7 @@ static void rounding_of_many(void **state)
 {
     spry_context *context = *state;
     spry_rounding told = SPRY_INIT(spry_rounding);
-    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = SPRY_BF16;
     options.rounding = &told;
     options.layout = SPRY_COO;
@@ -167,7 +167,7 @@ static void rounding_of_many(void **state)
     assert_int_equal(told.rounded, count);
     assert_true(told.largest == largest);
     assert_int_equal(told.largest_row, ((const int32_t *)b.row_indices)[at]);
-    assert_int_equal(told.largest_col, ((const int32_t *)b.indices)[at]);
+    assert_int_equal(told.largest_column, ((const int32_t *)b.indices)[at]);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
 }

@@ -26,8 +26,8 @@ static product plan_with(spry_context *context, const spry_matrix *A, const spry
         fail_msg("%s, %s: %s", o->ordering ? o->ordering : "none", o->format ? o->format : "auto", err.message);
     assert_int_equal(spry_spmv_plan_get_info(p.plan, &p.info, NULL), SPRY_OK);
     p.type = o->vector_type != SPRY_TYPE_DEFAULT ? o->vector_type : a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    p.x_length = o->op == SPRY_TRANSPOSE ? a.rows : a.cols;
-    p.y_length = o->op == SPRY_TRANSPOSE ? a.cols : a.rows;
+    p.x_length = o->op == SPRY_TRANSPOSE ? a.rows : a.columns;
+    p.y_length = o->op == SPRY_TRANSPOSE ? a.columns : a.rows;
     return p;
 }
 
@@ -89,7 +89,7 @@ static void check_plan(spry_context *context, const spry_matrix *A, const spry_s
 static spry_matrix *converted(spry_context *context, const spry_matrix *A, spry_layout layout, spry_type type,
                               spry_index_type offsets, spry_index_type indices)
 {
-    spry_convert_options as = SPRY_INIT(spry_convert_options);
+    spry_matrix_options as = SPRY_INIT(spry_matrix_options);
     as.layout = layout;
     as.value_type = type;
     as.offset_type = offsets;
@@ -177,8 +177,8 @@ static void scalings(void **state)
             read.value_type = SPRY_PATTERN;
             spry_matrix *A = test_generate(*state, specs[s], &read);
             const spry_arrays a = arrays_of(A);
-            double *r = numbers(a.rows, SPRY_F64, 3), *c = numbers(a.cols, SPRY_F64, 4), *y[5];
-            double *x = numbers(a.rows + a.cols, SPRY_F64, 5);
+            double *r = numbers(a.rows, SPRY_F64, 3), *c = numbers(a.columns, SPRY_F64, 4), *y[5];
+            double *x = numbers(a.rows + a.columns, SPRY_F64, 5);
             const double beta = 0.5, alpha = 2;
             for (int n = 0; n < 5; n++) {
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -244,7 +244,7 @@ static void *run_often(void *user)
 {
     const runner *r = user;
     const size_t bytes = ((size_t)r->p->info.workspace_bytes + 63) / 64 * 64;
-    spry_run_options o = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options o = SPRY_INIT(spry_spmv_run_options);
     o.workspace = aligned_alloc(64, bytes);
     o.workspace_bytes = (int64_t)bytes;
     memset(o.workspace, 0xff, bytes);
@@ -278,7 +278,7 @@ static void concurrent_runs(void **state)
         free((void *)(uintptr_t)runners[r].x);
         free(runners[r].y);
     }
-    spry_run_options small = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options small = SPRY_INIT(spry_spmv_run_options);
     small.workspace = aligned_alloc(64, 64);
     small.workspace_bytes = p.info.workspace_bytes - 1;
     assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(alone, p.y_length), NULL,
@@ -513,7 +513,7 @@ static spry_status plan_run_and_update(spry_context *context, const void *input,
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, err);
     if (status == SPRY_OK) {
         const spry_arrays a = arrays_of(A);
-        spry_vector xv = spry_vector_f64(x, a.cols), yv = spry_vector_f64(y, a.rows);
+        spry_vector xv = spry_vector_f64(x, a.columns), yv = spry_vector_f64(y, a.rows);
         status = spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, err);
         if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, err);
         double again[512];

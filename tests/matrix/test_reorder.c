@@ -52,7 +52,7 @@ static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64
 static void check_ordering(const ordered *o, int64_t rows, int64_t cols)
 {
     assert_int_equal(o->info.rows, rows);
-    assert_int_equal(o->info.cols, cols);
+    assert_int_equal(o->info.columns, cols);
     check_permutation(o->info.row_perm, rows);
     assert_ptr_equal(o->info.col_perm, rows == cols ? o->info.row_perm : NULL);
     if (strcmp(o->info.method, "bandk") != 0) {
@@ -111,7 +111,7 @@ static void every_kind_of_graph(void **state)
         for (int m = 0; m < METHODS; m++) {
             ordered o = order(*state, A, methods[m]);
             assert_string_equal(o.info.method, methods[m]);
-            check_ordering(&o, a.rows, a.cols);
+            check_ordering(&o, a.rows, a.columns);
             spry_ordering_destroy(o.handle);
         }
         spry_matrix_destroy(A);
@@ -441,18 +441,18 @@ static void product_in_the_users_numbering(void **state)
         pattern.value_type = SPRY_PATTERN;
         spry_matrix *A = test_generate(*state, specs[s], &pattern);
         spry_arrays a = arrays_of(A);
-        const size_t m = (size_t)a.rows, n = (size_t)a.cols;
+        const size_t m = (size_t)a.rows, n = (size_t)a.columns;
         double *x = calloc(n, 8), *y = calloc(m, 8), *x2 = calloc(n, 8), *y2 = calloc(m, 8);
         for (size_t j = 0; j < n; j++) x[j] = (double)((j * 7919) % 1001); /* whole numbers: sums are exact */
-        assert_int_equal(spry_spmv(*state, spry_vector_f64(y, a.rows), NULL, A, spry_const_vector_f64(x, a.cols), NULL,
-                                   NULL),
+        assert_int_equal(spry_spmv(*state, spry_vector_f64(y, a.rows), NULL, A, spry_const_vector_f64(x, a.columns),
+                                   NULL, NULL),
                          SPRY_OK);
         for (int method = 0; method < 3; method++) {
             ordered o = order(*state, A, methods[method]);
             spry_matrix *B = permuted(*state, A, o.info.row_perm, o.info.col_perm);
             for (size_t j = 0; j < n; j++) x2[j] = x[o.info.col_perm ? (size_t)o.info.col_perm[j] : j];
-            assert_int_equal(spry_spmv(*state, spry_vector_f64(y2, a.rows), NULL, B, spry_const_vector_f64(x2, a.cols),
-                                       NULL, NULL),
+            assert_int_equal(spry_spmv(*state, spry_vector_f64(y2, a.rows), NULL, B,
+                                       spry_const_vector_f64(x2, a.columns), NULL, NULL),
                              SPRY_OK);
             for (size_t i = 0; i < m; i++) assert_true(y2[i] == y[o.info.row_perm[i]]);
             spry_matrix_destroy(B);
@@ -542,7 +542,7 @@ static spry_status order_and_permute(spry_context *context, const void *input, s
     spry_matrix *A = NULL, *source = NULL, *B = NULL;
     spry_ordering *ordering = NULL;
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
-    spry_convert_options as = SPRY_INIT(spry_convert_options);
+    spry_matrix_options as = SPRY_INIT(spry_matrix_options);
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     spry_ordering_stats figures = SPRY_INIT(spry_ordering_stats);
     how.method = c->method;

@@ -26,7 +26,7 @@ static void by_hand(void **state)
         spry_matrix *A = test_matrix(*state, 4, 4, ordered, 7, form);
         spry_matrix_stats s = stats_of(A);
         assert_int_equal(s.rows, 4);
-        assert_int_equal(s.cols, 4);
+        assert_int_equal(s.columns, 4);
         assert_int_equal(s.nnz, 7);
         assert_int_equal(s.min_row, 0);
         assert_int_equal(s.max_row, 4);
@@ -323,7 +323,7 @@ static void large_pictures(void **state)
             int64_t *counts = calloc(cells, sizeof *counts), *expected = calloc(cells, sizeof *expected);
             for (int64_t i = 0; i < a.rows; i++)
                 for (int64_t k = test_offset(&a, i); k < test_offset(&a, i + 1); k++)
-                    expected[i * height / a.rows * width + test_index(&a, k) * width / a.cols]++;
+                    expected[i * height / a.rows * width + test_index(&a, k) * width / a.columns]++;
             assert_int_equal(spry_matrix_spy(A, counts, height, width, NULL), SPRY_OK);
             assert_memory_equal(counts, expected, cells * sizeof *counts);
             free(counts);

@@ -33,7 +33,7 @@ static void compare(spry_context *context, int64_t rows, int64_t cols, int64_t *
     static const spry_index_type types[][2] = {{SPRY_I32, SPRY_I32}, {SPRY_I64, SPRY_I32}, {SPRY_I64, SPRY_I64}};
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
-    a.rows = rows, a.cols = cols, a.nnz = nnz;
+    a.rows = rows, a.columns = cols, a.nnz = nnz;
     a.value_type = SPRY_PATTERN;
     a.offset_type = a.index_type = SPRY_I64;
     a.offsets = offsets, a.indices = indices;

@@ -132,7 +132,7 @@ static void test_out_of_memory(void **state)
     spry_context *context = context_of(0);
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
-    a.rows = a.cols = a.nnz = 2;
+    a.rows = a.columns = a.nnz = 2;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = SPRY_PATTERN;
     a.device = 1;

@@ -134,7 +134,7 @@ static void for_all_forms(form_work work, int step)
 static void convert(spry_context *context, both *b, spry_type type)
 {
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout += SPRY_CSC - SPRY_CSR) {
-        spry_convert_options options = SPRY_INIT(spry_convert_options);
+        spry_matrix_options options = SPRY_INIT(spry_matrix_options);
         options.layout = (spry_layout)layout;
         spry_matrix *T = convert_matrix(context, b->triangle, &options);
         spry_matrix *W = convert_matrix(context, b->whole, &options);
@@ -299,9 +299,9 @@ static void test_duplicates(void **state)
     spry_context *context = context_of(0);
     for (int kind = SPRY_SYMMETRIC; kind <= SPRY_SKEW_SYMMETRIC; kind++) {
         spry_arrays a = SPRY_INIT(spry_arrays);
-        spry_convert_options keep = SPRY_INIT(spry_convert_options);
+        spry_matrix_options keep = SPRY_INIT(spry_matrix_options);
         a.layout = SPRY_COO;
-        a.rows = a.cols = 3;
+        a.rows = a.columns = 3;
         a.nnz = 4;
         a.index_type = SPRY_I64;
         a.value_type = SPRY_F64;

@@ -169,7 +169,7 @@ static spry_status look_at_rows(const spryi_device *device, spryi_row_look *look
     if (checked) look->sound &= spryi_offset_of(csr, 0) == 0 && spryi_offset_of(csr, csr->rows) == csr->nnz;
     for (int64_t k = 0; checked && k < csr->nnz; k++) {
         const int64_t column = spryi_index_at(csr->indices, csr->index_type, k);
-        look->sound &= column >= 0 && column < csr->cols;
+        look->sound &= column >= 0 && column < csr->columns;
     }
     mock_close_memory();
     return SPRY_OK;
@@ -349,7 +349,8 @@ static void multiply(const spry_arrays *a, const product_task *p)
 {
     const spry_type type = p->alpha.type;
     const double alpha = value_of(&p->alpha), beta = value_of(&p->beta);
-    const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows, rows = p->op == SPRY_TRANSPOSE ? a->cols : a->rows;
+    const int64_t lines = a->layout == SPRY_CSC ? a->columns : a->rows,
+                  rows = p->op == SPRY_TRANSPOSE ? a->columns : a->rows;
     double *sums = calloc((size_t)rows + 1, sizeof *sums);
     if (!sums) abort();
     int64_t line = 0;

@@ -52,7 +52,7 @@ static int64_t products_of(const spryi_device_product *p, int64_t i)
 
 static void clear_marks(const spryi_device_product *p, char *marks)
 {
-    for (int64_t j = 0; j < p->b.cols; j++) marks[j] = 0;
+    for (int64_t j = 0; j < p->b.columns; j++) marks[j] = 0;
 }
 
 /* All that a product does with the device finds it current. */
@@ -78,7 +78,7 @@ static spry_status symbolic(spryi_device_product *p, spry_error *err)
     product_state *own = calloc(1, sizeof *own);
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory");
     p->state = own;
-    own->bytes = 9 * p->b.cols + mock.spgemm_bytes;
+    own->bytes = 9 * p->b.columns + mock.spgemm_bytes;
     spry_status status = p->memory.allocate(p, &own->workspace, own->bytes, "sums", err);
     if (status != SPRY_OK) {
         own->workspace = NULL;
@@ -87,7 +87,7 @@ static spry_status symbolic(spryi_device_product *p, spry_error *err)
     }
     begin();
     double *sums = own->workspace;
-    char *marks = (char *)(sums + p->b.cols);
+    char *marks = (char *)(sums + p->b.columns);
     p->products = p->nnz = 0;
     for (int64_t i = p->row_begin; i < p->row_end; i++) {
         clear_marks(p, marks);
@@ -106,13 +106,13 @@ static spry_status numeric(spryi_device_product *p, spry_error *err)
     if (mock.spgemm_fails) return spryi_fail(err, SPRY_DEVICE_FAILED, NULL, "mock: the device failed");
     begin();
     double *sums = own->workspace;
-    char *marks = (char *)(sums + p->b.cols);
+    char *marks = (char *)(sums + p->b.columns);
     int64_t entry = 0;
     mock.products++;
     for (int64_t i = p->row_begin; i < p->row_end; i++) {
         clear_marks(p, marks);
         (void)sum_row(p, i, sums, marks);
-        for (int32_t j = 0; j < (int32_t)p->b.cols; j++) {
+        for (int32_t j = 0; j < (int32_t)p->b.columns; j++) {
             if (!marks[j]) continue;
             p->c_columns[entry] = j;
             if (p->type == SPRY_F64)

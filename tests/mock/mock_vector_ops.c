@@ -86,11 +86,11 @@ static spry_status transpose(const spryi_device *device, void *offsets, void *in
                              const spry_arrays *csr, spry_error *err)
 {
     (void)device, (void)err;
-    int64_t *next = calloc((size_t)csr->cols + 1, sizeof *next), begin = 0;
+    int64_t *next = calloc((size_t)csr->columns + 1, sizeof *next), begin = 0;
     if (!next) abort();
     open_all();
     for (int64_t k = 0; k < csr->nnz; k++) next[spryi_index_at(csr->indices, csr->index_type, k)]++;
-    for (int64_t j = 0; j <= csr->cols; j++) {
+    for (int64_t j = 0; j <= csr->columns; j++) {
         const int64_t count = next[j];
         set_index(offsets, csr->offset_type, j, begin);
         next[j] = begin;

@@ -68,7 +68,7 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
 
 static spry_status divide(void *plan, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
-    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
     run.stream = stream;
     return spry_spmv_plan_run(plan, z, NULL, r, NULL, &run, err);
 }

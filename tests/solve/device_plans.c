@@ -82,7 +82,7 @@ void cg_columns_side_by_side(void **state)
             spry_cg_result r = SPRY_INIT(spry_cg_result);
             spry_error err = {0};
             b.length = x.length = x.column_stride = N;
-            b.columns = x.columns = COLUMNS;
+            b.count = x.count = COLUMNS;
             b.column_stride = STRIDE;
             for (int64_t i = 0; i < N; i++) {
                 double *at = (double *)b.data + i;
@@ -118,7 +118,7 @@ void cg_columns_side_by_side(void **state)
 
 void cg_with_f32_inside(void **state)
 {
-    for (int inside = SPRY_INSIDE_F32_VALUES; inside <= SPRY_INSIDE_F32; inside++)
+    for (int inside = SPRY_PRECISION_F32_VALUES; inside <= SPRY_PRECISION_F32; inside++)
         for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
             for (int guess = 0; guess < 2; guess++) {
                 spry_matrix *A = generated(SPEC, SPRY_F64);
@@ -130,14 +130,15 @@ void cg_with_f32_inside(void **state)
                 for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* no f32 */
                 for (int64_t i = 0; i < N; i++) ((double *)b.data)[i] += 0.1;
                 o.precond = (spry_precond)precond;
-                o.inside = (spry_inside)inside;
+                o.inside = (spry_precision)inside;
                 o.start_from_x = guess;
                 o.tolerance = 1e-12;
                 o.kernel = NULL;
                 o.format = "csr";
                 observed.seen = 0;
                 const spry_status status = spry_cg(tested_context, x, &r, A, spry_vector_as_const(b), &o, &err);
-                if (status == SPRY_UNSUPPORTED && inside == SPRY_INSIDE_F32_VALUES) { /* a device without mixed rows */
+                if (status == SPRY_UNSUPPORTED &&
+                    inside == SPRY_PRECISION_F32_VALUES) { /* a device without mixed rows */
                     expect_status(status, &err, SPRY_UNSUPPORTED, "f32 values and f64 vectors");
                 } else {
                     expect_status(status, &err, SPRY_OK, "");
@@ -160,7 +161,7 @@ typedef struct multiplier {
 static spry_status multiply(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
 {
     multiplier *m = user;
-    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options run = SPRY_INIT(spry_spmv_run_options);
     run.stream = stream;
     assert_int_equal(y.device, 1);
     assert_int_equal(x.length, N);

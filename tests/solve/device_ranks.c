@@ -11,7 +11,7 @@ spry_pagerank_options rank_on_gpu(void)
     o.kernel = tested_kernel;
     o.observe = watch;
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_ABORT;
+    o.zero_columns = SPRY_ZERO_REFUSE;
     return o;
 }
 
@@ -65,7 +65,7 @@ static void compare_graph(const dense *links, spry_zero_columns mode)
     for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
         for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
             for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
-                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_ZERO_ABORT) continue; /* rows may well be empty */
+                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_ZERO_REFUSE) continue; /* rows may well be empty */
                 spry_matrix *A = sparse_of(tested_context, links, SPRY_CSR, (spry_type)type);
                 spry_pagerank_options o = rank_on_gpu();
                 o.norm = (spry_norm)norm;
@@ -95,7 +95,7 @@ void pagerank_as_on_the_cpu(void **state)
 {
     for (int ones = 0; ones < 2; ones++) {
         dense d = random_graph(40, ones, 0, 3 + (uint64_t)ones);
-        compare_graph(&d, SPRY_ZERO_ABORT);
+        compare_graph(&d, SPRY_ZERO_REFUSE);
         compare_graph(&d, SPRY_ZERO_TELEPORT);
         dense_free(&d);
     }
@@ -103,12 +103,12 @@ void pagerank_as_on_the_cpu(void **state)
     compare_graph(&one, SPRY_ZERO_TELEPORT);
     compare_graph(&one, SPRY_ZERO_DROP);
     one.a[0] = 3;
-    compare_graph(&one, SPRY_ZERO_ABORT);
+    compare_graph(&one, SPRY_ZERO_REFUSE);
     dense_free(&one);
     dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
     parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = parts.a[5 * 6 + 5] = 1;
     parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
-    compare_graph(&parts, SPRY_ZERO_ABORT); /* as it stands: no factors */
+    compare_graph(&parts, SPRY_ZERO_REFUSE); /* as it stands: no factors */
     dense_free(&parts);
     for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
         spry_matrix *A = graph_of(tested_context, "rmat,scale=13", (spry_type)type);
@@ -241,7 +241,7 @@ void pagerank_links(void **state)
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
             for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
-                spry_convert_options to = SPRY_INIT(spry_convert_options);
+                spry_matrix_options to = SPRY_INIT(spry_matrix_options);
                 spry_pagerank_options o = rank_on_gpu();
                 if (INSTRUMENTED && (layout + edges + type) % 2) continue;
                 if (type == SPRY_F32 && edges == SPRY_COLUMN_TO_ROW)
@@ -342,7 +342,7 @@ void pagerank_stops_where_it_says(void **state)
     check_stops(A, SPRY_ZERO_DROP, 0.97, 10);
     spry_matrix_destroy(A);
     A = graph_of(tested_context, INSTRUMENTED ? "laplace5,x=32,y=32" : "laplace5,x=64,y=64", SPRY_PATTERN);
-    check_stops(A, SPRY_ZERO_ABORT, 0.9, 50);
+    check_stops(A, SPRY_ZERO_REFUSE, 0.9, 50);
     spry_matrix_destroy(A);
 }
 

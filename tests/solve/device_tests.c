@@ -56,7 +56,7 @@ spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type)
 {
     spry_matrix *P = NULL;
     spry_read_options pattern = SPRY_INIT(spry_read_options);
-    spry_convert_options as = SPRY_INIT(spry_convert_options);
+    spry_matrix_options as = SPRY_INIT(spry_matrix_options);
     pattern.value_type = SPRY_PATTERN;
     as.value_type = type;
     assert_int_equal(spry_matrix_generate(own, &P, spec, &pattern, NULL), SPRY_OK);

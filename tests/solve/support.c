@@ -76,14 +76,14 @@ spry_matrix *sparse_of(spry_context *context, const dense *d, spry_layout layout
         }
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_COO;
-    a.rows = a.cols = n;
+    a.rows = a.columns = n;
     a.nnz = nnz;
     a.index_type = SPRY_I32;
     a.value_type = type;
     a.row_indices = rows;
     a.indices = cols;
     if (type != SPRY_PATTERN) a.values = type == SPRY_F32 ? (void *)f32 : (void *)f64;
-    spry_convert_options convert = SPRY_INIT(spry_convert_options);
+    spry_matrix_options convert = SPRY_INIT(spry_matrix_options);
     convert.layout = layout;
     spry_matrix *coo = create_matrix(context, &a);
     spry_matrix *A = convert_matrix(context, coo, &convert);

@@ -35,7 +35,7 @@ static spry_const_vector constant(double *data, int64_t length)
 static spry_vector columns_of(double *data, int64_t count, int64_t stride)
 {
     spry_vector v = spry_vector_f64(data, N);
-    v.columns = count;
+    v.count = count;
     v.column_stride = stride;
     return v;
 }
@@ -188,18 +188,18 @@ static void bad_options(void **state)
     REFUSE(eigenvalue_ratio, NAN, "eigenvalue_ratio");
     REFUSE(absolute_tolerance, -1, "absolute_tolerance is -1");
     REFUSE(absolute_tolerance, INFINITY, "absolute_tolerance is inf");
-    REFUSE(inside, (spry_inside)3, "inside is 3");
-    REFUSE(columns, -2, "columns is -2");
+    REFUSE(inside, (spry_precision)3, "inside is 3");
+    REFUSE(count, -2, "columns is -2");
     REFUSE(max_iterations, -1, "max_iterations is -1");
 #undef REFUSE
     p = o;
-    p.inside = SPRY_INSIDE_F32;
+    p.inside = SPRY_PRECISION_F32;
     refuse_plan(F, p, SPRY_INVALID_ARGUMENT, "not for f32");
     double data[3 * N] = {0};
     spry_cg_plan *plan = NULL;
     spry_error err = {0};
     p = o;
-    p.columns = 2;
+    p.count = 2;
     assert_int_equal(spry_cg_plan_create(context, &plan, NULL, A, &p, NULL), SPRY_OK);
     spry_vector three = columns_of(data, 3, N), two = columns_of(data, 2, N), near = columns_of(data, 2, N - 1);
     expect_status(spry_cg_plan_run(plan, three, NULL, spry_vector_as_const(three), NULL, &err), &err, SPRY_INVALID_SIZE,
@@ -255,7 +255,7 @@ static void several_right_sides(void **state)
 {
     enum { COLUMNS = 6, STRIDE = N + 2 };
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
-        for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++) {
+        for (int inside = 0; inside <= SPRY_PRECISION_F32; inside++) {
             dense d = blocky(4);
             double b[COLUMNS * STRIDE], x[COLUMNS * STRIDE], exact[N];
             spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -269,7 +269,7 @@ static void several_right_sides(void **state)
             for (int i = 0; i < COLUMNS * STRIDE; i++) x[i] = 77;
             spry_vector xs = columns_of(x, COLUMNS, STRIDE), bs = columns_of(b, COLUMNS, STRIDE);
             o.precond = (spry_precond)precond;
-            o.inside = (spry_inside)inside;
+            o.inside = (spry_precision)inside;
             o.tolerance = 1e-13;
             expect_status(spry_cg(context, xs, &r, A, spry_vector_as_const(bs), &o, &err), &err, SPRY_OK, "");
             assert_int_equal(r.columns_converged, COLUMNS);
@@ -292,13 +292,13 @@ static void duplicates_that_f32_does_not_hold(void **state)
 {
     const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 0, 1};
     const double values[] = {1, 0x1p-25, 1};
-    for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++)
+    for (int inside = 0; inside <= SPRY_PRECISION_F32; inside++)
         for (int zero = 0; zero < 2; zero++) { /* and b = 0 with a guess */
             double x[2] = {3, 4}, b[2] = {1, 1};
             spry_cg_options o = SPRY_INIT(spry_cg_options);
             spry_error err = {0};
             spry_matrix *A = borrow_csr(context, 2, 2, offsets, columns, values);
-            o.inside = (spry_inside)inside;
+            o.inside = (spry_precision)inside;
             o.tolerance = zero ? SPRY_TOLERANCE_ZERO : 1e-14;
             o.start_from_x = zero;
             if (zero) b[0] = b[1] = 0;
@@ -344,8 +344,8 @@ static void any_scale_and_f32_inside(void **state)
     const double scales[] = {1, 0x1p-900, 0x1p-130, 0x1p130, 0x1p900};
     for (int s = 0; s < 10; s++)
         for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
-            for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++) {
-                spry_convert_options copy = SPRY_INIT(spry_convert_options);
+            for (int inside = 0; inside <= SPRY_PRECISION_F32; inside++) {
+                spry_matrix_options copy = SPRY_INIT(spry_matrix_options);
                 double *values = NULL, b[900], x[900];
                 const double of_A = s < 5 ? 1 : scales[s - 5], of_b = s < 5 ? scales[s] : 1;
                 spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -356,7 +356,7 @@ static void any_scale_and_f32_inside(void **state)
                 for (int64_t k = 0; k < a.nnz; k++) values[k] *= of_A;
                 for (int i = 0; i < 900; i++) b[i] = of_b * (1 + 0.01 * (i % 13));
                 o.precond = (spry_precond)precond;
-                o.inside = (spry_inside)inside;
+                o.inside = (spry_precision)inside;
                 o.tolerance = 1e-12;
                 spry_status status = spry_cg(context, spry_vector_f64(x, 900), &r, B, constant(b, 900), &o, &err);
                 expect_status(status, &err, SPRY_OK, "");
@@ -380,7 +380,7 @@ static spry_status multiply(void *user, spry_vector y, spry_const_vector x, void
     assert_non_null(err);
     if (++c->calls == c->fails_at) return SPRY_DEVICE_FAILED;
     if (c->plan) return spry_spmv_plan_run(c->plan, y, NULL, x, NULL, NULL, err);
-    for (int64_t k = 0; k < y.columns; k++)
+    for (int64_t k = 0; k < y.count; k++)
         for (int64_t i = 0; i < y.length; i++)
             ((double *)y.data)[k * y.column_stride + i] = c->factor * ((const double *)x.data)[k * x.column_stride + i];
     return SPRY_OK;
@@ -417,7 +417,7 @@ static void operators(void **state)
     assert_memory_equal(x, same, N * sizeof(double));
     assert_int_equal(c.calls, r.iterations + 1); /* and one for the true residual */
     assert_string_equal(r.format, "");
-    xs.columns = bs.columns = 2;
+    xs.count = bs.count = 2;
     expect_status(spry_cg_operator(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err, SPRY_OK, "");
     assert_int_equal(r.columns_converged, 2);
     for (c.fails_at = 1; c.fails_at < 6; c.fails_at++) {
@@ -494,7 +494,7 @@ static void preconditioners_of_the_caller(void **state)
 static void the_same_bits_for_any_threads(void **state)
 {
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
-        for (int inside = SAMPLED && precond % 2; inside <= SPRY_INSIDE_F32; inside += 1 + SAMPLED) {
+        for (int inside = SAMPLED && precond % 2; inside <= SPRY_PRECISION_F32; inside += 1 + SAMPLED) {
             enum { n = 20 * 20 * 60 };
             static double first[n], x[n], b[n];
             for (int threads = 1; threads <= 4; threads += SAMPLED ? 2 : 1) {
@@ -504,7 +504,7 @@ static void the_same_bits_for_any_threads(void **state)
                 spry_matrix *A = generate_matrix(own, "laplace7,x=20,y=20,z=60");
                 for (int i = 0; i < n; i++) b[i] = i % 19 - 7;
                 o.precond = (spry_precond)precond;
-                o.inside = (spry_inside)inside;
+                o.inside = (spry_precision)inside;
                 expect_status(spry_cg(own, spry_vector_f64(x, n), NULL, A, constant(b, n), &o, &err), &err, SPRY_OK,
                               "");
                 if (threads == 1) memcpy(first, x, sizeof x);
@@ -528,9 +528,9 @@ static spry_status plan_and_solve(spry_context *own, const void *input, spry_err
     spry_cg_plan *plan = NULL;
     put_right_sides(b, 2);
     o.precond = (spry_precond)p->kind;
-    o.inside = p->kind == 1 ? SPRY_INSIDE_F32 : SPRY_INSIDE_SAME;
-    o.columns = p->kind == 3 ? 2 : 1;
-    spry_vector xs = columns_of(x, o.columns, N), bs = columns_of(b, o.columns, N);
+    o.inside = p->kind == 1 ? SPRY_PRECISION_F32 : SPRY_PRECISION_FULL;
+    o.count = p->kind == 3 ? 2 : 1;
+    spry_vector xs = columns_of(x, o.count, N), bs = columns_of(b, o.count, N);
     spry_status status = spry_cg_plan_create(own, &plan, NULL, p->A, &o, err);
     if (status == SPRY_OK) status = spry_cg_plan_run(plan, xs, NULL, spry_vector_as_const(bs), NULL, err);
     spry_cg_plan_destroy(plan);

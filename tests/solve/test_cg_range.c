@@ -248,12 +248,12 @@ static void guesses_beside_a_large_matrix(void **state)
         spry_cg_plan *plan = NULL;
         spry_error err = {0};
         o.precond = (spry_precond)precond;
-        o.inside = (spry_inside)inside;
-        o.columns = COLUMNS;
+        o.inside = (spry_precision)inside;
+        o.count = COLUMNS;
         o.start_from_x = 1;
         assert_int_equal(spry_cg_plan_create(context, &plan, NULL, A, &o, NULL), SPRY_OK);
         for (int columns = 1; columns <= COLUMNS; columns += 2) {
-            xs.columns = bs.columns = columns;
+            xs.count = bs.count = columns;
             xs.column_stride = bs.column_stride = N;
             for (int i = 0; i < columns * N; i++) {
                 x[i] = i / N == 1 ? 0 : 0.5;
@@ -298,7 +298,7 @@ typedef struct callers {
 static spry_status divides(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
     const callers *c = user;
-    for (int64_t i = 0; i < r.length * r.columns; i++) {
+    for (int64_t i = 0; i < r.length * r.count; i++) {
         const double at = r.type == SPRY_F32 ? (double)((const float *)r.data)[i] : ((const double *)r.data)[i];
         set_entry(&z, i, ldexp(c->factor * at, -c->exponent) * (i % 2 ? 0.5 : 0.25));
     }
@@ -309,7 +309,7 @@ static spry_status multiplies(void *user, spry_vector y, spry_const_vector x, vo
 {
     const callers *c = user;
     dense d = chain(0);
-    for (int64_t i = 0; i < x.length * x.columns; i++) {
+    for (int64_t i = 0; i < x.length * x.count; i++) {
         double sum = 0;
         for (int64_t j = 0; j < N; j++) {
             const int64_t k = i / N * N + j;
@@ -324,7 +324,7 @@ static spry_status multiplies(void *user, spry_vector y, spry_const_vector x, vo
 
 typedef struct case_of_caller {
     spry_type type;
-    spry_inside inside;
+    spry_precision inside;
     bool is_operator;
     int a, b, m; /* 2^a A x = 2^b b, with M of 2^-m */
     int columns;
@@ -350,7 +350,7 @@ static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, do
     op.user = &of_A;
     from = right;
     to.length = from.length = to.column_stride = from.column_stride = N;
-    to.columns = from.columns = k->columns;
+    to.count = from.count = k->columns;
     o.precond = SPRY_PRECOND_CALLBACK;
     o.precondition = divides;
     o.precondition_user = &c;
@@ -374,8 +374,9 @@ static void preconditioners_of_any_magnitude(void **state)
     for (int k = 0; k < 9 * 3 * 3 * 4; k++) {
         const int f32_too = k / 81 == 3, way = k / 27 % 3, small_b = f32_too ? 40 : 250;
         const int s = f32_too ? f32[k % 7] : k / 81 == 2 ? f64[k % 9] * 4 / 5 : f64[k % 9]; /* an operator's A stays */
-        case_of_caller plain = {f32_too ? SPRY_F32 : SPRY_F64, SPRY_INSIDE_SAME, k / 81 == 2, 0, 0, 0, 1 + k / 81 % 2};
-        if (k / 81 == 1) plain.inside = SPRY_INSIDE_F32_VALUES;
+        case_of_caller plain =
+            {f32_too ? SPRY_F32 : SPRY_F64, SPRY_PRECISION_FULL, k / 81 == 2, 0, 0, 0, 1 + k / 81 % 2};
+        if (k / 81 == 1) plain.inside = SPRY_PRECISION_F32_VALUES;
         case_of_caller scaled = plain;
         scaled.a = s;
         scaled.b = k / 9 % 3 == 0 ? 0 : k / 9 % 3 == 1 ? s / 2 : s < 0 ? -small_b : small_b;
@@ -388,7 +389,7 @@ static void preconditioners_of_any_magnitude(void **state)
         const spry_cg_result t = solve_of_caller(&scaled, 1, y, &status, &err);
         if (status != SPRY_OK) fail_msg("case %d, A 2^%d, b 2^%d, M 2^%d: %s", k, s, scaled.b, -scaled.m, err.message);
         /* before A is scaled it has no f32 values, and z of f32 may be subnormal */
-        const double room = f32_too ? 1e-3 : plain.inside == SPRY_INSIDE_SAME ? 0 : 1e-11;
+        const double room = f32_too ? 1e-3 : plain.inside == SPRY_PRECISION_FULL ? 0 : 1e-11;
         if (room == 0) assert_int_equal(t.iterations, r.iterations);
         for (int i = 0; i < plain.columns * N; i++)
             if (!(fabs(x[i] - y[i]) <= room))
@@ -397,7 +398,7 @@ static void preconditioners_of_any_magnitude(void **state)
     /* verdicts stay what they are, in the caller's numbers: r is 2^b (1 2 ... 7 1 ...) */
     static const int exponents[] = {0, 300, 900, -300, -900};
     for (int k = 0; k < 5; k++) {
-        case_of_caller bad = {SPRY_F64, SPRY_INSIDE_SAME, false, exponents[k], 0, exponents[k], 1};
+        case_of_caller bad = {SPRY_F64, SPRY_PRECISION_FULL, false, exponents[k], 0, exponents[k], 1};
         double x[N];
         spry_status status;
         spry_error err = {0};

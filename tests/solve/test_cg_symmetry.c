@@ -153,7 +153,7 @@ static void out_of_reach(void **state)
         o.precond = (spry_precond)precond;
         o.precondition = precond == SPRY_PRECOND_CALLBACK ? same : NULL;
         o.tolerance = tolerances[k / 10 % 4];
-        o.inside = f32 ? SPRY_INSIDE_SAME : (spry_inside)inside;
+        o.inside = f32 ? SPRY_PRECISION_FULL : (spry_precision)inside;
         (void)!solve(A, 40, &o, &r, &err);
         if (r.verdict != SPRY_VERDICT_STAGNATION && r.verdict != SPRY_VERDICT_CONVERGED)
             fail_msg("case %d: %s: %s", k, spry_verdict_text(r.verdict), err.message);
@@ -215,7 +215,7 @@ static spry_status fails_at_times(void *user, spry_vector z, spry_const_vector r
 {
     trouble *t = user;
     if (t->kind == 6 && ++t->calls == 3) return SPRY_UNSUPPORTED;
-    for (int64_t c = 0; c < r.columns || c == 0; c++)
+    for (int64_t c = 0; c < r.count || c == 0; c++)
         for (int64_t i = 0; i < r.length; i++)
             ((double *)z.data)[c * r.length + i] = ((const double *)r.data)[c * r.length + i] * (1 + (double)(i % 2));
     return SPRY_OK;
@@ -227,7 +227,7 @@ static void run_plan(spry_cg_plan *plan, double *x, const double *b, int columns
     spry_const_vector from = spry_const_vector_f64(b, N);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_error err = SPRY_ERROR_INIT;
-    to.columns = from.columns = columns;
+    to.count = from.count = columns;
     to.column_stride = from.column_stride = N;
     (void)!spry_cg_plan_run(plan, to, &r, from, o, &err);
 }
@@ -243,7 +243,7 @@ static void failed_runs_leave_nothing(void **state)
         spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
         spry_cg_options o = SPRY_INIT(spry_cg_options), in_between = SPRY_INIT(spry_cg_options);
         spry_cg_plan *plan = NULL;
-        o.columns = COLUMNS;
+        o.count = COLUMNS;
         o.precond = (spry_precond)(k / 9 % 5);
         o.precondition = o.precond == SPRY_PRECOND_CALLBACK ? fails_at_times : NULL;
         o.precondition_user = &t;
@@ -347,7 +347,7 @@ static void updates_after_any_run(void **state)
         spry_error err = {0};
         o.precond = (spry_precond)precond;
         o.precondition = precond == SPRY_PRECOND_CALLBACK ? same : NULL;
-        o.inside = (spry_inside)inside;
+        o.inside = (spry_precision)inside;
         o.format = inside ? "csr" : "sell";
         for (int i = 0; i < N; i++) {
             b[i] = 1 + i % 5;
@@ -442,7 +442,7 @@ static void callbacks_that_do_not_converge(void **state)
             for (int is_operator = 0; is_operator < 2; is_operator++) {
                 spry_cg_result r = SPRY_INIT(spry_cg_result);
                 spry_error err = {0};
-                to.columns = from.columns = columns;
+                to.count = from.count = columns;
                 to.column_stride = from.column_stride = N;
                 calls = at;
                 const spry_status status = is_operator ? spry_cg_operator(context, to, &r, &O, from, NULL, &err)
@@ -527,7 +527,7 @@ static void pagerank_bounds(void **state)
         spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
         spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F32);
-        spry_convert_options to = SPRY_INIT(spry_convert_options);
+        spry_matrix_options to = SPRY_INIT(spry_matrix_options);
         to.value_type = SPRY_F64;
         spry_matrix *B = convert_matrix(context, A, &to);
         o.edges = k / 6 ? SPRY_COLUMN_TO_ROW : SPRY_ROW_TO_COLUMN;

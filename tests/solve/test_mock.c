@@ -142,7 +142,7 @@ static void links_made_there(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_F64), *C = NULL;
-    spry_convert_options to = SPRY_INIT(spry_convert_options);
+    spry_matrix_options to = SPRY_INIT(spry_matrix_options);
     spry_vector x = ones(context, 512);
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
         for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
@@ -217,7 +217,7 @@ static void every_device_allocation_refused(void **state)
                 o.device = 1;
                 o.format = "csr";
                 o.precond = (spry_precond)(method % 3 + 1);
-                o.inside = method == 3 ? SPRY_INSIDE_F32 : SPRY_INSIDE_SAME;
+                o.inside = method == 3 ? SPRY_PRECISION_F32 : SPRY_PRECISION_FULL;
                 status = spry_cg(context, x, NULL, A, spry_vector_as_const(b), &o, &err);
             } else {
                 po.device = 1;

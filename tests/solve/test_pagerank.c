@@ -9,7 +9,7 @@ static spry_pagerank_options of_columns(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_ABORT;
+    o.zero_columns = SPRY_ZERO_REFUSE;
     return o;
 }
 
@@ -103,7 +103,7 @@ static void against_a_dense_solution(void **state)
     for (uint64_t seed = 1; seed <= 4; seed++) {
         dense d = random_graph(17, 0.3, seed % 2 == 0, seed);
         for (int j = 0; j < 17; j++) d.a[((j + 5) % 17) * 17 + j] = 1; /* no zero column */
-        check_graph(&d, SPRY_ZERO_ABORT, 0.85);
+        check_graph(&d, SPRY_ZERO_REFUSE, 0.85);
         check_graph(&d, SPRY_ZERO_TELEPORT, 0.5);
         dense_free(&d);
     }
@@ -178,15 +178,15 @@ static void odd_graphs(void **state)
     check_graph(&one, SPRY_ZERO_TELEPORT, 0.85);
     check_graph(&one, SPRY_ZERO_DROP, 0.85);
     one.a[0] = 3;
-    check_graph(&one, SPRY_ZERO_ABORT, 0.85);
+    check_graph(&one, SPRY_ZERO_REFUSE, 0.85);
     dense_free(&one);
     dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
     parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = 1;
     parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
     parts.a[5 * 6 + 5] = 1;
-    check_graph(&parts, SPRY_ZERO_ABORT, 0.85);
+    check_graph(&parts, SPRY_ZERO_REFUSE, 0.85);
     parts.a[0 * 6 + 0] = parts.a[3 * 6 + 3] = 2;
-    check_graph(&parts, SPRY_ZERO_ABORT, 0.99);
+    check_graph(&parts, SPRY_ZERO_REFUSE, 0.99);
     dense_free(&parts);
     dense none = dense_make(5);
     check_graph(&none, SPRY_ZERO_TELEPORT, 0.85);
@@ -235,7 +235,7 @@ static void stochastic_as_it_stands(void **state)
 {
     dense d = random_graph(12, 0.5, 0, 3);
     for (int j = 0; j < 12; j++) d.a[j * 12 + j] = 1;
-    dense B = matrix_of_ranks(&d, SPRY_ZERO_ABORT);
+    dense B = matrix_of_ranks(&d, SPRY_ZERO_REFUSE);
     for (int off = 0; off < 2; off++) {
         if (off) B.a[5] += 1e-6;
         spry_matrix *A = sparse_of(context, &B, SPRY_CSR, SPRY_F64);
@@ -246,7 +246,7 @@ static void stochastic_as_it_stands(void **state)
         o.tolerance = 1e-13;
         expect_status(spry_pagerank(context, spry_vector_f64(x, 12), &r, A, &o, &err), &err, SPRY_OK, "");
         assert_int_equal(r.as_it_stands, !off);
-        exact_ranks(&B, SPRY_ZERO_ABORT, 0.85, exact);
+        exact_ranks(&B, SPRY_ZERO_REFUSE, 0.85, exact);
         spry_vector v = spry_vector_f64(x, 12);
         assert_at_most(distance(&v, exact), 1e-12);
         spry_matrix_destroy(A);
@@ -267,7 +267,7 @@ static void error_bound_and_observer(void **state)
     for (int j = 0; j < 15; j++) d.a[j * 15 + j] = 1;
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     double exact[15], x[15];
-    exact_ranks(&d, SPRY_ZERO_ABORT, 0.85, exact);
+    exact_ranks(&d, SPRY_ZERO_REFUSE, 0.85, exact);
     for (int64_t stop = 1; stop < 40; stop++) {
         spry_pagerank_options o = of_columns();
         spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
@@ -296,7 +296,7 @@ static void same_bits_for_any_threads(void **state)
         spry_context *own = context_of(threads[t]);
         spry_matrix *P = NULL;
         spry_read_options pattern = SPRY_INIT(spry_read_options);
-        spry_convert_options to_f64 = SPRY_INIT(spry_convert_options);
+        spry_matrix_options to_f64 = SPRY_INIT(spry_matrix_options);
         pattern.value_type = SPRY_PATTERN;
         to_f64.value_type = SPRY_F64;
         assert_int_equal(spry_matrix_generate(own, &P, "rmat,scale=15", &pattern, NULL), SPRY_OK);

@@ -12,7 +12,7 @@ static spry_pagerank_options of_the_tutorial(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_ABORT;
+    o.zero_columns = SPRY_ZERO_REFUSE;
     return o;
 }
 

@@ -31,7 +31,7 @@ static void there_and_back(void **state)
             }
             assert_int_equal(spry_vector_write(context, spry_vector_as_const(v), path, "first\nsecond", NULL), SPRY_OK);
             assert_int_equal(spry_vector_read(context, &back, path, (spry_type)type, NULL), SPRY_OK);
-            assert_true(back.length == v.length && back.type == v.type && back.columns == 1 && back.device == 0);
+            assert_true(back.length == v.length && back.type == v.type && back.count == 1 && back.device == 0);
             assert_memory_equal(back.data, v.data, (size_t)v.length * spry_type_bytes(v.type));
             spry_vector_destroy(context, &v);
             spry_vector_destroy(context, &back);
@@ -76,7 +76,7 @@ static void tables(void **state)
     expect_table(v, NULL, NULL, 0, "row,value\n0,1\n1,-0.5\n2,1e+300\n3,0.1\n");
     expect_table(v, "node", "rank", 1, "node,rank\n1,1\n2,-0.5\n3,1e+300\n4,0.1\n");
     v.length = 2;
-    v.columns = 2;
+    v.count = 2;
     v.column_stride = 2;
     expect_table(v, NULL, NULL, 0, "row,value1,value2\n0,1,1e+300\n1,-0.5,0.1\n");
 }
@@ -152,8 +152,8 @@ static void several_columns(void **state)
     double by_columns[] = {1, 2, 3, 0, 99, 4, 5.5, 0, -6, 99}, by_rows[] = {1, 4, 99, 2, 5.5, 99, 3, 0, 99, 0, -6, 99};
     const double expected[] = {1, 2, 3, 0, 4, 5.5, 0, -6};
     const spry_vector vectors[] =
-        {{.data = by_columns, .length = 4, .columns = 2, .row_stride = 1, .column_stride = 5, .type = SPRY_F64},
-         {.data = by_rows, .length = 4, .columns = 2, .row_stride = 3, .column_stride = 1, .type = SPRY_F64}};
+        {{.data = by_columns, .length = 4, .count = 2, .row_stride = 1, .column_stride = 5, .type = SPRY_F64},
+         {.data = by_rows, .length = 4, .count = 2, .row_stride = 3, .column_stride = 1, .type = SPRY_F64}};
     for (int c = 0; c < 3; c++) {
         spry_vector back = {0};
         if (c < 2)
@@ -162,7 +162,7 @@ static void several_columns(void **state)
             put("%%MatrixMarket matrix coordinate real general\n4 2 8\n"
                 "2 2 5\n1 1 1\n2 1 2\n1 2 4\n3 1 3\n4 2 -6\n2 2 0.5\n4 1 0\n");
         assert_int_equal(spry_vector_read(context, &back, path, SPRY_F64, NULL), SPRY_OK);
-        assert_true(back.length == 4 && back.columns == 2 && back.row_stride == 1 && back.column_stride == 4);
+        assert_true(back.length == 4 && back.count == 2 && back.row_stride == 1 && back.column_stride == 4);
         assert_memory_equal(back.data, expected, sizeof expected);
         spry_vector_destroy(context, &back);
     }
@@ -197,7 +197,7 @@ static void bad_arguments(void **state)
                   SPRY_INVALID_ARGUMENT, "index_base is 2");
     expect_status(spry_vector_write_table(context, spry_vector_as_const(v), "x.csv", NULL, "value", 0, &err), &err,
                   SPRY_INVALID_ARGUMENT, "row is NULL");
-    v.columns = -1;
+    v.count = -1;
     expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
                   "columns and strides of 0 or more");
 }

@@ -144,7 +144,7 @@ spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = form.layout;
     a.rows = e->rows;
-    a.cols = e->cols;
+    a.columns = e->cols;
     a.nnz = e->nnz;
     a.offset_type = form.offset_type;
     a.index_type = form.index_type;
@@ -211,7 +211,7 @@ void test_dense_free(test_dense *d)
 void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char *what)
 {
     spry_arrays c = arrays_of(C);
-    if (c.layout != SPRY_CSR || c.rows != d->rows || c.cols != d->cols || c.sorted != SPRY_KNOWN_YES ||
+    if (c.layout != SPRY_CSR || c.rows != d->rows || c.columns != d->cols || c.sorted != SPRY_KNOWN_YES ||
         c.unique != SPRY_KNOWN_YES || test_index(c.offsets, c.offset_type, 0) != 0)
         fail_msg("%s: not a sorted CSR of %lld x %lld", what, (long long)d->rows, (long long)d->cols);
     int64_t k = 0;
@@ -235,7 +235,7 @@ int test_same_bits(const spry_matrix *C, const spry_matrix *D)
 {
     spry_arrays c = arrays_of(C);
     spry_arrays d = arrays_of(D);
-    if (c.rows != d.rows || c.cols != d.cols || c.nnz != d.nnz || c.offset_type != d.offset_type ||
+    if (c.rows != d.rows || c.columns != d.columns || c.nnz != d.nnz || c.offset_type != d.offset_type ||
         c.index_type != d.index_type || c.value_type != d.value_type)
         return 0;
     return memcmp(c.offsets, d.offsets, (size_t)(c.rows + 1) * spry_index_type_bytes(c.offset_type)) == 0 &&

@@ -20,7 +20,7 @@ static int64_t bytes_of(const spry_matrix *A)
 {
     spry_arrays a = arrays_of(A);
     const int64_t index = (int64_t)spry_index_type_bytes(a.index_type) * (a.layout == SPRY_COO ? 2 : 1);
-    const int64_t lines = a.layout == SPRY_COO ? 0 : (a.layout == SPRY_CSC ? a.cols : a.rows) + 1;
+    const int64_t lines = a.layout == SPRY_COO ? 0 : (a.layout == SPRY_CSC ? a.columns : a.rows) + 1;
     return a.nnz * (index + (int64_t)spry_type_bytes(a.value_type)) +
            lines * (int64_t)(a.layout == SPRY_COO ? 0 : spry_index_type_bytes(a.offset_type));
 }

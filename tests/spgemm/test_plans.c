@@ -337,7 +337,7 @@ static void every_allocation_fails(void **unused)
 static void bytes_past_64_bits(void **unused)
 {
     const spryi_kernel *kernel = spryi_find_kernel("spgemm_rows_cpu");
-    spryi_spgemm_job job = {.b = {.cols = INT64_MAX / 64}, .threads = 1024};
+    spryi_spgemm_job job = {.b = {.columns = INT64_MAX / 64}, .threads = 1024};
     assert_true(kernel->spgemm->sizes(&job, SPRYI_COUNT, 0).bytes >= INT64_MAX / 2);
 }
 
@@ -560,7 +560,7 @@ static void verification(void **unused)
         values[k] = kept;
         /* a column that is none of the row's, then a missing entry */
         int32_t *columns = (int32_t *)(uintptr_t)C->a.indices;
-        while (columns[k] + 1 >= C->a.cols || columns[k + 1] == columns[k] + 1 || columns[k + 1] < columns[k]) k++;
+        while (columns[k] + 1 >= C->a.columns || columns[k + 1] == columns[k] + 1 || columns[k + 1] < columns[k]) k++;
         columns[k]++;
         assert_true(verify(context, C, A, SPRY_VERIFY_EXACT, 0).first_misshapen >= 0);
         assert_true(verify(context, C, A, SPRY_VERIFY_EXACT, 1).first_misshapen >= 0);

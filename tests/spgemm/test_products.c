@@ -59,7 +59,7 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
     test_equal(C, &d, options.drop_zeros, what);
     assert_int_equal(info.products, d.products);
     assert_int_equal(info.rows, m);
-    assert_int_equal(info.cols, n);
+    assert_int_equal(info.columns, n);
     if (!options.drop_zeros) assert_int_equal(info.nnz, d.nnz);
     assert_string_equal(info.kernel, kernel);
     assert_true(info.peak_bytes >= info.workspace_bytes);

@@ -123,7 +123,7 @@ static void grids(void **unused)
             const spry_type type = narrow ? SPRY_F32 : SPRY_F64;
             spry_matrix *G = NULL, *A = NULL;
             spry_error err = SPRY_ERROR_INIT;
-            spry_convert_options options = SPRY_INIT(spry_convert_options);
+            spry_matrix_options options = SPRY_INIT(spry_matrix_options);
             options.value_type = type;
             if (spry_matrix_generate(contexts[0], &G, specs[s], NULL, &err) != SPRY_OK ||
                 spry_matrix_convert(contexts[0], &A, G, &options, &err) != SPRY_OK)

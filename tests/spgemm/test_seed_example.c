@@ -14,7 +14,7 @@ static spry_matrix *as_coo(spry_context *context)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_COO;
-    a.rows = a.cols = 4;
+    a.rows = a.columns = 4;
     a.nnz = 6;
     a.row_indices = rows;
     a.indices = cols;
@@ -28,7 +28,7 @@ static void converted(spry_context *context, spry_layout layout, const int32_t *
                       const double *expected)
 {
     spry_matrix *A = as_coo(context);
-    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
     o.layout = layout;
     o.offset_type = o.index_type = SPRY_I32;
     spry_matrix *B = convert_matrix(context, A, &o);

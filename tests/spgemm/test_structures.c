@@ -16,7 +16,7 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
     assert_null(s.values);
     assert_int_equal(s.value_type, C->a.value_type);
     assert_true(s.sorted == SPRY_KNOWN_YES && s.unique == SPRY_KNOWN_YES);
-    if (s.rows != C->a.rows || s.cols != C->a.cols || s.nnz != C->a.nnz || s.offset_type != C->a.offset_type ||
+    if (s.rows != C->a.rows || s.columns != C->a.columns || s.nnz != C->a.nnz || s.offset_type != C->a.offset_type ||
         s.index_type != C->a.index_type ||
         memcmp(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spry_index_type_bytes(s.offset_type)) != 0 ||
         memcmp(s.indices, C->a.indices, (size_t)s.nnz * spry_index_type_bytes(s.index_type)) != 0)
@@ -139,7 +139,7 @@ static void transposed(void **unused)
         test_equal(C, &d, 0, "transposed");
         spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
         assert_int_equal(spry_spgemm_predict(context, &e, A, B, &o, NULL), SPRY_OK);
-        assert_true(e.rows == d.rows && e.cols == d.cols && e.nnz == d.nnz && e.products == d.products);
+        assert_true(e.rows == d.rows && e.columns == d.cols && e.nnz == d.nnz && e.products == d.products);
         for (int how = 0; how < 2; how++) {
             spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
             assert_int_equal(spry_spgemm_verify(context, &v, C, A, B, &o, (spry_thoroughness)how, NULL), SPRY_OK);

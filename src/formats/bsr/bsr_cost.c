@@ -31,10 +31,10 @@ spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block)
 {
     return (spryi_bsr_head){
         .rows = A->rows,
-        .cols = A->cols,
+        .cols = A->columns,
         .block = block,
         .block_rows = spryi_blocks_of(A->rows, block),
-        .block_cols = spryi_blocks_of(A->cols, block),
+        .block_cols = spryi_blocks_of(A->columns, block),
         .value_type = (int32_t)A->value_type,
         .offset_type = (int32_t)A->offset_type,
         .index_type = (int32_t)A->index_type,

@@ -23,7 +23,7 @@
 /* Returns a bound of the blocks of a block row: rows of `longest` entries in separate blocks, or all block columns. */
 static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {
-    int64_t blocks = spryi_blocks_of(A->cols, block);
+    int64_t blocks = spryi_blocks_of(A->columns, block);
     return longest < blocks / block ? longest * block : blocks;
 }
 
@@ -46,7 +46,7 @@ static spry_status make_scratch(spry_context *context, spryi_bsr_scratch *work, 
 {
     spry_status status = SPRY_OK;
     const size_t index_bytes = spry_index_type_bytes(A->index_type);
-    int64_t columns = spryi_blocks_of(A->cols, block), mask = 0;
+    int64_t columns = spryi_blocks_of(A->columns, block), mask = 0;
     const int64_t wanted = most < INT64_MAX / 4 ? 2 * most : INT64_MAX / 2; /* half of a hash table stays free */
     if (wanted < columns / WIDE) {
         while (mask < wanted) mask = 2 * mask + 1;
@@ -149,7 +149,8 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
     const spry_arrays *A = s->groups;
     /* columns of blocks of any size, at the width of 1 */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
-    const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
+    const int64_t most_columns = longest < A->columns / SQUARE ? longest * SQUARE
+                                                               : A->columns + SPRYI_BSR_MOST_DETECTED;
     SPRYI_OK_OR_RETURN(make_scratch(context, work, threads, A, 1, most_columns, 0, err));
     for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
     count_groups(context, s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, work, threads);
@@ -203,7 +204,7 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, sp
     enum { FEW = 1 << 16 }; /* columns an entry, beyond some, for which counting would take too much memory */
     spryi_bsr_scratch work; /* of one thread: other threads evaluate other formats */
     sample s = {.wanted = {0}};
-    if (reader->csr->cols / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
+    if (reader->csr->columns / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
     SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, effort, err));
     return detect(context, &s, longest, &work, 1, effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS, guess, err);
 }

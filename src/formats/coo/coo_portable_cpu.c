@@ -139,7 +139,7 @@ static void SPRY_FN(add_window)(const void *storage, const void *from, const spr
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
     const spryi_coo *s = args->storage;
-    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(add_window), err);
+    return spryi_run_windows(args, &s->windows, s->a.columns, SPRY_FN(add_window), err);
 }
 
 #endif

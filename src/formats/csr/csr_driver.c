@@ -230,7 +230,7 @@ static void add_windows(const spryi_run_args *args, int64_t first, int64_t last)
 static void with_windows(const scatter_product *p)
 {
     const spryi_step steps[] = {{p->s->chunks.count, fill_windows},
-                                {spryi_blocks_of(p->s->a.cols, SLICE), add_windows}};
+                                {spryi_blocks_of(p->s->a.columns, SLICE), add_windows}};
     spryi_run_steps(&p->args, steps, 2);
 }
 
@@ -255,7 +255,7 @@ static void scatter_in_phase(const spryi_run_args *args, int64_t begin, int64_t 
 static void finish_slices(const spryi_run_args *args, int64_t first, int64_t last)
 {
     const scatter_product *p = (const scatter_product *)args;
-    const int64_t begin = first * SLICE, end = spryi_block_end(last - 1, SLICE, p->s->a.cols);
+    const int64_t begin = first * SLICE, end = spryi_block_end(last - 1, SLICE, p->s->a.columns);
     finish_columns(p, (const char *)p->job.y + (size_t)begin * p->bytes, begin, end - begin);
 }
 
@@ -266,13 +266,13 @@ static void with_phases(scatter_product *p)
         p->phase = t->phases[phase];
         spryi_run_blocks(&p->args, t->phases[phase + 1] - p->phase, scatter_in_phase);
     }
-    if (p->alpha != 1) spryi_run_blocks(&p->args, spryi_blocks_of(p->s->a.cols, SLICE), finish_slices);
+    if (p->alpha != 1) spryi_run_blocks(&p->args, spryi_blocks_of(p->s->a.columns, SLICE), finish_slices);
 }
 
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2])
 {
     const spryi_csr *s = args->storage;
-    if (s->a.cols == 0) return SPRY_OK; /* y may be NULL */
+    if (s->a.columns == 0) return SPRY_OK; /* y may be NULL */
     scatter_product p = {.args = *args, .s = s, .job = job_of(args), .loops = pick_loops(s, loops)};
     p.bytes = spry_type_bytes(args->vector_type);
     p.alpha = spryi_value_at(args->alpha, args->vector_type, 0);
@@ -310,7 +310,7 @@ static void SPRY_FN(add_windows)(const scatter_product *p, int64_t first, int64_
     const spryi_csr_chunks *t = &p->s->chunks;
     SPRY_V sums[SLICE];
     for (int64_t slice = first; slice < last; slice++) {
-        const int64_t begin = slice * SLICE, end = spryi_block_end(slice, SLICE, p->s->a.cols);
+        const int64_t begin = slice * SLICE, end = spryi_block_end(slice, SLICE, p->s->a.columns);
         memset(sums, 0, (size_t)(end - begin) * sizeof *sums);
         for (int64_t c = 0; c < t->count; c++) {
             const spryi_csr_range w = t->list[c].window;

@@ -337,8 +337,8 @@ static spry_status mark_pages(spry_context *context, coverage *v, spry_error *er
     v->units = v->blocks->count < SPRYI_MOST_CHUNKS ? v->blocks->count : SPRYI_MOST_CHUNKS;
     if (v->units < LEAST_BLOCKS) v->units = 1;
     v->shift = LEAST_PAGE;
-    while ((v->csr->cols - 1) >> v->shift >= MOST_PAGES) v->shift++;
-    v->pages = ((v->csr->cols - 1) >> v->shift) + 1;
+    while ((v->csr->columns - 1) >> v->shift >= MOST_PAGES) v->shift++;
+    v->pages = ((v->csr->columns - 1) >> v->shift) + 1;
     v->words = (v->pages + 63) / 64;
     SPRYI_TRY(SPRYI_NEW(context, &v->touched, v->units * v->pages, "pages of y (scratch)", err));
     SPRYI_TRY(SPRYI_NEW(context, &v->bits, v->units * v->words, "pages of y (scratch)", err));
@@ -413,7 +413,7 @@ static spryi_csr_range window_of(const coverage *v, int64_t begin, int64_t end)
     }
     if (last < first) return (spryi_csr_range){0};
     int64_t to = (last + 1) << v->shift;
-    return (spryi_csr_range){first << v->shift, to < v->csr->cols ? to : v->csr->cols};
+    return (spryi_csr_range){first << v->shift, to < v->csr->columns ? to : v->csr->columns};
 }
 
 /* Makes as many chunks as windows may have, of nearly equal work. Returns their number, 0 if less than 2. */
@@ -486,7 +486,7 @@ static spry_status make_ranges(spry_context *context, spryi_csr_chunks *chunks, 
         for (next = page + 1; next < v->pages && owner[next] == owner[page];) next++;
         const int64_t end = next << v->shift;
         chunks->ranges[chunks->list[owner[page]].ranges_end++] =
-            (spryi_csr_range){page << v->shift, end < v->csr->cols ? end : v->csr->cols};
+            (spryi_csr_range){page << v->shift, end < v->csr->columns ? end : v->csr->columns};
     }
     return SPRY_OK;
 }
@@ -621,7 +621,7 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_csr *s = storage;
     if (!s->scatters) return SPRYI_CSR_SUMS * s->blocks.piece_count * (int64_t)sizeof(double);
-    int64_t numbers = s->chunks.window_numbers > s->a.cols ? s->chunks.window_numbers : s->a.cols;
+    int64_t numbers = s->chunks.window_numbers > s->a.columns ? s->chunks.window_numbers : s->a.columns;
     return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
@@ -735,7 +735,7 @@ static spry_status convert_to_csc(spry_context *context, spry_matrix **csc, cons
     spryi_compressed c = {0};
     spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
     if (A->a.layout != SPRY_COO) offset_type = A->a.offset_type;
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.columns, A->a.nnz, err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSC, index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, request->value_type, SPRYI_KEEP_ALL, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, csc, &c, SPRY_CSC, offset_type, 0, SPRY_GENERAL, A->field, err));
@@ -754,7 +754,7 @@ static spry_status predict_csc(spry_context *context, spryi_cost *cost, const sp
     a.value_type = request->value_type;
     cost->bytes = spryi_arrays_bytes(&a);
     if (request->A->a.layout == SPRY_CSC && request->A->a.value_type == a.value_type) cost->borrowed = cost->bytes;
-    cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.cols + 1;
+    cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.columns + 1;
     return SPRY_OK;
 }
 
@@ -774,8 +774,8 @@ static spry_status build_csc(spry_context *context, void *storage, const spryi_b
         s->a = s->owned->a;
     }
     const int64_t rows = s->a.rows;
-    s->a.rows = s->a.cols;
-    s->a.cols = rows;
+    s->a.rows = s->a.columns;
+    s->a.columns = rows;
     s->a.layout = SPRY_CSR;
     if (!request->massively_parallel) /* a GPU's kernels use the arrays alone */
         SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));

@@ -158,7 +158,7 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
     const int f64 = vector_type == SPRY_F64;
     search s = {.csr = csr, .blocks = blocks, .runs = runs, .lanes = f64 ? 8 : 16};
     s.group_fill = f64 ? GROUP_FILL_F64 : GROUP_FILL_F32;
-    if (csr->value_type != vector_type || csr->cols > INT32_MAX || csr->rows < LEAST_ROWS) return SPRY_OK;
+    if (csr->value_type != vector_type || csr->columns > INT32_MAX || csr->rows < LEAST_ROWS) return SPRY_OK;
     SPRYI_TRY(find_least(context, &s, err));
     int64_t slots = 0;
     for (int64_t b = 0; b < blocks->count; b++) {

@@ -71,5 +71,5 @@ static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
     const spryi_ell *s = args->storage;
-    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(add_window), err);
+    return spryi_run_windows(args, &s->windows, s->a.columns, SPRY_FN(add_window), err);
 }

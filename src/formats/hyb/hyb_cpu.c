@@ -101,7 +101,7 @@ static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
     const spryi_hyb *s = args->storage;
-    return spryi_run_windows(args, &s->windows, s->ell.a.cols, SPRY_FN(add_window), err);
+    return spryi_run_windows(args, &s->windows, s->ell.a.columns, SPRY_FN(add_window), err);
 }
 
 #endif

@@ -46,7 +46,7 @@ int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
 int spryi_packed_streams_y(const spryi_packed *s, int64_t number_bytes)
 {
     enum { LEAST = 2 << 20 };
-    const int64_t y = s->a.rows * number_bytes, x = s->a.cols * number_bytes, cache = spryi_cache_bytes(3);
+    const int64_t y = s->a.rows * number_bytes, x = s->a.columns * number_bytes, cache = spryi_cache_bytes(3);
     if (y >= SPRYI_PACKED_STREAM_BYTES) return 1;
     return y >= LEAST && cache > 0 && s->slots * (int64_t)spry_type_bytes(s->a.value_type) + x + y > cache;
 }
@@ -169,7 +169,7 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
     const spryi_packed *s = args->storage;
-    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(window), err);
+    return spryi_run_windows(args, &s->windows, s->a.columns, SPRY_FN(window), err);
 }
 
 #endif

@@ -362,7 +362,7 @@ static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz,
     while (spryi_packed_next(&r)) {
         if (r.mask & ~rows) return "entries of no row";
         for (int l = 0; l < SPRYI_PACKED_LANES; l++)
-            if (r.mask >> l & 1 && (r.column[l] < 0 || r.column[l] * v->b + v->b > s->a.cols))
+            if (r.mask >> l & 1 && (r.column[l] < 0 || r.column[l] * v->b + v->b > s->a.columns))
                 return "a column is not in the matrix";
     }
     if (v->dense && v->width > 0 && v->values % SPRYI_PACKED_LANES != 0)

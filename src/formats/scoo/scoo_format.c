@@ -51,7 +51,7 @@ static spryi_scoo_head head_of(const spryi_build_request *request, const spry_ar
                                                    : default_height(a->rows, a->value_type);
     return (spryi_scoo_head){
         .rows = a->rows,
-        .cols = a->cols,
+        .cols = a->columns,
         .nnz = a->nnz,
         .height = height,
         .slices = a->rows / height + (a->rows % height > 0),

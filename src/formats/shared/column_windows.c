@@ -119,7 +119,7 @@ spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, co
     }
     spryi_loop(context, spryi_threads(context, csr->nnz), count, 1, find_ranges_of_rows,
                &(window_job){windows->parts, csr});
-    resolve(windows, csr->cols);
+    resolve(windows, csr->columns);
     return SPRY_OK;
 }
 
@@ -131,7 +131,7 @@ spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windo
     for (int64_t p = 0; p < count; p++)
         windows->parts[p] = (spryi_window){.begin = coo->nnz * p / count, .end = coo->nnz * (p + 1) / count};
     spryi_loop(context, spryi_threads(context, coo->nnz), count, 1, find_ranges, &(window_job){windows->parts, coo});
-    resolve(windows, coo->cols);
+    resolve(windows, coo->columns);
     return SPRY_OK;
 }
 

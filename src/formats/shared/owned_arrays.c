@@ -47,9 +47,9 @@ void spryi_list_shape(spry_arrays *a, spryi_section *list, int *count)
 
 spry_status spryi_check_shape(const spry_arrays *a, const char *format, spry_error *err)
 {
-    if (a->rows < 0 || a->cols < 0 || a->nnz < 0)
+    if (a->rows < 0 || a->columns < 0 || a->nnz < 0)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: sizes %lld, %lld, %lld, expected none negative", format,
-                          (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+                          (long long)a->rows, (long long)a->columns, (long long)a->nnz);
     if (spryi_index_pair(a->offset_type, a->index_type) < 0)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: index types %d and %d are no legal pair", format,
                           (int)a->offset_type, (int)a->index_type);
@@ -68,20 +68,20 @@ spry_status spryi_check_columns(const spry_arrays *a, const void *columns, int64
     int64_t bad = 0;
     if (a->index_type == SPRY_I32) {
         const int32_t *Aj = columns;
-        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->cols;
+        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->columns;
     } else {
         const int64_t *Aj = columns;
-        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->cols;
+        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->columns;
     }
     if (bad == 0) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_BAD_FILE, NULL, bad, a->cols, "%s: %lld columns are not in 0 to %lld", format,
-                            (long long)bad, (long long)a->cols - 1);
+    return spryi_fail_value(err, SPRY_BAD_FILE, NULL, bad, a->columns, "%s: %lld columns are not in 0 to %lld", format,
+                            (long long)bad, (long long)a->columns - 1);
 }
 
 spry_status spryi_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    *c = (spryi_compressed){.majors = a->rows, .minors = a->cols, .nnz = a->nnz};
+    *c = (spryi_compressed){.majors = a->rows, .minors = a->columns, .nnz = a->nnz};
     c->index_type = a->index_type;
     c->value_type = a->value_type;
     SPRYI_TRY(SPRYI_NEW(context, &c->offsets, a->rows + 1, "row offsets", err));

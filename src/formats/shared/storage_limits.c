@@ -40,7 +40,7 @@ static int64_t most_beside(const spryi_build_request *request, const char *forma
     const spry_arrays *a = &request->A->a;
     const int scatters = (request->options->op == SPRY_TRANSPOSE) != (strcmp(format, "csc") == 0);
     const int has_groups = strncmp(format, "csr", 3) == 0 && format[3] != 0;
-    const int64_t lines = a->rows > a->cols ? a->rows : a->cols;
+    const int64_t lines = a->rows > a->columns ? a->rows : a->columns;
     if (lines > MOST || a->nnz > MOST) return INT64_MAX;
     int64_t bytes = FIXED + ENTRY * a->nnz + (has_groups ? LINE_OF_GROUPS : LINE) * lines;
     if (scatters) bytes += SCATTERED_FIXED + SCATTERED_LINE * lines + SCATTERED_ENTRY * a->nnz + cost->bytes / 4;

@@ -31,7 +31,7 @@ static int64_t default_blocks(const spryi_swept_sizes *h, const spryi_build_requ
 spryi_swept_sizes spryi_swept_sizes_of(const spryi_build_request *request, const spry_arrays *a)
 {
     spryi_swept_sizes h = {.rows = a->rows,
-                           .cols = a->cols,
+                           .cols = a->columns,
                            .nnz = a->nnz,
                            .value_type = (int32_t)a->value_type,
                            .offset_type = (int32_t)a->offset_type,

@@ -389,7 +389,7 @@ static spry_status plan_slots(spry_context *context, swept_build *made, const sp
 {
     const spry_arrays *a = made->a = &request->csr->a;
     made->s->sizes = spryi_swept_sizes_of(request, a);
-    made->s->types = spryi_types_of(a->rows, a->cols, a->nnz, (int32_t)a->value_type, (int32_t)a->offset_type,
+    made->s->types = spryi_types_of(a->rows, a->columns, a->nnz, (int32_t)a->value_type, (int32_t)a->offset_type,
                                     (int32_t)a->index_type);
     spry_status status = cut_rows(context, made, err);
     return status == SPRY_OK ? pack_blocks(context, made, err) : status;
@@ -679,7 +679,7 @@ static void SPRY_FN(pack)(const swept_build *made, int64_t b, packing *p)
         for (int64_t k = from; k < to; k++) p->sum_of[k - begin] = sum;
         if (from < to) p->rows[sum].entries = (int32_t)(to - from);
     }
-    if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols, p->base)) entries = other;
+    if (SPRY_FN(sort_columns)(entries, other, count, made->a->columns, p->base)) entries = other;
     memset(p->counts, 0, (size_t)block->sums * sizeof *p->counts);
     for (int64_t e = 0; e < count; e++) count_entry(&p->counts[p->sum_of[entries[e].position]], e);
     assign_sums(block, count, spryi_swept_unroll(s->sizes.value_type), p);

@@ -178,7 +178,7 @@ static spry_status find_groups(maker *m, spry_error *err)
 /* Returns 1 if most runs of row i join columns of one group. Matrices that are not square have no such groups: 1. */
 static int joins_groups(const maker *m, int64_t i, int64_t run, int64_t stride)
 {
-    if (m->csr->rows != m->csr->cols) return 1;
+    if (m->csr->rows != m->csr->columns) return 1;
     const int64_t begin = spryi_offset_of(m->csr, i), count = spryi_row_length(m->csr, i) / run;
     int64_t joined = 0;
     for (int64_t t = 0; t < count; t++) {
@@ -209,8 +209,8 @@ static void find_runs(maker *m)
     if (!spryi_windowed_has_groups(m->leaders, m->order->count)) return;
     for (int is_apart = 0; is_apart < 2; is_apart++)
         for (int64_t run = SPRYI_WINDOWED_MOST_RUN; run > 1; run--) {
-            const int64_t stride = is_apart ? m->csr->cols / run : 1;
-            if (is_apart && (m->csr->cols % run != 0 || stride == 1)) continue;
+            const int64_t stride = is_apart ? m->csr->columns / run : 1;
+            if (is_apart && (m->csr->columns % run != 0 || stride == 1)) continue;
             if (!mostly_of_runs(m, run, stride)) continue;
             s->run = run;
             s->stride = stride;
@@ -322,8 +322,8 @@ static spry_status sampled_columns(const maker *m, int64_t *sum, spry_error *err
 {
     const int64_t windows = m->order->count / m->s->window;
     uint32_t *seen = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(m->context, &seen, m->csr->cols, "columns seen", err));
-    memset(seen, 0, (size_t)m->csr->cols * sizeof *seen);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(m->context, &seen, m->csr->columns, "columns seen", err));
+    memset(seen, 0, (size_t)m->csr->columns * sizeof *seen);
     *sum = 0;
     for (int64_t k = 0; k < SPRYI_WINDOWED_SAMPLED; k++) {
         const int64_t first = spryi_windowed_sample(windows, k, SPRYI_WINDOWED_SAMPLED) * m->s->window;
@@ -339,7 +339,7 @@ static spry_status order_rows(maker *m, int64_t asked, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t natural = 0, in_cells = 0;
-    const int may = spryi_windowed_may_have_cells(m->csr->rows, m->csr->cols, m->order->count, m->s->window, asked);
+    const int may = spryi_windowed_may_have_cells(m->csr->rows, m->csr->columns, m->order->count, m->s->window, asked);
     if (!may) return sort_order(m, 0, err);
     find_cells(m);
     if (asked == 0) {

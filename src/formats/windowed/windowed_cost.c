@@ -10,11 +10,11 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
     const int64_t most = UINT32_MAX;
     if (s->a.rows < most && s->slice_count < most && s->page_count < most &&
         s->numbers / SPRYI_WINDOWED_DICTIONARY < most && s->units < most && s->slots / SPRYI_WINDOWED_ALIGN < most &&
-        s->a.cols < most << SPRYI_WINDOWED_PAGE_BITS)
+        s->a.columns < most << SPRYI_WINDOWED_PAGE_BITS)
         return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->slots, most * SPRYI_WINDOWED_ALIGN,
                             "windowed: %lld rows, %lld columns and %lld values are more than it counts",
-                            (long long)s->a.rows, (long long)s->a.cols, (long long)s->slots);
+                            (long long)s->a.rows, (long long)s->a.columns, (long long)s->slots);
 }
 
 int spryi_windowed_arrays(void *storage, spryi_section *list)

@@ -40,7 +40,7 @@ static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
     for (int64_t d = 0; d < own->columns; d++) {
         if (page + 1 < next->page && s->pages[page + 1].first == d) page++;
         const int64_t column = (int64_t)s->pages[page].high << SPRYI_WINDOWED_PAGE_BITS | s->dictionary[first + d];
-        if (column <= before || column + (own->run - 1) * (own->run > 1 ? s->stride : 1) >= s->a.cols)
+        if (column <= before || column + (own->run - 1) * (own->run > 1 ? s->stride : 1) >= s->a.columns)
             return "columns do not rise, or are not in the matrix";
         before = column;
     }
@@ -118,7 +118,7 @@ static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
 {
     const spryi_windowed_window *end = &s->windows[s->window_count];
     const spryi_windowed_slice *last = &s->slices[s->slice_count];
-    const int64_t cols = s->a.cols;
+    const int64_t cols = s->a.columns;
     const int good = spryi_windowed_check_sizes(s, NULL) == SPRY_OK && s->run >= 1 &&
                      s->run <= SPRYI_WINDOWED_MOST_RUN && s->stride >= 1 && s->stride <= cols + 1 &&
                      end->slice == s->slice_count && end->page == s->page_count &&

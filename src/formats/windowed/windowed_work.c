@@ -142,7 +142,8 @@ static void add_window(guesser *g, window_sums *sums, const row_list *list)
     sums->rows += (double)list->count;
     sums->entries += (double)entries;
     double more = counted > 0 ? (double)entries / (double)counted : 1;
-    if (more * (double)g->columns.count > (double)g->csr->cols) more = (double)g->csr->cols / (double)g->columns.count;
+    if (more * (double)g->columns.count > (double)g->csr->columns)
+        more = (double)g->csr->columns / (double)g->columns.count;
     sums->columns += more * (double)g->columns.count;
     sums->sectors += more * (double)g->sectors.count;
     add_steps(g, sums, list->count);
@@ -205,7 +206,7 @@ static void want_level(guesser *g)
 /* Begins each ball with a row, and requests the first level. */
 static void begin_balls(guesser *g)
 {
-    if (g->csr->rows != g->csr->cols) return;
+    if (g->csr->rows != g->csr->columns) return;
     for (int64_t n = 0; n < g->windows; n++)
         add_to_ball(&g->balls[n], spryi_windowed_sample(g->csr->rows, 2 * n + 1, 2 * g->windows));
     want_level(g);
@@ -414,7 +415,7 @@ static spry_status prepare(guesser *g, spry_context *context, spryi_column_reade
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &g->lengths, g->window, "lengths of rows", err));
     for (int64_t n = 0; n < g->windows; n++) {
         SPRYI_OK_OR_RETURN(prepare_list(&g->natural[n], context, g->window, err));
-        if (csr->rows != csr->cols) continue;
+        if (csr->rows != csr->columns) continue;
         SPRYI_OK_OR_RETURN(prepare_list(&g->balls[n].list, context, g->window, err));
         SPRYI_OK_OR_RETURN(spryi_number_set_make(context, &g->balls[n].found, ROWS_BITS, "a ball of rows", err));
     }
@@ -457,7 +458,7 @@ static spry_status guess_windows(spry_context *context, void *to, const spryi_fe
     spry_status status = SPRY_OK;
     const spry_arrays *csr = reader->csr;
     *guess = (windowed_guess){0};
-    if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
+    if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->columns >= UINT32_MAX) return SPRY_OK;
     SPRYI_TRY(prepare(&g, context, reader, f->effort, err));
     want_groups(&g);
     want_windows(&g);
@@ -466,7 +467,7 @@ static spry_status guess_windows(spry_context *context, void *to, const spryi_fe
     SPRYI_TRY(find_groups(&g, guess, err));
     g.run = guess->run = run_of(guess->group);
     for (int64_t n = 0; n < g.windows; n++) add_window(&g, &natural, &g.natural[n]);
-    if (csr->rows == csr->cols) {
+    if (csr->rows == csr->columns) {
         SPRYI_TRY(grow_balls(&g, err));
         for (int64_t n = 0; n < g.windows; n++) add_window(&g, &balls, &g.balls[n].list);
     }

@@ -121,7 +121,7 @@ const spry_field spry_python_spmv_options[] = {
     OPTION(STRING, kernel),
     OPTION(STRING, ordering),
     OPTION(TYPE, vector_type),
-    OPTION(INT64, columns),
+    OPTION(INT64, count),
     OPTION(BOOL, row_major),
     OPTION(INT64, expected_calls),
     OPTION(INT64, expected_updates),

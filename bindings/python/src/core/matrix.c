@@ -137,7 +137,7 @@ static PyObject *matrix_new(PyTypeObject *type, PyObject *args, PyObject *keywor
                                      &indices, &values, &threads, &symmetry))
         return NULL;
     a.layout = (spry_layout)layout;
-    a.rows = rows, a.cols = cols, a.nnz = nnz;
+    a.rows = rows, a.columns = cols, a.nnz = nnz;
     a.symmetry = (spry_symmetry)symmetry;
     spry_context *const context = spry_python_context(threads);
     SpryMatrix *const m = context ? (SpryMatrix *)spry_python_new(type) : NULL;
@@ -215,17 +215,17 @@ static PyObject *matrix_arrays(PyObject *self, PyObject *unused)
     spry_error err;
     if (spry_matrix_get_arrays(m->matrix, &a, &err) != SPRY_OK) return spry_python_fail(&err);
     if (m->indices)
-        return Py_BuildValue("iLLLOOO", (int)a.layout, (long long)a.rows, (long long)a.cols, (long long)a.nnz,
+        return Py_BuildValue("iLLLOOO", (int)a.layout, (long long)a.rows, (long long)a.columns, (long long)a.nnz,
                              m->offsets ? m->offsets : m->row_indices, m->indices, m->values ? m->values : Py_None);
     const int writable = a.ownership == SPRY_COPY;
     PyObject *const first = a.layout == SPRY_COO
                                 ? spry_python_show_indices(self, &a, a.row_indices, a.nnz, a.index_type, writable)
                                 : spry_python_show_indices(self, &a, a.offsets,
-                                                           (a.layout == SPRY_CSC ? a.cols : a.rows) + 1, a.offset_type,
-                                                           writable);
+                                                           (a.layout == SPRY_CSC ? a.columns : a.rows) + 1,
+                                                           a.offset_type, writable);
     PyObject *const indices = spry_python_show_indices(self, &a, a.indices, a.nnz, a.index_type, writable);
     PyObject *const values = show_values(self, &a, writable);
-    return Py_BuildValue("iLLLNNN", (int)a.layout, (long long)a.rows, (long long)a.cols, (long long)a.nnz, first,
+    return Py_BuildValue("iLLLNNN", (int)a.layout, (long long)a.rows, (long long)a.columns, (long long)a.nnz, first,
                          indices, values); /* which fails, and releases them, where one is NULL */
 }
 

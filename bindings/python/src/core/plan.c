@@ -55,7 +55,7 @@ static spry_spmv_plan *make_plan(Plan *p, int64_t columns, void *stream)
     spry_status status;
     spry_error err;
     if (spry_python_options(&options, spry_python_spmv_options, p->options) < 0) return NULL;
-    if (columns > 1) options.row_major = 1, options.columns = columns;
+    if (columns > 1) options.row_major = 1, options.count = columns;
     options.stream = stream;
     SPRY_WITHOUT_LOCK(status = spry_spmv_plan_create(p->context, &plan, p->matrix->matrix, &options, &err));
     if (status != SPRY_OK) spry_python_fail(&err);
@@ -72,7 +72,7 @@ static int describe(Plan *p)
         spry_python_fail(&err);
         return -1;
     }
-    const int64_t rows = spry_matrix_rows(p->matrix->matrix), cols = spry_matrix_cols(p->matrix->matrix);
+    const int64_t rows = spry_matrix_rows(p->matrix->matrix), cols = spry_matrix_columns(p->matrix->matrix);
     p->threads = info.threads;
     p->x_length = info.op == SPRY_TRANSPOSE ? rows : cols;
     p->y_length = info.op == SPRY_TRANSPOSE ? cols : rows;
@@ -144,9 +144,9 @@ static int need_by_rows(Plan *p, int64_t columns, void *stream)
 
 /* `on_gpu`: of a run in a GPU's memory, which is only started here; else NULL. */
 static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const double *alpha, const double *beta,
-                    const spry_run_options *on_gpu)
+                    const spry_spmv_run_options *on_gpu)
 {
-    const int64_t columns = x->vector.columns;
+    const int64_t columns = x->vector.count;
     if (columns == 0) return 0; /* which the library takes for one */
     if (p->updating) return refuse("the plan is being updated by another thread");
     const int by_rows = spry_python_by_rows(x) || spry_python_by_rows(y);
@@ -156,10 +156,10 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
     const void *const a = !alpha ? NULL : p->type == SPRY_F32 ? (const void *)&alpha_f32 : alpha;
     const void *const b = !beta ? NULL : p->type == SPRY_F32 ? (const void *)&beta_f32 : beta;
     const int limit = spry_python_thread_limit;
-    spry_run_options limited;
-    const spry_run_options *options = on_gpu;
+    spry_spmv_run_options limited;
+    const spry_spmv_run_options *options = on_gpu;
     if (!on_gpu && limit > 0 && limit < p->threads) {
-        limited = SPRY_INIT(spry_run_options);
+        limited = SPRY_INIT(spry_spmv_run_options);
         limited.threads = limit;
         options = &limited;
     }
@@ -187,7 +187,7 @@ static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
 {
     const int64_t size = (int64_t)spry_type_bytes(p->type);
     int64_t bytes;
-    if (__builtin_mul_overflow(p->y_length * size, x->vector.columns, &bytes) || bytes < LARGE_RESULT)
+    if (__builtin_mul_overflow(p->y_length * size, x->vector.count, &bytes) || bytes < LARGE_RESULT)
         return spry_python_result(y, x, p->type, p->y_length); /* which says what is too large */
     for (int k = 0; k < 2; k++)
         if (p->kept[k] && spry_python_serves(p->kept[k], bytes))
@@ -306,7 +306,7 @@ PyDoc_STRVAR(start_doc,
 static PyObject *plan_start(PyObject *self, PyObject *args)
 {
     Plan *const p = (Plan *)self;
-    spry_run_options options = SPRY_INIT(spry_run_options);
+    spry_spmv_run_options options = SPRY_INIT(spry_spmv_run_options);
     PyObject *into, *from, *alpha_given, *beta_given;
     unsigned long long stream, workspace;
     long long workspace_bytes;
@@ -457,8 +457,8 @@ static PyObject *spmv(PyObject *module, PyObject *args)
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
     const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
     spry_context *const context = spry_python_context(spry_python_thread_limit);
-    if (!context || spry_python_operand(&x, given, type, spry_matrix_cols(A), "x") < 0) return NULL;
-    if (spry_python_result(&y, &x, type, spry_matrix_rows(A)) == 0 && x.vector.columns > 0) {
+    if (!context || spry_python_operand(&x, given, type, spry_matrix_columns(A), "x") < 0) return NULL;
+    if (spry_python_result(&y, &x, type, spry_matrix_rows(A)) == 0 && x.vector.count > 0) {
         const spry_const_vector from = spry_vector_as_const(x.vector);
         spry_status status;
         spry_error err;

@@ -126,7 +126,7 @@ static const spry_field cg_options[] = {
     OPTION(DOUBLE, eigenvalue_ratio),
     OPTION(INT, inside),
     OPTION(POINTER, stream),
-    OPTION(INT64, columns),
+    OPTION(INT64, count),
     OPTION(DOUBLE, symmetry_tolerance),
     OPTION(BOOL, assume_symmetric),
     SPRY_FIELDS_END,

@@ -37,7 +37,7 @@ static const spry_field info_fields[] = {
     INFO(BOOL, deterministic),
     INFO(INT, threads),
     INFO(INT64, rows),
-    INFO(INT64, cols),
+    INFO(INT64, columns),
     INFO(INT64, nnz),
     INFO(INT64, products),
     INFO(DOUBLE, compression),
@@ -154,7 +154,7 @@ static PyObject *plan_structure(PyObject *self, PyObject *unused)
     if (spry_spgemm_plan_get_structure(((SpgemmPlan *)self)->plan, &c, &err) != SPRY_OK) return spry_python_fail(&err);
     PyObject *const offsets = spry_python_show_indices(self, &c, c.offsets, c.rows + 1, c.offset_type, 0);
     PyObject *const indices = spry_python_show_indices(self, &c, c.indices, c.nnz, c.index_type, 0);
-    return Py_BuildValue("LLLNNs", (long long)c.rows, (long long)c.cols, (long long)c.nnz, offsets, indices,
+    return Py_BuildValue("LLLNNs", (long long)c.rows, (long long)c.columns, (long long)c.nnz, offsets, indices,
                          spry_python_number_name(c.value_type));
 }
 

@@ -30,7 +30,7 @@ static int lay_out(spry_vector *vector, PyArrayObject *array, spry_type type)
     const npy_intp size = type == SPRY_F32 ? 4 : 8, length = sizes[0], columns = dimensions == 2 ? sizes[1] : 1;
     *vector = (spry_vector){.data = PyArray_DATA(array),
                             .length = length,
-                            .columns = columns,
+                            .count = columns,
                             .row_stride = 1,
                             .column_stride = length > 0 ? length : 1,
                             .type = type};
@@ -47,7 +47,7 @@ static int lay_out(spry_vector *vector, PyArrayObject *array, spry_type type)
 
 int spry_python_by_rows(const spry_operand *operand)
 {
-    return operand->vector.columns > 1 && operand->vector.row_stride != 1;
+    return operand->vector.count > 1 && operand->vector.row_stride != 1;
 }
 
 static int has_length(const spry_operand *operand, int64_t length, const char *name)
@@ -88,7 +88,7 @@ int spry_python_operand(spry_operand *operand, PyObject *given, spry_type type, 
 static int shape_of_result(npy_intp *shape, const spry_operand *x, int64_t length)
 {
     shape[0] = (npy_intp)length;
-    shape[1] = (npy_intp)x->vector.columns;
+    shape[1] = (npy_intp)x->vector.count;
     return PyArray_NDIM(x->array);
 }
 

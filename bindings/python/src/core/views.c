@@ -29,7 +29,7 @@ int spry_python_view_operand(spry_operand *operand, PyObject *given, const char 
     operand->copied = 0;
     operand->vector = (spry_vector){.data = (void *)(uintptr_t)view.address,
                                     .length = view.length,
-                                    .columns = view.columns,
+                                    .count = view.columns,
                                     .row_stride = view.row_stride,
                                     .column_stride = view.column_stride,
                                     .type = strcmp(view.type, "float32") == 0 ? SPRY_F32 : SPRY_F64,

@@ -89,7 +89,7 @@ static void SPRY_FN(hash_columns)(const spryi_spgemm_job *job, SPRY_J *restrict 
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
-    const int64_t slots = spryi_rows_slots(SPRY_FN(row_products)(job, i), job->b.cols);
+    const int64_t slots = spryi_rows_slots(SPRY_FN(row_products)(job, i), job->b.columns);
     const int shift = __builtin_clzll((unsigned long long)slots) + 1;
     int64_t met = 0;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)

@@ -58,7 +58,7 @@ static void SPRY_FN(hash_row)(const spryi_spgemm_job *job, const spryi_hash_tabl
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
     const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = *(const SPRY_V *)job->alpha;
-    const int64_t slots = spryi_rows_slots(SPRY_FN(row_products)(job, i), job->b.cols), mask = slots - 1;
+    const int64_t slots = spryi_rows_slots(SPRY_FN(row_products)(job, i), job->b.columns), mask = slots - 1;
     const int shift = __builtin_clzll((unsigned long long)slots) + 1;
     SPRY_J *restrict keys = table->keys;
     SPRY_V *restrict sums = table->sums;

@@ -137,7 +137,7 @@ static inline int spryi_rows_scattered(int64_t words, int64_t products)
 static inline void spryi_rows_note_span(const spryi_spgemm_job *job, spryi_spgemm_spans *seen, int64_t words,
                                         int64_t products)
 {
-    const int64_t slots = products < job->b.cols ? products : job->b.cols;
+    const int64_t slots = products < job->b.columns ? products : job->b.columns;
     const int bin = words == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)words);
     int64_t *const most = spryi_rows_scattered(words, products) ? &seen->scattered : &seen->busiest[bin];
     if (slots > *most) *most = slots;

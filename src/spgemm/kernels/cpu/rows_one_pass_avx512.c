@@ -49,7 +49,7 @@ static __attribute__((noinline)) int SPRY_FN(fits_groups)(const spryi_spgemm_job
                                                           int64_t i)
 {
     int64_t first, last;
-    if ((job->b.cols - 1) / 8 <= window->last) return 1;
+    if ((job->b.columns - 1) / 8 <= window->last) return 1;
     SPRY_FN(row_span)(job, i, &first, &last);
     return last / (8 * GROUPS_AT_ONCE) - first / (8 * GROUPS_AT_ONCE) < ((int64_t)window->last + 1) / GROUPS_AT_ONCE;
 }

@@ -123,7 +123,7 @@ static spryi_spgemm_sizes add_up(const spryi_spgemm_job *job, spryi_spgemm_sizes
 
 static int64_t mask_words(const spryi_spgemm_job *job)
 {
-    return (job->b.cols / 64 + 8) / 8 * 8;
+    return (job->b.columns / 64 + 8) / 8 * 8;
 }
 
 /* 1: of A's rows that were looked at, some are the row before moved by a constant, or it. */
@@ -169,7 +169,7 @@ static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_
         widest = most_of(widest, SPRYI_IDENTICAL_ROWS * found->identical);
     if (bin == WIDEST_BIN && found->repeated <= WIDEST_REPEATED) widest = most_of(widest, found->repeated);
     s.windows = (widest + 63) / 64 * 64; /* looked through 64 words at a time */
-    s.slots = spryi_rows_slots(busiest, job->b.cols);
+    s.slots = spryi_rows_slots(busiest, job->b.columns);
     if (s.slots > 0) s.slots = most_of(s.slots, 64);
     return add_up(job, s, 0);
 }
@@ -203,7 +203,7 @@ static spryi_spgemm_sizes one_pass_sizes(const spryi_spgemm_job *job, const spry
                                   : most_of(least_of(share, SPRYI_BUFFER_ENTRIES), LEAST_ENTRIES);
     s.buffers = job->threads > 1 ? SPRYI_BUFFERS : 1;
     s.ring = job->rows_of_b.grouped ? LEAST_RING : 0;
-    while (s.ring > 0 && s.ring < MOST_RING && s.ring * 8 < job->b.cols) s.ring *= 2;
+    while (s.ring > 0 && s.ring < MOST_RING && s.ring * 8 < job->b.columns) s.ring *= 2;
     if (job->products < s.entries) s.entries = least_of(s.entries, job->products + job->a.rows + 1);
     return add_up(job, s, 0);
 }
