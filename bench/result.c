@@ -41,7 +41,7 @@ spry_status bench_leave_out_values(const bench_session *session, spry_arrays *a,
     common->input.type = a->value_type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
     a->values = *ones = allocate_pages((size_t)csr_part_bytes(a, 2));
     if (!*ones) return bench_out_of_memory(err);
-    fill_constant(*ones, a->nnz, a->value_type, 1, spry_context_threads(session->context));
+    fill_constant(*ones, a->nnz, a->value_type, 1, pool_threads(session->context));
     return SPRY_OK;
 }
 

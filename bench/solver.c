@@ -130,7 +130,7 @@ static void fill_choice(const solver_group *group, solver_case *c, const told *t
     record *r = &c->record;
     if (!c->kernel) RECORD_TEXT(r->method.kernel, t->kernel);
     r->cost.setup_us = t->setup_us;
-    r->method.threads = c->device > 0 ? 0 : spry_context_threads(group->session->context);
+    r->method.threads = c->device > 0 ? 0 : pool_threads(group->session->context);
     r->method.deterministic = 1;
     if (c->device == 0) r->cost.upload_us = 0;
     if (!c->format && t->format) snprintf(r->reason, sizeof r->reason, "auto took %s", t->format);
@@ -308,7 +308,7 @@ static void add_residuals(void *job, int64_t begin, int64_t end)
 static rest rest_of_system(const solver_group *group, int64_t iterations)
 {
     residual_job j = {.group = group, .a = bench_peer_matrix(&group->arrays), .adding = PTHREAD_MUTEX_INITIALIZER};
-    run_shares(spry_context_threads(group->session->context), j.a.rows, add_residuals, &j);
+    run_shares(pool_threads(group->session->context), j.a.rows, add_residuals, &j);
     const double rounding = 4 * eps_of(group) * sqrt((double)iterations) * sqrt(j.sizes / j.b_squares);
     return (rest){sqrt(j.squares / j.b_squares), fmin(rounding, 0.5)};
 }
@@ -384,7 +384,7 @@ static void judge(solver_group *group, solver_case *c, const solver_outcome *out
 static uint64_t hash_of_x(const solver_group *group)
 {
     return bench_hash_bytes(group->x, (size_t)group->arrays.rows * spry_type_bytes(group->type),
-                            spry_context_threads(group->session->context));
+                            pool_threads(group->session->context));
 }
 
 /* That a peer ended at the limit stands behind its title. */
@@ -401,7 +401,7 @@ static void tell_limit(const solver_group *group, solver_case *c, const solver_o
 static void check_first(solver_group *group, solver_case *c)
 {
     solver_outcome outcome;
-    fill_constant(group->x, group->arrays.rows, group->type, NAN, spry_context_threads(group->session->context));
+    fill_constant(group->x, group->arrays.rows, group->type, NAN, pool_threads(group->session->context));
     if (!run_solver(group, c, &outcome)) return;
     c->record.time.first_us = outcome.us;
     c->record.time.iterations = outcome.iterations;
@@ -495,7 +495,7 @@ static int measure(solver_group *group)
 
 static int threads_of(const solver_group *group)
 {
-    return spry_context_threads(group->session->context);
+    return pool_threads(group->session->context);
 }
 
 static spry_status make_vectors(solver_group *group, spry_error *err)

@@ -188,7 +188,7 @@ static spry_status download(spgemm_group *group, host_result *r, spry_error *err
     spry_status status = SPRY_OK;
     for (int i = 0; i < 3 && status == SPRY_OK; i++) {
         const size_t bytes = (size_t)csr_part_bytes(a, i);
-        r->owned[i] = new_copy(bytes, spry_context_threads(group->session->context));
+        r->owned[i] = new_copy(bytes, pool_threads(group->session->context));
         if (!r->owned[i]) return bench_out_of_memory(err);
         if (bytes > 0)
             status = spry_device_copy(group->session->context, r->owned[i], 0, from[i], a->device, (int64_t)bytes, NULL,
@@ -269,7 +269,7 @@ static void check_columns(void *job, int64_t begin, int64_t end)
 static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 {
     const record *r = &c->record;
-    const int threads = spry_context_threads(group->session->context);
+    const int threads = pool_threads(group->session->context);
     int64_t wrong = 0;
     if (a->rows != r->input.rows || a->columns != r->input.cols)
         return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
@@ -357,7 +357,7 @@ static void check_first(spgemm_group *group, spgemm_case *c)
     c->record.time.first_us = us;
     if (fetch(group, c, &result)) {
         if (is_sound(group, c, &result.arrays) && compare(group, c, &result.arrays)) {
-            c->hash = hash(&result.arrays, spry_context_threads(group->session->context));
+            c->hash = hash(&result.arrays, pool_threads(group->session->context));
             describe(c, &result.arrays);
         }
         forget(&result);
@@ -372,7 +372,7 @@ static void recheck(spgemm_group *group, spgemm_case *c)
     double us = 0;
     if (!run_product(group, c, &us)) return;
     if (fetch(group, c, &result)) {
-        const int same = hash(&result.arrays, spry_context_threads(group->session->context)) == c->hash;
+        const int same = hash(&result.arrays, pool_threads(group->session->context)) == c->hash;
         if (!same && c->record.method.deterministic == 1)
             record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
         else if (!same && is_sound(group, c, &result.arrays))
@@ -580,7 +580,7 @@ static spgemm_case *add_case(spgemm_group *group, const char *kernel, const char
 /* Twice what our product holds: room for a peer's workspace, and for the comparison. */
 static int fits(const spgemm_group *group, spgemm_case *c)
 {
-    if (group->estimate.peak_bytes <= spry_available_memory_bytes() / 2) return 1;
+    if (group->estimate.peak_bytes <= available_memory_bytes(group->session->context) / 2) return 1;
     return record_fail(&c->record, RECORD_SKIPPED,
                        "C and its inputs take %lld bytes, twice of which this machine has not free",
                        (long long)group->estimate.peak_bytes);
@@ -674,7 +674,7 @@ static int add_skipped(spgemm_group *group, const char *kernel, const char *devi
 
 static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *peer)
 {
-    const int threads = spry_context_threads(group->session->context);
+    const int threads = pool_threads(group->session->context);
     const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
     const spry_peer_spgemm_request request = {a, a, peer->spgemm->variant, threads};
     peer_preparation p = bench_begin_preparing(threads, peer->spgemm->deterministic);

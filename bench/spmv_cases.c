@@ -130,7 +130,7 @@ static void change_lines(void *job, int64_t begin, int64_t end)
 
 void bench_flush_caches(const bench_session *session)
 {
-    run_shares(spry_context_threads(session->context), session->flush_bytes / 64, change_lines, session->flush);
+    run_shares(pool_threads(session->context), session->flush_bytes / 64, change_lines, session->flush);
 }
 
 static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)

@@ -15,7 +15,7 @@ static const double short_planning_us = 50000;
 
 static int threads_of(const spmv_group *group)
 {
-    return spry_context_threads(group->session->context);
+    return pool_threads(group->session->context);
 }
 
 static spry_vector vector(const spmv_group *group, void *data, int64_t length, int device)
@@ -67,7 +67,7 @@ static spry_status make_vectors(spmv_group *group, spry_error *err)
     const double bytes = entries * (double)(group->vectors.columns + are_gathered(group)) *
                          (double)spry_type_bytes(group->vectors.type);
     char text[200];
-    if (bytes > (double)spry_available_memory_bytes()) {
+    if (bytes > (double)available_memory_bytes(group->session->context)) {
         snprintf(text, sizeof text,
                  "out of memory in the benchmark: x, y and a copy of y of %lld column%s take %.0f bytes, which this "
                  "machine has not free",
@@ -466,6 +466,7 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
             status = device_matrix_make(&group->matrices.on_gpu, group->session->context, &arrays, err);
     }
     if (status == SPRY_OK) status = spry_spmv_plan_create(group->planner, &c->plan, matrix_of(group, c), options, err);
+    if (status == SPRY_OK) measure_update(c->plan);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
     if (status != SPRY_OK || !group->session->options->protocol.regret) return status;
     c->few_calls = c->device == 0 && strcmp(c->record.method.format, "csr") == 0 && options->expected_calls > 0 &&
@@ -519,7 +520,7 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
 {
     spmv_case *c = add_case(group, peer->format, peer->name, peer->device);
     if (!c) return 0;
-    int threads = spry_context_threads(group->planner);
+    int threads = pool_threads(group->planner);
     RECORD_TEXT(c->record.method.ordering, "none");
     c->record.method.peer = 1;
     if (!peer->kernel) {

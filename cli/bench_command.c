@@ -68,26 +68,31 @@ static int check_formats(const bench_options *o)
     return check_names("formats", "format", &o->candidates.formats, &known);
 }
 
+static spry_status try_options(spry_context *context, const spry_matrix *A, const spry_spmv_options *options,
+                               spry_error *err)
+{
+    spry_spmv_plan *plan = NULL;
+    const spry_status status = spry_spmv_plan_create(context, &plan, A, options, err);
+    spry_spmv_plan_destroy(plan);
+    return status;
+}
+
 static int try_policy(const char *policy, spry_context *context, const spry_matrix *A)
 {
     spry_error err = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_storage storage = SPRY_INIT(spry_storage);
     options.policy = policy;
-    spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
+    const spry_status found = try_options(context, A, &options, &err);
     return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
 }
 
 /* A kernel of products with vectors, on A. */
 static spry_status try_kernel(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
 {
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.kernel = name;
-    options.allow_nondeterministic = 1;
-    const spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
-    spry_spmv_plan_destroy(plan);
-    return status;
+    options.allow_nondeterministic = true;
+    return try_options(context, A, &options, err);
 }
 
 /* One of sparse products. */
@@ -127,10 +132,9 @@ static int check_parameters(const bench_options *o, spry_context *context)
     int status = CLI_GO_ON;
     for (int i = 0; i < o->candidates.formats.count && status == CLI_GO_ON; i++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_storage storage = SPRY_INIT(spry_storage);
         options.format = o->candidates.formats.items[i];
         if (!strchr(options.format, ':')) continue;
-        spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
+        const spry_status found = try_options(context, A, &options, &err);
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
             status = cli_usage_error("--formats: %s", err.message);
     }

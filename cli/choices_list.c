@@ -28,7 +28,7 @@ int cli_check_policy(const cli_policy *p)
 void cli_apply_policy(const cli_policy *p, spry_spmv_options *options)
 {
     options->policy = p->name;
-    options->budget_us = p->budget_us;
+    options->measure_budget_us = p->budget_us;
 }
 
 int cli_use_choices(spry_context *context, const cli_policy *p)

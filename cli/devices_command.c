@@ -5,6 +5,7 @@
 #include "spry/tune.h"
 
 #include "common/copy_bandwidth.h"
+#include "common/input.h"
 
 #include <math.h>
 
@@ -71,7 +72,7 @@ static int list_devices(spry_context *context, arguments *a)
         spry_device_info info = SPRY_INIT(spry_device_info);
         spry_error err = {0};
         if (spry_device_get_info(context, &info, d, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
-        int threads = d == 0 ? spry_context_threads(context) : -1;
+        int threads = d == 0 ? pool_threads(context) : -1;
         double gbps = d == 0 ? cpu_gbps : NAN;
         if (d > 0 && a->measure && info.available && spry_device_measure_copy(context, &gbps, d, &err) != SPRY_OK)
             return cli_json_close(&a->json, cli_fail(&err));

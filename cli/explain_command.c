@@ -111,7 +111,7 @@ static spry_status ask(spry_explanation **e, spry_context *context, const spry_m
     spry_explain_options o = SPRY_INIT(spry_explain_options);
     o.spmv = &plan;
     o.device_class = class_of(a->device);
-    if (budget_us > 0) plan.budget_us = budget_us;
+    if (budget_us > 0) plan.measure_budget_us = budget_us;
     if (is_measured(a)) {
         const spry_status status = place(&plan, context, a, err);
         if (status != SPRY_OK) return status;

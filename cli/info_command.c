@@ -12,78 +12,116 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the table of storage: words and bytes of each format, predicted without building any -------------- */
+/* ---- the table of storage ------------------------------------------------------------------------------- */
 
-/* SPRY_OK with the figure; a format that cannot be asked (out of memory) is left out. */
-static spry_status predict(spry_storage *storage, spry_context *context, const spry_matrix *A, const char *format)
+/* Explains the choice for A, with the sizes of all formats. NULL: out of memory. */
+static spry_explanation *explain(spry_context *context, const spry_matrix *A)
 {
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    *storage = SPRY_INIT(spry_storage);
-    options.format = format;
-    return spry_spmv_predict_storage(context, storage, A, &options, NULL);
+    spry_explain_options options = SPRY_INIT(spry_explain_options);
+    spry_explanation *e = NULL;
+    options.storage_of = "all";
+    return spry_spmv_explain(context, &e, A, &options, NULL) == SPRY_OK ? e : NULL;
+}
+
+/* Finds a format with sizes. */
+static bool find_storage(spry_candidate *storage, const spry_explanation *e, const char *format)
+{
+    for (int k = 0;; k++) {
+        *storage = SPRY_INIT(spry_candidate);
+        if (spry_explanation_get_candidate(e, storage, k, NULL) != SPRY_OK) return false;
+        if (strcmp(storage->format, format) == 0) return storage->storage_bytes >= 0;
+    }
+}
+
+/* Calls visit for the formats of the catalogue that have sizes, in its order. False: visit returned false. */
+static bool for_each_storage(const spry_explanation *e, bool (*visit)(void *user, const spry_candidate *storage),
+                             void *user)
+{
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    spry_candidate storage;
+    for (int f = 0; f < spry_format_count() && spry_format_get_info(&info, f, NULL) == SPRY_OK; f++)
+        if (find_storage(&storage, e, info.name) && !visit(user, &storage)) return false;
+    return true;
 }
 
 static const cli_column columns[] = {{"storage", 1, 0}, {"words", 0, 0},   {"bytes", 0, 0},
                                      {"of csr", 0, 0},  {"padding", 0, 1}, {"sizes", 1, 2}};
 
-static void add_sizes(cli_table *t, const char *name, double words, double bytes, double csr_bytes)
+typedef struct storage_table {
+    cli_table table;
+    double csr_bytes;
+    int64_t nnz;
+    char refused[256];
+} storage_table;
+
+static void add_sizes(storage_table *t, const char *name, double words, double bytes)
 {
-    cli_table_row(t, ' ');
-    cli_table_cell(t, "%s", name);
-    cli_table_cell(t, "%s", words < 9e18 ? cli_count((int64_t)words).s : "very many");
-    cli_table_cell(t, "%s", cli_bytes(bytes < 9e18 ? (int64_t)bytes : INT64_MAX).s);
-    cli_table_cell(t, "%s %%", cli_count((int64_t)(csr_bytes > 0 ? fmin(100 * bytes / csr_bytes, 9e17) + 0.5 : 0)).s);
+    const double percent = t->csr_bytes > 0 ? fmin(100 * bytes / t->csr_bytes, 9e17) + 0.5 : 0;
+    cli_table_row(&t->table, ' ');
+    cli_table_cell(&t->table, "%s", name);
+    cli_table_cell(&t->table, "%s", words < 9e18 ? cli_count((int64_t)words).s : "very many");
+    cli_table_cell(&t->table, "%s", cli_bytes(bytes < 9e18 ? (int64_t)bytes : INT64_MAX).s);
+    cli_table_cell(&t->table, "%s %%", cli_count((int64_t)percent).s);
 }
 
-/* Prints what each format would take for A, and what "auto" picks. */
+static bool add_row(void *user, const spry_candidate *s)
+{
+    storage_table *t = user;
+    add_sizes(t, s->format, (double)s->elements, (double)s->storage_bytes);
+    if (s->padding > 0)
+        cli_table_cell(&t->table, "%.0f %%", 100 * (double)s->padding / (double)(s->padding + t->nnz));
+    else
+        cli_table_cell(&t->table, "%s", "");
+    cli_table_cell(&t->table, "%s", s->parameters);
+    const size_t used = strlen(t->refused);
+    if (s->over_limit) snprintf(t->refused + used, sizeof t->refused - used, "%s%s", used ? ", " : "", s->format);
+    return true;
+}
+
+/* Prints the sizes of each format for A, and the choice of "auto". */
 static void print_storage(spry_context *context, const spry_matrix *A)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
-    spry_storage csr, s;
-    if (spry_matrix_get_arrays(A, &a, NULL) != SPRY_OK || spry_matrix_get_stats(A, &stats, NULL) != SPRY_OK ||
-        predict(&csr, context, A, "csr") != SPRY_OK)
-        return;
-    const double value = a.value_type == SPRY_PATTERN ? 8 : (double)spry_type_bytes(a.value_type);
-    const double dense = (double)a.rows * (double)a.columns;
-    cli_table t;
-    char refused[256] = "";
-    cli_table_begin(&t, columns, sizeof columns / sizeof *columns);
-    add_sizes(&t, "dense", dense, dense * value, (double)csr.bytes);
-    for (int f = 0; f < spry_format_count(); f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
-        add_sizes(&t, s.format, (double)s.words, (double)s.bytes, (double)csr.bytes);
-        if (s.padding > 0)
-            cli_table_cell(&t, "%.0f %%", 100 * (double)s.padding / (double)(s.padding + a.nnz));
-        else
-            cli_table_cell(&t, "%s", "");
-        cli_table_cell(&t, "%s", s.parameters);
-        const size_t used = strlen(refused);
-        if (s.refused) snprintf(refused + used, sizeof refused - used, "%s%s", used ? ", " : "", s.format);
+    spry_explanation_info chosen = SPRY_INIT(spry_explanation_info);
+    spry_candidate csr;
+    spry_explanation *e = explain(context, A);
+    if (e && spry_matrix_get_arrays(A, &a, NULL) == SPRY_OK && find_storage(&csr, e, "csr") &&
+        spry_explanation_get_info(e, &chosen, NULL) == SPRY_OK) {
+        const double value = a.value_type == SPRY_PATTERN ? 8 : (double)spry_type_bytes(a.value_type);
+        const double dense = (double)a.rows * (double)a.columns;
+        storage_table t = {.csr_bytes = (double)csr.storage_bytes, .nnz = a.nnz};
+        cli_table_begin(&t.table, columns, sizeof columns / sizeof *columns);
+        add_sizes(&t, "dense", dense, dense * value);
+        (void)for_each_storage(e, add_row, &t);
+        putchar('\n');
+        cli_table_print(stdout, &t.table);
+        if (t.refused[0])
+            cli_print_line(stdout, "refused", "%s: too much padding, unless a memory limit allows it", t.refused);
+        cli_print_line(stdout, "auto picks", "%s", chosen.reason);
     }
-    putchar('\n');
-    cli_table_print(stdout, &t);
-    if (refused[0]) cli_print_line(stdout, "refused", "%s: too much padding, unless a memory limit allows it", refused);
-    if (predict(&s, context, A, "auto") == SPRY_OK) cli_print_line(stdout, "auto picks", "%s", s.reason);
+    spry_explanation_destroy(e);
+}
+
+static bool add_item(void *list, const spry_candidate *s)
+{
+    cJSON *item = cli_json_item(list);
+    return cli_json_text(item, "format", s->format) && cli_json_text(item, "parameters", s->parameters) &&
+           cli_json_integer(item, "words", s->elements) && cli_json_integer(item, "bytes", s->storage_bytes) &&
+           cli_json_integer(item, "padding", s->padding) && cJSON_AddBoolToObject(item, "refused", s->over_limit);
 }
 
 /* Adds the same to a JSON object. 0: out of memory. */
 static int add_storage(struct cJSON *o, spry_context *context, const spry_matrix *A)
 {
     cJSON *list = cJSON_AddArrayToObject(o, "storage");
-    spry_storage s;
-    for (int f = 0; list && f < spry_format_count(); f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
-        cJSON *item = cli_json_item(list);
-        if (!cli_json_text(item, "format", s.format) || !cli_json_text(item, "parameters", s.parameters) ||
-            !cli_json_integer(item, "words", s.words) || !cli_json_integer(item, "bytes", s.bytes) ||
-            !cli_json_integer(item, "padding", s.padding) || !cJSON_AddBoolToObject(item, "refused", s.refused))
-            return 0;
-    }
-    if (!list || predict(&s, context, A, "auto") != SPRY_OK) return list != NULL;
-    return cli_json_text(o, "auto", s.format) && cli_json_text(o, "auto_reason", s.reason);
+    spry_explanation_info chosen = SPRY_INIT(spry_explanation_info);
+    spry_explanation *e = list ? explain(context, A) : NULL;
+    bool added = list != NULL;
+    if (e && spry_explanation_get_info(e, &chosen, NULL) == SPRY_OK)
+        added = for_each_storage(e, add_item, list) && cli_json_text(o, "auto", chosen.format) &&
+                cli_json_text(o, "auto_reason", chosen.reason);
+    spry_explanation_destroy(e);
+    return added;
 }
 
 enum { SPY_WIDTH = 56, SPY_HEIGHT = 24, BAR_WIDTH = 40 };
@@ -201,13 +239,13 @@ static void print_facts(const facts *f)
                    cli_count(a->nnz).s);
     print_source(&f->source);
     cli_print_line(stdout, "symmetry", "%s", symmetry_text(f));
-    cli_print_line(stdout, "in memory", "sorted: %s; duplicates: %s; values: %s; indices: %zu/%zu bits",
+    cli_print_line(stdout, "in memory", "sorted: %s; duplicates: %s; values: %s; indices: %d/%d bits",
                    cli_known(a->sorted),
                    a->unique == SPRY_KNOWN_YES  ? "none"
                    : a->unique == SPRY_KNOWN_NO ? "some"
                                                 : "not known",
-                   spry_type_name(a->value_type), 8 * spry_index_type_bytes(a->offset_type),
-                   8 * spry_index_type_bytes(a->index_type));
+                   spry_type_name(a->value_type), a->offset_type == SPRY_I64 ? 64 : 32,
+                   a->index_type == SPRY_I64 ? 64 : 32);
     char where[96] = ""; /* no rows, no longest one */
     if (s->longest_row >= 0)
         snprintf(where, sizeof where, " (row %s, counted from %d)", cli_count(s->longest_row + f->input.base).s,
@@ -335,7 +373,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = cli_check_output("json", a.json.path, argv[0]);
     if (status != CLI_GO_ON) return status;
     status = cli_open_input(&f.input, argv[0], a.type, 0);
-    if (status == CLI_GO_ON && (spry_matrix_check(f.input.A, &f.r, &err) != SPRY_OK ||
+    if (status == CLI_GO_ON && (spry_matrix_check(f.input.A, &f.r, SPRY_CHECK_ALL, &err) != SPRY_OK ||
                                 spry_matrix_get_stats(f.input.A, &f.s, &err) != SPRY_OK ||
                                 spry_matrix_get_source(f.input.A, &f.source, &err) != SPRY_OK))
         status = cli_fail(&err);

@@ -60,7 +60,7 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
         return CLI_USAGE;
     }
     if (spry_vector_create(input->context, b, n, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
-    const int threads = spry_context_threads(input->context);
+    const int threads = pool_threads(input->context);
     if (random)
         fill_random(b->data, n, a->shared.type, 1, threads);
     else

@@ -86,7 +86,7 @@ int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run 
 void cli_print_begin(const cli_input *input, const cli_run *run)
 {
     spry_device_info gpu = SPRY_INIT(spry_device_info);
-    const int threads = spry_context_threads(input->context);
+    const int threads = pool_threads(input->context);
     if (run->kernel && cli_ends_with(run->kernel, "_cuda") &&
         spry_device_get_info(input->context, &gpu, 1, NULL) == SPRY_OK)
         cli_print_line(stdout, "kernel", "%s (format %s, on %s)", run->kernel, run->format, gpu.description);
@@ -132,7 +132,7 @@ int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver
            cli_json_integer(o, "cols", input->arrays.columns) && cli_json_integer(o, "nnz", input->arrays.nnz) &&
            cli_json_integer(o, "index_base", input->base) && cli_json_text(o, "type", spry_type_name(solver->type)) &&
            cli_json_text(o, "device", solver->device ? solver->device : "cpu") &&
-           cli_json_integer(o, "threads", spry_context_threads(input->context)) &&
+           cli_json_integer(o, "threads", pool_threads(input->context)) &&
            cli_json_number(o, "read_us", input->read_us) && cli_json_text(o, "format", run->format) &&
            cli_json_text(o, "kernel", run->kernel) && cli_json_text(o, "verdict", spry_verdict_text(run->verdict)) &&
            cli_json_integer(o, "iterations", run->iterations);

@@ -379,14 +379,14 @@ static double most_bytes(const product *p, const arguments *a)
     double products = 0;
     for (int64_t l = 0; l < length; l++) products += (double)counts[l] * (double)counts[length + l];
     free(counts);
-    return products * (double)(spry_type_bytes(a->type) + spry_index_type_bytes(p->a.index_type));
+    return products * (double)(spry_type_bytes(a->type) + (p->a.index_type == SPRY_I64 ? 8 : 4));
 }
 
 /* Refuses a C that would take more than half of the memory left, unless a limit or --yes was given. */
 static int check_result_size(const product *p, const arguments *a)
 {
     spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
-    const double half = 0.5 * (double)spry_available_memory_bytes();
+    const double half = 0.5 * (double)available_memory_bytes(p->context);
     if (a->yes || a->memory_limit > 0 || a->estimate || most_bytes(p, a) <= half) return CLI_GO_ON;
     const spry_spgemm_options o = product_options(a, NULL);
     cli_progress("counting the entries of C");

@@ -135,7 +135,7 @@ static int check_names(spry_context *context, arguments *a)
     spry_error err = {0};
     spry_status status = number_of_device(context, &a->device_number, a->device, &err);
     spry_spmv_options options = plan_options(a, 1);
-    options.budget_us = 1; /* nothing is measured */
+    options.measure_budget_us = 1; /* nothing is measured */
     if (status == SPRY_OK) status = cli_one(context, &A, a->stored, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     spry_spmv_plan_destroy(plan);
@@ -191,7 +191,7 @@ static spry_status make_vector(const product *p, spry_vector *v, int64_t length,
 /* What was read, or numbers of our own. */
 static void fill_x(product *p, const arguments *a)
 {
-    const int threads = spry_context_threads(p->context);
+    const int threads = pool_threads(p->context);
     const char *columns = p->given.data;
     const size_t column_bytes = (size_t)p->x.length * spry_type_bytes(a->type);
     if (!is_file(a->x)) {
@@ -208,7 +208,7 @@ static void fill_x(product *p, const arguments *a)
 static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
 {
     const record *r = &p->record;
-    const int threads = spry_context_threads(p->context);
+    const int threads = pool_threads(p->context);
     const int64_t x_length = a->transpose ? r->input.rows : r->input.cols,
                   y_length = a->transpose ? r->input.cols : r->input.rows;
     spry_status status = make_vector(p, &p->x, x_length, a->type, err);
@@ -235,7 +235,7 @@ static spry_const_vector column_of(const spry_vector *v, int64_t c)
 /* Every row of every column. */
 static spry_status verify(product *p, const arguments *a, const void *alpha, const void *beta, spry_error *err)
 {
-    const int threads = spry_context_threads(p->context);
+    const int threads = pool_threads(p->context);
     const spry_op op = plan_options(a, 1).op;
     record *r = &p->record;
     spry_status status = SPRY_OK;
@@ -276,6 +276,7 @@ static int multiply(product *p, const arguments *a)
     if (checked != CLI_GO_ON) return checked;
     cli_progress("planning");
     spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
+    if (status == SPRY_OK && a->time) measure_update(p->plan);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
     if (!a->kernel && (!a->format || strcmp(a->format, "auto") == 0)) p->record.method.policy = "cost";
     if (status == SPRY_OK) status = make_vectors(p, a, &err);

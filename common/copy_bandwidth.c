@@ -95,9 +95,9 @@ static int64_t last_cache_bytes(const spry_context *context)
 copy_bandwidth measure_copy_bandwidth(const spry_context *context, int brief)
 {
     const int64_t cache = last_cache_bytes(context), forced = forced_bytes();
-    const int64_t bytes = forced > 0 ? forced : copy_array_bytes(cache, spry_available_memory_bytes(), brief);
+    const int64_t bytes = forced > 0 ? forced : copy_array_bytes(cache, available_memory_bytes(context), brief);
     copy_bandwidth found = {.gbps = NAN};
-    if (bytes > 0) found.gbps = measure((size_t)bytes, spry_context_threads(context), brief ? BRIEF_REPEATS : REPEATS);
+    if (bytes > 0) found.gbps = measure((size_t)bytes, pool_threads(context), brief ? BRIEF_REPEATS : REPEATS);
     if (isnan(found.gbps))
         snprintf(found.note, sizeof found.note, "not measured (no memory for two arrays of %.0f MiB)",
                  (double)bytes / mib);
@@ -148,7 +148,7 @@ static int key_of(const spry_context *context, char *key, size_t size, int devic
     spry_device_info info = SPRY_INIT(spry_device_info);
     if (spry_device_get_info(context, &info, device < 0 ? 0 : device, NULL) != SPRY_OK) return 0;
     (void)gethostname(host, sizeof host - 1);
-    const int threads = device > 0 ? 0 : spry_context_threads(context);
+    const int threads = device > 0 ? 0 : pool_threads(context);
     return snprintf(key, size, "%s, %s, %d threads\t", host, info.description, threads) < (int)size;
 }
 
@@ -202,7 +202,7 @@ spry_status recall_device_copy(const spry_context *context, copy_bandwidth *foun
 
 int64_t cache_flush_bytes(const spry_context *context)
 {
-    const int64_t cache = last_cache_bytes(context), available = spry_available_memory_bytes();
+    const int64_t cache = last_cache_bytes(context), available = available_memory_bytes(context);
     const int64_t bytes = 2 * (cache > 0 ? cache : unknown_cache);
     if (forced_bytes() > 0) return forced_bytes() / 2;
     return bytes < available / 2 ? bytes : available / 2;

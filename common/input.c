@@ -157,10 +157,27 @@ spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, c
     return status;
 }
 
+static spry_context_info info_of(const spry_context *context)
+{
+    spry_context_info info = SPRY_INIT(spry_context_info);
+    (void)spry_context_get_info(context, &info, NULL);
+    return info;
+}
+
+int pool_threads(const spry_context *context)
+{
+    return info_of(context).threads;
+}
+
+int64_t available_memory_bytes(const spry_context *context)
+{
+    return info_of(context).available_memory_bytes;
+}
+
 int64_t csr_part_bytes(const spry_arrays *a, int part)
 {
-    if (part == 0) return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
-    return a->nnz * (int64_t)(part == 1 ? spry_index_type_bytes(a->index_type) : spry_type_bytes(a->value_type));
+    if (part == 0) return (a->rows + 1) * (a->offset_type == SPRY_I64 ? 8 : 4);
+    return a->nnz * (part == 1 ? (a->index_type == SPRY_I64 ? 8 : 4) : (int64_t)spry_type_bytes(a->value_type));
 }
 
 void *allocate_pages(size_t bytes)

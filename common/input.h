@@ -41,6 +41,10 @@ spry_status open_matrix(spry_context *context, spry_matrix **A, const char *path
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                      spry_error *err);
 
+/* Fields of spry_context_info. */
+int pool_threads(const spry_context *context);
+int64_t available_memory_bytes(const spry_context *context);
+
 /* The number of the device with that name; NULL: SPRY_DEVICE_DEFAULT. */
 spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err);
 

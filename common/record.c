@@ -61,6 +61,12 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     return SPRY_OK;
 }
 
+void measure_update(spry_spmv_plan *plan)
+{
+    const spry_status ignored = spry_spmv_plan_update(plan, NULL, NULL);
+    (void)ignored;
+}
+
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -80,7 +86,7 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
         r->cost.baseline_us = info.baseline_us;
         r->cost.predicted_us = info.predicted_us;
     }
-    r->cost.update_us = info.predicted_update_us;
+    r->cost.update_us = info.update_us > 0 || info.values_in_place ? info.update_us : NAN;
     r->cost.break_even = info.break_even_calls;
     r->rates.bytes = info.storage_bytes;
     return SPRY_OK;

@@ -44,7 +44,7 @@ typedef struct record_method {
 typedef struct record_cost {
     double setup_us, upload_us;
     double baseline_us, predicted_us; /* of a run, in csr and in the plan */
-    double update_us;                 /* of the last update, predicted if there was none */
+    double update_us;                 /* of an update; NaN: not measured */
     int64_t break_even;               /* runs; -1: never, or not known */
 } record_cost;
 
@@ -98,6 +98,8 @@ void record_init(record *r);
 /* The sizes, class, type and index pair of a matrix. */
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
 /* What a plan tells of itself, its format included. */
+/* Updates a plan, so that its info has the time of an update. Plans of containers refuse updates and have none. */
+void measure_update(spry_spmv_plan *plan);
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
 /* The stages of a product, but for reading. */
 void record_take_stages(record *r, const spry_spgemm_info *info);

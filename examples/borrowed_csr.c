@@ -33,7 +33,8 @@ int main(void)
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||
         spry_matrix_create(context, &A, &arrays, &err) != SPRY_OK ||
-        spry_matrix_check_structure(A, &err) != SPRY_OK || /* arrays from elsewhere: products trust their indices */
+        spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err) !=
+            SPRY_OK || /* arrays from elsewhere: products trust their indices */
         spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK ||
         spry_spmv_plan_run(plan, spry_vector_f32(y, 3), &alpha, spry_const_vector_f32(x, 3), &beta, NULL, &err) !=
             SPRY_OK)

@@ -38,6 +38,7 @@ int main(void)
     spry_error err = SPRY_ERROR_INIT, refused = SPRY_ERROR_INIT;
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_spmv_options sell = SPRY_INIT(spry_spmv_options);
+    spry_context_info info = SPRY_INIT(spry_context_info);
     options.allocate = allocate;
     options.release = release;
     options.user = &m;
@@ -47,7 +48,8 @@ int main(void)
         spry_matrix_generate(context, &A, "grid5,x=300,y=300", NULL, &err) != SPRY_OK ||
         spry_spmv_plan_create(context, &plan, A, &sell, &err) != SPRY_OK)
         goto done;
-    printf("held %s\n", m.held >= spry_context_bytes(context) ? "as counted" : "less than counted");
+    if (spry_context_get_info(context, &info, &err) != SPRY_OK) goto done;
+    printf("held %s\n", m.held >= info.bytes ? "as counted" : "less than counted");
     if (spry_matrix_generate(context, &too_large, "grid5,x=3000,y=3000", NULL, &refused) != SPRY_OK)
         printf("refused: %s\n", spry_status_text(refused.status));
 done:

@@ -20,11 +20,12 @@ class Vector(c.Structure):
 class PlanInfo(c.Structure):
     """The head of spry_spmv_plan_info: the library fills what struct_size covers."""
     _fields_ = [("struct_size", c.c_size_t), ("op", c.c_int), ("device", c.c_int), ("device_name", c.c_char_p),
-                ("format", c.c_char_p), ("parameters", c.c_char_p), ("kernel", c.c_char_p), ("ordering", c.c_char_p),
+                ("format", c.c_char_p), ("parameters", c.c_char_p), ("kernel", c.c_char_p),
+                ("kernel_parameters", c.c_char_p), ("ordering", c.c_char_p),
                 ("reason_code", c.c_int), ("reason", c.c_char_p)]
 
 
-library = c.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libspry.so.0.2")
+library = c.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libspry.so.0.3")
 handle, of = c.c_void_p, c.POINTER
 for name, *arguments in [
         ("spry_context_create", of(handle), c.c_void_p),
@@ -47,9 +48,7 @@ def call(name, *arguments):
 offsets, columns = (c.c_int32 * 4)(0, 2, 3, 5), (c.c_int32 * 5)(0, 2, 1, 0, 2)
 values, x, y = (c.c_double * 5)(4, 1, 3, 1, 2), (c.c_double * 3)(1, 2, 3), (c.c_double * 3)()
 context, A, plan = handle(), handle(), handle()
-info = PlanInfo()
-library.spry_struct_init.argtypes, library.spry_struct_init.restype = [c.c_void_p, c.c_size_t], None
-library.spry_struct_init(c.byref(info), c.sizeof(info))
+info = PlanInfo(struct_size=c.sizeof(PlanInfo))
 
 call("spry_context_create", context, None)
 call("spry_matrix_borrow_csr_f64", context, A, 3, 3, offsets, columns, values)

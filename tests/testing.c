@@ -65,7 +65,7 @@ int open_context(void **state)
 
 int close_context(void **state)
 {
-    const int64_t held = spry_context_bytes(*state);
+    const int64_t held = context_bytes(*state);
     spry_context_destroy(*state);
     return held != 0;
 }
@@ -96,9 +96,9 @@ static int64_t run_failing(test_work work, const void *input, int threads, int64
         check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
     else if (status != SPRY_OK)
         fail_msg("no allocation failed: status %d, %s", (int)status, err.message);
-    if (spry_context_bytes(context) != 0 || m.blocks != 1)
+    if (context_bytes(context) != 0 || m.blocks != 1)
         fail_msg("after allocation %lld: %lld bytes are held in %lld blocks", (long long)n,
-                 (long long)spry_context_bytes(context), (long long)m.blocks - 1);
+                 (long long)context_bytes(context), (long long)m.blocks - 1);
     spry_context_destroy(context);
     assert_true(m.blocks == 0 && m.bytes == 0 && m.faults == 0);
     return calls;
@@ -280,4 +280,38 @@ spry_spgemm_plan *create_spgemm_plan(spry_context *context, const spry_matrix *A
     spry_spgemm_plan *plan = NULL;
     MUST(spry_spgemm_plan_create(context, &plan, A, B, options, err));
     return plan;
+}
+
+static spry_context_info info_of(const spry_context *context)
+{
+    spry_context_info info = SPRY_INIT(spry_context_info);
+    assert_int_equal(spry_context_get_info(context, &info, NULL), SPRY_OK);
+    return info;
+}
+
+int64_t context_bytes(const spry_context *context)
+{
+    return info_of(context).bytes;
+}
+
+int64_t context_peak_bytes(const spry_context *context)
+{
+    return info_of(context).peak_bytes;
+}
+
+int64_t context_cached_bytes(const spry_context *context)
+{
+    return info_of(context).cached_bytes;
+}
+
+int context_threads(const spry_context *context)
+{
+    return info_of(context).threads;
+}
+
+spry_status create_groups(spry_context *context, spry_ordering **ordering, const spry_groups *groups, spry_error *err)
+{
+    spry_ordering_options options = SPRY_INIT(spry_ordering_options);
+    options.groups = groups;
+    return spry_ordering_create(context, ordering, NULL, &options, err);
 }

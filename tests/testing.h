@@ -20,6 +20,7 @@
 #include "spry/solve.h"
 #include "spry/spgemm.h"
 #include "spry/spry.h"
+#include "spry/study.h"
 #include "spry/tune.h"
 #include "studies.h"
 
@@ -42,6 +43,15 @@ spry_context *counted_context(test_memory *memory, int threads);
 /* For cmocka: *state is a context of two threads. close_context fails if the context still holds memory. */
 int open_context(void **state);
 int close_context(void **state);
+
+/* Fields of spry_context_info. */
+int64_t context_bytes(const spry_context *context);
+int64_t context_peak_bytes(const spry_context *context);
+int64_t context_cached_bytes(const spry_context *context);
+int context_threads(const spry_context *context);
+
+/* Creates an ordering from the caller's groups. */
+spry_status create_groups(spry_context *context, spry_ordering **ordering, const spry_groups *groups, spry_error *err);
 
 uint64_t next_random(uint64_t *state); /* xorshift64; state is not 0 */
 

@@ -13,32 +13,6 @@
 extern "C" {
 #endif
 
-/* Faults of a matrix's arrays. A count of 0 leaves its positions at -1. "Major" is the row (CSR, COO), column (CSC). */
-typedef struct spry_matrix_report {
-    size_t struct_size;
-    int64_t bad_ends;                 /* 1 or 2: offsets do not start at 0, do not end at nnz */
-    int64_t falling_offsets;          /* offsets smaller than the one before or past nnz */
-    int64_t first_falling;            /* i of the first: offsets[i+1] is at fault */
-    int64_t out_of_range;             /* indices below 0 or past the last row or column */
-    int64_t first_out_of_range;       /* entry of the first ... */
-    int64_t first_out_of_range_major; /* ... and its major index */
-    int64_t first_out_of_range_value; /* ... and the index found there */
-    int64_t unsorted;                 /* entries smaller than the one before them in their row (COO: in row order) */
-    int64_t first_unsorted, first_unsorted_major;
-    int64_t duplicates; /* entries whose position is stored earlier */
-    int64_t first_duplicate, first_duplicate_major;
-    int64_t not_finite; /* values that are Inf or NaN */
-    int64_t first_not_finite, first_not_finite_major;
-} spry_matrix_report;
-
-/*
- * Looks at every entry. SPRY_INVALID_MATRIX when a structural fault makes products undefined (offsets,
- * ranges), with the first one in the message, or when a claim made at creation (sorted, unique, symmetry) is
- * false; unsorted, duplicate and non-finite entries are legal and only reported. What it learns of order and
- * uniqueness becomes known of A: exclusive use of A. report may be NULL.
- */
-SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err);
-
 enum { SPRY_HISTOGRAM_BINS = 40 };
 
 /* Figures of a matrix's structure. Row lengths count stored entries. */
@@ -112,6 +86,7 @@ typedef struct spry_ordering_options {
     const char *tuning; /* "cpu" (NULL), "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs": as in */
                         /* csr3; the context's table counts */
     int64_t sssrs;      /* bandk with k = 4: super-super-rows a group of them, about; 0: 8 */
+    const struct spry_groups *groups; /* the caller's groups (study.h); A may be NULL then */
 } spry_ordering_options;
 /* A: sound, in host memory, under 2^31 - 1 rows (not square: and columns). The same for any number of threads. */
 SPRY_API spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,

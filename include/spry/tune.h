@@ -13,29 +13,8 @@
 extern "C" {
 #endif
 
-/* What a format takes for a matrix. */
-typedef struct spry_storage {
-    size_t struct_size;
-    const char *format;  /* "ell" */
-    char parameters[64]; /* as the format would resolve them, "" where it has none */
-    int64_t words;       /* values and indices alike, each counted once: the unit of textbook formulas */
-    int64_t bytes;       /* of the same arrays; what a plan adds beside them (row blocks, workspace) is left out */
-    int64_t padding;     /* stored entries that are none of A's */
-    int refused;         /* 1: the padding guard refuses to build it, or the memory limit owned_bytes; what a plan */
-                         /* adds to these may be over the limit yet */
-    char reason[320];    /* of "auto": why this format; else "" */
-    int64_t owned_bytes; /* of `bytes`, what a plan would own: all but arrays that it borrows of A */
-} spry_storage;
-
-/*
- * Predicts, without building it, what options->format (a name, or "auto") takes, exactly, but for packed on a CPU,
- * which takes less where values repeat (docs/formats.md). O(rows) from CSR for most formats, O(nnz) for bsr and for a
- * container in a format, of which CSR is made; A is sound. options->op, vector_type and device count, kernel and
- * ordering do not: on a GPU the plan owns copies of what it would borrow in host memory. The policy "measure" counts as
- * "cost".
- */
-SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                               const spry_spmv_options *options, spry_error *err);
+/* Gives cached memory of the context and its GPUs (spry_context_info.cached_bytes) back. Returns the bytes. */
+SPRY_API int64_t spry_context_trim(spry_context *context);
 
 /* ---- why "auto" takes what it takes ---- */
 
@@ -63,6 +42,7 @@ typedef struct spry_explain_options {
        this machine's CPU are then at least what the bandwidth of its memory allows, which a process measures once. Not
        with "measure". */
     const char *device_class;
+    const char *storage_of; /* a format, or "all": its candidate has sizes. Costs up to a conversion; NULL: none */
 } spry_explain_options;
 
 typedef struct spry_explanation spry_explanation;
@@ -99,6 +79,12 @@ typedef struct spry_candidate {
     const char *kernel;       /* of a format with several that are ranked apart; "": the one it takes by itself */
     double measured_us;       /* of a product, by policy "measure"; 0: not measured */
     double measured_setup_us; /* of the set-up then, moving data to a device counted in */
+    const char *parameters;   /* with storage_of: of the format, else "" */
+    int64_t storage_bytes;    /* with storage_of: exact size of the format's arrays; -1: not computed */
+    int64_t owned_bytes;      /* part of storage_bytes that a plan allocates */
+    int64_t elements;         /* stored values and indices */
+    int64_t padding;          /* stored entries that are not entries of A */
+    bool over_limit;          /* the padding or memory limit refuses the format */
 } spry_candidate;
 
 /* A number that the prediction rests on. */

@@ -210,7 +210,8 @@ spry_status spryi_check_struct(const void *wanted, const char *name, spry_error 
 spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, const char *name, spry_error *err)
 {
     if (!options) {
-        spry_struct_init(ours, our_size);
+        memset(ours, 0, our_size);
+        memcpy(ours, &our_size, sizeof our_size); /* struct_size comes first */
         return SPRY_OK;
     }
     SPRYI_OK_OR_RETURN(spryi_check_struct(options, name, err));
@@ -233,6 +234,14 @@ void spryi_give_struct(void *wanted, const void *ours, size_t our_size)
     memset((char *)wanted + both, 0, size - both);
 }
 
+spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, spry_error *err)
+{
+    const int64_t value = v->reserved[0] ? v->reserved[0] : v->reserved[1];
+    if (value == 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 0, "%s.reserved has %lld, expected 0", name,
+                            (long long)value);
+}
+
 /* ---- texts and sizes of the public header's values ------------------------------------------------ */
 
 #define TEXT_(x) #x
@@ -241,17 +250,6 @@ void spryi_give_struct(void *wanted, const void *ours, size_t our_size)
 const char *spry_version(void)
 {
     return TEXT(SPRY_VERSION_MAJOR) "." TEXT(SPRY_VERSION_MINOR) "." TEXT(SPRY_VERSION_PATCH);
-}
-
-int spry_version_number(void)
-{
-    return SPRY_VERSION;
-}
-
-void spry_struct_init(void *options, size_t size)
-{
-    memset(options, 0, size);
-    memcpy(options, &size, sizeof size); /* struct_size comes first */
 }
 
 const char *spry_status_text(spry_status status)
@@ -291,7 +289,7 @@ const char *spry_type_name(spry_type type)
     return type == SPRY_PATTERN ? "pattern" : type == SPRY_TYPE_DEFAULT ? "default" : "unknown";
 }
 
-size_t spry_index_type_bytes(spry_index_type type)
+size_t spryi_index_type_bytes(spry_index_type type)
 {
     return type == SPRY_I32 ? 4 : type == SPRY_I64 ? 8 : 0;
 }

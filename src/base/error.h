@@ -64,6 +64,9 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what
         if (status != SPRY_OK) goto done;                                                                              \
     } while (0)
 
+/* Refuses a vector with reserved fields other than 0. */
+spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, spry_error *err);
+
 /* Returns a failure of the call at once. For functions that hold nothing to release at that point. */
 #define SPRYI_OK_OR_RETURN(call)                                                                                       \
     do {                                                                                                               \

@@ -178,7 +178,7 @@ static uint64_t limit_of(int resource)
     return limit.rlim_cur;
 }
 
-int64_t spry_available_memory_bytes(void)
+int64_t spryi_available_memory_bytes(void)
 {
     return smaller(spryi_memory_bytes(), spryi_available_memory_under("", limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA)));
 }
@@ -308,7 +308,7 @@ enum { RESERVED_LARGE_FROM = 1 << 20, HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64
 /* glibc's, with huge pages: gathers from x and long streams are slower by up to a third without. */
 static void *fresh_block(size_t bytes)
 {
-    if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spry_available_memory_bytes()) return NULL;
+    if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spryi_available_memory_bytes()) return NULL;
     size_t alignment = bytes >= HUGE_FROM ? (size_t)2 << 20 : SPRYI_ALIGNMENT;
     void *pointer = NULL;
     if (posix_memalign(&pointer, alignment, bytes) != 0) return NULL;
@@ -420,7 +420,7 @@ spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status
 
 static spry_status refuse(size_t bytes, const char *what, spry_error *err)
 {
-    const int64_t available = spry_available_memory_bytes();
+    const int64_t available = spryi_available_memory_bytes();
     if ((int64_t)bytes <= available) /* as far as could be seen: a limit that only the system knows, or hooks */
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
                                 "out of memory: %s needs %s, which were refused", what,

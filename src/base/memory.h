@@ -10,7 +10,7 @@ enum { SPRYI_ALIGNMENT = 64 };
 /*
  * *pointer = count * size bytes, aligned to SPRYI_ALIGNMENT, not cleared; count 0 gives a valid pointer.
  * SPRY_OUT_OF_MEMORY names `what` and the bytes; SPRY_TOO_LARGE when the product overflows.
- * Large blocks ask for huge pages and are refused when they are more than spry_available_memory_bytes tells,
+ * Large blocks ask for huge pages and are refused when they are more than spryi_available_memory_bytes tells,
  * since Linux would otherwise grant them and kill the process later.
  */
 spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
@@ -82,8 +82,11 @@ void spryi_release(spry_context *context, void *pointer);
 #define SPRYI_NEW(context, pointer, count, what, err)                                                                  \
     spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (what), (err))
 
+/* Host memory that this process can still allocate: free memory, limits of control groups, limits of the process. */
+int64_t spryi_available_memory_bytes(void);
+
 /*
- * spry_available_memory_bytes of spry.h with the files of the system below `root` ("" for the system's own), and under
+ * The same with the files of the system below `root` ("" for the system's own), and under
  * limits as getrlimit tells them, of address space and of data. INT64_MAX where nothing is known.
  */
 int64_t spryi_available_memory_under(const char *root, uint64_t address_limit, uint64_t data_limit);

@@ -357,7 +357,7 @@ int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void 
 {
     memset(pool, 0, sizeof *pool); /* zero is the first value of all atomics here */
     pool->execute = options->execute;
-    pool->executor = options->executor;
+    pool->executor = options->execute_user;
     pool->most = SPRYI_MOST_THREADS - 1;
     pool->threads = room;
     if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);

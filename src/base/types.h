@@ -88,6 +88,8 @@ static inline int spryi_value_slot(spry_type type)
 enum { SPRYI_INDEX_PAIRS = 3 };
 int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
 
+size_t spryi_index_type_bytes(spry_index_type type); /* 4 or 8; 0: no such type */
+
 /* Vectors that a matrix multiplies where nobody says more: of its own type, else of the first row that stores it. */
 static inline spry_type spryi_usual_vectors(spry_type stored)
 {

@@ -1,7 +1,7 @@
 /*
  * Files of choices that plans of policy "measure" took: text, a choice a line.
  *
- *     spry-choices 0.2.0       first: the library's version
+ *     spry-choices 0.3.0       first: the library's version
  *     4f0c... 15 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
  *                              times in us (measured, of csr, predicted, of csr), date
  *     end 19b3...              last: the checksum of all lines before it

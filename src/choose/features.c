@@ -473,8 +473,8 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
                             .cols = csr->columns,
                             .nnz = csr->nnz,
                             .value_bytes = (int)spry_type_bytes(csr->value_type),
-                            .index_bytes = (int)spry_index_type_bytes(csr->index_type),
-                            .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
+                            .index_bytes = (int)spryi_index_type_bytes(csr->index_type),
+                            .offset_bytes = (int)spryi_index_type_bytes(csr->offset_type),
                             .number_bytes = (int)spry_type_bytes(vector_type),
                             .stored_bytes =
                                 (int)spry_type_bytes(csr->value_type == SPRY_PATTERN ? vector_type : csr->value_type)};

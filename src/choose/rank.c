@@ -197,7 +197,7 @@ typedef struct looked_at {
 
 static int64_t columns_bytes(const spry_arrays *a)
 {
-    return a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
+    return a->nnz * (int64_t)spryi_index_type_bytes(a->index_type);
 }
 
 /* Entries that a look fetches, about: samples of so many entries, and of so many rows. */
@@ -224,7 +224,7 @@ static spry_status open_sampled(looked_at *at, const spry_matrix *A, spry_error 
     at->csr.device = 0;
     at->device = d;
     const spry_status status =
-        spryi_fetch_array(d, &at->csr.offsets, A->a.rows + 1, spry_index_type_bytes(A->a.offset_type), err);
+        spryi_fetch_array(d, &at->csr.offsets, A->a.rows + 1, spryi_index_type_bytes(A->a.offset_type), err);
     return status == SPRY_OK ? d->ops->synchronize(d, NULL, err) : status;
 }
 
@@ -368,7 +368,7 @@ static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
     static const double BYTES = 10000, COPY = 12; /* a us; us */
     static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
     const double columns = (double)columns_bytes(a);
-    const double offsets = (double)((a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type));
+    const double offsets = (double)((a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
     if (a->device == 0) return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* A^T is made there */
     if (!is_sampled(a, op, effort)) return (offsets + columns) / BYTES + COPY * 2;
     return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);

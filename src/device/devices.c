@@ -66,7 +66,7 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
         device->ops->leave(device, previous);
         if (!made->at)
             status = spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0,
-                                      "out of device memory: device_allocate has no %s for %s",
+                                      "out of device memory: device_hooks.allocate returned no %s for %s",
                                       spryi_show_size(bytes).text, what);
     }
     if (status != SPRY_OK) {
@@ -106,13 +106,13 @@ static void release_in_order(const spryi_device *device, void *pointer)
     give_back(device, gone);
 }
 
-static void open_hooked_memory(spry_context *context, const spry_context_options *options)
+static void open_hooked_memory(spry_context *context, const spry_device_hooks *hooks)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
     pthread_mutex_init(&memory->lock, NULL); /* cannot fail with default attributes where we build for */
-    memory->allocate = options->device_allocate;
-    memory->release = options->device_release;
-    memory->user = options->device_user;
+    memory->allocate = hooks->allocate;
+    memory->release = hooks->release;
+    memory->user = hooks->user;
 }
 
 /* Frees the list of blocks. Blocks that were not given back remain the caller's. */
@@ -257,28 +257,18 @@ enum { BLOCK = sizeof(spry_context) + sizeof(spryi_device_list) + SPRYI_POOL_ROO
 _Static_assert(sizeof(spryi_device_list) % _Alignof(pthread_t) == 0, "room for threads follows the list");
 _Static_assert(sizeof(spry_context) % _Alignof(spryi_device_list) == 0, "the list follows the context");
 
-/* Reports a hook, `have`, without its counterpart. */
-static spry_status fail_alone(const char *missing, const char *have, spry_error *err)
-{
-    return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context: %s is NULL, but %s is given: both or none",
-                      missing, have);
-}
-
-static spry_status check_options(const spry_context_options *options, spry_error *err)
+static spry_status check_options(const spry_context_options *options, const spry_device_hooks *hooks, spry_error *err)
 {
     if (!options->allocate != !options->release)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
                           "context: allocate and release must both be given or both be NULL");
-    if (!options->device_allocate && options->device_release)
-        return fail_alone("device_allocate", "device_release", err);
-    if (options->device_allocate && !options->device_release)
-        return fail_alone("device_release", "device_allocate", err);
-    SPRYI_OK_OR_RETURN(spryi_check_range("context", "no_caches", options->no_caches, 0, 1, "0 or 1", err));
+    if (hooks && (!hooks->allocate || !hooks->release))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "device_hooks",
+                          "context: device_hooks has no %s, expected both functions",
+                          hooks->allocate ? "release" : "allocate");
     if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
                           sizeof((spryi_device_list *)0)->plugin_path - 1);
-    SPRYI_OK_OR_RETURN(spryi_check_range("context", "threading", (int)options->threading, SPRY_THREADING_DEFAULT,
-                                         SPRY_THREADING_OPENMP, "SPRY_THREADING_DEFAULT or SPRY_THREADING_POOL", err));
     return spryi_check_threads(options->threads, "context", err);
 }
 
@@ -302,7 +292,9 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     if (!context) return spryi_fail_missing(err, "context");
     spry_context_options chosen;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&chosen, options, err));
-    SPRYI_OK_OR_RETURN(check_options(&chosen, err));
+    spry_device_hooks hooks;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&hooks, chosen.device_hooks, err));
+    SPRYI_OK_OR_RETURN(check_options(&chosen, chosen.device_hooks ? &hooks : NULL, err));
 
     spryi_simd simd;
     if (!spryi_allowed_simd(&simd))
@@ -329,7 +321,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
     made->threads = spryi_pool_open(&made->pool, &chosen, devices + 1);
     open_devices(made, devices);
-    open_hooked_memory(made, &chosen);
+    open_hooked_memory(made, &hooks);
     if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
     *context = made;
     return SPRY_OK;
@@ -340,31 +332,26 @@ void spry_context_destroy(spry_context *context)
     spryi_context_release(context);
 }
 
-int spry_context_threads(const spry_context *context)
+spry_status spry_context_get_info(const spry_context *context, spry_context_info *info, spry_error *err)
 {
-    return context ? spryi_team(context->threads) : 0;
-}
-
-int64_t spry_context_bytes(const spry_context *context)
-{
-    return context ? atomic_load(&context->bytes) : 0;
+    if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spry_context_info filled = {
+        .struct_size = sizeof filled,
+        .threads = spryi_team(context->threads),
+        .bytes = atomic_load(&context->bytes),
+        .peak_bytes = atomic_load(&context->peak_bytes),
+        .cached_bytes = spryi_block_cache_bytes(context) + kept_bytes(context, false),
+        .available_memory_bytes = spryi_available_memory_bytes(),
+    };
+    SPRYI_GIVE(info, &filled);
+    return SPRY_OK;
 }
 
 int64_t spry_context_trim(spry_context *context)
 {
     if (!context) return 0;
     return spryi_block_cache_release(context) + kept_bytes(context, true);
-}
-
-int64_t spry_context_cached_bytes(const spry_context *context)
-{
-    if (!context) return 0;
-    return spryi_block_cache_bytes(context) + kept_bytes(context, false);
-}
-
-int64_t spry_context_peak_bytes(const spry_context *context)
-{
-    return context ? atomic_load(&context->peak_bytes) : 0;
 }
 
 /* ---- the public view --------------------------------------------------------------------------------- */

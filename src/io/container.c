@@ -55,12 +55,12 @@ static uint64_t aligned(uint64_t offset)
 static int parts_of(const spry_arrays *a, spryi_container_part parts[3])
 {
     int count = 0;
-    int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
+    int64_t index_bytes = (int64_t)spryi_index_type_bytes(a->index_type);
     if (a->layout == SPRY_COO) {
         parts[count++] = (spryi_container_part){"rows", a->row_indices, a->nnz, index_bytes};
     } else {
         int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
-        int64_t offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
+        int64_t offset_bytes = (int64_t)spryi_index_type_bytes(a->offset_type);
         parts[count++] = (spryi_container_part){"offsets", a->offsets, majors + 1, offset_bytes};
     }
     parts[count++] = (spryi_container_part){"indices", a->indices, a->nnz, index_bytes};

@@ -610,7 +610,7 @@ static spry_status keep_part(const job *work, parsed_edges *from, spry_error *er
     spry_status status = SPRY_OK;
     if (from->count == 0) return SPRY_OK;
     const spry_index_type type = from->largest > INT32_MAX ? SPRY_I64 : SPRY_I32;
-    const size_t index_bytes = spry_index_type_bytes(type), value_bytes = spry_type_bytes(work->type);
+    const size_t index_bytes = spryi_index_type_bytes(type), value_bytes = spry_type_bytes(work->type);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &from->kept, 1, "a part of the edges", err));
     part *p = from->kept;
     *p = (part){.count = from->count, .index_type = type};
@@ -726,7 +726,7 @@ static spry_status join(spry_context *context, void **to, part **parts, int64_t 
                         spry_index_type index_type, spry_type type, int64_t edges, spry_error *err)
 {
     static const char *const what[] = {"sources of all edges", "targets of all edges", "weights of all edges"};
-    const size_t size = which == VALUES ? spry_type_bytes(type) : spry_index_type_bytes(index_type);
+    const size_t size = which == VALUES ? spry_type_bytes(type) : spryi_index_type_bytes(index_type);
     SPRYI_OK_OR_RETURN(spryi_allocate(context, to, edges, size, what[which], err));
     spryi_loop(context, spryi_threads(context, edges), count, 1, join_parts,
                &(join_job){parts, which, index_type, size, *to});

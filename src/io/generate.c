@@ -220,8 +220,8 @@ enum { RELABELLED_SEED = 7, ROWS_A_BLOCK = 1024 };
 static spry_status check_memory(spryi_generation *g, spry_index_type offset_type, spry_index_type index_type,
                                 spry_type value_type, spry_error *err)
 {
-    double bytes = g->entries * (double)(spry_index_type_bytes(index_type) + spry_type_bytes(value_type)) +
-                   (double)g->rows * (double)spry_index_type_bytes(offset_type);
+    double bytes = g->entries * (double)(spryi_index_type_bytes(index_type) + spry_type_bytes(value_type)) +
+                   (double)g->rows * (double)spryi_index_type_bytes(offset_type);
     if (bytes >= 0x1p62)
         return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %s would have %.3g entries in %.3g bytes",
                           g->generator->info.name, g->entries, bytes);

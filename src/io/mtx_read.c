@@ -544,7 +544,8 @@ static void append(const void *job_of_text, const void *parsed)
 {
     const spryi_mtx_entries *entries = ((const job *)job_of_text)->entries;
     const parsed_block *from = parsed;
-    size_t index_bytes = spry_index_type_bytes(entries->index_type), value_bytes = spry_type_bytes(entries->value_type);
+    size_t index_bytes = spryi_index_type_bytes(entries->index_type),
+           value_bytes = spry_type_bytes(entries->value_type);
     const size_t count = (size_t)from->count;
     if (count == 0) return;
     if (entries->rows) {
@@ -570,7 +571,7 @@ static spry_status create_parsed(const void *job_of_text, void *parsed, spry_err
     const job *work = job_of_text;
     parsed_block *p = parsed;
     spry_context *context = work->text->context;
-    size_t index_bytes = spry_index_type_bytes(work->entries->index_type);
+    size_t index_bytes = spryi_index_type_bytes(work->entries->index_type);
     const spryi_mtx *head = work->head;
     int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2); /* bytes of a line */
     int64_t most = (1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES) / least + 1;
@@ -584,7 +585,7 @@ static spry_status create_parsed(const void *job_of_text, void *parsed, spry_err
 
 static spry_status allocate_entries(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
 {
-    size_t index_bytes = spry_index_type_bytes(e->index_type);
+    size_t index_bytes = spryi_index_type_bytes(e->index_type);
     if (!head->array) {
         SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->rows, e->count, index_bytes, "row indices of the file", err));
         SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->cols, e->count, index_bytes, "column indices of the file", err));
@@ -638,7 +639,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 static spry_status index_array(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
 {
     int64_t kept = 0, k = 0;
-    size_t index_bytes = spry_index_type_bytes(e->index_type);
+    size_t index_bytes = spryi_index_type_bytes(e->index_type);
     for (int64_t v = 0; v < e->count; v++) kept += spryi_value_at(e->values, e->value_type, v) != 0;
     SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->rows, kept, index_bytes, "row indices of the array", err));
     SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->cols, kept, index_bytes, "column indices of the array", err));
@@ -819,7 +820,7 @@ static spry_status check_limit(const spryi_text *text, const spryi_mtx *head, sp
                                spry_type value_type, spry_error *err)
 {
     const double entries = (head->symmetry == SPRY_GENERAL ? 1 : 2) * (double)head->entries;
-    const int64_t indices = head->array ? 0 : 2 * (int64_t)spry_index_type_bytes(index_type);
+    const int64_t indices = head->array ? 0 : 2 * (int64_t)spryi_index_type_bytes(index_type);
     const int64_t values = head->field == SPRYI_FIELD_PATTERN          ? 0
                            : value_type == SPRY_PATTERN && head->array ? (int64_t)sizeof(double)
                                                                        : (int64_t)spry_type_bytes(value_type);

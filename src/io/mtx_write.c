@@ -5,6 +5,7 @@
  * each piece is a gzip member; gzip and zlib read all members as one file. The bytes do not depend on the number of
  * threads.
  */
+#include "base/context.h"
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
@@ -316,7 +317,7 @@ static spry_status write_text(const spry_matrix *A, const char *path, bool csv, 
                               const spry_write_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context);
+    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spryi_team(A->context->threads);
     char *head = NULL;
     size_t head_bytes = 0;
     writing w = {.A = A,

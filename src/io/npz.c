@@ -495,7 +495,7 @@ static spry_status read_indices(npz *f, const char *name, spry_index_type type, 
         return spryi_fail_file(err, SPRY_BAD_FILE, f->name, 0, "%s has %lld elements, expected %lld", name,
                                (long long)npy.count, (long long)*count);
     *count = npy.count;
-    SPRYI_OK_OR_RETURN(spryi_allocate(f->context, to, npy.count, spry_index_type_bytes(type), name, err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(f->context, to, npy.count, spryi_index_type_bytes(type), name, err));
     return read_integers(&f->zip, &npy, *to, type, checked < 0 ? npy.count : checked, least, most, err);
 }
 
@@ -551,7 +551,7 @@ static spry_status read_pointers(npz *f, int64_t majors, int64_t *count, spry_er
 static spry_status allocate_entries(npz *f, int64_t count, int with_values, spry_error *err)
 {
     spryi_mtx_entries *e = &f->entries;
-    const size_t index_bytes = spry_index_type_bytes(e->index_type);
+    const size_t index_bytes = spryi_index_type_bytes(e->index_type);
     e->count = count;
     SPRYI_OK_OR_RETURN(spryi_allocate(f->context, &e->rows, count, index_bytes, "row indices", err));
     SPRYI_OK_OR_RETURN(spryi_allocate(f->context, &e->cols, count, index_bytes, "column indices", err));
@@ -571,7 +571,7 @@ static spry_status read_compressed(npz *f, int by_column, spry_error *err)
     if (length < count) return bad(f, err, "indices has fewer elements than indptr tells");
     SPRYI_OK_OR_RETURN(read_values(f, 1, &e->values, e->value_type, err));
     if (f->data.count < count) return bad(f, err, "data has fewer elements than indptr tells");
-    SPRYI_OK_OR_RETURN(spryi_allocate(f->context, major, count, spry_index_type_bytes(e->index_type), "indices", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(f->context, major, count, spryi_index_type_bytes(e->index_type), "indices", err));
     const int64_t *pointers = f->pointers;
     for (int64_t i = 0; i < majors; i++)
         for (int64_t k = pointers[i]; k < pointers[i + 1]; k++) spryi_set_index(*major, e->index_type, k, i);

@@ -4,9 +4,11 @@
  */
 #include "io/text.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "io/gzip.h"
 #include "matrix/assemble.h"
 
@@ -678,7 +680,7 @@ int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, 
 {
     enum { LEAST_LINE = 4, MOST_PARSED = 3 * sizeof(int64_t), FIXED = 1 << 20 }; /* bytes of a line, and parsed */
     const int64_t reader = BUFFER_BYTES + (BUFFER_BYTES / LEAST_LINE + 1) * MOST_PARSED;
-    const int64_t readers = spry_context_threads(text->context) * reader;
+    const int64_t readers = spryi_team(text->context->threads) * reader;
     const int64_t feed = text->feed.fd < 0 ? 0 : 2 * (int64_t)SPRYI_AHEAD_BYTES;
     return spryi_add_bytes(FIXED + readers + feed,
                            spryi_assembly_bytes(text->context, entries, (double)rows, index_type, sizeof(double)));
@@ -865,7 +867,7 @@ spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *j
     spry_status status = SPRY_OK;
     spry_context *context = text->context;
     const int64_t blocks = spryi_text_most_left(text) / SPRYI_BLOCK_BYTES + 1;
-    int threads = spry_context_threads(context), made = 0;
+    int threads = spryi_team(context->threads), made = 0;
     if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
     reading r = {.text = text, .how = how, .job = job, .limit = spryi_get_memory_limit()};
     void *own = NULL;

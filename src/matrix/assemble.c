@@ -90,7 +90,7 @@ int64_t spryi_assembly_bytes(const spry_context *context, double entries, double
                              size_t value_bytes)
 {
     enum { COPIES = 3, OFFSETS = 5, CURSOR = 16, HEADS = 1 << 16 };
-    const double entry = 2 * (double)spry_index_type_bytes(index_type) + (double)value_bytes;
+    const double entry = 2 * (double)spryi_index_type_bytes(index_type) + (double)value_bytes;
     const double bytes = entries * (COPIES * entry + CURSOR) + (lines + 1) * OFFSETS * sizeof(int64_t) + HEADS +
                          (double)spryi_team(context->threads) * MAX_BUCKETS * sizeof(int64_t);
     return bytes < (double)(INT64_MAX / 2) ? (int64_t)bytes : INT64_MAX;
@@ -115,7 +115,7 @@ spry_status spryi_compressed_allocate(spry_context *context, spryi_compressed *a
 {
     spry_status status = SPRY_OK;
     if (!a->offsets) SPRYI_TRY(SPRYI_NEW(context, &a->offsets, a->majors + 1, "offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &a->indices, a->nnz, spry_index_type_bytes(a->index_type), "indices", err));
+    SPRYI_TRY(spryi_allocate(context, &a->indices, a->nnz, spryi_index_type_bytes(a->index_type), "indices", err));
     if (a->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
 done:
@@ -155,7 +155,7 @@ spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *e
     a->distinct = j.longest == 0 && j.repeats == 0;
     if (j.longest == 0) return SPRY_OK;
     if (j.longest > SHORT_ROW) {
-        SPRYI_TRY(spryi_allocate(context, &j.scratch, a->nnz, spry_index_type_bytes(a->index_type),
+        SPRYI_TRY(spryi_allocate(context, &j.scratch, a->nnz, spryi_index_type_bytes(a->index_type),
                                  "workspace of sorting", err));
         SPRYI_TRY(spryi_allocate(context, &j.scratch_values, a->nnz, spry_type_bytes(a->value_type),
                                  "workspace of sorting", err));
@@ -263,7 +263,7 @@ done:
 static spry_status allocate_buckets(spry_context *context, grouping *g, const spryi_compressed *to, spry_error *err)
 {
     static const char what[] = "workspace of grouping";
-    const size_t index_bytes = spry_index_type_bytes(to->index_type);
+    const size_t index_bytes = spryi_index_type_bytes(to->index_type);
     spry_status status = spryi_allocate(context, &g->major, to->nnz, index_bytes, what, err);
     if (status == SPRY_OK) status = spryi_allocate(context, &g->minor, to->nnz, index_bytes, what, err);
     if (status != SPRY_OK) return status;
@@ -543,7 +543,7 @@ static spry_status expand(spry_context *context, void **indices, const void *off
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
                           spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, indices, nnz, spryi_index_type_bytes(index_type), "row indices", err));
     spryi_loop(context, spryi_threads(context, majors + nnz), majors, 4096, expand_majors,
                &(expansion){*indices, index_type, offsets, offset_type, labels});
     return SPRY_OK;
@@ -626,12 +626,12 @@ static spry_status group_few(spry_context *context, spryi_compressed *to, const 
                              .index_type = index_type,
                              .value_type = from->value_type,
                              .all_majors = from->majors};
-    SPRYI_TRY(spryi_allocate(context, &list.indices, nnz, spry_index_type_bytes(from->index_type), "row order", err));
+    SPRYI_TRY(spryi_allocate(context, &list.indices, nnz, spryi_index_type_bytes(from->index_type), "row order", err));
     SPRYI_TRY(SPRYI_NEW(context, &number, nnz, "row order", err));
     list.values = number;
     SPRYI_TRY(SPRYI_NEW(context, &made.labels, nnz, "rows with entries", err));
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, nnz + 1, "offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &made.indices, nnz, spry_index_type_bytes(index_type), "indices", err));
+    SPRYI_TRY(spryi_allocate(context, &made.indices, nnz, spryi_index_type_bytes(index_type), "indices", err));
     if (width > 0) SPRYI_TRY(spryi_allocate(context, &made.values, nnz, width, "values", err));
     copy_indices(context, list.indices, from->index_type, from->major, from->index_type, nnz);
     for (int64_t k = 0; k < nnz; k++) number[k] = k;

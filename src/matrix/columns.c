@@ -54,7 +54,7 @@ int64_t spryi_want_range(spryi_column_reader *reader, int64_t begin, int64_t end
 /* Pieces first .. first + count - 1 that a range touches. */
 static int64_t pieces_of(const spryi_column_reader *reader, const spryi_range *range, int64_t *first)
 {
-    const int64_t size = (int64_t)spry_index_type_bytes(reader->csr->index_type);
+    const int64_t size = (int64_t)spryi_index_type_bytes(reader->csr->index_type);
     *first = range->begin * size / PIECE;
     return range->begin < range->end ? (range->end * size - 1) / PIECE - *first + 1 : 0;
 }
@@ -88,7 +88,7 @@ spry_status spryi_fetch_wanted(spryi_column_reader *reader, spry_error *err)
 {
     const char *what = "samples of columns";
     const spryi_device *d = reader->device;
-    const int64_t size = (int64_t)spry_index_type_bytes(reader->csr->index_type);
+    const int64_t size = (int64_t)spryi_index_type_bytes(reader->csr->index_type);
     int64_t *list = NULL;
     spryi_columns_batch *batch = NULL;
     spry_status status = SPRY_OK;

@@ -41,11 +41,11 @@ static int64_t offset_count(const spry_arrays *a)
 
 void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a)
 {
-    const int64_t indices = a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t indices = a->nnz * (int64_t)spryi_index_type_bytes(a->index_type);
     list[SPRYI_VALUES] = (spryi_array){a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type)};
     list[SPRYI_INDICES] = (spryi_array){a->indices, indices};
     list[SPRYI_ROW_INDICES] = (spryi_array){a->row_indices, a->layout == SPRY_COO ? indices : 0};
-    list[SPRYI_OFFSETS] = (spryi_array){a->offsets, offset_count(a) * (int64_t)spry_index_type_bytes(a->offset_type)};
+    list[SPRYI_OFFSETS] = (spryi_array){a->offsets, offset_count(a) * (int64_t)spryi_index_type_bytes(a->offset_type)};
 }
 
 int64_t spryi_arrays_bytes(const spry_arrays *a)
@@ -191,7 +191,7 @@ static spry_status check_alignment(const char *name, const void *array, size_t i
 
 static spry_status check_pointers(const spry_arrays *a, spry_error *err)
 {
-    const size_t index_bytes = spry_index_type_bytes(a->index_type);
+    const size_t index_bytes = spryi_index_type_bytes(a->index_type);
     const char *missing = NULL;
     if (a->layout != SPRY_COO && !a->offsets) missing = "offsets";
     if (a->layout == SPRY_COO && a->nnz > 0 && !a->row_indices) missing = "row_indices";
@@ -206,7 +206,7 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     if (a->layout == SPRY_COO)
         SPRYI_OK_OR_RETURN(check_alignment("row_indices", a->row_indices, index_bytes, err));
     else
-        SPRYI_OK_OR_RETURN(check_alignment("offsets", a->offsets, spry_index_type_bytes(a->offset_type), err));
+        SPRYI_OK_OR_RETURN(check_alignment("offsets", a->offsets, spryi_index_type_bytes(a->offset_type), err));
     SPRYI_OK_OR_RETURN(check_alignment("indices", a->indices, index_bytes, err));
     SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
@@ -237,9 +237,9 @@ static spry_status copy_array(spry_matrix *A, int slot, const void **array, int6
 /* Offsets and indices alone. */
 static spry_status copy_structure(spry_matrix *A, spry_error *err)
 {
-    size_t index_bytes = spry_index_type_bytes(A->a.index_type);
+    size_t index_bytes = spryi_index_type_bytes(A->a.index_type);
     SPRYI_OK_OR_RETURN(
-        copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spry_index_type_bytes(A->a.offset_type), "offsets", err));
+        copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spryi_index_type_bytes(A->a.offset_type), "offsets", err));
     SPRYI_OK_OR_RETURN(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
     return copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err);
 }
@@ -475,7 +475,7 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
     spry_arrays a = A->a;
     const void **arrays[] = {&a.offsets, &a.indices, &a.values};
     const int64_t counts[] = {a.rows + 1, a.nnz, a.nnz};
-    const size_t sizes[] = {spry_index_type_bytes(a.offset_type), spry_index_type_bytes(a.index_type),
+    const size_t sizes[] = {spryi_index_type_bytes(a.offset_type), spryi_index_type_bytes(a.index_type),
                             spry_type_bytes(a.value_type)};
     const int count = a.value_type == SPRY_PATTERN ? 2 : 3;
     spry_status status = SPRY_OK;
@@ -503,9 +503,85 @@ spry_matrix *spryi_matrix_retain(const spry_matrix *A)
     return counted;
 }
 
+/* ---- plans of a matrix --------------------------------------------------------------------------------- */
+
+/* Protects the lists of all matrices. A plan and its matrix may be destroyed by different threads. */
+static pthread_mutex_t dependents_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void unlink_dependent(spryi_dependent *plan)
+{
+    if (!plan->link) return;
+    *plan->link = plan->next;
+    if (plan->next) plan->next->link = plan->link;
+    plan->link = NULL;
+    plan->matrix = NULL;
+}
+
+void spryi_add_dependent(const spry_matrix *A, spryi_dependent *plan)
+{
+    spry_matrix *listed = (spry_matrix *)(uintptr_t)A; /* the list is no part of the value */
+    pthread_mutex_lock(&dependents_lock);
+    plan->matrix = A;
+    plan->change = A->changes;
+    plan->next = listed->dependents;
+    plan->link = &listed->dependents;
+    if (plan->next) plan->next->link = &plan->next;
+    listed->dependents = plan;
+    pthread_mutex_unlock(&dependents_lock);
+}
+
+void spryi_remove_dependent(spryi_dependent *plan)
+{
+    pthread_mutex_lock(&dependents_lock);
+    unlink_dependent(plan);
+    pthread_mutex_unlock(&dependents_lock);
+}
+
+void spryi_note_update(spryi_dependent *plan)
+{
+    pthread_mutex_lock(&dependents_lock);
+    if (plan->matrix) plan->change = plan->matrix->changes;
+    pthread_mutex_unlock(&dependents_lock);
+}
+
+static void remove_dependents(spry_matrix *A)
+{
+    pthread_mutex_lock(&dependents_lock);
+    while (A->dependents) unlink_dependent(A->dependents);
+    pthread_mutex_unlock(&dependents_lock);
+}
+
+/* Returns a plan that does not have the present values, or NULL. */
+static spryi_dependent *find_outdated(const spry_matrix *A)
+{
+    pthread_mutex_lock(&dependents_lock);
+    spryi_dependent *plan = A->dependents;
+    while (plan && plan->change == A->changes) plan = plan->next;
+    pthread_mutex_unlock(&dependents_lock);
+    return plan;
+}
+
+/* An update of one plan may create and destroy others, so the search starts anew after each. */
+spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options, spry_error *err)
+{
+    if (!A) return spryi_fail_missing(err, "A");
+    spry_update_options o;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    if (o.values)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
+                          "update: values must be NULL for all plans of a matrix: change the array of A in place");
+    A->changes++;
+    for (spryi_dependent *plan = find_outdated(A); plan; plan = find_outdated(A)) {
+        spryi_note_update(plan);
+        SPRYI_OK_OR_RETURN(plan->update(plan, &o, err));
+    }
+    return SPRY_OK;
+}
+
 void spryi_matrix_release(spry_matrix *A)
 {
     if (!A || atomic_fetch_sub(&A->references, 1) > 1) return;
+    remove_dependents(A);
     for (int b = 0; b < 4; b++) release_block(A->context, A->a.device, A->owned[b]);
     spryi_matrix_release(A->structure_of);
     release_stored(A->context, A->stored);
@@ -590,7 +666,7 @@ static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error 
     spry_matrix *made = NULL;
     SPRYI_OK_OR_RETURN(A->stored->format->to_csr(A->context, &made, A->stored->storage, err));
     made->a.sorted = made->a.unique = SPRY_NOT_KNOWN;
-    spry_status status = spry_matrix_check(made, NULL, err);
+    spry_status status = spry_matrix_check(made, NULL, SPRY_CHECK_ALL, err);
     if (status != SPRY_OK) {
         spryi_matrix_release(made);
         return status;

@@ -37,6 +37,17 @@ typedef struct spryi_source {
     spry_known by_row, by_column, duplicates;
 } spryi_source;
 
+/*
+ * A plan that spry_matrix_values_changed updates. The matrix does not own its dependents: a plan removes itself when it
+ * is destroyed, and a matrix that is freed first removes all of them.
+ */
+typedef struct spryi_dependent {
+    struct spryi_dependent *next, **link; /* link: the pointer to this dependent; NULL: in no list */
+    const spry_matrix *matrix;
+    int64_t change; /* the last change of the matrix's values that the plan has */
+    spry_status (*update)(struct spryi_dependent *self, const spry_update_options *options, spry_error *err);
+} spryi_dependent;
+
 struct spry_matrix {
     spry_context *context;
     _Atomic int references;
@@ -52,6 +63,8 @@ struct spry_matrix {
     spryi_source source;
     spryi_row_look look; /* of arrays on a device, once `looked` is 1 */
     _Atomic int looked;  /* 2: a thread is writing it */
+    spryi_dependent *dependents;
+    int64_t changes; /* calls of spry_matrix_values_changed */
 };
 #endif
 
@@ -102,6 +115,13 @@ spry_status spryi_matrix_fetch(const spryi_device *device, spry_matrix **host, c
 spry_arrays spryi_transposed_view(const spry_arrays *a);
 
 #ifndef __cplusplus
+/* Adds a plan, whose update function is set, to the dependents of A. Removing accepts a plan that was not added. */
+void spryi_add_dependent(const spry_matrix *A, spryi_dependent *plan);
+void spryi_remove_dependent(spryi_dependent *plan);
+
+/* Notes that a plan has the present values of its matrix. */
+void spryi_note_update(spryi_dependent *plan);
+
 /*
  * Returns a matrix whose arrays hold all entries, retained: A itself if its arrays do. A container's storage becomes
  * CSR, which A keeps. One triangle becomes CSR of both, sorted by column. Each call builds it, as values may change.

@@ -438,8 +438,8 @@ static void fill_report(spry_matrix_report *report, const finding *falling, int6
 {
     *report = SPRY_INIT(spry_matrix_report);
     report->bad_ends = bad_ends;
-    report->falling_offsets = falling->count;
-    report->first_falling = falling->count ? falling->first : -1;
+    report->decreasing_offsets = falling->count;
+    report->first_decreasing = falling->count ? falling->first : -1;
     report->out_of_range = t->out_of_range.count;
     report->first_out_of_range = t->out_of_range.count ? t->out_of_range.first : -1;
     report->first_out_of_range_major = t->out_of_range.count ? t->out_of_range.major : -1;
@@ -485,21 +485,21 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
     return A->a.triangle == SPRY_ALL_ENTRIES ? spryi_check_symmetry(A, err) : check_one_triangle(A, err);
 }
 
+static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err);
+
 /* Checks the CSR of a container again, for the report. */
 static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     spry_matrix *csr;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &csr, err));
-    spry_status status = spry_matrix_check(csr, report, err);
+    spry_status status = check_all(csr, report, err);
     spryi_matrix_release(csr);
     return status;
 }
 
-spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
+static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
-    if (!A) return spryi_fail_missing(err, "A");
-    spry_status status = SPRYI_CHECK_OUTPUT(report, err);
-    if (status != SPRY_OK) return status;
+    spry_status status = SPRY_OK;
     if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
     if (A->stored) return check_stored(A, report, err);
 
@@ -617,9 +617,9 @@ static spry_status check_on_device(const spry_matrix *A, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 1, err));
     if (look.sound) return SPRY_OK;
     a.indices = NULL;
-    SPRYI_TRY(spryi_fetch_array(device, &a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
+    SPRYI_TRY(spryi_fetch_array(device, &a.offsets, a.rows + 1, spryi_index_type_bytes(a.offset_type), err));
     a.indices = A->a.indices;
-    SPRYI_TRY(spryi_fetch_array(device, &a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
+    SPRYI_TRY(spryi_fetch_array(device, &a.indices, a.nnz, spryi_index_type_bytes(a.index_type), err));
     SPRYI_TRY(device->ops->synchronize(device, NULL, err));
     status = check_structure(A->context, &a, A->index_base, err);
 done:
@@ -628,9 +628,16 @@ done:
     return status;
 }
 
-spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err)
+spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_check how, spry_error *err)
 {
     if (!A) return spryi_fail_missing(err, "A");
-    if (A->stored) return SPRY_OK; /* the reader has looked */
+    SPRYI_OK_OR_RETURN(
+        spryi_check_range("check", "how", (int)how, SPRY_CHECK_STRUCTURE, SPRY_CHECK_ALL, "a spry_check, 0 or 1", err));
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(report, err));
+    if (how == SPRY_CHECK_ALL) return check_all(A, report, err);
+    if (report)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "report",
+                          "check: only SPRY_CHECK_ALL fills a report, expected report NULL");
+    if (A->stored) return SPRY_OK; /* checked by the reader */
     return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, A->index_base, err);
 }

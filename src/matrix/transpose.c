@@ -107,12 +107,12 @@ static int parts_of(const spry_context *context, const spry_arrays *a)
 spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err)
 {
     const spry_arrays *a = &A->a;
-    const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
+    const size_t offset_bytes = spryi_index_type_bytes(a->offset_type);
     spry_status status = SPRY_OK;
     transposition t = {.a = a, .parts = parts_of(context, a)};
     part_job j = {&t, &steps_of_pair[spryi_index_pair(a->offset_type, a->index_type)], NULL};
     SPRYI_TRY(spryi_allocate(context, &t.offsets, a->columns + 1, offset_bytes, "column offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &t.rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
+    SPRYI_TRY(spryi_allocate(context, &t.rows, a->nnz, spryi_index_type_bytes(a->index_type), "row indices", err));
     if (a->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &t.values, a->nnz, spry_type_bytes(a->value_type), "values", err));
     SPRYI_TRY(spryi_allocate(context, &t.places, a->columns * t.parts, offset_bytes, "workspace of transposing", err));

@@ -225,6 +225,12 @@ static spry_status plan_both(spry_spmv_plan *plan, const spry_matrix *A, const s
     return SPRY_OK;
 }
 
+/* Updates the plan that the dependent is part of. */
+static spry_status update_dependent(spryi_dependent *self, const spry_update_options *options, spry_error *err)
+{
+    return spry_spmv_plan_update((spry_spmv_plan *)((char *)self - offsetof(spry_spmv_plan, of_matrix)), options, err);
+}
+
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err)
 {
@@ -241,8 +247,10 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     made->backward = NULL;
     made->as_given = NULL;
     made->pairing = (spryi_pairing){0};
-    SPRYI_TRY(o.both_directions == 1 ? plan_both(made, A, &o, err)
-                                     : spryi_plan_one(context, &made->forward, A, &o, &trial, NULL, err));
+    made->of_matrix = (spryi_dependent){.update = update_dependent};
+    SPRYI_TRY(o.both_directions ? plan_both(made, A, &o, err)
+                                : spryi_plan_one(context, &made->forward, A, &o, &trial, NULL, err));
+    spryi_add_dependent(A, &made->of_matrix);
     *plan = made;
     made = NULL;
 done:
@@ -254,6 +262,7 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
 {
     if (!plan) return;
     spry_context *context = plan->context;
+    spryi_remove_dependent(&plan->of_matrix);
     if (plan->backward && plan->backward != &plan->forward) {
         spryi_discard_plan(plan->backward);
         spryi_release(context, plan->backward);
@@ -329,7 +338,9 @@ spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_option
     if (!plan) return spryi_fail_missing(err, "plan");
     spry_update_options o;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
-    return plan->backward ? update_both(plan, &o, err) : spryi_update_one(&plan->forward, &o, err);
+    SPRYI_OK_OR_RETURN(plan->backward ? update_both(plan, &o, err) : spryi_update_one(&plan->forward, &o, err));
+    spryi_note_update(&plan->of_matrix);
+    return SPRY_OK;
 }
 
 /* ---- what a plan reports --------------------------------------------------------------------------------- */
@@ -342,16 +353,13 @@ static void tell_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     const int64_t own = spryi_owned_bytes(forward);
     info->other_format = backward->target.format->name;
     info->other_kernel = backward->target.kernel->name;
-    info->two_plans_bytes = 2 * own;
     info->upload_us += plan->pairing.copy_us;
     if (backward == forward) {
-        info->values_in_place = 0; /* an update checks that the values are symmetric */
+        info->values_in_place = false; /* an update checks that the values are symmetric */
         return;
     }
     const int64_t other = spryi_owned_bytes(backward);
     info->owned_bytes = own + other + copy_bytes(plan);
-    info->two_plans_bytes = own + other;
-    if (copy) info->two_plans_bytes += (reads_copy(forward, copy) + reads_copy(backward, copy)) * copy_bytes(plan);
     info->upload_us += backward->stored.upload_us + backward->map.upload_us;
     if (backward->work.bytes > info->workspace_bytes) info->workspace_bytes = backward->work.bytes;
     info->values_in_place = info->values_in_place && spryi_values_in_place(backward) && !copy;

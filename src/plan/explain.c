@@ -117,7 +117,8 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
 
 /* One explain request. */
 typedef struct question {
-    const spry_matrix *A;
+    const spry_matrix *given; /* the caller's matrix */
+    const spry_matrix *A;     /* its entries as arrays */
     const spry_spmv_options *o;
     const spryi_device_class *device; /* class that times are predicted for */
     const spryi_device *here;         /* the plan's device; NULL: a class was named */
@@ -137,10 +138,10 @@ static int64_t copied_vectors(const question *q)
 static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const question *q, const char *format,
                                 spry_error *err)
 {
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options named = *q->o;
     named.format = format;
-    SPRYI_OK_OR_RETURN(spry_spmv_predict_storage(e->context, &storage, q->A, &named, err));
+    SPRYI_OK_OR_RETURN(spryi_predict_storage(e->context, &storage, q->A, &named, err));
     *bytes = spryi_class_is_cpu(q->device) || q->here ? storage.owned_bytes : storage.bytes;
     return SPRY_OK;
 }
@@ -205,6 +206,29 @@ static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_er
     return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
 }
 
+/* ---- sizes ---- */
+
+/* Predicts the sizes of one format, or of all formats that can be predicted. */
+static spry_status predict_storages(spry_explanation *e, const question *q, const char *of, spry_error *err)
+{
+    const bool all = strcmp(of, "all") == 0;
+    const spryi_format *named = NULL;
+    int64_t parameters[SPRYI_PARAMETERS];
+    if (!all) SPRYI_OK_OR_RETURN(spryi_parse_format(&named, parameters, of, err));
+    for (int k = 0; k < e->candidates; k++) {
+        spry_spmv_options o = *q->o;
+        spryi_storage *storage = &e->storages[k];
+        if (named && strcmp(named->name, e->formats[k]) != 0) continue;
+        o.format = named ? of : e->formats[k];
+        const spry_status status = spryi_predict_storage(e->context, storage, q->given, &o, named ? err : NULL);
+        if (status == SPRY_OK) continue;
+        if (named || status == SPRY_OUT_OF_MEMORY)
+            return named ? status : spryi_fail(err, status, NULL, "out of memory: the sizes of %s", o.format);
+        storage->format = NULL; /* the format has no such types */
+    }
+    return SPRY_OK;
+}
+
 /* ---- all of it ---- */
 
 /* On a CPU that is present, times are those of its memory: all times grow as csr's, so that the choice stays. */
@@ -265,8 +289,10 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     *made = (spry_explanation){.context = spryi_context_retain(context)};
     spryi_copy_class(&made->own, device);
-    const question q = {.A = entries, .o = &o, .device = &made->own.c, .here = here, .stored = A->stored != NULL};
+    const question q =
+        {.given = A, .A = entries, .o = &o, .device = &made->own.c, .here = here, .stored = A->stored != NULL};
     SPRYI_TRY(explain(made, &q, err));
+    if (given.storage_of) SPRYI_TRY(predict_storages(made, &q, given.storage_of, err));
     *explanation = made;
     made = NULL;
 done:
@@ -369,6 +395,17 @@ static void add_measured(const spryi_trial *trial, spry_candidate *told)
     }
 }
 
+static void add_storage(const spryi_storage *storage, spry_candidate *told)
+{
+    if (!storage->format) return;
+    told->parameters = storage->parameters;
+    told->storage_bytes = storage->bytes;
+    told->owned_bytes = storage->owned_bytes;
+    told->elements = storage->words;
+    told->padding = storage->padding;
+    told->over_limit = storage->refused;
+}
+
 static const char *why_not(const spry_explanation *e, const char *format)
 {
     if (strcmp(format, "csc") != 0) return "it has no rates: it was seldom the fastest where it was measured";
@@ -386,6 +423,8 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
                            .format = e->formats[index],
                            .refused = why_not(e, e->formats[index]),
                            .kernel = "",
+                           .parameters = "",
+                           .storage_bytes = -1,
                            .break_even_calls = SPRY_NEVER};
     if (index < r->count) {
         const spryi_estimate *k = &r->list[index];
@@ -399,6 +438,7 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
         if (k->us > 0) told.break_even_calls = break_even(k, &r->list[r->csr]);
     }
     add_measured(&e->trial, &told);
+    add_storage(&e->storages[index], &told);
     SPRYI_GIVE(candidate, &told);
     return SPRY_OK;
 }

@@ -16,5 +16,6 @@ struct spry_explanation {
     spry_op op;
     double csr_bytes; /* of plain CSR, and of all columns of x and y */
     int candidates;
-    const char *formats[SPRYI_MOST_CANDIDATES]; /* those of the ranking in its order, then the others */
+    const char *formats[SPRYI_MOST_CANDIDATES];    /* those of the ranking in its order, then the others */
+    spryi_storage storages[SPRYI_MOST_CANDIDATES]; /* format NULL: not predicted */
 };

@@ -26,21 +26,16 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
                                 "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
     const struct {
         const char *name;
-        int64_t value, most;
-    } numbers[] = {{"expected_calls", o->expected_calls, INT64_MAX},
-                   {"expected_updates", o->expected_updates, INT64_MAX},
-                   {"columns", o->count, INT64_MAX},
-                   {"row_major", o->row_major, 1},
-                   {"both_directions", o->both_directions, 1},
-                   {"memory_limit_bytes", o->memory_limit_bytes, INT64_MAX}};
+        int64_t value;
+    } numbers[] = {{"expected_calls", o->expected_calls},
+                   {"expected_updates", o->expected_updates},
+                   {"count", o->count},
+                   {"memory_limit_bytes", o->memory_limit_bytes}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-        if (numbers[n].value < 0 || numbers[n].value > numbers[n].most)
-            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, numbers[n].name, numbers[n].value,
-                                    numbers[n].value < 0 ? 0 : numbers[n].most, "%s is %lld, expected 0 or %s",
-                                    numbers[n].name, (long long)numbers[n].value, numbers[n].most == 1 ? "1" : "more");
-    if (!(o->budget_us >= 0 && o->budget_us <= MOST_BUDGET))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "budget_us", "budget_us is %g, expected 0 to %g microseconds",
-                          o->budget_us, MOST_BUDGET);
+        SPRYI_OK_OR_RETURN(spryi_check_range(NULL, numbers[n].name, numbers[n].value, 0, INT64_MAX, "0 or more", err));
+    if (!(o->measure_budget_us >= 0 && o->measure_budget_us <= MOST_BUDGET))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "measure_budget_us",
+                          "measure_budget_us is %g, expected 0 to %g microseconds", o->measure_budget_us, MOST_BUDGET);
     SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "vector_device", o->vector_device, SPRY_CPU, INT64_MAX,
                                          "SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU", err));
     SPRYI_OK_OR_RETURN(spryi_check_threads(o->threads, "plan", err));

@@ -153,6 +153,7 @@ struct spry_spmv_plan {
     spryi_plan *backward;  /* multiplies by the transpose; NULL: one direction; `forward` if A^T is A */
     spry_matrix *as_given; /* A, if storages read the arrays of pairing.copy; else NULL */
     spryi_pairing pairing;
+    spryi_dependent of_matrix; /* in A's list of plans */
 };
 
 /* Returns whether the options leave the format to the library, if they name no kernel. */
@@ -262,6 +263,25 @@ void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to);
 
 /* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
 spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err);
+
+/* Predicted sizes of a storage. */
+typedef struct spryi_storage {
+    const char *format;
+    char parameters[64];
+    int64_t words;       /* values and indices */
+    int64_t bytes;       /* of the format's arrays; what a plan adds to them does not count */
+    int64_t padding;     /* stored entries that are not entries of A */
+    int64_t owned_bytes; /* part of bytes that a plan allocates */
+    bool refused;        /* by the padding guard or the memory limit */
+    char reason[320];    /* of "auto": why this format; else "" */
+} spryi_storage;
+
+/*
+ * Predicts the sizes of options->format without building it. The sizes are exact, except that packed on a CPU takes
+ * less if values repeat. Cost: O(rows) for most formats, O(nnz) for bsr and for a container.
+ */
+spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage, const spry_matrix *A,
+                                  const spry_spmv_options *options, spry_error *err);
 
 /* *copy = A, which is CSR in host memory, in the memory of the device. */
 spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err);

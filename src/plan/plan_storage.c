@@ -139,7 +139,7 @@ static spry_status copy_array(const spryi_device *d, void **copy, const void **a
 static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *err)
 {
     spry_arrays *a = &csr->a;
-    const size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
+    const size_t offset = spryi_index_type_bytes(a->offset_type), index = spryi_index_type_bytes(a->index_type);
     SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[0], &a->offsets, a->rows + 1, offset, "offsets", err));
     SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[1], &a->indices, a->nnz, index, "columns", err));
     if (a->value_type != SPRY_PATTERN)
@@ -441,7 +441,7 @@ static const spryi_device *device_for(const spry_context *context, const spry_ma
     return found ? found : spryi_device_at(context, 0);
 }
 
-static spry_status predict(spry_context *context, spry_storage *storage, const spry_matrix *A,
+static spry_status predict(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                            const spry_spmv_options *o, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -456,8 +456,7 @@ static spry_status predict(spry_context *context, spry_storage *storage, const s
     if (A->a.device > 0 && !format->in_place) request.copied = 1; /* only csr uses arrays where a device has them */
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
-    *storage = (spry_storage){
-        .struct_size = sizeof *storage,
+    *storage = (spryi_storage){
         .format = format->name,
         .words = cost.words,
         .bytes = cost.bytes,
@@ -472,7 +471,7 @@ done:
 }
 
 /* Of what the policy picks, with its reason. */
-static spry_status predict_choice(spry_context *context, spry_storage *storage, const spry_matrix *A,
+static spry_status predict_choice(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err)
 {
     spryi_choice choice = {0};
@@ -490,7 +489,7 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 }
 
 /* Of the plain product of A^T. */
-static spry_status predict_flipped(spry_context *context, spry_storage *storage, const spry_matrix *A,
+static spry_status predict_flipped(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                    const spry_spmv_options *options, bool is_auto, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -507,7 +506,7 @@ done:
 }
 
 /* Of the container's own format, whose arrays a plan on the CPU does not own, and which is nowhere made anew. */
-static spry_status predict_stored(spry_context *context, spry_storage *storage, const spry_matrix *A,
+static spry_status predict_stored(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_matrix *entries, const spry_spmv_options *options, bool is_auto,
                                   spry_error *err)
 {
@@ -524,14 +523,11 @@ static spry_status predict_stored(spry_context *context, spry_storage *storage, 
     return SPRY_OK;
 }
 
-spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                      const spry_spmv_options *options, spry_error *err)
+spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage, const spry_matrix *A,
+                                  const spry_spmv_options *options, spry_error *err)
 {
-    const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
-    if (missing) return spryi_fail_missing(err, missing);
     spry_spmv_options o;
-    spry_storage found;
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(storage, err));
+    spryi_storage found;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
@@ -544,6 +540,6 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
                          : is_auto                    ? predict_choice(context, &found, entries, &o, err)
                                                       : predict(context, &found, entries, &o, err);
     spryi_matrix_release(entries);
-    if (status == SPRY_OK) SPRYI_GIVE(storage, &found);
+    if (status == SPRY_OK) *storage = found;
     return status;
 }

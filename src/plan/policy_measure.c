@@ -93,8 +93,8 @@ static double csr_bytes(const spryi_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
     size_t value = spry_type_bytes(plan->request.vector_type);
-    size_t offset = spry_index_type_bytes(a->offset_type != SPRY_INDEX_DEFAULT ? a->offset_type : a->index_type);
-    return (double)plan->map.nnz * (double)(value + spry_index_type_bytes(a->index_type)) +
+    size_t offset = spryi_index_type_bytes(a->offset_type != SPRY_INDEX_DEFAULT ? a->offset_type : a->index_type);
+    return (double)plan->map.nnz * (double)(value + spryi_index_type_bytes(a->index_type)) +
            (double)(a->rows + 1) * (double)offset +
            (double)(plan->request.x_length + plan->request.y_length) * (double)value;
 }
@@ -412,7 +412,7 @@ static spry_status try_formats(spryi_plan *plan, spry_choice_info *asked, spryi_
     trial t = {.context = plan->context, .base = plan, .start = spryi_now_us(), .why = SPRY_ERROR_INIT};
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_rank_for(&t.ranking, t.base->A, o, spryi_class_of(t.base->request.device), err));
-    t.budget = o->budget_us > 0 ? o->budget_us : USUAL_BUDGET;
+    t.budget = o->measure_budget_us > 0 ? o->measure_budget_us : USUAL_BUDGET;
     t.end = spryi_now_us() + t.budget;
     SPRYI_TRY(begin_all(&t, err));
     int best = 0;
@@ -574,8 +574,8 @@ static spry_status hash_array(const spryi_device *d, const void *array, int64_t 
 static spry_status hash_there(spry_context *context, const spry_arrays *a, uint64_t *hash, spry_error *err)
 {
     const spryi_device *d = spryi_device_at(context, a->device);
-    const int64_t offset = (int64_t)spry_index_type_bytes(a->offset_type);
-    const int64_t index = (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t offset = (int64_t)spryi_index_type_bytes(a->offset_type);
+    const int64_t index = (int64_t)spryi_index_type_bytes(a->index_type);
     const int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
     void *piece = NULL;
     spry_status status = SPRY_OK;
@@ -614,8 +614,8 @@ static void describe(const spryi_plan *plan, spry_choice_info *asked)
     snprintf(asked->device, sizeof asked->device, "%s%s%s %.40s", d->driver->name, d->simd && d->simd[0] ? " " : "",
              d->simd ? d->simd : "", d->description);
     snprintf(asked->types, sizeof asked->types, "%s %s %d/%d", spry_type_name(a->value_type),
-             spry_type_name(plan->request.vector_type), 8 * (int)spry_index_type_bytes(offset),
-             8 * (int)spry_index_type_bytes(a->index_type));
+             spry_type_name(plan->request.vector_type), 8 * (int)spryi_index_type_bytes(offset),
+             8 * (int)spryi_index_type_bytes(a->index_type));
 }
 
 static spry_status fingerprint(const spryi_plan *plan, spry_choice_info *asked, spry_error *err)

@@ -414,8 +414,6 @@ void spryi_predict_times(const spry_spmv_plan *of, spry_spmv_plan_info *info)
     device_rates r;
     info->baseline = "csr";
     info->break_even_calls = is_baseline ? 0 : SPRY_NEVER;
-    if (!info->values_in_place && given->value_type != SPRY_PATTERN)
-        info->predicted_update_us = plan->times.setup_us - plan->times.search_us;
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
     const ranked_times ranked = times_of(of);
     const double csr = spryi_csr_bytes(given, plan->map.nnz), stored = (double)info->storage_bytes;

@@ -62,11 +62,12 @@ static spry_status check_vector(const spryi_plan *plan, const spry_const_vector 
     if (((uintptr_t)v->data & (plan->request.element_bytes - 1)) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
                           plan->request.element_bytes);
+    SPRYI_OK_OR_RETURN(spryi_check_reserved(v, name, err));
     SPRYI_OK_OR_RETURN(check_strides(v, name, err));
-    if (v->row_stride != 1 && !plan->request.options.row_major)
+    if (v->count > 1 && v->row_stride != 1 && !plan->request.options.row_major)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
-                                "%s has row_stride %lld, the plan was made for 1: set row_major in its options", name,
-                                (long long)v->row_stride);
+                                "%s is row-major (row_stride %lld), expected row_stride 1 or a plan with row_major",
+                                name, (long long)v->row_stride);
     return SPRY_OK;
 }
 
@@ -350,6 +351,43 @@ static void return_workspace(const spryi_plan *plan, const holding *h)
     if (h->locked) (void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&plan->in_use);
 }
 
+/*
+ * Runs a plan without row_major on one vector with strides: copies x and y to contiguous memory, runs, and copies y
+ * back. The workspace of a plan with row_major saves the allocations.
+ */
+static spry_status run_strided(const spryi_plan *plan, spry_vector y, const void *alpha, spry_const_vector x,
+                               const void *beta, const spry_spmv_run_options *options, spry_error *err)
+{
+    const spryi_device *d = spryi_device_at(plan->context, plan->request.options.vector_device);
+    const int64_t size = (int64_t)plan->request.element_bytes;
+    spryi_vector_map map = {.type = plan->request.vector_type,
+                            .threads = plan->product.threads,
+                            .pool = &plan->context->pool,
+                            .stream = options ? options->stream : NULL};
+    void *x_copy = NULL, *y_copy = NULL;
+    int previous;
+    spry_status status = SPRY_OK;
+    SPRYI_OK_OR_RETURN(d->ops->enter(d, &previous, err));
+    SPRYI_TRY(d->ops->allocate(d, &x_copy, x.length * size, "contiguous x", err));
+    SPRYI_TRY(d->ops->allocate(d, &y_copy, y.length * size, "contiguous y", err));
+    map.from = x.data, map.from_stride = x.row_stride, map.to = x_copy, map.to_stride = 1, map.length = x.length;
+    if (x.length > 0) SPRYI_TRY(d->ops->map(d, &map, err));
+    map.from = y.data, map.from_stride = y.row_stride, map.to = y_copy, map.length = y.length;
+    SPRYI_TRY(d->ops->map(d, &map, err));
+    SPRYI_TRY(spryi_run(plan, (spry_vector){.data = y_copy, .length = y.length, .type = y.type, .device = y.device},
+                        alpha,
+                        (spry_const_vector){.data = x_copy, .length = x.length, .type = x.type, .device = x.device},
+                        beta, options, err));
+    map.from = y_copy, map.from_stride = 1, map.to = y.data, map.to_stride = y.row_stride;
+    SPRYI_TRY(d->ops->map(d, &map, err));
+    SPRYI_TRY(d->ops->synchronize(d, map.stream, err));
+done:
+    d->ops->release(d, x_copy);
+    d->ops->release(d, y_copy);
+    d->ops->leave(d, previous);
+    return status;
+}
+
 /* Runs one direction. */
 spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
                       const void *beta, const spry_spmv_run_options *options, spry_error *err)
@@ -358,6 +396,11 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->request.y_length == 0) return status; /* kernels never meet a y that may be NULL */
+
+    if (!plan->request.options.row_major && x.count == 1 && (x.row_stride != 1 || y.row_stride != 1)) {
+        into.row_stride = y.row_stride;
+        return run_strided(plan, into, alpha, x, beta, options, err);
+    }
 
     const spryi_device *d = plan->request.device;
     const spry_type type = plan->request.vector_type;
@@ -396,21 +439,22 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
 
 /* ---- the caller's runs -------------------------------------------------------------------------------- */
 
-static spry_status check_direction(const spry_spmv_plan *plan, int transpose, spry_error *err)
+static spry_status check_direction(const spry_spmv_plan *plan, bool transpose, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "transpose", transpose, 0, 1, "0 or 1", err));
     if (!transpose || plan->backward) return SPRY_OK;
     return spryi_fail(err, SPRY_INVALID_ARGUMENT, "transpose",
-                      "transpose: the plan has one direction, expected one made with both_directions");
+                      "transpose: the plan has one direction, expected a plan with both_directions");
 }
 
 spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha, spry_const_vector x,
                                const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
     if (!plan) return spryi_fail_missing(err, "plan");
-    if (!options) return spryi_run(&plan->forward, y, alpha, x, beta, NULL, err);
+    void *stream = plan->forward.request.options.stream;
+    if (!options && !stream) return spryi_run(&plan->forward, y, alpha, x, beta, NULL, err);
     spry_spmv_run_options o;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    if (!o.stream) o.stream = stream;
     SPRYI_OK_OR_RETURN(check_direction(plan, o.transpose, err));
     return spryi_run(o.transpose ? plan->backward : &plan->forward, y, alpha, x, beta, &o, err);
 }

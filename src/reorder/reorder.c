@@ -203,43 +203,6 @@ done:
     return status;
 }
 
-spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
-                                 const spry_ordering_options *options, spry_error *err)
-{
-    const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
-    if (missing) return spryi_fail_missing(err, missing);
-    const double start = spryi_now_us();
-    spry_status status = SPRY_OK;
-    spry_ordering *made = NULL;
-    spry_matrix *entries = NULL;
-    settings s;
-    spry_ordering_options o = SPRY_INIT(spry_ordering_options);
-    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
-    if (A->a.device != 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
-    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
-    A = entries;
-    SPRYI_TRY(resolve(&s, &o, &A->a, spryi_loaded_groups(context), err));
-    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
-    *made = (spry_ordering){.context = spryi_context_retain(context),
-                            .method = method_names[s.how],
-                            .rows = A->a.rows,
-                            .cols = A->a.columns,
-                            .srs = s.sizes[0],
-                            .ssrs = s.sizes[1],
-                            .sssrs = s.sizes[2]};
-    SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
-    SPRYI_TRY(s.how == DEGREE ? order_by_degree(context, made->perm, A, err)
-                              : order_by_graph(context, made, A, &s, err));
-    made->setup_us = spryi_now_us() - start;
-    *ordering = made;
-    made = NULL;
-done:
-    spryi_matrix_release(entries);
-    spry_ordering_destroy(made);
-    return status;
-}
-
 void spry_ordering_destroy(spry_ordering *ordering)
 {
     if (!ordering || atomic_fetch_sub(&ordering->others, 1) > 0) return;
@@ -338,11 +301,9 @@ static int64_t mean_size(const int64_t *ptr, int64_t count)
     return count > 0 ? ptr[count] / count + (ptr[count] % count > 0) : 1;
 }
 
-spry_status spry_ordering_create_groups(spry_context *context, spry_ordering **ordering, const spry_groups *groups,
-                                        spry_error *err)
+static spry_status create_from_groups(spry_context *context, spry_ordering **ordering, const spry_groups *groups,
+                                      spry_error *err)
 {
-    const char *missing = !context ? "context" : !ordering ? "ordering" : !groups ? "groups" : NULL;
-    if (missing) return spryi_fail_missing(err, missing);
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_ordering *made = NULL;
@@ -369,6 +330,47 @@ spry_status spry_ordering_create_groups(spry_context *context, spry_ordering **o
     *ordering = made;
     made = NULL;
 done:
+    spry_ordering_destroy(made);
+    return status;
+}
+
+/* ---- orderings ----------------------------------------------------------------------------------------- */
+
+spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
+                                 const spry_ordering_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !ordering ? "ordering" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    const double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spry_ordering *made = NULL;
+    spry_matrix *entries = NULL;
+    settings s;
+    spry_ordering_options o = SPRY_INIT(spry_ordering_options);
+    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
+    if (o.groups) return create_from_groups(context, ordering, o.groups, err);
+    if (!A) return spryi_fail_missing(err, "A");
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
+    SPRYI_TRY(resolve(&s, &o, &A->a, spryi_loaded_groups(context), err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
+    *made = (spry_ordering){.context = spryi_context_retain(context),
+                            .method = method_names[s.how],
+                            .rows = A->a.rows,
+                            .cols = A->a.columns,
+                            .srs = s.sizes[0],
+                            .ssrs = s.sizes[1],
+                            .sssrs = s.sizes[2]};
+    SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
+    SPRYI_TRY(s.how == DEGREE ? order_by_degree(context, made->perm, A, err)
+                              : order_by_graph(context, made, A, &s, err));
+    made->setup_us = spryi_now_us() - start;
+    *ordering = made;
+    made = NULL;
+done:
+    spryi_matrix_release(entries);
     spry_ordering_destroy(made);
     return status;
 }

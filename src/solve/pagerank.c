@@ -17,6 +17,7 @@
 #include "solve/solve.h"
 #include "spry/solve.h"
 
+#include "base/context.h"
 #include "base/pool.h"
 #include "matrix/matrix.h"
 #include "spry/cuda.h"
@@ -231,7 +232,7 @@ static spry_status make_links_here(spry_context *context, links *links, const sp
     spry_vector sums = {0};
     *links = (struct links){.first_zero_column = -1};
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
-    const int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
+    const int threads = a.nnz < 100000 ? 1 : spryi_team(context->threads);
     const spryi_entry_facts facts = inspect_values(context, &a, threads);
     if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spry_matrix_index_base(A), err);
     SPRYI_TRY(spry_vector_create(context, &sums, a.columns, SPRY_F64, 0, err));
@@ -262,8 +263,8 @@ static spry_status place_arrays(const spryi_vector_work *w, spry_vector *blocks,
                                 spry_error *err)
 {
     const void **arrays[] = {&m->offsets, &m->indices, &m->values};
-    const int64_t bytes[] = {(m->rows + 1) * (int64_t)spry_index_type_bytes(m->offset_type),
-                             m->nnz * (int64_t)spry_index_type_bytes(m->index_type),
+    const int64_t bytes[] = {(m->rows + 1) * (int64_t)spryi_index_type_bytes(m->offset_type),
+                             m->nnz * (int64_t)spryi_index_type_bytes(m->index_type),
                              m->nnz * (int64_t)spry_type_bytes(m->value_type)};
     for (int i = 0; i < 3; i++) {
         if (!copies) *arrays[i] = NULL;
@@ -549,7 +550,7 @@ static spry_status find_weighted_length(const ranking *r, double *length, const 
     spry_vector copy = {0};
     spryi_row_look rows;
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(r->links.B, &a, err));
-    const int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
+    const int threads = a.nnz < 100000 ? 1 : spryi_team(context->threads);
     if (a.device > 0) {
         SPRYI_OK_OR_RETURN(spryi_matrix_look(&rows, r->links.B, 0, err));
         *length = rows.longest * r->state.mass;

@@ -5,6 +5,9 @@
 #include "spry/solve.h"
 #include "spry/tune.h"
 
+#include "base/context.h"
+#include "base/pool.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,7 +198,7 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
     w->ordinal = on->ordinal;
     w->blocks = (n + w->ops->block - 1) / w->ops->block;
     if (w->blocks > w->ops->most_blocks) w->blocks = w->ops->most_blocks;
-    w->threads = spry_context_threads(context);
+    w->threads = spryi_team(context->threads);
     if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
     const int64_t blocks = w->blocks > 0 ? w->blocks : 1; /* a GPU starts one block also for no entries */
     const int64_t partials = columns * blocks * SPRYI_MOST_SUMS, states = columns * ((SPRYI_STATE_BYTES + 7) / 8);

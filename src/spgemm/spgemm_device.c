@@ -88,7 +88,7 @@ static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, sp
         return SPRY_OK;
     }
     const void **arrays[] = {&to->offsets, &to->indices, &to->values};
-    const int64_t bytes[] = {(to->rows + 1) * (int64_t)spry_index_type_bytes(to->offset_type), to->nnz * 4,
+    const int64_t bytes[] = {(to->rows + 1) * (int64_t)spryi_index_type_bytes(to->offset_type), to->nnz * 4,
                              to->nnz * (int64_t)spry_type_bytes(to->value_type)};
     void **inputs = plan->there->inputs + first;
     for (int n = 0; n < 3; n++) {
@@ -278,7 +278,7 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_size_result(plan, &result_bytes, err));
     spry_arrays c = spryi_types_of(job->a.rows, job->b.columns, plan->result.nnz, (int32_t)job->type,
                                    (int32_t)plan->result.offset_type, SPRY_I32);
-    const int64_t bytes[] = {(c.rows + 1) * (int64_t)spry_index_type_bytes(plan->result.offset_type), c.nnz * 4,
+    const int64_t bytes[] = {(c.rows + 1) * (int64_t)spryi_index_type_bytes(plan->result.offset_type), c.nnz * 4,
                              c.nnz * (int64_t)spry_type_bytes(job->type)};
     void *made[3] = {NULL, NULL, NULL};
     spry_status status = SPRY_OK;

@@ -184,7 +184,7 @@ static double share_alike(const spry_arrays *a, compare_fn compare)
 
 static int has_equal_columns(const spry_arrays *a, int64_t before, int64_t begin, int64_t end)
 {
-    const size_t size = spry_index_type_bytes(a->index_type);
+    const size_t size = spryi_index_type_bytes(a->index_type);
     const char *columns = a->indices;
     if (end - begin < 2) return -1;
     return begin - before == end - begin &&
@@ -422,7 +422,7 @@ static bool may_list(const spry_spgemm_plan *plan)
 static int64_t listed_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const int64_t size = (int64_t)spry_index_type_bytes(job->b.index_type);
+    const int64_t size = (int64_t)spryi_index_type_bytes(job->b.index_type);
     return job->threads > 1 && may_list(plan) ? job->products * size : 0;
 }
 
@@ -430,7 +430,7 @@ static int64_t listed_bytes(const spry_spgemm_plan *plan)
 static bool reserve_columns(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
-    const size_t size = spry_index_type_bytes(job->b.index_type);
+    const size_t size = spryi_index_type_bytes(job->b.index_type);
     int64_t before = 0;
     if (!may_list(plan)) return false;
     if (job->threads == 1)
@@ -448,7 +448,7 @@ static bool reserve_columns(spry_spgemm_plan *plan)
 static void join_pieces(void *argument, int64_t begin, int64_t end)
 {
     const spryi_spgemm_job *job = argument;
-    const size_t size = spry_index_type_bytes(job->b.index_type);
+    const size_t size = spryi_index_type_bytes(job->b.index_type);
     for (int64_t p = begin; p < end; p++) {
         const int64_t at = job->offsets[job->pieces.rows[p]], n = job->offsets[job->pieces.rows[p + 1]] - at;
         memcpy((char *)job->columns + (size_t)at * size,
@@ -503,7 +503,7 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
     spryi_scan(job->offsets, job->a.rows);
     if (job->columns)
         spryi_shrink(plan->context, &job->columns,
-                     job->offsets[job->a.rows] * (int64_t)spry_index_type_bytes(job->b.index_type));
+                     job->offsets[job->a.rows] * (int64_t)spryi_index_type_bytes(job->b.index_type));
     plan->stages.count_us = counted - start;
     plan->stages.scan_us = spryi_now_us() - counted;
     plan->result.nnz = job->offsets[job->a.rows];
@@ -517,7 +517,7 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
 {
     const spryi_spgemm_job *job = &plan->job;
     const int64_t n = job->a.rows + 1;
-    SPRYI_OK_OR_RETURN(spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->result.offset_type),
+    SPRYI_OK_OR_RETURN(spryi_allocate(plan->context, offsets, n, spryi_index_type_bytes(plan->result.offset_type),
                                       "row offsets of C", err));
     if (plan->result.offset_type == SPRY_I64)
         memcpy(*offsets, job->offsets, (size_t)n * sizeof *job->offsets);
@@ -577,7 +577,7 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     if (workspace > plan->costs.workspace_bytes) plan->costs.workspace_bytes = workspace;
     if (!job->columns)
         SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->result.nnz,
-                                 spry_index_type_bytes(job->b.index_type), "columns of C", err));
+                                 spryi_index_type_bytes(job->b.index_type), "columns of C", err));
     SPRYI_TRY(
         spryi_allocate(plan->context, &job->values, plan->result.nnz, spry_type_bytes(job->type), "values of C", err));
     SPRYI_TRY(take_workspace(plan, plan->result.fill_bytes, err));
@@ -599,12 +599,12 @@ enum {
 static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(job->b.index_type));
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spryi_index_type_bytes(job->b.index_type));
     const int64_t limit = plan->options.memory_limit_bytes;
     if (job->products > INT64_MAX / 64) return -1;
     const int64_t bytes = job->products * entry + (job->a.rows + 1) * (int64_t)sizeof(int64_t);
     if (limit > 0 && held + bytes > limit) return -1;
-    return bytes >= ASK_FROM && bytes > spry_available_memory_bytes() ? -1 : bytes;
+    return bytes >= ASK_FROM && bytes > spryi_available_memory_bytes() ? -1 : bytes;
 }
 
 /* Prepares one pass: cuts the rows. *held = bytes held in addition to C, or 0 if two phases have to be used. */
@@ -653,7 +653,7 @@ static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
     spry_context *context = plan->context;
-    const size_t size = spry_type_bytes(job->type), index_size = spry_index_type_bytes(job->b.index_type);
+    const size_t size = spry_type_bytes(job->type), index_size = spryi_index_type_bytes(job->b.index_type);
     int64_t held, result_bytes;
     SPRYI_TRY(ready_one_pass(plan, &held, err));
     if (held == 0 ||

@@ -161,13 +161,13 @@ static int64_t conversion_bytes(const spry_context *context, const spry_arrays *
     enum { BUCKETS = 1024, COPIES_OF_OFFSETS = 3 };
     const double entries = (double)most_entries(a), lines = (double)(layout == SPRY_CSC ? a->columns : a->rows) + 1;
     const double from = (double)spry_type_bytes(a->value_type), to = (double)spry_type_bytes(value_type);
-    const double value = from > to ? from : to, index = (double)spry_index_type_bytes(index_type);
+    const double value = from > to ? from : to, index = (double)spryi_index_type_bytes(index_type);
     const int compressed = a->layout == layout && a->triangle == SPRY_ALL_ENTRIES;
     const double copies = COPIES_OF_OFFSETS * NUMBER * lines + 2 * entries * (index + value) + HEADS;
     if (compressed) return whole_bytes(copies);
     const double threads = spryi_team(context->threads), in_lines = threads * lines, in_entries = 2 * entries;
     const double cursors = (in_lines < in_entries ? in_lines : in_entries) + threads * BUCKETS;
-    const double expanded = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
+    const double expanded = (double)a->nnz * (double)spryi_index_type_bytes(a->index_type);
     return whole_bytes(copies + NUMBER * cursors + entries * 2 * index + expanded);
 }
 
@@ -252,7 +252,7 @@ static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *v
 {
     const int64_t lines = (layout == SPRY_CSR ? view->rows : view->columns) + 1;
     const int64_t bytes = conversion_bytes(plan->context, view, layout, value_type, index_type);
-    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? bytes : spry_available_memory_bytes();
+    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? bytes : spryi_available_memory_bytes();
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan), bytes), 0, err));
     if (bytes > there)
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", bytes, there,

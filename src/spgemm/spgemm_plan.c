@@ -268,9 +268,9 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
     plan->result.offset_type = plan->options.offset_type;
     SPRYI_OK_OR_RETURN(spryi_pick_index_types(&plan->result.offset_type, &index_type, job->a.rows, job->b.columns,
                                               plan->result.nnz, err));
-    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spryi_index_type_bytes(index_type));
     *result_bytes = plan->result.nnz * entry +
-                    (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->result.offset_type);
+                    (job->a.rows + 1) * (int64_t)spryi_index_type_bytes(plan->result.offset_type);
     return SPRY_OK;
 }
 

@@ -153,7 +153,7 @@ static spry_spmv_verification judge_rows(const spry_context *context, verify_job
 {
     job->found = SPRY_INIT(spry_spmv_verification);
     job->found.worst_row = -1;
-    spryi_loop(context, spry_context_threads(context), m, 1024, judge_some_rows, job);
+    spryi_loop(context, spryi_team(context->threads), m, 1024, judge_some_rows, job);
     return job->found;
 }
 

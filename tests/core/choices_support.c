@@ -26,7 +26,7 @@ spry_spmv_options measuring(double budget_us)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.policy = "measure";
-    o.budget_us = budget_us;
+    o.measure_budget_us = budget_us;
     return o;
 }
 

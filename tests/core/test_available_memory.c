@@ -149,7 +149,7 @@ static void limits(void **state)
 static void this_process(void **state)
 {
     enum { ROOM = 256 << 20 };
-    const int64_t all = spry_available_memory_bytes();
+    const int64_t all = spryi_available_memory_bytes();
     assert_true(all > 0 && all <= spryi_memory_bytes());
     if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
     struct rlimit usual;
@@ -160,7 +160,7 @@ static void this_process(void **state)
     spry_context *context = context_of(0);
     const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM;
     assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){most, usual.rlim_max}), 0);
-    const int64_t left = spry_available_memory_bytes();
+    const int64_t left = spryi_available_memory_bytes();
     spry_matrix *A = NULL;
     spry_error err = {0};
     const spry_status status = spry_matrix_generate(context, &A, "gen:grid5,x=6000,y=6000", NULL, &err);

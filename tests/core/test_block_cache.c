@@ -31,16 +31,16 @@ static void a_block_serves_again(void **state)
     if (!keeps()) skip();
     spry_context *context = context_of(1);
     void *first = take(context, 16 * MB);
-    const int64_t held = spry_context_bytes(context), peak = spry_context_peak_bytes(context);
+    const int64_t held = context_bytes(context), peak = context_peak_bytes(context);
     spryi_release(context, first);
-    assert_int_equal(spry_context_bytes(context), 0); /* a spare is not held */
-    void *second = take(context, 15 * MB);            /* a little less: the same block */
+    assert_int_equal(context_bytes(context), 0); /* a spare is not held */
+    void *second = take(context, 15 * MB);       /* a little less: the same block */
     assert_ptr_equal(second, first);
-    assert_int_equal(spry_context_bytes(context), held - MB);
+    assert_int_equal(context_bytes(context), held - MB);
     spryi_release(context, second);
     assert_ptr_equal(take(context, 16 * MB), first); /* and its size is not forgotten */
     spryi_release(context, first);
-    assert_int_equal(spry_context_peak_bytes(context), peak);
+    assert_int_equal(context_peak_bytes(context), peak);
     assert_int_equal(spry_context_trim(context), held);
     assert_int_equal(spry_context_trim(context), 0);
     spry_context_destroy(context);
@@ -68,8 +68,8 @@ static void others_are_fresh(void **state)
 /* Held and spare together are no more than was held before, but for what a block has more than was asked for. */
 static int is_within_peak(const spry_context *context)
 {
-    const int64_t peak = spry_context_peak_bytes(context);
-    return spry_context_bytes(context) + context->cached_blocks.bytes <= peak + peak / 8;
+    const int64_t peak = context_peak_bytes(context);
+    return context_bytes(context) + context->cached_blocks.bytes <= peak + peak / 8;
 }
 
 static void never_more_than_the_peak(void **state)
@@ -87,7 +87,7 @@ static void never_more_than_the_peak(void **state)
             assert_true(is_within_peak(context));
             assert_true(context->cached_blocks.count <= SPRYI_MOST_CACHED_BLOCKS);
         }
-        assert_int_equal(spry_context_bytes(context), 0);
+        assert_int_equal(context_bytes(context), 0);
     }
     spry_context_destroy(context);
 }
@@ -110,16 +110,15 @@ static void counted(void **state)
 {
     if (!keeps()) skip();
     spry_context *context = context_of(1);
-    assert_int_equal(spry_context_cached_bytes(context), 0);
+    assert_int_equal(context_cached_bytes(context), 0);
     void *block = take(context, 16 * MB), *other = take(context, 24 * MB);
-    const int64_t held = spry_context_bytes(context);
-    assert_int_equal(spry_context_cached_bytes(context), 0); /* in use */
+    const int64_t held = context_bytes(context);
+    assert_int_equal(context_cached_bytes(context), 0); /* in use */
     spryi_release(context, block);
     spryi_release(context, other);
-    assert_int_equal(spry_context_cached_bytes(context), held);
+    assert_int_equal(context_cached_bytes(context), held);
     assert_int_equal(spry_context_trim(context), held);
-    assert_int_equal(spry_context_cached_bytes(context), 0);
-    assert_int_equal(spry_context_cached_bytes(NULL), 0);
+    assert_int_equal(context_cached_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -135,7 +134,7 @@ static void switched_off(void **state)
     spryi_shrink(context, &block, 100);
     spryi_release(context, block);
     assert_int_equal(context->cached_blocks.count, 0);
-    assert_int_equal(spry_context_cached_bytes(context), 0);
+    assert_int_equal(context_cached_bytes(context), 0);
     assert_int_equal(spry_context_trim(context), 0);
     spry_context_destroy(context);
 }
@@ -164,7 +163,7 @@ static void plans_in_used_memory(void **state)
             spry_spmv_plan_destroy(plan);
         }
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
     free(x);
     free(first);
@@ -182,16 +181,16 @@ static void reserved_blocks(void **state)
             if (used[u] > reserved[r]) continue;
             void *block = NULL;
             assert_int_equal(spryi_reserve(context, &block, reserved[r], 1, "test", NULL), SPRY_OK);
-            assert_int_equal(spry_context_bytes(context), 0);
+            assert_int_equal(context_bytes(context), 0);
             memset(block, 0x5a, (size_t)used[u]);
             spryi_shrink(context, &block, used[u]);
             assert_int_equal((uintptr_t)block % SPRYI_ALIGNMENT, 0);
             for (int64_t k = 0; k < used[u]; k++) assert_int_equal(((unsigned char *)block)[k], 0x5a);
-            assert_int_equal(spry_context_bytes(context), used[u] + 64);
+            assert_int_equal(context_bytes(context), used[u] + 64);
             spryi_release(context, block);
-            assert_int_equal(spry_context_bytes(context), 0);
+            assert_int_equal(context_bytes(context), 0);
         }
-    assert_true(spry_context_peak_bytes(context) < 8 * MB);
+    assert_true(context_peak_bytes(context) < 8 * MB);
     assert_true(spry_context_trim(context) < 8 * MB);
     spry_context_destroy(context);
 }

@@ -152,7 +152,7 @@ static void a_container_by_columns(void **state)
     spry_matrix_destroy(A);
     spry_matrix_destroy(G);
     clear(&by);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

@@ -11,7 +11,7 @@ static void without_memory(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "rmat,scale=9");
-    const int64_t blocks = mock.blocks, held = spry_context_bytes(context);
+    const int64_t blocks = mock.blocks, held = context_bytes(context);
     int made = 0, refused = 0;
     for (int fail_at = 1; !made; fail_at++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -28,7 +28,7 @@ static void without_memory(void **state)
         if (!made) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
         spry_spmv_plan_destroy(plan);
         assert_int_equal(mock.blocks, blocks);
-        assert_int_equal(spry_context_bytes(context), held);
+        assert_int_equal(context_bytes(context), held);
     }
     assert_true(refused > 3);
     spry_matrix_destroy(A);

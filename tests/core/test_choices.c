@@ -16,7 +16,7 @@ static void within_a_context(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, GRID);
-    const int64_t bytes = spry_context_bytes(context);
+    const int64_t bytes = context_bytes(context);
     spry_choice_info info = SPRY_INIT(spry_choice_info);
     for (int op = 0; op < 2; op++) {
         spry_spmv_options o = measuring(PLENTY);
@@ -49,7 +49,7 @@ static void within_a_context(void **state)
     assert_int_equal(spry_choice_count(context), 0);
     assert_int_equal(spry_choice_count(NULL), 0);
     expect_error(spry_choice_get_info(context, &info, 0, &err), SPRY_INVALID_ARGUMENT, "index");
-    assert_int_equal(spry_context_bytes(context), bytes);
+    assert_int_equal(context_bytes(context), bytes);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -289,11 +289,11 @@ static void nothing_to_measure(void **state)
     static const double wrong[] = {-1, 1e13};
     for (int n = 0; n < 3; n++) {
         o = measuring(n < 2 ? wrong[n] : 0.0 / *(volatile double *)&(double){0});
-        expect_error(spry_spmv_plan_create(context, &plan, B, &o, &err), SPRY_INVALID_ARGUMENT, "budget_us");
+        expect_error(spry_spmv_plan_create(context, &plan, B, &o, &err), SPRY_INVALID_ARGUMENT, "measure_budget_us");
     }
     /* a header without the budget */
     o = measuring(PLENTY);
-    o.struct_size = offsetof(spry_spmv_options, budget_us);
+    o.struct_size = offsetof(spry_spmv_options, measure_budget_us);
     const told earlier = plan_with(context, B, &o);
     assert_true(earlier.code == SPRY_REASON_MEASURED || earlier.code == SPRY_REASON_LEAST_TIME);
     spry_matrix_destroy(A);
@@ -363,7 +363,7 @@ static void refused_memory(void **state)
             }
             assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK);
             assert_int_equal(spry_context_set_choices(context, NULL, NULL), SPRY_OK);
-            assert_int_equal(spry_context_bytes(context), 0);
+            assert_int_equal(context_bytes(context), 0);
             spry_context_destroy(context);
             assert_true(h.blocks == 0 && h.bytes == 0 && h.faults == 0);
         }

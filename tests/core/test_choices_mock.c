@@ -83,7 +83,7 @@ static void refused_there(void **state)
         assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

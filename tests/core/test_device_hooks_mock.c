@@ -65,9 +65,11 @@ static spry_context *hooked_context(given *g)
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
     options.threads = 2;
-    options.device_allocate = hook_allocate;
-    options.device_release = hook_release;
-    options.device_user = g;
+    spry_device_hooks hooks = SPRY_INIT(spry_device_hooks);
+    hooks.allocate = hook_allocate;
+    hooks.release = hook_release;
+    hooks.user = g;
+    options.device_hooks = &hooks;
     assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
     return context;
 }
@@ -76,11 +78,13 @@ static void both_or_none(void **state)
 {
     spry_context *mark = (spry_context *)(uintptr_t)1, *context = mark;
     spry_context_options options = SPRY_INIT(spry_context_options);
-    options.device_allocate = hook_allocate;
-    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "device_release");
-    options.device_allocate = NULL;
-    options.device_release = hook_release;
-    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "device_allocate");
+    spry_device_hooks hooks = SPRY_INIT(spry_device_hooks);
+    options.device_hooks = &hooks;
+    hooks.allocate = hook_allocate;
+    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "device_hooks");
+    hooks.allocate = NULL;
+    hooks.release = hook_release;
+    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "device_hooks");
     assert_ptr_equal(context, mark);
 }
 
@@ -148,7 +152,7 @@ static void check(work w, const char *format)
         spry_context *context = hooked_context(&g);
         spry_error err = {0};
         spry_matrix *A = generate_matrix(context, "gen:laplace5,x=12,y=12");
-        const int64_t bytes = spry_context_bytes(context);
+        const int64_t bytes = context_bytes(context);
         mock.allocations = 0;
         const spry_status status = w(context, A, format, &err);
         refused = g.calls >= n;
@@ -162,7 +166,7 @@ static void check(work w, const char *format)
         assert_int_equal(g.held, 0);
         assert_int_equal(g.faults, 0);
         assert_int_equal(mock.allocations, 0); /* none of the driver's own */
-        assert_int_equal(spry_context_bytes(context), bytes);
+        assert_int_equal(context_bytes(context), bytes);
         spry_matrix_destroy(A);
         spry_context_destroy(context);
     }

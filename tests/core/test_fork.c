@@ -125,7 +125,7 @@ static int tear_down(void **state)
         free(products[p]);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
     unlink(text_file);
     for (int c = 0; c < 2; c++) unlink(containers[c]);
@@ -138,7 +138,7 @@ static int tear_down(void **state)
 static int child_multiplies(void)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    EXPECT(spry_context_threads(context) == 1);
+    EXPECT(context_threads(context) == 1);
     for (int p = 0; p < plan_count; p++) {
         EXPECT(same_product(p, plans[p]));
         spry_spmv_plan *own = plan_number(p);
@@ -157,7 +157,7 @@ static int child_has_a_context(void)
     spry_context_options o = SPRY_INIT(spry_context_options);
     o.threads = 2;
     OK(spry_context_create(&own, &o, &fault));
-    EXPECT(spry_context_threads(own) == 1);
+    EXPECT(context_threads(own) == 1);
     OK(spry_matrix_generate(own, &B, "gen:grid5,x=150,y=150", NULL, &fault));
     spry_matrix_destroy(B);
     spry_context_destroy(own);
@@ -180,7 +180,7 @@ static int child_reads_and_writes(void)
         spry_matrix_report report = SPRY_INIT(spry_matrix_report);
         OK(spry_matrix_read(context, &B, files[f], NULL, &fault));
         EXPECT(same_matrix(B));
-        OK(spry_matrix_check(B, &report, &fault));
+        OK(spry_matrix_check(B, &report, SPRY_CHECK_ALL, &fault));
         OK(spry_matrix_write(B, text_file, NULL, &fault));
         spry_matrix_destroy(B);
     }
@@ -257,7 +257,7 @@ static int child_solves(void)
 /* A thread of the child was never in a team that is lost. */
 static void *fresh_thread(void *good)
 {
-    *(int *)good = spry_context_threads(context) == 2 && same_product(0, plans[0]) && same_product(1, plans[1]);
+    *(int *)good = context_threads(context) == 2 && same_product(0, plans[0]) && same_product(1, plans[1]);
     return NULL;
 }
 
@@ -266,7 +266,7 @@ static int child_starts_a_thread(void)
     pthread_t thread;
     int good = 0;
     EXPECT(pthread_create(&thread, NULL, fresh_thread, &good) == 0 && pthread_join(thread, NULL) == 0);
-    EXPECT(good && spry_context_threads(context) == 1);
+    EXPECT(good && context_threads(context) == 1);
     return same_product(0, plans[0]);
 }
 
@@ -279,7 +279,7 @@ static int grandchild(void)
 
 static void parent_goes_on(void)
 {
-    assert_int_equal(spry_context_threads(context), 2);
+    assert_int_equal(context_threads(context), 2);
     for (int p = 0; p < plan_count; p++) assert_true(same_product(p, plans[p]));
 }
 
@@ -331,7 +331,7 @@ static int has_a_team(void)
     context = context_of(2);
     make_matrix();
     spry_spmv_plan *plan = plan_number(0);
-    EXPECT(spry_context_threads(context) == 2 && plan && multiplies(plan, z));
+    EXPECT(context_threads(context) == 2 && plan && multiplies(plan, z));
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

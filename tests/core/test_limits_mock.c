@@ -3,6 +3,7 @@
  * after any update, and a refusal reports the caller's limit and a limit that suffices.
  */
 #include "mock/mock.h"
+#include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/tune.h"
@@ -65,7 +66,7 @@ static spry_spmv_options drawn_options(char format[64], uint64_t *seed)
     o.row_major = draw(seed) % 4 == 0;
     o.ordering = draw(seed) % 4 == 0 ? orderings[draw(seed) % 4] : NULL;
     o.policy = !o.format && draw(seed) % 3 == 0 ? "measure" : NULL;
-    o.budget_us = o.policy ? 1000 : 0;
+    o.measure_budget_us = o.policy ? 1000 : 0;
     o.expected_calls = draw(seed) % 2 ? 0 : 20;
     return o;
 }
@@ -176,7 +177,7 @@ static void refused_before_work(void **state)
     o.memory_limit_bytes = 1 << 20;
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
     assert_true(err.limit == 1 << 20 && err.value > err.limit);
-    assert_true(spry_context_peak_bytes(context) < 1 << 20);
+    assert_true(context_peak_bytes(context) < 1 << 20);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     free(columns);
@@ -206,12 +207,12 @@ static void wide_matrices(void **state)
     for (int size = 0; size < 3; size++) {
         static const char *const formats[] = {"bsr", "bsr:block=2", "bsr:block=5"};
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-        spry_storage storage = SPRY_INIT(spry_storage);
+        spryi_storage storage = {0};
         o.format = formats[size];
         o.memory_limit_bytes = INT64_MAX;
         spry_matrix *A = borrow_csr(context, ROWS, INT32_MAX, offsets, columns, values);
-        assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &o, NULL), SPRY_OK);
-        if (size == 0) assert_true(spry_context_peak_bytes(context) < 4 << 20);
+        assert_int_equal(spryi_predict_storage(context, &storage, A, &o, NULL), SPRY_OK);
+        if (size == 0) assert_true(context_peak_bytes(context) < 4 << 20);
         spry_matrix_destroy(A);
         A = borrow_csr(context, ROWS, WIDE, offsets, columns, values);
         spry_spmv_plan *plan = create_plan(context, A, &o);

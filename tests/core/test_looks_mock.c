@@ -11,7 +11,7 @@ enum { MOST_GATHERS = 60 }; /* of a chain; others have 9 to 36 */
 static void look(spry_context *context, const looked *l)
 {
     both_places both = in_both_places(context, l->spec);
-    const int64_t held = spry_context_bytes(context), blocks = mock.blocks;
+    const int64_t held = context_bytes(context), blocks = mock.blocks;
     const double pieces = 4.0 * (double)both.here->a.nnz / SPRYI_PIECE_BYTES + 1;
     for (int full = 0; full < 2; full++) {
         const int64_t before = mock.gathered, calls = mock.gathers;
@@ -20,7 +20,7 @@ static void look(spry_context *context, const looked *l)
         if (mock.gathers - calls > MOST_GATHERS) fail_msg("%s: %d gathers", l->spec, (int)(mock.gathers - calls));
         if (share > most || (share == 0) != (most == 0)) fail_msg("%s: %g of the columns fetched", l->spec, share);
     }
-    assert_int_equal(spry_context_bytes(context), held);
+    assert_int_equal(context_bytes(context), held);
     assert_int_equal(mock.blocks, blocks);
     free_both_places(context, &both);
 }
@@ -51,7 +51,7 @@ static void without_memory(void **state)
 {
     spry_context *context = context_of(1);
     both_places both = in_both_places(context, "grid5,x=400,y=400");
-    const int64_t held = spry_context_bytes(context);
+    const int64_t held = context_bytes(context);
     int refused = 0, done = 0;
     for (int64_t most = 64; !done; most = most * 3 / 2) {
         spryi_ranking r;
@@ -62,7 +62,7 @@ static void without_memory(void **state)
         done = spryi_end_memory_limit(&limit, status, &err) == SPRY_OK;
         if (!done) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
         refused += !done;
-        assert_int_equal(spry_context_bytes(context), held);
+        assert_int_equal(context_bytes(context), held);
     }
     assert_true(refused > 10);
     free_both_places(context, &both);

@@ -202,20 +202,20 @@ static void update_of_values(void **state)
             spry_context *context = counted_context(&h, 2);
             spry_matrix *A = sample_matrix(context, s, input);
             spry_spmv_plan *plan = create_plan(context, A, NULL);
-            int64_t held = spry_context_bytes(context);
+            int64_t held = context_bytes(context);
             fail_call(&h, n, 1);
             spry_error err = {0};
             spry_status status = spry_spmv_plan_update(plan, NULL, &err);
             refused = call_failed(&h);
             if (refused) check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
             if (!refused) assert_int_equal(status, SPRY_OK);
-            assert_int_equal(spry_context_bytes(context), held);
+            assert_int_equal(context_bytes(context), held);
             spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
             assert_int_equal(spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, NULL), SPRY_OK);
             assert_true(is_product(s, input, room_for_y));
             spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(A);
-            assert_int_equal(spry_context_bytes(context), 0);
+            assert_int_equal(context_bytes(context), 0);
             spry_context_destroy(context);
             assert_int_equal(h.blocks, 0);
             assert_int_equal(h.faults, 0);
@@ -229,14 +229,14 @@ static void measuring(void **state)
     spry_context *context = counted_context(&h, 1);
     spry_matrix *A = sample_matrix(context, &s, 0);
     spry_spmv_plan *plan = create_plan(context, A, NULL);
-    int64_t held = spry_context_bytes(context), refused = 0;
+    int64_t held = context_bytes(context), refused = 0;
     for (int64_t n = 1;; n++) {
         fail_call(&h, n, 1);
         spry_measurement m = SPRY_INIT(spry_measurement);
         m.median_us = -77;
         spry_error err = {0};
         spry_status status = spry_spmv_plan_measure(plan, &m, &err);
-        assert_int_equal(spry_context_bytes(context), held);
+        assert_int_equal(context_bytes(context), held);
         if (!call_failed(&h)) {
             assert_int_equal(status, SPRY_OK);
             break;
@@ -267,7 +267,7 @@ static void running_allocates_nothing(void **state)
         options.memory_limit_bytes = (int64_t)256 << 20; /* in place of the padding guard */
         spry_matrix *A = sample_matrix(context, s, 0);
         spry_spmv_plan *plan = create_plan(context, A, &options);
-        int64_t calls = h.calls, blocks = h.blocks, peak = spry_context_peak_bytes(context);
+        int64_t calls = h.calls, blocks = h.blocks, peak = context_peak_bytes(context);
         spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
         for (int n = 0; n < 3; n++) {
             double alpha = n == 2 ? 0 : 2, beta = n;
@@ -275,12 +275,12 @@ static void running_allocates_nothing(void **state)
         }
         assert_int_equal(h.calls, calls);
         assert_int_equal(h.blocks, blocks);
-        assert_int_equal(spry_context_peak_bytes(context), peak);
+        assert_int_equal(context_peak_bytes(context), peak);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
-    assert_true(spry_context_peak_bytes(context) > 0);
+    assert_int_equal(context_bytes(context), 0);
+    assert_true(context_peak_bytes(context) > 0);
     spry_context_destroy(context);
     assert_int_equal(h.blocks, 0);
     assert_int_equal(h.faults, 0);

@@ -2,6 +2,7 @@
  * A system that starts no thread, or only the first ones: every call works, with the bits of one thread. The linker
  * hands each pthread_create of the library and of this program to __wrap_pthread_create.
  */
+#include "base/types.h"
 #include "expect.h"
 #include "support.h"
 
@@ -44,9 +45,9 @@ static void note(const void *data, size_t bytes)
 static void note_matrix(const spry_matrix *A)
 {
     spry_arrays a = arrays_of(A);
-    const size_t index = spry_index_type_bytes(a.index_type),
+    const size_t index = spryi_index_type_bytes(a.index_type),
                  majors = (size_t)(a.layout == SPRY_CSC ? a.columns : a.rows);
-    if (a.offsets) note(a.offsets, (majors + 1) * spry_index_type_bytes(a.offset_type));
+    if (a.offsets) note(a.offsets, (majors + 1) * spryi_index_type_bytes(a.offset_type));
     if (a.row_indices) note(a.row_indices, (size_t)a.nnz * index);
     note(a.indices, (size_t)a.nnz * index);
     if (a.values) note(a.values, (size_t)a.nnz * spry_type_bytes(a.value_type));
@@ -74,7 +75,7 @@ static void files(spry_context *context, const spry_matrix *A)
     } all[] = {{"A.mtx", NULL}, {"A.mtx.gz", NULL}, {"A.spry", NULL}, {"A.spry", "bsr"}, {"A.spry", "scoo"}};
     for (size_t f = 0; f < sizeof all / sizeof *all; f++) {
         spry_matrix *B = written_and_read(context, A, all[f].name, all[f].format);
-        assert_int_equal(spry_matrix_check(B, NULL, &fault), SPRY_OK);
+        assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, &fault), SPRY_OK);
         spry_matrix *csr = convert_matrix(context, B, NULL);
         note_matrix(csr);
         spry_matrix_destroy(csr);
@@ -224,13 +225,13 @@ static void any_value_of_the_variable(void **state)
                {"two", 0}, {"2x", 0}, {"1.5", 0}, {",2", 0},   {" ", 0},     {"0x4", 0}};
     unsetenv("OMP_NUM_THREADS");
     spry_context *context = context_of(0);
-    const int processors = spry_context_threads(context);
+    const int processors = context_threads(context);
     spry_context_destroy(context);
     assert_in_range(processors, 1, SPRYI_MOST_THREADS);
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
         setenv("OMP_NUM_THREADS", all[v].value, 1);
         context = context_of(0);
-        const int threads = spry_context_threads(context);
+        const int threads = context_threads(context);
         if (threads != (all[v].threads ? all[v].threads : processors)) fail_msg("\"%s\": %d", all[v].value, threads);
         spry_context_destroy(context);
     }

@@ -1,4 +1,5 @@
 /* Plans: what is refused, what they tell of themselves, concurrent runs, updates, lifetime, measuring. */
+#include "plan/plan.h"
 #include "spry/tune.h"
 #include "support.h"
 
@@ -22,7 +23,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     spry_matrix_destroy(A);
-    int leaked = spry_context_bytes(context) != 0;
+    int leaked = context_bytes(context) != 0;
     spry_context_destroy(context);
     sample_free(&small);
     sample_free(&pieces);
@@ -39,13 +40,13 @@ static spry_spmv_plan *plan_of(const spry_matrix *matrix, const char *kernel)
 /* The CPU's kernel numbered k, where it can run here on a storage of B that is not refused for its padding; or NULL. */
 static const char *kernel_for(int k, const spry_matrix *B)
 {
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_kernel_info kernel = kernel_info(context, k);
     if (!kernel.available || strcmp(kernel.device_kind, "cpu") != 0 || strncmp(kernel.operations, "spmv_t", 6) == 0)
         return NULL;
     o.format = kernel.format;
-    assert_int_equal(spry_spmv_predict_storage(context, &storage, B, &o, NULL), SPRY_OK);
+    assert_int_equal(spryi_predict_storage(context, &storage, B, &o, NULL), SPRY_OK);
     return storage.refused ? NULL : kernel.name;
 }
 
@@ -53,11 +54,11 @@ static const char *kernel_for(int k, const spry_matrix *B)
 static void refuse_plan(spry_spmv_options o, spry_status wanted, const char *argument)
 {
     spry_spmv_plan *plan = mark;
-    int64_t held = spry_context_bytes(context);
+    int64_t held = context_bytes(context);
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), wanted, argument);
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), wanted);
     assert_ptr_equal(plan, mark);
-    assert_int_equal(spry_context_bytes(context), held);
+    assert_int_equal(context_bytes(context), held);
 }
 
 static void bad_options(void **state)
@@ -128,13 +129,13 @@ static void what_plans_cost(void **state)
         for (int f = 0; f < 2; f++) {
             static const char *const formats[] = {"csr", "coo"};
             spry_matrix *B = sample_matrix(context, &pieces, input);
-            int64_t held = spry_context_bytes(context);
+            int64_t held = context_bytes(context);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = formats[f];
             spry_spmv_plan *plan = create_plan(context, B, &o);
             spry_spmv_plan_info info = plan_info(plan);
             assert_string_equal(info.format, formats[f]);
-            int64_t owned = spry_context_bytes(context) - held; /* with heads and handles */
+            int64_t owned = context_bytes(context) - held; /* with heads and handles */
             assert_in_range(owned, info.owned_bytes, info.owned_bytes + 4096);
             assert_true(info.workspace_bytes > 0 && info.owned_bytes >= info.workspace_bytes);
             int64_t entries = pieces.nnz * (input == 4 && f == 0 ? 4 : 12); /* csr stores no values of a pattern */
@@ -144,7 +145,7 @@ static void what_plans_cost(void **state)
             assert_true(info.storage_bytes >= entries);
             spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(B);
-            assert_int_equal(spry_context_bytes(context) - held < 0, 1);
+            assert_int_equal(context_bytes(context) - held < 0, 1);
         }
 }
 
@@ -475,7 +476,7 @@ static void updates(void **state)
             spry_spmv_plan *plan = kernel || k < 0 ? plan_of(B, kernel) : NULL;
             spry_matrix_destroy(B);
             tried += plan != NULL;
-            int64_t held = spry_context_bytes(context);
+            int64_t held = context_bytes(context);
             for (int change = 0; plan && change < 3; change++) {
                 if (change == 1)
                     for (int64_t e = 0; e < s.nnz; e++) {
@@ -483,7 +484,7 @@ static void updates(void **state)
                         s.values_by_column[e] = -2 * s.values_by_column[e];
                     }
                 assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
-                assert_int_equal(spry_context_bytes(context), held);
+                assert_int_equal(context_bytes(context), held);
                 spry_vector x = spry_vector_f64(s.x, s.cols);
                 assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, s.rows), NULL, spry_vector_as_const(x),
                                                     NULL, NULL, NULL),
@@ -529,7 +530,7 @@ static void measuring(void **state)
         const sample *s = n ? &pieces : &small;
         spry_matrix *B = sample_matrix(context, s, n);
         spry_spmv_plan *plan = plan_of(B, NULL);
-        int64_t held = spry_context_bytes(context);
+        int64_t held = context_bytes(context);
         spry_measurement m = SPRY_INIT(spry_measurement);
         assert_int_equal(spry_spmv_plan_measure(plan, &m, NULL), SPRY_OK);
         assert_int_equal(m.struct_size, sizeof m);
@@ -540,7 +541,7 @@ static void measuring(void **state)
         assert_true(fabs(m.gflops - gflops) <= 1e-9 * gflops);
         assert_true(fabs(m.gbps - gbps) <= 1e-9 * gbps);
         assert_true((double)m.runs * m.mean_us > 19000); /* 20 batches of a millisecond */
-        assert_int_equal(spry_context_bytes(context), held);
+        assert_int_equal(context_bytes(context), held);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
@@ -560,6 +561,95 @@ static void measuring_nothing(void **state)
     spry_matrix_destroy(B);
 }
 
+/* ---- strides, reserved fields, changes of values ------------------------------------------------------- */
+
+/* A vector with strides has the bits of a contiguous one, also if the plan was not made for strides. */
+static void any_stride(void **state)
+{
+    double x[40], y[40], spread_x[120], spread_y[160];
+    const double alpha = 1.5, beta = -0.5;
+    for (int j = 0; j < 40; j++) spread_x[3 * j] = x[j] = 0.1 * j;
+    for (int i = 0; i < 40; i++) spread_y[4 * i] = y[i] = 1.0 / (i + 1);
+    for (int ordered = 0; ordered < 2; ordered++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.format = "sell";
+        o.ordering = ordered ? "rcm" : NULL;
+        spry_spmv_plan *plan = create_plan(context, A, &o);
+        const spry_const_vector in = {.data = spread_x, .length = small.cols, .row_stride = 3, .type = SPRY_F64};
+        const spry_vector out = {.data = spread_y, .length = small.rows, .row_stride = 4, .type = SPRY_F64};
+        const spry_vector both =
+            {.data = spread_y, .length = small.rows, .count = 2, .row_stride = 2, .column_stride = 1, .type = SPRY_F64};
+        assert_int_equal(spry_spmv_plan_run(plan, out, &alpha, in, &beta, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, small.rows), &alpha,
+                                            spry_const_vector_f64(x, small.cols), &beta, NULL, NULL),
+                         SPRY_OK);
+        for (int i = 0; i < small.rows; i++) assert_memory_equal(&spread_y[4 * i], &y[i], sizeof *y);
+        spry_const_vector two = in;
+        two.count = 2;
+        two.row_stride = 2;
+        two.column_stride = 1;
+        expect_error(spry_spmv_plan_run(plan, both, NULL, two, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "x");
+        spry_spmv_plan_destroy(plan);
+    }
+}
+
+static void reserved_fields(void **state)
+{
+    double x[40] = {0}, y[40];
+    spry_spmv_plan *plan = create_plan(context, A, NULL);
+    spry_const_vector in = spry_const_vector_f64(x, small.cols);
+    spry_vector out = spry_vector_f64(y, small.rows);
+    in.reserved[0] = 5;
+    expect_error(spry_spmv_plan_run(plan, out, NULL, in, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "x");
+    in.reserved[0] = 0;
+    out.reserved[1] = -1;
+    expect_error(spry_spmv_plan_run(plan, out, NULL, in, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "y");
+    spry_spmv_plan_destroy(plan);
+}
+
+/* One call updates all plans of a matrix that live; plans and matrix may be destroyed in any order. */
+static void one_update_for_all(void **state)
+{
+    enum { PLANS = 4, N = 30 };
+    static const char *const formats[PLANS] = {"csr", "sell", "packed", "bsr"};
+    double values[N], x[N], y[N];
+    int32_t offsets[N + 1], columns[N];
+    spry_spmv_plan *plans[PLANS];
+    spry_update_options update = SPRY_INIT(spry_update_options);
+    for (int i = 0; i < N; i++) {
+        offsets[i + 1] = i + 1;
+        columns[i] = i;
+        values[i] = 1;
+        x[i] = i;
+    }
+    offsets[0] = 0;
+    spry_matrix *D = borrow_csr(context, N, N, offsets, columns, values);
+    for (int p = 0; p < PLANS; p++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.format = formats[p];
+        o.both_directions = p == 1;
+        plans[p] = create_plan(context, D, &o);
+    }
+    spry_spmv_plan_destroy(plans[2]);
+    for (int change = 2; change < 4; change++) {
+        for (int i = 0; i < N; i++) values[i] = change;
+        assert_int_equal(spry_matrix_values_changed(D, NULL, NULL), SPRY_OK);
+        for (int p = 0; p < PLANS; p++) {
+            if (p == 2) continue;
+            multiply_f64(plans[p], y, N, x, N);
+            for (int i = 0; i < N; i++)
+                if (y[i] != change * i) fail_msg("%s, change %d: y[%d] = %g", formats[p], change, i, y[i]);
+        }
+    }
+    update.values = values;
+    expect_error(spry_matrix_values_changed(D, &update, &err), SPRY_INVALID_ARGUMENT, "values");
+    expect_error(spry_matrix_values_changed(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "A");
+    spry_spmv_plan_destroy(plans[0]);
+    spry_matrix_destroy(D);
+    spry_spmv_plan_destroy(plans[1]);
+    spry_spmv_plan_destroy(plans[3]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,7 +659,8 @@ int main(void)
         cmocka_unit_test(bad_vectors),          cmocka_unit_test(alpha_not_finite), cmocka_unit_test(y_in_the_matrix),
         cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs),  cmocka_unit_test(updates),
         cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),         cmocka_unit_test(measuring),
-        cmocka_unit_test(measuring_nothing),
+        cmocka_unit_test(measuring_nothing),    cmocka_unit_test(any_stride),       cmocka_unit_test(reserved_fields),
+        cmocka_unit_test(one_update_for_all),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -84,7 +84,7 @@ static void check(spry_context *context, const char *const *texts, int count)
     assert_true(is_product(&s, 0, y));
     spry_matrix_destroy(A);
     sample_free(&s);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
 }
 
 static void given_to_the_context(void **state)

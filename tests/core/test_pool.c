@@ -15,12 +15,11 @@
 
 enum { MOST = 200, SIDE = 40, N = SIDE * SIDE };
 
-static spry_context *context_with(int threads, spry_threading threading)
+static spry_context *context_with(int threads)
 {
     spry_context_options o = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
     o.threads = threads;
-    o.threading = threading;
     assert_int_equal(spry_context_create(&context, &o, &fault), SPRY_OK);
     return context;
 }
@@ -66,19 +65,16 @@ static int each_once(spryi_pool *pool, int tasks)
 static void every_task_once(void **state)
 {
     static const int counts[] = {0, 1, 2, 3, 2, 63, 64, 65, 5, 130, INSTRUMENTED ? 4 : MOST};
-    for (int threading = SPRY_THREADING_POOL; threading <= SPRY_THREADING_OPENMP; threading++) {
-        spry_context *context = context_with(2, (spry_threading)threading);
-        for (int round = 0; round < 20; round++)
-            for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-                assert_true(each_once(&context->pool, counts[c]));
-        spry_context_destroy(context);
-    }
+    spry_context *context = context_with(2);
+    for (int round = 0; round < 20; round++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) assert_true(each_once(&context->pool, counts[c]));
+    spry_context_destroy(context);
     assert_true(each_once(NULL, 7));
 }
 
 static void tasks_within_tasks(void **state)
 {
-    spry_context *context = context_with(4, SPRY_THREADING_DEFAULT);
+    spry_context *context = context_with(4);
     for (int round = 0; round < 200; round++) {
         tally t = {.caller = pthread_self(), .pool = &context->pool};
         spryi_parallel(&context->pool, 4, do_task, &t);
@@ -90,7 +86,7 @@ static void tasks_within_tasks(void **state)
 
 static void without_threads_the_caller_does_all(void **state)
 {
-    spry_context *context = context_with(4, SPRY_THREADING_POOL);
+    spry_context *context = context_with(4);
     context->pool.most = 0; /* the system has none left */
     for (int round = 0; round < 3; round++) {
         tally t = {.caller = pthread_self()};
@@ -104,7 +100,7 @@ static void without_threads_the_caller_does_all(void **state)
 /* As long as a thread takes that has lost its processor. */
 static void a_late_thread_is_not_asked_again_at_once(void **state)
 {
-    spry_context *context = context_with(2, SPRY_THREADING_POOL);
+    spry_context *context = context_with(2);
     tally late = {.caller = pthread_self(), .pause_ms = 300}, next = {.caller = pthread_self()};
     spryi_parallel(&context->pool, 2, do_task, &late);
     assert_int_equal(late.elsewhere, 1);
@@ -131,7 +127,7 @@ static void *call_often(void *pool)
 static void many_callers_at_once(void **state)
 {
     enum { CALLERS = 6 };
-    spry_context *context = context_with(3, SPRY_THREADING_POOL);
+    spry_context *context = context_with(3);
     pthread_t callers[CALLERS];
     for (int c = 0; c < CALLERS; c++)
         assert_int_equal(pthread_create(&callers[c], NULL, call_often, &context->pool), 0);
@@ -163,7 +159,7 @@ static void follow(const void *argument, int64_t begin, int64_t end)
 static void every_block_once_either_way(void **state)
 {
     static const int threads[] = {2, 3, 64, 65, 100}, blocks[] = {0, 1, 2, 63, 64, 65, MOST};
-    spry_context *context = context_with(2, SPRY_THREADING_POOL);
+    spry_context *context = context_with(2);
     for (int c = 0; c < 5 * 7 * 2; c++) {
         trail t = {.next = 0}, *to = &t;
         (c / 35 ? spryi_parallel_blocks_backwards : spryi_parallel_blocks)(&context->pool, threads[c % 5],
@@ -171,7 +167,7 @@ static void every_block_once_either_way(void **state)
         for (int b = 0; b < MOST; b++) assert_int_equal(t.done[b], b < blocks[c / 5 % 7]);
     }
     spry_context_destroy(context);
-    context = context_with(2, SPRY_THREADING_POOL);
+    context = context_with(2);
     context->pool.most = 0; /* alone, the order is known */
     trail t = {.next = 0}, *to = &t;
     spryi_parallel_blocks_backwards(&context->pool, 2, 10, follow, &to);
@@ -203,7 +199,7 @@ static void every_item_once(void **state)
 {
     static const int threads[] = {1, 2, 7, 65, MOST}, items[] = {0, 1, 63, 64, 65, MOST * 10},
                      grains[] = {0, 1, 7, MOST};
-    spry_context *context = context_with(3, SPRY_THREADING_POOL);
+    spry_context *context = context_with(3);
     for (int c = 0; c < 5 * 6 * 4; c++) {
         visits v = {.clashes = 0}, w = {.clashes = 0};
         const int count = items[c / 5 % 6], grain = grains[c / 30];
@@ -245,7 +241,7 @@ static int runs(spry_context *context, results *r)
         double again[N];
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         o.format = op ? "csc" : "csr"; /* which have rows enough for several threads */
-        o.threads = spry_context_threads(context);
+        o.threads = context_threads(context);
         OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
         double *y = op ? r->transposed : r->y;
         OK(spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, &fault));
@@ -255,7 +251,7 @@ static int runs(spry_context *context, results *r)
         spry_spmv_plan_destroy(plan);
     }
     spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
-    g.threads = spry_context_threads(context);
+    g.threads = context_threads(context);
     OK(spry_spgemm(context, &C, A, A, &g, &fault));
     spry_arrays c = SPRY_INIT(spry_arrays);
     OK(spry_matrix_get_arrays(C, &c, &fault));
@@ -291,20 +287,19 @@ static int runs_alike(spry_context *context)
 
 static void the_same_bits_on_all(void **state)
 {
-    spry_context *alone = context_with(1, SPRY_THREADING_DEFAULT);
+    spry_context *alone = context_with(1);
     assert_true(runs(alone, &first));
-    for (int threading = SPRY_THREADING_DEFAULT; threading <= SPRY_THREADING_OPENMP; threading++)
-        for (int threads = 2; threads <= 5; threads += 3) {
-            spry_context *context = context_with(threads, (spry_threading)threading);
-            assert_true(runs_alike(context));
-            assert_int_equal(context->pool.started > 0, 1);
-            spry_context_destroy(context);
-        }
+    for (int threads = 2; threads <= 5; threads += 3) {
+        spry_context *context = context_with(threads);
+        assert_true(runs_alike(context));
+        assert_int_equal(context->pool.started > 0, 1);
+        spry_context_destroy(context);
+    }
     spry_context_options o = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
     o.threads = 3;
     o.execute = backwards;
-    o.executor = (void *)(uintptr_t) "the executor's";
+    o.execute_user = (void *)(uintptr_t) "the executor's";
     assert_int_equal(spry_context_create(&context, &o, &fault), SPRY_OK);
     assert_true(runs_alike(context));
     assert_true(executed >= 4 && context->pool.started == 0);
@@ -326,7 +321,7 @@ static int threads_told(spry_context *context, const char *grid, int asked)
 
 static void small_products_have_one_thread_unless_asked(void **state)
 {
-    spry_context *context = context_with(2, SPRY_THREADING_DEFAULT);
+    spry_context *context = context_with(2);
     assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 0), 1);
     assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 3), 3);
     assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 0), 2);
@@ -338,7 +333,7 @@ static void refusals(void **state)
 {
     static const int bad[] = {-1, 4097};
     double x[1] = {1}, y[1];
-    spry_context *made = NULL, *context = context_with(1, SPRY_THREADING_DEFAULT);
+    spry_context *made = NULL, *context = context_with(1);
     spry_matrix *C = NULL;
     spry_matrix *A = generate_matrix(context, "gen:grid5,x=1,y=1");
     spry_spmv_plan *plan = create_plan(context, A, NULL);
@@ -354,9 +349,6 @@ static void refusals(void **state)
         expect_error(spry_spgemm(context, &C, A, A, &g, &err), SPRY_INVALID_ARGUMENT, "threads");
         expect_error(spry_spmv_plan_run(plan, spry_vector_f64(y, 1), NULL, spry_const_vector_f64(x, 1), NULL, &r, &err),
                      SPRY_INVALID_ARGUMENT, "threads");
-        o.threads = 1;
-        o.threading = (spry_threading)(b ? 9 : 3);
-        expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threading");
     }
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -402,7 +394,7 @@ static void forked(spry_context *context)
 
 static void forks(void **state)
 {
-    spry_context *context = context_with(3, SPRY_THREADING_POOL);
+    spry_context *context = context_with(3);
     forked(context); /* before it has threads */
     assert_true(context->pool.started > 0);
     forked(context);
@@ -431,7 +423,7 @@ static void contexts_end_with_their_threads(void **state)
     enum { ROUNDS = INSTRUMENTED ? 100 : 1000 };
     int before = 0; /* a sanitizer has a thread of its own from the first one on */
     for (int round = 0; round < ROUNDS; round++) {
-        spry_context *context = context_with(3, SPRY_THREADING_POOL);
+        spry_context *context = context_with(3);
         assert_true(each_once(&context->pool, 3));
         assert_int_equal(context->pool.started, 2);
         if (round == 0) before = threads_of_process() - 2;

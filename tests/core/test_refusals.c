@@ -1,4 +1,5 @@
 /* What is refused, and that the message names it alone. */
+#include "plan/plan.h"
 #include "spry/cuda.h"
 #include "spry/io.h"
 #include "spry/tune.h"
@@ -27,14 +28,14 @@ static int end(void **state)
 /* Storage is predicted of what a plan would take, and of nothing else. */
 static void bad_predictions(void **state)
 {
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "csr";
     o.op = (spry_op)7;
-    expect_error(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "op");
+    expect_error(spryi_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "op");
     o.op = SPRY_NO_TRANSPOSE;
     o.vector_type = (spry_type)9;
-    expect_error(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "vector_type");
+    expect_error(spryi_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "vector_type");
     assert_null(storage.format);
 }
 

@@ -24,7 +24,7 @@ static void scaling_of_nothing(void **state)
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

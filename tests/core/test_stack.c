@@ -111,7 +111,7 @@ static int measures(spry_matrix *A)
     snprintf(path, sizeof path, "%s/choices", folder);
     OK(spry_context_set_choices(context, path, &fault));
     o.policy = "measure";
-    o.budget_us = 300000;
+    o.measure_budget_us = 300000;
     for (int again = 0; again < 2; again++) {
         spry_spmv_plan *plan = NULL;
         OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
@@ -211,7 +211,7 @@ static int reads_and_writes(spry_matrix *A)
         if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue;
         EXPECT(status == SPRY_OK);
         OK(spry_matrix_read(context, &B, path, NULL, &fault));
-        OK(spry_matrix_check(B, &report, &fault));
+        OK(spry_matrix_check(B, &report, SPRY_CHECK_ALL, &fault));
         OK(spry_matrix_get_stats(B, &stats, &fault));
         spry_matrix_destroy(B);
         unlink(path);
@@ -244,7 +244,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
     return 0;
 }
@@ -306,7 +306,7 @@ static void with_executor(int (*work)(spry_matrix *A), int stack_kb)
     spry_context_options o = SPRY_INIT(spry_context_options);
     o.threads = 2;
     o.execute = execute;
-    o.executor = &stack_kb;
+    o.execute_user = &stack_kb;
     assert_int_equal(spry_context_create(&context, &o, &fault), SPRY_OK);
     const int good = on_each(work);
     spry_context_destroy(context);

@@ -1,5 +1,6 @@
 /* What the caller's thread brings along: numbers are read, written and told alike in every floating-point environment
    and every locale, and both are the caller's again afterwards. */
+#include "plan/plan.h"
 #include "support.h"
 
 #include <fenv.h>
@@ -173,7 +174,7 @@ static void claims_know_no_environment(void **state)
     spry_matrix *A = create_matrix(context, &a);
     for (int environment = 0; environment < 8; environment++) {
         enter(environment);
-        const spry_status status = spry_matrix_check(A, NULL, NULL);
+        const spry_status status = spry_matrix_check(A, NULL, SPRY_CHECK_ALL, NULL);
         enter(0);
         assert_int_equal(status, SPRY_INVALID_MATRIX);
     }
@@ -248,7 +249,7 @@ static void assert_reads_well(const char *reason)
     if (!strchr(reason, '.')) fail_msg("no number in \"%s\"", reason);
     for (const char *c = strchr(reason, ','); c; c = strchr(c + 1, ','))
         if (c[1] >= '0' && c[1] <= '9') fail_msg("\"%s\"", reason);
-    assert_true(strlen(reason) < sizeof(((spry_storage *)0)->reason) - 1);
+    assert_true(strlen(reason) < sizeof(((spryi_storage *)0)->reason) - 1);
 }
 
 static void messages_know_no_locale(void **state)
@@ -265,10 +266,10 @@ static void messages_know_no_locale(void **state)
                      SPRY_INVALID_ARGUMENT);
     assert_null(strchr(err.message, ';'));
     A = generate_matrix(context, "rmat,scale=10");
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "auto";
-    assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_OK);
+    assert_int_equal(spryi_predict_storage(context, &storage, A, &o, &err), SPRY_OK);
     assert_reads_well(storage.reason);
     spry_spmv_plan *plan = create_plan(context, A, &o);
     spry_spmv_plan_info info = plan_info(plan);

@@ -105,7 +105,7 @@ static void written_values(void **state)
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
     spry_arrays a = arrays_of(A);
     assert_int_equal(a.symmetry, SPRY_GENERAL);
-    assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_check(A, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
     check_both(&s, A, NULL, NULL, NULL);
     snprintf(path, sizeof path, "/tmp/spry_symmetry_%d.mtx", (int)getpid());
     assert_int_equal(spry_matrix_write(A, path, NULL, NULL), SPRY_OK);
@@ -236,7 +236,7 @@ static void converted_duplicates(void **state)
     a.ownership = SPRY_COPY;
     a.symmetry = SPRY_SYMMETRIC;
     spry_matrix *A = create_matrix(context, &a);
-    assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_check(A, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
     for (int k = 0; k < 3; k++) {
         spry_matrix_options c = SPRY_INIT(spry_matrix_options);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -246,7 +246,7 @@ static void converted_duplicates(void **state)
         B = convert_matrix(context, A, &c);
         a = arrays_of(B);
         assert_int_equal(a.symmetry, k == 0 ? SPRY_SYMMETRIC : SPRY_GENERAL);
-        assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
         check_both(&sums[k], B, &o, NULL, NULL);
         spry_matrix_destroy(B);
     }

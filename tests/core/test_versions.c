@@ -1,4 +1,5 @@
 /* Structs of programs that were compiled against an earlier or a later header; what a matrix tells of itself. */
+#include "plan/plan.h"
 #include "spry/matrix.h"
 #include "spry/tune.h"
 #include "support.h"
@@ -18,7 +19,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     spry_matrix_destroy(A);
-    const int leaked = spry_context_bytes(context) != 0;
+    const int leaked = context_bytes(context) != 0;
     spry_context_destroy(context);
     sample_free(&s);
     return leaked;
@@ -122,14 +123,14 @@ static spry_status fill_arrays(void *to)
     return spry_matrix_get_arrays(A, to, NULL);
 }
 
-static spry_status fill_storage(void *to)
+static spry_status fill_context(void *to)
 {
-    return spry_spmv_predict_storage(context, to, A, NULL, NULL);
+    return spry_context_get_info(context, to, NULL);
 }
 
 static spry_status fill_report(void *to)
 {
-    return spry_matrix_check(A, to, NULL);
+    return spry_matrix_check(A, to, SPRY_CHECK_ALL, NULL);
 }
 
 static void earlier_and_later_outputs(void **state)
@@ -145,7 +146,7 @@ static void earlier_and_later_outputs(void **state)
     FILLED(spry_kernel_info, fill_kernel);
     FILLED(spry_matrix_stats, fill_stats);
     FILLED(spry_arrays, fill_arrays);
-    FILLED(spry_storage, fill_storage);
+    FILLED(spry_context_info, fill_context);
     FILLED(spry_matrix_report, fill_report);
 #undef FILLED
     spry_spmv_plan_destroy(shown);
@@ -196,7 +197,7 @@ static void counted_from_one(void **state)
             spry_arrays shown = arrays_of(B);
             assert_int_equal(shown.index_base, 0);
             assert_int_equal(shown.values == a.values, ownership == SPRY_BORROW || a.value_type == SPRY_PATTERN);
-            assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
             spry_spmv_plan *plan = create_plan(context, B, NULL);
             multiply_f64(plan, y, 40, s.x, 40);
             assert_true(is_product(&s, input, y));

@@ -71,7 +71,7 @@ int kernel_is_here(const char *name)
 spry_spmv_plan *plan_in(spry_context *context, const spry_matrix *A, const char *format, const char *kernel, spry_op op)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context);
+    options.threads = context_threads(context);
     options.format = format;
     options.kernel = kernel;
     options.op = op;

@@ -28,7 +28,7 @@ static void the_size_is_found(void **state)
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

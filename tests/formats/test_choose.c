@@ -37,7 +37,7 @@ static void check_choices(const char *device, spryi_simd simd, const choice_case
         assert_true(strstr(choice.reason, choice.format->name) == choice.reason);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -82,7 +82,7 @@ static void choices_of_blocks(void **state)
             fail_msg("%s in blocks of %d on %s: %s", cases[c].spec, cases[c].b, cases[c].device, choice.reason);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -228,7 +228,7 @@ static void choices_of_the_tree(void **state)
     assert_string_equal(err.message,
                         "no policy \"oracle\", expected cost, measure, tree, tree:memory or tree:unpredictable");
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

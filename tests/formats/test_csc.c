@@ -52,7 +52,7 @@ static void transposition(void **state)
                 free(values);
                 family_free(&f);
             }
-        assert_int_equal(spry_context_bytes(context), 0);
+        assert_int_equal(context_bytes(context), 0);
         spry_context_destroy(context);
     }
 }
@@ -167,10 +167,10 @@ static void patterns_have_no_values(void **state)
             spry_spmv_plan *plan = plan_in(context, P, formats[f], NULL, (spry_op)op);
             const spryi_csr *s = plan->forward.stored.storage;
             assert_null(s->a.values);
-            spry_storage storage = SPRY_INIT(spry_storage);
+            spryi_storage storage = {0};
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.format = formats[f];
-            assert_int_equal(spry_spmv_predict_storage(context, &storage, P, &options, NULL), SPRY_OK);
+            assert_int_equal(spryi_predict_storage(context, &storage, P, &options, NULL), SPRY_OK);
             assert_int_equal(storage.bytes, P->a.nnz * 4 + 2001 * 4);
             assert_int_equal(storage.words, P->a.nnz + 2001);
             spry_spmv_plan_destroy(plan);

@@ -68,7 +68,7 @@ static void test_pointers(void **state)
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -247,7 +247,7 @@ static void test_for_gpu(void **state)
         spryi_storage_destroy(context, cases[c].format, storage);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -373,7 +373,7 @@ static void test_kept_groups(void **state)
     spry_matrix_destroy(A);
     spry_matrix_destroy(ordered);
     spry_matrix_destroy(grid);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

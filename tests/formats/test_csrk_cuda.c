@@ -46,7 +46,7 @@ static void groups_of_the_caller(void **state)
         g.sr_ptr = f == 0 ? sr : uneven;
         g.ssr_count = 2;
         g.ssr_ptr = f == 0 ? ssr : outer;
-        assert_int_equal(SPRY_OK, spry_ordering_create_groups(context, &ordering, &g, NULL));
+        assert_int_equal(SPRY_OK, create_groups(context, &ordering, &g, NULL));
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.groups = ordering;
         options.format = "csr3";

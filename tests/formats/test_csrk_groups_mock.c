@@ -23,7 +23,7 @@ static spry_spmv_plan *checked_plan(spry_context *context, const spry_matrix *A,
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     assert_true(m <= MOST && A->a.columns == m);
     for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
-    options.threads = spry_context_threads(context); /* however small */
+    options.threads = context_threads(context); /* however small */
     spry_spmv_plan *plan = create_plan(context, A, &options);
     assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
     assert_int_equal(SPRY_OK, spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(xv), NULL,
@@ -60,7 +60,7 @@ static void test_figure_1(void **state)
     spry_groups g = figure_1();
     g.sr_ptr = sr;
     g.ssr_ptr = ssr;
-    assert_int_equal(SPRY_OK, spry_ordering_create_groups(context, &ordering, &g, NULL));
+    assert_int_equal(SPRY_OK, create_groups(context, &ordering, &g, NULL));
     memset(sr, 0, sizeof sr); /* they were copied */
     memset(ssr, 0, sizeof ssr);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
@@ -87,7 +87,7 @@ static void test_figure_1(void **state)
     }
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -108,7 +108,7 @@ static void test_by_longest(void **state)
         spry_spmv_plan_destroy(plan);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -150,23 +150,23 @@ static void test_refusals(void **state)
         g.ssr_ptr = cases[c].ssr;
         g.sssr_count = cases[c].sssr_count;
         g.sssr_ptr = cases[c].sssr;
-        assert_int_equal(cases[c].status, spry_ordering_create_groups(context, &none, &g, &err));
+        assert_int_equal(cases[c].status, create_groups(context, &none, &g, &err));
         assert_string_equal(cases[c].argument, err.argument);
         if (!strstr(err.message, cases[c].message)) fail_msg("'%s' in: %s", cases[c].message, err.message);
         assert_null(none);
     }
     spry_groups g = figure_1(), unsized = {0};
     spry_ordering *made = NULL;
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_ordering_create_groups(NULL, &made, &g, NULL));
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_ordering_create_groups(context, NULL, &g, NULL));
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_ordering_create_groups(context, &made, NULL, NULL));
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_ordering_create_groups(context, &made, &unsized, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, create_groups(NULL, &made, &g, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, create_groups(context, NULL, &g, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, create_groups(context, &made, NULL, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, create_groups(context, &made, &unsized, NULL));
     static const int64_t none[] = {0};
     g.rows = g.sr_count = g.ssr_count = 0;
     g.sr_ptr = g.ssr_ptr = none;
-    assert_int_equal(SPRY_OK, spry_ordering_create_groups(context, &made, &g, NULL));
+    assert_int_equal(SPRY_OK, create_groups(context, &made, &g, NULL));
     spry_ordering_destroy(made);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -186,7 +186,7 @@ static void test_csr4(void **state)
     spry_matrix *A = generate_matrix(context, "grid5,x=5,y=5");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_storage predicted = SPRY_INIT(spry_storage);
+        spryi_storage predicted = {0};
         options.format = cases[c].format;
         spry_spmv_plan *plan = checked_plan(context, A, options);
         const spryi_csrk *s = plan->forward.stored.storage;
@@ -196,13 +196,13 @@ static void test_csr4(void **state)
         assert_int_equal(cases[c].sssr_count, s->sssr_count);
         for (int64_t g = 0; g < s->sssr_count && g < 4; g++) assert_int_equal(cases[c].sssr[g], s->sssr_ptr[g]);
         assert_int_equal(s->ssr_count, s->sssr_ptr[s->sssr_count]);
-        assert_int_equal(SPRY_OK, spry_spmv_predict_storage(context, &predicted, A, &options, NULL));
+        assert_int_equal(SPRY_OK, spryi_predict_storage(context, &predicted, A, &options, NULL));
         assert_int_equal(A->a.nnz * 12 + 26 * 4 + 8 * (s->sr_count + s->ssr_count + s->sssr_count + 3),
                          predicted.bytes);
         spry_spmv_plan_destroy(plan);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -255,7 +255,7 @@ static void test_bandk_4(void **state)
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -319,7 +319,7 @@ static void test_uneven_groups(void **state)
         spry_context *context = context_of(threads);
         spry_matrix *A = generate_matrix(context, "grid5,x=32,y=32");
         spry_ordering *ordering = NULL;
-        assert_int_equal(SPRY_OK, spry_ordering_create_groups(context, &ordering, &g, NULL));
+        assert_int_equal(SPRY_OK, create_groups(context, &ordering, &g, NULL));
         for (int n = 0; n < (context->simd < SPRYI_AVX512 ? 3 : 6); n++) {
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.kernel = kernels[n];

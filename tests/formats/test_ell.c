@@ -31,10 +31,10 @@ static void layout(void **state)
     assert_memory_equal(s->values, values, sizeof values);
     assert_memory_equal(s->columns, columns, sizeof columns);
     assert_memory_equal(s->lengths, lengths, sizeof lengths);
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "ell";
-    assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+    assert_int_equal(spryi_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
     assert_int_equal(storage.words, 2 * 3 * 2);
     assert_int_equal(storage.padding, 1);
     spry_spmv_plan_destroy(plan);

@@ -37,7 +37,7 @@ static void make(specimen *s, spry_context *context, int number, const spryi_for
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spry_matrix_create(context, &s->A, &s->g.a, &err), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
+    options.threads = context_threads(context); /* however small */
     options.format = format->name;
     options.vector_type = type;
     options.memory_limit_bytes = limit;
@@ -164,21 +164,20 @@ static void back_to_the_same_csr(void **state)
         /* what takes over 64 MB is left out */
         if (made < families / 2) fail_msg("%s: only %d round trips", format->name, made);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
 /* ---- figures ---------------------------------------------------------------------------------------- */
 
-static spry_storage predict(spry_context *context, const spry_matrix *A, const char *format, int64_t memory_limit)
+static spryi_storage predict(spry_context *context, const spry_matrix *A, const char *format, int64_t memory_limit)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_error err = SPRY_ERROR_INIT;
     options.format = format;
     options.memory_limit_bytes = memory_limit;
-    if (spry_spmv_predict_storage(context, &storage, A, &options, &err) != SPRY_OK)
-        fail_msg("%s: %s", format, err.message);
+    if (spryi_predict_storage(context, &storage, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return storage;
 }
 
@@ -201,7 +200,7 @@ static void figures_come_true(void **state)
         for (int number = first_family(f); number < family_count(); number = next_family(number, 1)) {
             specimen s;
             make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
-            spry_storage figure = predict(context, s.A, format->name, limit);
+            spryi_storage figure = predict(context, s.A, format->name, limit);
             assert_string_equal(figure.format, format->name);
             if (s.plan) {
                 int64_t bytes = spryi_storage_bytes(format, s.plan->forward.stored.storage);
@@ -265,7 +264,7 @@ static void figures_of_all_layouts(void **state)
                     const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "auto";
                     make(&s, context, number, f < spry_format_count() ? spryi_format_at(f) : &automatic, &forms[how],
                          SPRY_F64, pair);
-                    const spry_storage figure = predict(context, s.A, name, limit);
+                    const spryi_storage figure = predict(context, s.A, name, limit);
                     if (s.plan && (figure.bytes != stored_bytes(s.plan) ||
                                    strcmp(figure.format, s.plan->forward.target.format->name) != 0))
                         fail_msg("%s of %s (%s, %s): %s of %lld bytes, %s of %lld predicted", name, s.f.name,
@@ -332,7 +331,7 @@ static void sections_restore(void **state)
             clear(&s);
         }
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -347,19 +346,19 @@ static void padding_is_refused(void **state)
     int refused = 0;
     for (int f = 0; f < spry_format_count(); f++) {
         const char *name = spryi_format_at(f)->name;
-        spry_storage figure = predict(context, A, name, 0);
+        spryi_storage figure = predict(context, A, name, 0);
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = name;
         spry_spmv_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
-        int64_t before = spry_context_bytes(context);
+        int64_t before = context_bytes(context);
         spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
         assert_int_equal(status, figure.refused ? SPRY_TOO_LARGE : SPRY_OK);
         if (figure.refused) {
             char bytes[32];
             refused++;
             assert_true(figure.padding > 2 * 3 * (M - 1));
-            assert_int_equal(spry_context_bytes(context), before);
+            assert_int_equal(context_bytes(context), before);
             snprintf(bytes, sizeof bytes, "%lld bytes", (long long)figure.bytes);
             if (!strstr(err.message, bytes) || !strstr(err.message, name)) fail_msg("%s: %s", name, err.message);
             assert_int_equal(err.value, figure.bytes);

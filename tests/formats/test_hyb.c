@@ -23,10 +23,10 @@ static void widths(void **state)
     spry_matrix *A = borrow_csr(context, 3, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_storage storage = SPRY_INIT(spry_storage);
+        spryi_storage storage = {0};
         options.format = cases[c].format;
         spry_spmv_plan *plan = create_plan(context, A, &options);
-        assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+        assert_int_equal(spryi_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
         const spryi_hyb *s = plan->forward.stored.storage;
         assert_int_equal(s->ell.width, cases[c].width);
         assert_int_equal(s->rest, cases[c].rest);

@@ -301,12 +301,12 @@ static void bytes(void **state)
             spry_error err = SPRY_ERROR_INIT;
             spry_matrix_options as = SPRY_INIT(spry_matrix_options);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-            spry_storage figure = SPRY_INIT(spry_storage);
+            spryi_storage figure = {0};
             as.value_type = f64 ? SPRY_F64 : SPRY_F32;
             options.format = "packed";
             spry_matrix *made = generate_matrix(context, names[n]);
             spry_matrix *A = convert_matrix(context, made, &as);
-            assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
+            assert_int_equal(spryi_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
             const double each = (double)figure.bytes / (double)A->a.nnz;
             if (each > (f64 ? 8.5 : 4.4)) fail_msg("%s: %.2f bytes an entry", names[n], each);
             spry_matrix_destroy(A);
@@ -324,10 +324,10 @@ static void automatic(void **state)
     for (int n = 0; n < 3; n++) {
         spry_error err = SPRY_ERROR_INIT;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_storage figure = SPRY_INIT(spry_storage);
+        spryi_storage figure = {0};
         spry_matrix *A = generate_matrix(context, names[n]);
         options.format = "packed";
-        assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
+        assert_int_equal(spryi_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
         spryi_column_reader reader = spryi_reader_of(&A->a);
         spryi_packed_guess guess;
         const spryi_features features = {.effort = SPRYI_FULL};

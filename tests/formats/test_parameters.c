@@ -1,4 +1,5 @@
 /* What a plan tells of its format's parameters is taken as a format again, and gives the same parameters. */
+#include "plan/plan.h"
 #include "testing.h"
 
 #include "catalogue/catalogue.h"
@@ -74,10 +75,10 @@ static void plan_in(spry_context *context, const spry_matrix *A, const char *for
 static void predict_in(spry_context *context, const spry_matrix *A, const char *format, char *told, size_t size)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_storage s = SPRY_INIT(spry_storage);
+    spryi_storage s = {0};
     spry_error err = SPRY_ERROR_INIT;
     o.format = format;
-    if (spry_spmv_predict_storage(context, &s, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spryi_predict_storage(context, &s, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     snprintf(told, size, "%s%s%s", s.format, s.parameters[0] ? ":" : "", s.parameters);
 }
 

@@ -72,7 +72,7 @@ static void sets_of_numbers(void **state)
         spryi_number_set_empty(&set);
     }
     spryi_release(context, set.slots);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

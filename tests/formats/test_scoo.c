@@ -76,7 +76,7 @@ static void heights_give_the_same(void **state)
         spry_matrix_destroy(ones);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

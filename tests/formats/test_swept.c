@@ -9,7 +9,7 @@
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
+    options.threads = context_threads(context); /* however small */
     options.format = format;
     options.vector_type = type;
     options.memory_limit_bytes = (int64_t)256 << 20; /* instead of the padding guard */
@@ -141,7 +141,7 @@ static void check_all(rows *r, const char *name)
             spry_matrix_destroy(ones);
         }
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
     clear(r);
 }

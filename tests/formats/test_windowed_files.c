@@ -163,7 +163,7 @@ static void flip(const blocks *b, const spryi_windowed *s, uint8_t *bytes, int64
             spry_matrix *back = NULL;
             for (int n = 0; n < KERNELS && run(b->context, s, n, x, y); n++) continue;
             if (spryi_format_windowed.to_csr(b->context, &back, s, NULL) == SPRY_OK)
-                assert_int_equal(spry_matrix_check(back, NULL, NULL), SPRY_OK);
+                assert_int_equal(spry_matrix_check(back, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
             spry_matrix_destroy(back);
         }
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);

@@ -53,7 +53,8 @@ static spry_status read_with(int threads, const uint8_t *data, size_t bytes, con
     require(status == SPRY_OK || err->status == status, "no error told");
     if (A) check_matrix(A);
     spry_matrix_destroy(A);
-    require(spry_context_bytes(context) == 0, "memory kept");
+    spry_context_info info = SPRY_INIT(spry_context_info);
+    require(spry_context_get_info(context, &info, NULL) == SPRY_OK && info.bytes == 0, "memory kept");
     spry_context_destroy(context);
     require(atomic_load(&live) == 0, "memory not released");
     return status;

@@ -13,7 +13,7 @@ if [ -x "$prefix/bin/spry" ]; then
 fi
 for pattern in include/spry/{spry,matrix,spgemm,solve,io,cuda,tune,study}.h share/doc/*/LICENSE share/doc/*/README.md \
     share/doc/*/docs/formats.md share/doc/*/docs/tutorial/{01-sparse-matrices.md,arrays.py} "${of_program[@]}" \
-    'lib*/libspry.so' 'lib*/libspry.so.0.2' 'lib*/libspry.so.0.2.0' \
+    'lib*/libspry.so' 'lib*/libspry.so.0.3' 'lib*/libspry.so.0.3.0' \
     'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \
     'lib*/pkgconfig/spry.pc'; do
     # shellcheck disable=SC2086 # the pattern is meant to expand; on Debian the folder may be lib/<triplet>

@@ -1,4 +1,5 @@
 #include "files.h"
+#include "base/types.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -111,7 +112,7 @@ double *dense_of(const spry_matrix *A)
 void assert_same_matrix(const spry_matrix *A, const spry_matrix *B)
 {
     spry_arrays a = arrays_of(A), b = arrays_of(B);
-    size_t offset = spry_index_type_bytes(a.offset_type), index = spry_index_type_bytes(a.index_type);
+    size_t offset = spryi_index_type_bytes(a.offset_type), index = spryi_index_type_bytes(a.index_type);
     assert_int_equal(a.layout, b.layout);
     assert_int_equal(a.rows, b.rows);
     assert_int_equal(a.columns, b.columns);

@@ -196,7 +196,7 @@ static void test_table(void **state)
                 count++;
             }
             assert_null(A);
-            assert_int_equal(0, spry_context_bytes(context));
+            assert_int_equal(0, context_bytes(context));
             spry_context_destroy(context);
         }
     }
@@ -240,7 +240,7 @@ static void expect_long(long_text t, int64_t line, const char *message)
         expect(&f, "x.mtx", spry_matrix_read_memory(context, &A, t.text, t.bytes, "x.mtx", NULL, &err), &err);
         expect(&f, path, spry_matrix_read(context, &A, path, NULL, &err), &err);
         expect(&f, gz, spry_matrix_read(context, &A, gz, NULL, &err), &err);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
     }
     free(packed);
@@ -306,7 +306,7 @@ static void expect_gzip(const unsigned char *packed, size_t bytes, const char *m
         spry_error err = {0};
         expect(&f, path, spry_matrix_read(context, &A, path, NULL, &err), &err);
         expect(&f, "x.gz", spry_matrix_read_memory(context, &A, packed, bytes, "x.gz", NULL, &err), &err);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
     }
 }
@@ -347,7 +347,7 @@ static void test_gzip_counts(void **state)
     spry_error err = {0};
     assert_int_equal(BAD, spry_matrix_read_memory(context, &A, packed, bytes, "x.gz", NULL, &err));
     assert_non_null(strstr(err.message, "x.gz:2: the size line announces 900000000000 entries, but the rest"));
-    assert_true(spry_context_peak_bytes(context) < 4 << 20);
+    assert_true(context_peak_bytes(context) < 4 << 20);
     spry_context_destroy(context);
     free(packed);
 }
@@ -361,7 +361,7 @@ static void expect_file_error(const char *path, const char *message)
     spry_matrix *A = NULL;
     spry_error err = {0};
     expect(&f, path, spry_matrix_read(context, &A, path, NULL, &err), &err);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -429,7 +429,7 @@ static void test_sizes_that_do_not_fit(void **state)
                      spry_matrix_read_memory(context, &A, vast, sizeof vast - 1, "x.mtx", NULL, &err));
     assert_string_equal("x.mtx", err.file);
     assert_non_null(strstr(err.message, "x.mtx: out of memory: offsets needs 800 PB, "));
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     assert_null(A);
     spry_context_destroy(context);
 }

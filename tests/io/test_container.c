@@ -63,7 +63,7 @@ static void make_sample(sample *s, spry_layout layout, spry_type value_type, int
 
 static void assert_same_arrays(const spry_arrays *a, const spry_arrays *b)
 {
-    size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
+    size_t offset = spryi_index_type_bytes(a->offset_type), index = spryi_index_type_bytes(a->index_type);
     int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
     assert_int_equal(a->layout, b->layout);
     assert_int_equal(a->rows, b->rows);
@@ -104,15 +104,15 @@ static void round_trip(spry_context *context, const spry_arrays *a)
     const char *path = temporary_path("trip.spry");
     spry_matrix *B = NULL;
     spry_matrix *A = create_matrix(context, a);
-    int64_t before = spry_context_bytes(context);
+    int64_t before = context_bytes(context);
     write_to(A, path, NULL);
-    assert_int_equal(before, spry_context_bytes(context));
+    assert_int_equal(before, context_bytes(context));
     B = read_from(context, path, NULL);
     spry_arrays b = arrays_of(B);
     assert_same_arrays(a, &b);
     assert_int_equal(SPRY_BORROW, b.ownership);                            /* of the mapping */
     assert_int_equal(0, (uintptr_t)b.indices % SPRYI_CONTAINER_ALIGNMENT); /* in the mapping, no copy */
-    assert_int_equal(SPRY_OK, spry_matrix_check(B, NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL));
     spry_matrix_destroy(B);
     size_t bytes;
     char *data = content_of(path, &bytes);
@@ -142,7 +142,7 @@ static void test_round_trip(void **state)
                     s.a.symmetry = SPRY_SYMMETRIC;
                     round_trip(context, &s.a);
                 }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -213,7 +213,7 @@ static void test_formats(void **state)
         free(data);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -275,7 +275,7 @@ static void test_plan(void **state)
     assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
     assert_true(y[1] == s.values[3] && y[2] == 0 && y[3] == s.values[4] + s.values[5]);
     spry_spmv_plan_destroy(plan);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -348,7 +348,7 @@ static void test_flipped_bytes(void **state)
             }
         free(c.data);
     }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -489,7 +489,7 @@ static void test_forgeries(void **state)
         assert_string_equal(forgeries[f].message, err.message);
         free(c.data);
     }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

@@ -130,7 +130,7 @@ static void test_good_lists(void **state)
                 expect_list(list, A[k], how[k]);
                 spry_matrix_destroy(A[k]);
             }
-            if (spry_context_bytes(context) != 0) fail_msg("\"%s\": memory is kept", list->text);
+            if (context_bytes(context) != 0) fail_msg("\"%s\": memory is kept", list->text);
             spry_context_destroy(context);
         }
         free(exact);
@@ -253,7 +253,7 @@ static void test_bad_lists(void **state)
             assert_string_equal(err.message, expected);
             assert_int_equal(err.line, bad->line);
             assert_null(A);
-            assert_int_equal(0, spry_context_bytes(context));
+            assert_int_equal(0, context_bytes(context));
             spry_context_destroy(context);
         }
     }
@@ -277,7 +277,7 @@ static void test_gaps(void **state)
     o.index_type = o.offset_type = SPRY_I32;
     assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, text, sizeof text - 1, "x.el", &o, &err));
     assert_non_null(strstr(err.message, "do not fit 32-bit indices"));
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -372,7 +372,7 @@ static void test_long_list(void **state)
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(B);
                 spry_matrix_destroy(C);
-                assert_int_equal(0, spry_context_bytes(context));
+                assert_int_equal(0, context_bytes(context));
                 spry_context_destroy(context);
             }
     free(packed);
@@ -393,7 +393,7 @@ static void test_fault_of_a_long_list(void **state)
             assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, text, bytes, "x.csv", NULL, &err));
             assert_int_equal(lines[l], err.line);
             assert_non_null(strstr(err.message, "found 'one'"));
-            assert_int_equal(0, spry_context_bytes(context));
+            assert_int_equal(0, context_bytes(context));
             spry_context_destroy(context);
         }
         free(text);
@@ -430,9 +430,9 @@ static void test_memory_limit(void **state)
         o.memory_limit_bytes = try == 0 ? 0 : try == 1 ? most : most / 2;
         const spry_status status = spry_matrix_read_memory(context, &A, text, bytes, "x.el", &o, &err);
         assert_int_equal(try < 2 ? SPRY_OK : SPRY_TOO_LARGE, status);
-        if (try == 0) most = spry_context_peak_bytes(context);
+        if (try == 0) most = context_peak_bytes(context);
         spry_matrix_destroy(A);
-        assert_true(spry_context_peak_bytes(context) <= most);
+        assert_true(context_peak_bytes(context) <= most);
         spry_context_destroy(context);
     }
     free(text);

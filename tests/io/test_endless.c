@@ -96,7 +96,7 @@ static void expect_refused_by(int ways, const input *in, int64_t most_bytes, spr
         if (!strstr(err.message, message)) fail_msg("\"%s\", expected \"%s\"", err.message, message);
         if (!by_fifo) assert_true(strncmp(err.message, "standard input:", 15) == 0);
         assert_null(A);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
     }
 }
@@ -230,7 +230,7 @@ static void test_devices(void **state)
     assert_int_equal(SPRY_BAD_FILE, spry_matrix_read(context, &A, "/dev/null", NULL, &err));
     assert_non_null(strstr(err.message, "/dev/null: the file is empty"));
     alarm(0);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -258,7 +258,7 @@ static void test_containers(void **state)
     free(zeros);
     free(file);
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -320,7 +320,7 @@ static void test_long_comments(void **state)
         }
         free(packed);
         free(text);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
     }
 }

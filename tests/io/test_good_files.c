@@ -207,7 +207,7 @@ static void test_table(void **state)
                 check_matrix(f, A[s]);
                 spry_matrix_destroy(A[s]);
             }
-            assert_int_equal(0, spry_context_bytes(context));
+            assert_int_equal(0, context_bytes(context));
             spry_context_destroy(context);
         }
         free(packed);
@@ -260,7 +260,7 @@ static void test_types(void **state)
         }
         if (a.value_type == SPRY_PATTERN) assert_null(a.values);
         spry_matrix_destroy(A);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
     }
 }
@@ -442,7 +442,7 @@ static void test_gzip_members(void **state)
         free(dense);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

@@ -24,12 +24,12 @@ static spry_status read_within(const char *path, int64_t limit, int threads, spr
     spry_read_options o = within(limit);
     o.value_type = type;
     spry_status status = spry_matrix_open(context, &A, path, &o, err);
-    *peak = spry_context_peak_bytes(context);
+    *peak = context_peak_bytes(context);
     if (status == SPRY_OK)
         spry_matrix_destroy(A);
     else
         assert_ptr_equal(A, mark);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
     return status;
 }
@@ -133,7 +133,7 @@ static void in_memory(void **state)
     assert_int_equal(spry_matrix_read_memory(context, &A, text, strlen(text), "text", &o, &err), SPRY_TOO_LARGE);
     assert_string_equal(err.argument, "memory_limit_bytes");
     assert_string_equal(err.file, "text");
-    assert_true(err.value >= ENTRIES * 16 + 501 * 8 && spry_context_peak_bytes(context) < MB);
+    assert_true(err.value >= ENTRIES * 16 + 501 * 8 && context_peak_bytes(context) < MB);
     o.memory_limit_bytes = 4 * MB;
     assert_int_equal(spry_matrix_read_memory(context, &A, text, strlen(text), "text", &o, &err), SPRY_OK);
     spry_matrix_destroy(A);
@@ -232,8 +232,8 @@ static void vectors(void **state)
         assert_int_equal(spry_vector_read(context, &v, path, SPRY_F64, &err),
                          n == 0 ? SPRY_OUT_OF_MEMORY : SPRY_BAD_FILE);
         assert_null(v.data);
-        assert_true(spry_context_peak_bytes(context) < 8 * MB);
-        assert_int_equal(spry_context_bytes(context), 0);
+        assert_true(context_peak_bytes(context) < 8 * MB);
+        assert_int_equal(context_bytes(context), 0);
         spry_context_destroy(context);
     }
 }

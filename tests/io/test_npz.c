@@ -79,7 +79,7 @@ static void test_what_scipy_wrote(void **state)
             spry_matrix_destroy(A);
             spry_matrix_destroy(B);
             spry_matrix_destroy(P);
-            assert_int_equal(0, spry_context_bytes(context));
+            assert_int_equal(0, context_bytes(context));
             spry_context_destroy(context);
             free(content);
         }
@@ -195,7 +195,7 @@ static spry_status read_archive(const archive *a, spry_matrix **A, spry_error *e
     else
         spry_matrix_destroy(made);
     free(exact);
-    if (!A) assert_int_equal(0, spry_context_bytes(context));
+    if (!A) assert_int_equal(0, context_bytes(context));
     if (!A) spry_context_destroy(context);
     return status;
 }

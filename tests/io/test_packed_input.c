@@ -184,7 +184,7 @@ static void test_limit(void **state)
     options.memory_limit_bytes = 4 << 20;
     assert_int_equal(SPRY_TOO_LARGE,
                      spry_matrix_read_memory(context, &A, bomb_bz2, sizeof bomb_bz2, "b.csv.bz2", &options, &err));
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     options.memory_limit_bytes = 256 << 20;
     assert_int_equal(SPRY_OK,
                      spry_matrix_read_memory(context, &A, bomb_bz2, sizeof bomb_bz2, "b.csv.bz2", &options, &err));

@@ -3,6 +3,7 @@
 #include "files.h"
 #include "io/container.h"
 #include "matrix/matrix.h"
+#include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/solve.h"
@@ -109,15 +110,15 @@ static void test_plans_in_place(void **state)
                     spry_spmv_plan_destroy(plan);
                 }
                 assert_null(B->stored->csr); /* nobody has asked for it */
-                spry_storage told = SPRY_INIT(spry_storage);
+                spryi_storage told = {0};
                 spry_spmv_options limited = SPRY_INIT(spry_spmv_options);
                 limited.memory_limit_bytes = 1;
-                MUST(spry_spmv_predict_storage(context, &told, B, &limited, err));
+                MUST(spryi_predict_storage(context, &told, B, &limited, err));
                 assert_string_equal(name, told.format);
                 assert_true(told.owned_bytes == 0 && !told.refused && strstr(told.reason, "the container holds"));
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(B);
-                assert_int_equal(0, spry_context_bytes(context));
+                assert_int_equal(0, context_bytes(context));
                 spry_context_destroy(context);
             }
 }
@@ -132,18 +133,18 @@ static void test_bytes(void **state)
     assert_int_equal(A->a.rows, spry_matrix_rows(B));
     assert_int_equal(A->a.columns, spry_matrix_columns(B));
     spry_spmv_plan *plan = plan_of(other, B, NULL, SPRY_NO_TRANSPOSE);
-    assert_true(spry_context_peak_bytes(other) < FEW); /* of 3.6 MB, hashes of chunks among them */
+    assert_true(context_peak_bytes(other) < FEW); /* of 3.6 MB, hashes of chunks among them */
     MUST(spry_spmv_plan_update(plan, NULL, err));
     spry_update_options update = SPRY_INIT(spry_update_options);
     spry_error told = SPRY_ERROR_INIT;
     update.values = A->a.values;
     assert_int_equal(SPRY_UNSUPPORTED, spry_spmv_plan_update(plan, &update, &told));
     assert_string_equal("values", told.argument);
-    assert_true(spry_context_peak_bytes(other) < FEW);
+    assert_true(context_peak_bytes(other) < FEW);
     spry_matrix_destroy(B);
     assert_same_product(context, A, plan, "sell:c=16:sigma=32", SPRY_NO_TRANSPOSE);
     spry_spmv_plan_destroy(plan);
-    assert_int_equal(0, spry_context_bytes(other));
+    assert_int_equal(0, context_bytes(other));
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     spry_context_destroy(other);
@@ -194,7 +195,7 @@ static void test_conversions(void **state)
         spry_matrix_destroy(B);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -283,7 +284,7 @@ static void test_functions(void **state)
     for (int call = 0; call < CALLS; call++) {
         spry_matrix *B = stored(context, A, "ell"), *C = NULL, *wanted_C = NULL;
         spry_ordering *ordering = NULL;
-        spry_storage storage = SPRY_INIT(spry_storage);
+        spryi_storage storage = {0};
         spry_cg_result solved = SPRY_INIT(spry_cg_result);
         spry_spmv_verification spmv = SPRY_INIT(spry_spmv_verification);
         spry_spgemm_verification spgemm = SPRY_INIT(spry_spgemm_verification);
@@ -319,7 +320,7 @@ static void test_functions(void **state)
             break;
         case 5: MUST(spry_ordering_create(context, &ordering, B, &rcm, err)); break;
         case 6:
-            MUST(spry_spmv_predict_storage(context, &storage, B, &csr, err));
+            MUST(spryi_predict_storage(context, &storage, B, &csr, err));
             assert_int_equal(storage.bytes, spryi_arrays_bytes(&A->a));
             break;
         case 7:
@@ -343,28 +344,28 @@ static void test_functions(void **state)
             MUST(spry_cg(context, y, &solved, B, x, NULL, err));
             assert_true(solved.residual < 1e-4);
             break;
-        case 11: MUST(spry_matrix_check(B, NULL, err)); break;
+        case 11: MUST(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, err)); break;
         default: fail();
         }
         assert_non_null(B->stored->csr);
         const spry_arrays *made = &B->stored->csr->a;
-        const int64_t bytes = spry_context_bytes(context);
+        const int64_t bytes = context_bytes(context);
         spry_arrays shown = arrays_of(B);
         assert_ptr_equal(made->indices, shown.indices); /* made once */
-        assert_int_equal(bytes, spry_context_bytes(context));
+        assert_int_equal(bytes, context_bytes(context));
         assert_int_equal(SPRY_COPY, shown.ownership);
         assert_int_equal(SPRY_KNOWN_YES, shown.sorted);
         assert_same_matrix(A, B->stored->csr);
         void *values = NULL;
         assert_int_equal(SPRY_UNSUPPORTED, spry_matrix_get_values(B, &values, NULL));
-        assert_int_equal(SPRY_OK, spry_matrix_check_structure(B, NULL));
+        assert_int_equal(SPRY_OK, spry_matrix_check(B, NULL, SPRY_CHECK_STRUCTURE, NULL));
         spry_ordering_destroy(ordering);
         spry_matrix_destroy(B);
         spry_matrix_destroy(C);
         spry_matrix_destroy(wanted_C);
     }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -387,7 +388,7 @@ static void test_threads(void **state)
     for (int t = 0; t < THREADS; t++) assert_ptr_equal(B->stored->csr->a.indices, indices[t]);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -439,7 +440,7 @@ static void test_read_options(void **state)
     assert_int_equal(A->a.nnz, B->a.nnz);
     spry_matrix_destroy(B);
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

@@ -59,7 +59,7 @@ static void test_copies(void **state)
         mock.converts = 0;
         spry_matrix_destroy(A);
         spry_matrix_destroy(B);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
         assert_int_equal(0, mock.blocks);
     }
@@ -95,7 +95,7 @@ static void test_limit(void **state)
             spry_matrix_destroy(B);
         }
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -111,7 +111,7 @@ static void test_out_of_memory(void **state)
     spry_matrix *A = generate_matrix(context, "laplace5,x=9,y=7");
     MUST(spry_matrix_write(A, path, &write, err));
     spry_matrix *B = read_matrix(context, path, NULL);
-    const int64_t bytes = spry_context_bytes(context);
+    const int64_t bytes = context_bytes(context);
     int failures = 0;
     for (int done = 0; !done;) {
         spry_spmv_plan *plan = NULL;
@@ -123,7 +123,7 @@ static void test_out_of_memory(void **state)
         failures += !done;
         spry_spmv_plan_destroy(plan);
         assert_int_equal(0, mock.blocks);
-        assert_int_equal(bytes, spry_context_bytes(context));
+        assert_int_equal(bytes, context_bytes(context));
     }
     assert_true(failures >= 3); /* the arrays of ell */
     spry_matrix_destroy(A);

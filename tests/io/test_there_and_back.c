@@ -59,7 +59,7 @@ static void test_symmetry(void **state)
             write_to(A, temporary_path("there.spry"), NULL, NULL);
             B = read_from(context, temporary_path("there.spry"), SPRY_TYPE_DEFAULT);
             assert_same_matrix(A, B);
-            if (spry_matrix_check(B, NULL, &err) != SPRY_OK) fail_msg("%s: %s", texts[t], err.message);
+            if (spry_matrix_check(B, NULL, SPRY_CHECK_ALL, &err) != SPRY_OK) fail_msg("%s: %s", texts[t], err.message);
             spry_matrix_destroy(B);
             B = read_from(context, temporary_path("there.spry"), SPRY_TYPE_DEFAULT);
             expect_text(B, texts[t]);
@@ -69,7 +69,7 @@ static void test_symmetry(void **state)
             spry_matrix_destroy(A);
             spry_matrix_destroy(B);
         }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -94,7 +94,7 @@ static void test_false_symmetry(void **state)
             a.symmetry = (spry_symmetry)symmetry;
             spry_matrix *A = create_matrix(context, &a);
             int holds = v == 3 && symmetry == SPRY_SYMMETRIC;
-            assert_int_equal(holds ? SPRY_OK : SPRY_INVALID_MATRIX, spry_matrix_check(A, NULL, &err));
+            assert_int_equal(holds ? SPRY_OK : SPRY_INVALID_MATRIX, spry_matrix_check(A, NULL, SPRY_CHECK_ALL, &err));
             spry_matrix_destroy(A);
         }
     spry_context_destroy(context);
@@ -135,7 +135,7 @@ static void test_patterns(void **state)
             spry_matrix_destroy(B);
             spry_matrix_destroy(C);
         }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -258,7 +258,7 @@ static void test_comments(void **state)
         }
     free(comment);
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

@@ -131,7 +131,7 @@ static void test_bad_values(void **state)
                 fail_msg("'%s' is accepted", bad[b]);
             assert_int_equal(at, err.line);
         }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

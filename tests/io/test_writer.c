@@ -52,7 +52,7 @@ static void test_text(void **state)
         expect_written(A, NULL, cases[c][1]);
         spry_matrix_destroy(A);
     }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -271,7 +271,7 @@ static void test_round_trip(void **state)
                 }
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(B);
-                assert_int_equal(0, spry_context_bytes(context));
+                assert_int_equal(0, context_bytes(context));
                 spry_context_destroy(context);
             }
             free(first);
@@ -319,7 +319,7 @@ static void test_failures(void **state)
     free(kept);
     assert_int_equal(before + 1, count_files());
     spry_matrix_destroy(A);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

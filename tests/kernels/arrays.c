@@ -1,4 +1,5 @@
 #include "arrays.h"
+#include "base/types.h"
 
 #include "reference.h"
 
@@ -110,7 +111,7 @@ guarded vector_make(const double *numbers, int64_t count, spry_type type, placem
 
 static guarded indices_make(const int64_t *from, int64_t count, spry_index_type type, placement place)
 {
-    guarded g = guarded_make((size_t)count * spry_index_type_bytes(type), place);
+    guarded g = guarded_make((size_t)count * spryi_index_type_bytes(type), place);
     for (int64_t k = 0; k < count; k++) {
         if (type == SPRY_I32)
             ((int32_t *)g.data)[k] = (int32_t)from[k];

@@ -164,7 +164,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
                        int plain_only, const char *only)
 {
     spry_arrays on_device = *a;
-    const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
+    const size_t offset_bytes = spryi_index_type_bytes(a->offset_type);
     on_device.offsets = upload(a->offsets, (a->rows + 1) * (int64_t)offset_bytes);
     on_device.indices = upload(a->indices, a->nnz * 4);
     if (a->values) on_device.values = upload(a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
@@ -172,7 +172,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_matrix *checked = create_matrix(context, a); /* A learns nothing of its order */
-    if (spry_matrix_check(checked, NULL, &err) != SPRY_OK) fail_msg("%s: %s", name, err.message);
+    if (spry_matrix_check(checked, NULL, SPRY_CHECK_ALL, &err) != SPRY_OK) fail_msg("%s: %s", name, err.message);
     spry_matrix_destroy(checked);
     A = create_matrix(context, a);
     spry_matrix *B = create_matrix(context, &on_device);
@@ -221,7 +221,7 @@ static void every_family(void **state)
         }
         family_free(&f);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -304,7 +304,7 @@ static void packed_slices(void **state)
         }
         family_free(&f);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -357,7 +357,7 @@ static void swept_blocks(void **state)
         }
         family_free(&f);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -468,7 +468,7 @@ static void windowed_windows(void **state)
         }
         family_free(&f);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

@@ -45,7 +45,7 @@ static void starve(spry_context *context, const spry_matrix *A, const char *kern
     spry_spmv_options options = gpu_options(kernel, op, 0);
     spry_spmv_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
     (void)spry_context_trim(context);                            /* or the plan would fit into what that one left */
-    const int64_t before = free_memory(), held = spry_context_bytes(context);
+    const int64_t before = free_memory(), held = context_bytes(context);
     int failures = 0, fits = 0;
     for (int64_t left = 0; left < MOST && !fits; left += left < 8 * STEP ? STEP : left / 8) {
         hog h = {.count = 0};
@@ -61,7 +61,7 @@ static void starve(spry_context *context, const spry_matrix *A, const char *kern
         if (!fits) assert_non_null(strstr(err.message, "memory"));
         spry_spmv_plan_destroy(plan);
         (void)spry_context_trim(context);
-        assert_int_equal(spry_context_bytes(context), held);
+        assert_int_equal(context_bytes(context), held);
         if (free_memory() < before - SLACK)
             fail_msg("%s, %lld bytes left: %lld bytes leaked", kernel, (long long)left,
                      (long long)(before - free_memory()));
@@ -89,7 +89,7 @@ static void out_of_device_memory(void **state)
         starve(context, A, kernel, SPRY_TRANSPOSE);
     give_back(&most);
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 
@@ -151,7 +151,7 @@ static void matrix_in_device_memory(void **state)
     for (int k = 0; k < 3; k++) {
         spry_spmv_plan_destroy(gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0)); /* loads the kernels */
         (void)spry_context_trim(context);
-        int64_t before = free_memory(), host = spry_context_peak_bytes(context);
+        int64_t before = free_memory(), host = context_peak_bytes(context);
         spry_spmv_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
         assert_true(before - free_memory() < 40 * MIB); /* x, y and row numbers */
         assert_true(host < 40 * MIB);
@@ -302,8 +302,8 @@ static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, vo
 {
     spry_arrays a = arrays_of(A);
     const void **arrays[] = {&a.offsets, &a.indices, &a.values};
-    const int64_t bytes[] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
-                             a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
+    const int64_t bytes[] = {(a.rows + 1) * (int64_t)spryi_index_type_bytes(a.offset_type),
+                             a.nnz * (int64_t)spryi_index_type_bytes(a.index_type),
                              a.nnz * (int64_t)spry_type_bytes(a.value_type)};
     for (int n = 0; n < 3; n++) {
         assert_int_equal(spry_device_allocate(context, &blocks[n], 1, bytes[n], NULL), SPRY_OK);
@@ -379,11 +379,11 @@ static void hooks_have_all(void **state)
     }
     double gbps = 0;
     assert_int_equal(spry_device_measure_copy(context, &gbps, 1, NULL), SPRY_OK);
-    assert_int_equal(spry_context_cached_bytes(context), 0); /* the library's own pool has not been asked */
+    assert_int_equal(context_cached_bytes(context), 0); /* the library's own pool has not been asked */
     spry_matrix_destroy(moved);
     for (int n = 0; n < 3; n++) spry_device_free(context, 1, blocks[n]);
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
     assert_int_equal(g.held, 0);
     assert_int_equal(g.faults, 0);

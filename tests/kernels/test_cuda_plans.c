@@ -94,7 +94,7 @@ static void every_kernel_of(kernel_test test, int exact, int deterministic, int 
         spry_matrix_destroy(A);
         problem_free(&p);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

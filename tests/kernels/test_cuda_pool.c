@@ -44,12 +44,12 @@ static void kept_and_given_back(void **state)
         assert_int_equal(free_memory(), with); /* kept */
         spry_device_free(context, 1, allocate(context, bytes - MIB));
         assert_int_equal(free_memory(), with); /* and serves for a smaller one */
-        const int64_t cached = spry_context_cached_bytes(context);
+        const int64_t cached = context_cached_bytes(context);
         const int64_t freed = spry_context_trim(context);
         if (freed < bytes || freed > cached)
             fail_msg("%lld bytes kept, %lld said to be, %lld given back", (long long)bytes, (long long)cached,
                      (long long)freed);
-        assert_int_equal(spry_context_cached_bytes(context), 0);
+        assert_int_equal(context_cached_bytes(context), 0);
         assert_int_equal(free_memory(), before);
         assert_int_equal(spry_context_trim(context), 0);
         spry_device_free(context, 1, allocate(context, bytes));
@@ -71,12 +71,12 @@ static void switched_off(void **state)
     spry_device_free(context, 1, allocate(context, MIB));
     for (int n = 0; n < 2; n++) {
         spry_device_free(other, 1, allocate(other, sizes[n]));
-        const int64_t before = free_memory(), cached = spry_context_cached_bytes(other);
+        const int64_t before = free_memory(), cached = context_cached_bytes(other);
         void *block = allocate(context, sizes[n]);
         assert_true(before - free_memory() >= sizes[n]);
         spry_device_free(context, 1, block);
         assert_int_equal(free_memory(), before);
-        assert_int_equal(spry_context_cached_bytes(other), cached);
+        assert_int_equal(context_cached_bytes(other), cached);
         (void)spry_context_trim(other);
     }
     spry_context_destroy(context);

@@ -32,7 +32,7 @@ static spry_matrix *coordinates(const int32_t *rows, const int32_t *columns)
     a.value_type = SPRY_F64;
     a.index_type = SPRY_I32;
     spry_matrix *A = create_matrix(context, &a);
-    assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_check(A, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
     return A;
 }
 
@@ -124,10 +124,10 @@ static void hybrid(void **state)
 
 static int64_t words(const spry_matrix *A, const char *format)
 {
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
-    assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+    assert_int_equal(spryi_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
     return storage.words;
 }
 
@@ -175,7 +175,7 @@ int main(void)
     };
     context = context_of(2);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    const int64_t left = spry_context_bytes(context);
+    const int64_t left = context_bytes(context);
     spry_context_destroy(context);
     return failed + (left != 0);
 }

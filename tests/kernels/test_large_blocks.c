@@ -110,7 +110,7 @@ static void y_from_every_place_on(void **state)
     free(n.values);
     free(n.x);
     free(n.y);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 

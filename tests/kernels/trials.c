@@ -35,7 +35,7 @@ spry_spmv_plan *plan_of(spry_context *context, const trial *t, const given *g)
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
+    options.threads = context_threads(context); /* however small */
     options.op = t->op;
     options.kernel = t->kernel;
     options.vector_type = t->type;

@@ -1,4 +1,5 @@
 #include "plan_order_device.h"
+#include "plan/plan.h"
 
 #include "spry/cuda.h"
 #include "spry/io.h"
@@ -357,7 +358,7 @@ static int check_transposed(spry_context *context, integers *m, spry_matrix *A, 
                             const spry_spmv_options *o)
 {
     spry_spmv_plan *plan = NULL;
-    spry_storage predicted = SPRY_INIT(spry_storage);
+    spryi_storage predicted = {0};
     const spry_status status = spry_spmv_plan_create(context, &plan, A, o, NULL);
     spry_spmv_plan_destroy(plan);
     if (status != SPRY_OK) assert_true(status == SPRY_UNSUPPORTED || status == SPRY_TOO_LARGE);
@@ -365,7 +366,7 @@ static int check_transposed(spry_context *context, integers *m, spry_matrix *A, 
     ordered p = plan_with(context, m, A, o);
     assert_int_equal(p.info.op, SPRY_TRANSPOSE);
     if (!there && strcmp(o->ordering, "none") == 0 && strcmp(o->format, "auto") == 0) {
-        MUST(spry_spmv_predict_storage(context, &predicted, A, o, err));
+        MUST(spryi_predict_storage(context, &predicted, A, o, err));
         assert_string_equal(predicted.reason, p.info.reason);
         assert_string_equal(predicted.format, p.info.format);
     }
@@ -417,10 +418,10 @@ static void bytes_are_told(void **state)
     ordered plain = plan_with(*state, &m, m.A, &o);
     const int64_t vector = (m.a.rows * 8 + 63) / 64 * 64, places = (m.a.rows * 4 + 63) / 64 * 64;
     const int64_t workspace = (plain.info.workspace_bytes + 63) / 64 * 64 + 2 * vector;
-    const int64_t before = spry_context_bytes(*state);
+    const int64_t before = context_bytes(*state);
     o.ordering = "rcm";
     ordered p = plan_with(*state, &m, m.A, &o);
-    assert_true(spry_context_bytes(*state) - before < 8192); /* host memory */
+    assert_true(context_bytes(*state) - before < 8192); /* host memory */
     assert_int_equal(p.info.workspace_bytes, workspace);
     assert_int_equal(p.info.storage_bytes, plain.info.storage_bytes + 2 * places + 64);
     assert_int_equal(p.info.owned_bytes - plain.info.owned_bytes,
@@ -444,7 +445,7 @@ static void bytes_are_told(void **state)
 static void refuse_allocations(void **state, const spry_spmv_options *o, int least)
 {
     integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
-    const int64_t held = spry_context_bytes(*state), blocks = tested_mock->blocks;
+    const int64_t held = context_bytes(*state), blocks = tested_mock->blocks;
     for (int64_t n = 1;; n++) {
         spry_error err = SPRY_ERROR_INIT;
         spry_spmv_plan *plan = NULL;
@@ -453,7 +454,7 @@ static void refuse_allocations(void **state, const spry_spmv_options *o, int lea
         const int refused = tested_mock->allocations >= tested_mock->fail_at;
         tested_mock->fail_at = 0;
         spry_spmv_plan_destroy(plan);
-        assert_int_equal(spry_context_bytes(*state), held);
+        assert_int_equal(context_bytes(*state), held);
         assert_int_equal(tested_mock->blocks, blocks);
         if (!refused) {
             assert_int_equal(status, SPRY_OK);

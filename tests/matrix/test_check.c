@@ -5,7 +5,7 @@
 static spry_matrix_report clean(void)
 {
     spry_matrix_report r = SPRY_INIT(spry_matrix_report);
-    r.first_falling = r.first_out_of_range = r.first_out_of_range_major = r.first_out_of_range_value = -1;
+    r.first_decreasing = r.first_out_of_range = r.first_out_of_range_major = r.first_out_of_range_value = -1;
     r.first_unsorted = r.first_unsorted_major = r.first_duplicate = r.first_duplicate_major = -1;
     r.first_not_finite = r.first_not_finite_major = -1;
     return r;
@@ -71,7 +71,7 @@ static void expect_fault(spry_matrix *A, const spry_matrix_report *expected, con
 {
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
     spry_error err = {0};
-    assert_int_equal(spry_matrix_check(A, &report, &err), SPRY_INVALID_MATRIX);
+    assert_int_equal(spry_matrix_check(A, &report, SPRY_CHECK_ALL, &err), SPRY_INVALID_MATRIX);
     assert_report(&report, expected);
     assert_string_equal(err.message, message);
     assert_string_equal(err.argument, argument);
@@ -81,13 +81,13 @@ static void expect_fault(spry_matrix *A, const spry_matrix_report *expected, con
     spry_arrays a = arrays_of(A); /* nothing was learned */
     assert_int_equal(a.sorted, SPRY_NOT_KNOWN);
     assert_int_equal(a.unique, SPRY_NOT_KNOWN);
-    assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_INVALID_MATRIX);
+    assert_int_equal(spry_matrix_check(A, NULL, SPRY_CHECK_ALL, NULL), SPRY_INVALID_MATRIX);
 }
 
 static void expect_sound(spry_matrix *A, const spry_matrix_report *expected)
 {
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-    MUST(spry_matrix_check(A, &report, err));
+    MUST(spry_matrix_check(A, &report, SPRY_CHECK_ALL, err));
     assert_report(&report, expected);
     spry_arrays a = arrays_of(A);
     assert_int_equal(a.sorted, expected->unsorted ? SPRY_KNOWN_NO : SPRY_KNOWN_YES);
@@ -120,23 +120,23 @@ static void bad_offsets(void **state)
     expect_fault(s.csr, &r, "offsets", 8, 9, "offsets[4] is 8, expected nnz = 9");
 
     s.offsets[4] = 12;
-    r.falling_offsets = 1;
-    r.first_falling = 3;
+    r.decreasing_offsets = 1;
+    r.first_decreasing = 3;
     expect_fault(s.csr, &r, "offsets", 12, 9, "offsets[4] = 12 is past nnz = 9");
     s.offsets[4] = 9;
 
     r.bad_ends = 0;
-    r.first_falling = 1;
+    r.first_decreasing = 1;
     s.offsets[2] = 2; /* row 2 then runs into row 0's entries and is left out */
     expect_fault(s.csr, &r, "offsets", 2, 3, "offsets[2] = 2 is smaller than offsets[1] = 3");
 
     s.offsets[2] = INT32_MAX;
-    r.falling_offsets = 2; /* past the end, and row 2 ends before it */
+    r.decreasing_offsets = 2; /* past the end, and row 2 ends before it */
     expect_fault(s.csr, &r, "offsets", INT32_MAX, 9, "offsets[2] = 2147483647 is past nnz = 9");
     s.offsets[2] = 10; /* one past */
     expect_fault(s.csr, &r, "offsets", 10, 9, "offsets[2] = 10 is past nnz = 9");
     s.offsets[2] = INT32_MIN;
-    r.falling_offsets = 1;
+    r.decreasing_offsets = 1;
     expect_fault(s.csr, &r, "offsets", INT32_MIN, 3, "offsets[2] = -2147483648 is smaller than offsets[1] = 3");
     sample_destroy(&s);
 }
@@ -151,8 +151,8 @@ static void bad_offsets_and_entries(void **state)
     s.columns[1] = 10;
     s.columns[4] = 99; /* in row 2: not looked at */
     s.columns[8] = -1;
-    r.falling_offsets = 2;
-    r.first_falling = 1;
+    r.decreasing_offsets = 2;
+    r.first_decreasing = 1;
     r.out_of_range = 2;
     r.first_out_of_range = 1;
     r.first_out_of_range_major = 0;
@@ -360,7 +360,7 @@ static void random_one(spry_context *context, int form_number, int64_t rows, int
                                              : test_matrix(context, rows, cols, entries, nnz, form);
     spry_arrays a = arrays_of(A);
     spry_matrix_report expected = naive(&a), got = SPRY_INIT(spry_matrix_report);
-    spry_status status = spry_matrix_check(A, &got, NULL);
+    spry_status status = spry_matrix_check(A, &got, SPRY_CHECK_ALL, NULL);
     assert_int_equal(status, expected.out_of_range ? SPRY_INVALID_MATRIX : SPRY_OK);
     assert_report(&got, &expected);
     spry_matrix_destroy(A);
@@ -409,8 +409,8 @@ static void garbage(void **state)
             }
         }
         spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-        assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_INVALID_MATRIX);
-        assert_true(report.out_of_range + report.falling_offsets + report.bad_ends > 0);
+        assert_int_equal(spry_matrix_check(A, &report, SPRY_CHECK_ALL, NULL), SPRY_INVALID_MATRIX);
+        assert_true(report.out_of_range + report.decreasing_offsets + report.bad_ends > 0);
         spry_matrix_destroy(A);
         free(offsets);
         free(columns);
@@ -429,8 +429,8 @@ static void swinging_offsets_take_no_time(void **state)
     assert_int_equal(spry_matrix_borrow_csr_f32(*state, &A, ROWS, 1, offsets, columns, values, NULL), SPRY_OK);
     for (int i = 1; i < ROWS; i += 2) offsets[i] = NNZ;
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-    assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_INVALID_MATRIX);
-    assert_int_equal(report.falling_offsets, ROWS / 2);
+    assert_int_equal(spry_matrix_check(A, &report, SPRY_CHECK_ALL, NULL), SPRY_INVALID_MATRIX);
+    assert_int_equal(report.decreasing_offsets, ROWS / 2);
     assert_int_equal(report.duplicates, NNZ - 1); /* of row 0 alone */
     spry_matrix_destroy(A);
     free(offsets);
@@ -455,12 +455,12 @@ static void bad_arguments(void **state)
     sample s;
     sample_create(&s, *state);
     spry_error err = {0};
-    assert_int_equal(spry_matrix_check(NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_check(NULL, NULL, SPRY_CHECK_ALL, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "A");
     spry_matrix_report report = {0};
-    assert_int_equal(spry_matrix_check(s.csr, &report, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_check(s.csr, &report, SPRY_CHECK_ALL, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "struct_size");
-    assert_int_equal(spry_matrix_check(s.csr, NULL, &err), SPRY_OK);
+    assert_int_equal(spry_matrix_check(s.csr, NULL, SPRY_CHECK_ALL, &err), SPRY_OK);
     sample_destroy(&s);
 }
 
@@ -479,7 +479,7 @@ static spry_status check_unsorted(spry_context *context, const void *input, spry
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
     report.unsorted = 12345;
     if (status == SPRY_OK) {
-        status = spry_matrix_check(A, &report, err);
+        status = spry_matrix_check(A, &report, SPRY_CHECK_ALL, err);
         assert_int_equal(report.unsorted, status == SPRY_OK ? 99 : 12345);
         assert_int_equal(arrays_of(A).sorted, status == SPRY_OK ? SPRY_KNOWN_NO : SPRY_NOT_KNOWN);
     }

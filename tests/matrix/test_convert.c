@@ -115,7 +115,7 @@ static void check_conversion(spry_context *context, int64_t rows, int64_t cols, 
     int64_t count = expect(list, entries, nnz, from.value_type, to.value_type, to.layout == SPRY_CSC, keep_duplicates);
     assert_true(holds(&b, list, count));
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-    assert_int_equal(spry_matrix_check(B, &report, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_check(B, &report, SPRY_CHECK_ALL, NULL), SPRY_OK);
     assert_int_equal(b.unique, report.duplicates > 0 ? SPRY_KNOWN_NO : SPRY_KNOWN_YES);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -237,7 +237,7 @@ static void few_entries_in_many_rows(void **state)
     spry_spmv_plan *plan = create_plan(context, A, &plan_options);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

@@ -164,7 +164,7 @@ static void each_generator_is_sound(void **state)
             options.value_type = pattern ? SPRY_PATTERN : SPRY_F64;
             spry_matrix *A = test_generate(*state, spec, &options);
             spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-            assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_check(A, &report, SPRY_CHECK_ALL, NULL), SPRY_OK);
             assert_int_equal(report.unsorted + report.duplicates + report.not_finite, 0);
             spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
             assert_int_equal(spry_matrix_get_stats(A, &stats, NULL), SPRY_OK);
@@ -237,7 +237,7 @@ static void twins_of_any_size(void **state)
             spry_matrix_report report = SPRY_INIT(spry_matrix_report);
             snprintf(spec, sizeof spec, "twin,kind=%s,%s", kinds[k], sizes[s]);
             spry_matrix *A = test_generate(*state, spec, NULL);
-            assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_check(A, &report, SPRY_CHECK_ALL, NULL), SPRY_OK);
             assert_int_equal(spry_matrix_get_stats(A, &stats, NULL), SPRY_OK);
             long long entries = atoll(strstr(spec, "entries=") + 8), longest = atoll(strstr(spec, "longest=") + 8);
             if (stats.nnz > entries || stats.max_row > longest || (s > 4 && stats.max_row != longest))

@@ -1,4 +1,5 @@
 /* Values of 16 bits: every pattern of bits widened and rounded, what a conversion tells, and who refuses them. */
+#include "plan/plan.h"
 #include "testing.h"
 
 #include "base/narrow.h"
@@ -236,12 +237,12 @@ static void plans_and_refusals(void **state)
     float b[3] = {1, 1, 1}, x[3] = {0};
     assert_int_equal(spry_cg(context, spry_vector_f32(x, 3), NULL, B, spry_const_vector_f32(b, 3), NULL, &err),
                      SPRY_UNSUPPORTED);
-    spry_storage storage = SPRY_INIT(spry_storage);
+    spryi_storage storage = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "ell";
-    assert_int_equal(spry_spmv_predict_storage(context, &storage, B, &options, &err), SPRY_UNSUPPORTED);
+    assert_int_equal(spryi_predict_storage(context, &storage, B, &options, &err), SPRY_UNSUPPORTED);
     options.format = "csr";
-    assert_int_equal(spry_spmv_predict_storage(context, &storage, B, &options, &err), SPRY_OK);
+    assert_int_equal(spryi_predict_storage(context, &storage, B, &options, &err), SPRY_OK);
     assert_int_equal(storage.bytes, 4 * 4 + 5 * (4 + 2));
     spry_vector v = {0};
     assert_int_equal(spry_vector_create(context, &v, 3, SPRY_F16, 0, &err), SPRY_INVALID_ARGUMENT);

@@ -1,4 +1,5 @@
 /* Plans that renumber by themselves, and groups of Band-k in csr2 and csr3: always in the caller's numbering. */
+#include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/tune.h"
@@ -346,7 +347,7 @@ static void groups_of_an_ordering(void **state)
         for (int op = 0; op < 2; op++) {
             spry_ordering_options how = SPRY_INIT(spry_ordering_options);
             spry_ordering_info found = SPRY_INIT(spry_ordering_info);
-            spry_storage storage = SPRY_INIT(spry_storage);
+            spryi_storage storage = {0};
             how.method = "bandk";
             how.k = k;
             how.srs = 13;
@@ -358,7 +359,7 @@ static void groups_of_an_ordering(void **state)
             o.format = k == 3 ? "csr3" : "csr2";
             o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             o.groups = ordering;
-            assert_int_equal(spry_spmv_predict_storage(*state, &storage, B, &o, NULL), SPRY_OK);
+            assert_int_equal(spryi_predict_storage(*state, &storage, B, &o, NULL), SPRY_OK);
             const spry_arrays b = arrays_of(B);
             const int64_t pointers = found.sr_count + 1 + (k == 3 ? found.ssr_count + 1 : 0);
             assert_int_equal(storage.bytes, b.nnz * 12 + (b.rows + 1) * 4 + pointers * 8);
@@ -417,9 +418,9 @@ static void bytes_are_told(void **state)
         o.expected_calls = 1; /* csr looks for no runs, which depend on the numbering */
         product plain = plan_with(*state, A, &o);
         o.ordering = "degree";
-        const int64_t before = spry_context_bytes(*state);
+        const int64_t before = context_bytes(*state);
         product p = plan_with(*state, A, &o);
-        const int64_t held = spry_context_bytes(*state) - before;
+        const int64_t held = context_bytes(*state) - before;
         const int64_t copy = f == 0 ? a.nnz * 12 + (a.rows + 1) * 4 : 0, maps = 8 * a.rows;
         assert_int_equal(p.info.workspace_bytes - plain.info.workspace_bytes, 2 * ((a.rows * 8 + 63) / 64 * 64));
         assert_int_equal(p.info.storage_bytes, plain.info.storage_bytes + maps);

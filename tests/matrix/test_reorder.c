@@ -382,7 +382,7 @@ static void entry_by_entry(void **state)
             spry_matrix *A = test_matrix(*state, ROWS, COLS, entries, nnz, form);
             spry_matrix *B = permuted(*state, A, sides & 1 ? row_perm : NULL, sides & 2 ? col_perm : NULL);
             spry_arrays b = arrays_of(B);
-            assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK);
             assert_int_equal(b.layout, SPRY_CSR);
             assert_int_equal(b.nnz, nnz);
             assert_int_equal(b.sorted, SPRY_KNOWN_YES);
@@ -410,7 +410,7 @@ static void symmetry_and_figures(void **state)
         ordered o = order(*state, claimed, methods[m]);
         spry_matrix *B = permuted(*state, claimed, o.info.row_perm, o.info.col_perm);
         spry_matrix_stats before = SPRY_INIT(spry_matrix_stats), after = SPRY_INIT(spry_matrix_stats);
-        assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK); /* the claim too */
+        assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK); /* the claim too */
         assert_int_equal(arrays_of(B).symmetry, SPRY_SYMMETRIC);
         assert_int_equal(spry_matrix_get_stats(A, &before, NULL), SPRY_OK);
         assert_int_equal(spry_matrix_get_stats(B, &after, NULL), SPRY_OK);

@@ -7,7 +7,7 @@
 static spry_status make_groups(spry_context *context, const void *input, spry_error *err)
 {
     spry_ordering *ordering = NULL;
-    const spry_status status = spry_ordering_create_groups(context, &ordering, input, err);
+    const spry_status status = create_groups(context, &ordering, input, err);
     if (status != SPRY_OK) assert_null(ordering);
     spry_ordering_destroy(ordering);
     return status;

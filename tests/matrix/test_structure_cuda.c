@@ -1,4 +1,5 @@
 /* A GPU finds every fault of a structure that the host finds, and tells it in the host's words. Skipped without one. */
+#include "base/types.h"
 #include "spry/cuda.h"
 #include "support.h"
 
@@ -7,7 +8,7 @@ enum { GPU = 1 };
 /* Numbers in host memory as indices of a type, in the GPU's. */
 static void *on_gpu(spry_context *context, const int64_t *numbers, int64_t count, spry_index_type type)
 {
-    const int64_t bytes = count * (int64_t)spry_index_type_bytes(type);
+    const int64_t bytes = count * (int64_t)spryi_index_type_bytes(type);
     int32_t *const narrow = malloc((size_t)count * sizeof *narrow + 1);
     void *there = NULL;
     for (int64_t k = 0; k < count; k++) narrow[k] = (int32_t)numbers[k];
@@ -21,7 +22,7 @@ static void *on_gpu(spry_context *context, const int64_t *numbers, int64_t count
 static spry_status look(spry_context *context, spry_arrays arrays, spry_error *err)
 {
     spry_matrix *A = create_matrix(context, &arrays);
-    const spry_status status = spry_matrix_check_structure(A, err);
+    const spry_status status = spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, err);
     spry_matrix_destroy(A);
     return status;
 }
@@ -77,7 +78,7 @@ static void finds_what_the_host_finds(void **state)
     }
     compare(context, ROWS, COLS, offsets, indices, NNZ, 1);
     compare(context, 0, COLS, offsets, indices, 0, 1);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
     free(offsets);
     free(indices);

@@ -22,11 +22,11 @@ static void check_on_device(spry_context *context, const spry_arrays *a, spry_st
     spry_arrays there = *a;
     spry_error err = SPRY_ERROR_INIT;
     there.device = 1;
-    there.offsets = on_device(context, a->offsets, (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type));
-    there.indices = on_device(context, a->indices, a->nnz * (int64_t)spry_index_type_bytes(a->index_type));
+    there.offsets = on_device(context, a->offsets, (a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
+    there.indices = on_device(context, a->indices, a->nnz * (int64_t)spryi_index_type_bytes(a->index_type));
     if (a->values) there.values = on_device(context, a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
     spry_matrix *A = create_matrix(context, &there);
-    assert_int_equal(status, spry_matrix_check_structure(A, &err));
+    assert_int_equal(status, spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err));
     if (message) assert_string_equal(message, err.message);
     spry_matrix_destroy(A);
     spry_device_free(context, 1, (void *)(uintptr_t)there.offsets);
@@ -39,11 +39,11 @@ static void check(spry_context *context, const spry_arrays *a, spry_status expec
 {
     spry_error structure = SPRY_ERROR_INIT, all = SPRY_ERROR_INIT;
     spry_matrix *A = create_matrix(context, a);
-    const spry_status status = spry_matrix_check_structure(A, &structure);
+    const spry_status status = spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &structure);
     assert_int_equal(SPRY_NOT_KNOWN, A->a.sorted); /* nothing is learned */
     assert_int_equal(SPRY_NOT_KNOWN, A->a.unique);
     assert_int_equal(expected, status);
-    assert_int_equal(expected, spry_matrix_check(A, NULL, &all));
+    assert_int_equal(expected, spry_matrix_check(A, NULL, SPRY_CHECK_ALL, &all));
     assert_string_equal(all.message, structure.message);
     assert_string_equal(all.argument, structure.argument);
     check_on_device(context, a, expected, expected == SPRY_OK ? NULL : structure.message);
@@ -90,8 +90,8 @@ static void test_faults(void **state)
         }
         spry_matrix_destroy(held);
     }
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_check_structure(NULL, NULL));
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_check(NULL, NULL, SPRY_CHECK_STRUCTURE, NULL));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -107,7 +107,7 @@ static void test_first(void **state)
     test_set_index((void *)(uintptr_t)a.indices, a.index_type, 250000, 60000);
     test_set_index((void *)(uintptr_t)a.indices, a.index_type, 50000, -7);
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_check_structure(A, &err));
+    assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err));
     assert_int_equal(-7, err.value);
     assert_string_equal("indices", err.argument);
     spry_matrix_destroy(A);
@@ -120,7 +120,7 @@ static spry_status check_copied(spry_context *context, const void *input, spry_e
 {
     spry_matrix *A = NULL;
     spry_status status = spry_matrix_create(context, &A, failing, err);
-    if (status == SPRY_OK) status = spry_matrix_check_structure(A, err);
+    if (status == SPRY_OK) status = spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, err);
     spry_matrix_destroy(A);
     return status;
 }

@@ -1,4 +1,5 @@
 /* One stored triangle: whatever reads entries sees the whole matrix, of the values that there are now. */
+#include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/solve.h"
@@ -107,7 +108,7 @@ static void test_creation(void **state)
     assert_ptr_equal(b.given.indices, shown.indices);
     assert_int_equal(b.given.nnz, shown.nnz);
     clear(&b);
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -126,7 +127,7 @@ static void for_all_forms(form_work work, int step)
             both b = make(context, f, symmetry, way & 2 ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE);
             work(context, &b, f.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64);
             clear(&b);
-            assert_int_equal(0, spry_context_bytes(context));
+            assert_int_equal(0, context_bytes(context));
             spry_context_destroy(context);
         }
 }
@@ -144,12 +145,12 @@ static void convert(spry_context *context, both *b, spry_type type)
         assert_int_equal(b->given.symmetry, t.symmetry);
         assert_int_equal(w.index_type, t.index_type);
         assert_int_equal(SPRY_KNOWN_YES, t.sorted);
-        assert_int_equal(SPRY_OK, spry_matrix_check(T, NULL, NULL));
+        assert_int_equal(SPRY_OK, spry_matrix_check(T, NULL, SPRY_CHECK_ALL, NULL));
         spry_matrix_destroy(T);
         spry_matrix_destroy(W);
     }
-    assert_int_equal(SPRY_OK, spry_matrix_check_structure(b->triangle, NULL));
-    assert_int_equal(SPRY_OK, spry_matrix_check(b->triangle, NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_check(b->triangle, NULL, SPRY_CHECK_STRUCTURE, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_check(b->triangle, NULL, SPRY_CHECK_ALL, NULL));
 }
 
 static void test_convert(void **state)
@@ -274,8 +275,9 @@ static void test_other_triangle(void **state)
                 spry_error err = SPRY_ERROR_INIT;
                 assert_int_equal(SPRY_INVALID_MATRIX, call == 0   ? spry_spmv_plan_create(context, &plan, A, NULL, &err)
                                                       : call == 1 ? spry_matrix_convert(context, &B, A, NULL, &err)
-                                                      : call == 2 ? spry_matrix_check(A, NULL, &err)
-                                                                  : spry_matrix_check_structure(A, &err));
+                                                      : call == 2
+                                                          ? spry_matrix_check(A, NULL, SPRY_CHECK_ALL, &err)
+                                                          : spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err));
                 assert_string_equal("triangle", err.argument);
                 assert_string_equal(upper ? "entry 1, in row 2 and column 1, is below the diagonal, but the upper "
                                             "triangle alone was said to be stored (counted from 0)"
@@ -286,7 +288,7 @@ static void test_other_triangle(void **state)
             spry_matrix_destroy(A);
             spry_matrix_destroy(held);
         }
-    assert_int_equal(0, spry_context_bytes(context));
+    assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }
 
@@ -323,7 +325,8 @@ static void test_duplicates(void **state)
         }
         spry_error err = SPRY_ERROR_INIT;
         spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-        assert_int_equal(kind == SPRY_SYMMETRIC ? SPRY_OK : SPRY_INVALID_MATRIX, spry_matrix_check(A, &report, &err));
+        assert_int_equal(kind == SPRY_SYMMETRIC ? SPRY_OK : SPRY_INVALID_MATRIX,
+                         spry_matrix_check(A, &report, SPRY_CHECK_ALL, &err));
         assert_int_equal(1, report.duplicates);
         if (kind == SPRY_SKEW_SYMMETRIC) assert_string_equal("symmetry", err.argument);
         spry_matrix_destroy(A);
@@ -337,7 +340,7 @@ static void test_duplicates(void **state)
 static void looks(spry_context *context, both *b)
 {
     spry_matrix_stats s[2] = {SPRY_INIT(spry_matrix_stats), SPRY_INIT(spry_matrix_stats)};
-    spry_storage storage[2] = {SPRY_INIT(spry_storage), SPRY_INIT(spry_storage)};
+    spryi_storage storage[2] = {0};
     int64_t counts[2][9];
     double diagonal[2][N];
     const spry_matrix *const A[] = {b->triangle, b->whole};
@@ -347,7 +350,7 @@ static void looks(spry_context *context, both *b)
         MUST(spry_matrix_get_stats(A[m], &s[m], err));
         MUST(spry_matrix_spy(A[m], counts[m], 3, 3, err));
         MUST(spry_matrix_get_diagonal(A[m], diagonal[m], err));
-        MUST(spry_spmv_predict_storage(context, &storage[m], A[m], &ell, err));
+        MUST(spryi_predict_storage(context, &storage[m], A[m], &ell, err));
     }
     assert_memory_equal(&s[1], &s[0], sizeof *s);
     assert_memory_equal(counts[1], counts[0], sizeof *counts);
@@ -476,7 +479,7 @@ static void test_functions(void **state)
         files(context, &b);
         if (symmetry == SPRY_SYMMETRIC) solvers(context, &b);
         clear(&b);
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
     }
 }

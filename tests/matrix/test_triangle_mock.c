@@ -48,7 +48,7 @@ static void test_plans(void **state)
         spry_matrix_destroy(A);
         spry_spmv_plan_destroy(plan);
         mock.converts = 0;
-        assert_int_equal(0, spry_context_bytes(context));
+        assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
         assert_int_equal(0, mock.blocks);
     }

@@ -1,4 +1,5 @@
 #include "device_tests.h"
+#include "base/types.h"
 #include "spry/cuda.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -357,8 +358,8 @@ void download(void *to, const spry_vector *v)
 spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *d)
 {
     assert_int_equal(spry_matrix_get_arrays(A, d, NULL), SPRY_OK);
-    d->offsets = upload(d->offsets, (d->rows + 1) * (int64_t)spry_index_type_bytes(d->offset_type));
-    d->indices = upload(d->indices, d->nnz * (int64_t)spry_index_type_bytes(d->index_type));
+    d->offsets = upload(d->offsets, (d->rows + 1) * (int64_t)spryi_index_type_bytes(d->offset_type));
+    d->indices = upload(d->indices, d->nnz * (int64_t)spryi_index_type_bytes(d->index_type));
     if (d->values) d->values = upload(d->values, d->nnz * (int64_t)spry_type_bytes(d->value_type));
     d->device = 1;
     d->ownership = SPRY_BORROW;

@@ -84,8 +84,8 @@ static void ranks(void **state)
     o.zero_columns = SPRY_ZERO_TELEPORT;
     spry_matrix *A = generate_matrix(context, "rmat,scale=12");
     spry_arrays a = arrays_of(A);
-    const int64_t n = a.rows, bytes[] = {(n + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
-                                         a.nnz * (int64_t)spry_index_type_bytes(a.index_type), a.nnz * 8};
+    const int64_t n = a.rows, bytes[] = {(n + 1) * (int64_t)spryi_index_type_bytes(a.offset_type),
+                                         a.nnz * (int64_t)spryi_index_type_bytes(a.index_type), a.nnz * 8};
     double *values = malloc((size_t)bytes[2]), *expected = malloc((size_t)n * 8), *found = malloc((size_t)n * 8);
     if (!values || !expected || !found) abort();
     for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)(1 + k % 3);

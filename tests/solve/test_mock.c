@@ -203,7 +203,7 @@ static void every_device_allocation_refused(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "laplace5,x=6,y=5");
     spry_vector b = ones(context, 30), x = ones(context, 30);
-    int64_t held = spry_context_bytes(context);
+    int64_t held = context_bytes(context);
     for (int method = 0; method < 5; method++) /* four kinds of CG, and PageRank */
         for (int64_t n = 1;; n++) {
             spry_error err = {0};
@@ -239,7 +239,7 @@ static void every_device_allocation_refused(void **state)
             if (method == 0 || !refused || status != SPRY_OK)
                 expect_status(status, &err, refused ? SPRY_OUT_OF_MEMORY : SPRY_OK, "out of device memory");
             assert_int_equal(mock.blocks, blocks);
-            if (spry_context_bytes(context) != held) fail_msg("method %d, allocation %d", method, (int)n);
+            if (context_bytes(context) != held) fail_msg("method %d, allocation %d", method, (int)n);
             if (!refused) break;
             assert_true(n < 60);
         }

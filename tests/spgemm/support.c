@@ -1,4 +1,5 @@
 #include "support.h"
+#include "base/types.h"
 
 #include "base/random.h"
 #include "spry/spgemm.h"
@@ -238,7 +239,7 @@ int test_same_bits(const spry_matrix *C, const spry_matrix *D)
     if (c.rows != d.rows || c.columns != d.columns || c.nnz != d.nnz || c.offset_type != d.offset_type ||
         c.index_type != d.index_type || c.value_type != d.value_type)
         return 0;
-    return memcmp(c.offsets, d.offsets, (size_t)(c.rows + 1) * spry_index_type_bytes(c.offset_type)) == 0 &&
-           memcmp(c.indices, d.indices, (size_t)c.nnz * spry_index_type_bytes(c.index_type)) == 0 &&
+    return memcmp(c.offsets, d.offsets, (size_t)(c.rows + 1) * spryi_index_type_bytes(c.offset_type)) == 0 &&
+           memcmp(c.indices, d.indices, (size_t)c.nnz * spryi_index_type_bytes(c.index_type)) == 0 &&
            memcmp(c.values, d.values, (size_t)c.nnz * spry_type_bytes(c.value_type)) == 0;
 }

@@ -337,7 +337,7 @@ static void ways_of_short_rows(void **unused)
         spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         spry_arrays s = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
-        assert_memory_equal(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spry_index_type_bytes(s.offset_type));
+        assert_memory_equal(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spryi_index_type_bytes(s.offset_type));
         assert_memory_equal(s.indices, C->a.indices, (size_t)s.nnz * 4);
         for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
@@ -405,7 +405,7 @@ static void limits_from_nothing(void **unused)
         o.info = &info;
         spry_matrix *C = multiply_matrices(context, A, A, &o);
         spry_matrix_destroy(C);
-        const int64_t most = info.peak_bytes, held = spry_context_bytes(context);
+        const int64_t most = info.peak_bytes, held = context_bytes(context);
         int refused = 0;
         for (int step = 0; step <= STEPS; step++) {
             spry_error err = SPRY_ERROR_INIT;
@@ -417,7 +417,7 @@ static void limits_from_nothing(void **unused)
             if (status == SPRY_OK) assert_true(info.peak_bytes <= o.memory_limit_bytes);
             refused += status != SPRY_OK;
             spry_matrix_destroy(C);
-            assert_int_equal(spry_context_bytes(context), held);
+            assert_int_equal(context_bytes(context), held);
         }
         assert_true(refused > 0);
         spry_matrix_destroy(A);
@@ -442,7 +442,7 @@ static void large_copies(void **unused)
     assert_int_equal(C->a.nnz, 12980004);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
-    assert_int_equal(spry_context_bytes(many), 0);
+    assert_int_equal(context_bytes(many), 0);
     spry_context_destroy(many);
 }
 

@@ -2,6 +2,7 @@
  * Memory limits of sparse products: a call holds no more than its limit, scratch of conversions included, and a refusal
  * reports the caller's limit and one that suffices. Then what a run may write to, and what is promised of infinities.
  */
+#include "base/types.h"
 #include "spry/spgemm.h"
 #include "support.h"
 
@@ -19,10 +20,10 @@ static test_form drawn_form(spry_type type, uint64_t *state)
 static int64_t bytes_of(const spry_matrix *A)
 {
     spry_arrays a = arrays_of(A);
-    const int64_t index = (int64_t)spry_index_type_bytes(a.index_type) * (a.layout == SPRY_COO ? 2 : 1);
+    const int64_t index = (int64_t)spryi_index_type_bytes(a.index_type) * (a.layout == SPRY_COO ? 2 : 1);
     const int64_t lines = a.layout == SPRY_COO ? 0 : (a.layout == SPRY_CSC ? a.columns : a.rows) + 1;
     return a.nnz * (index + (int64_t)spry_type_bytes(a.value_type)) +
-           lines * (int64_t)(a.layout == SPRY_COO ? 0 : spry_index_type_bytes(a.offset_type));
+           lines * (int64_t)(a.layout == SPRY_COO ? 0 : spryi_index_type_bytes(a.offset_type));
 }
 
 /* A product, or a plan of it, with a run. */

@@ -81,7 +81,7 @@ static void random_products(void **state)
         if (!info.available || strcmp(info.device_kind, "cpu") != 0) continue;
         for (int trial = 0; trial < TRIALS; trial++) one_trial(context, info.name, (uint64_t)trial);
     }
-    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(context_bytes(context), 0);
     spry_context_destroy(context);
 }
 

@@ -106,7 +106,7 @@ static void random_runs(void **unused)
     spry_context *contexts[4] = {context_of(1), context_of(2), context_of(5), counted_context(&memory, 2)};
     for (int trial = 0; trial < TRIALS; trial++) one_trial(contexts, (uint64_t)trial);
     for (int c = 0; c < 4; c++) {
-        assert_int_equal(spry_context_bytes(contexts[c]), 0);
+        assert_int_equal(context_bytes(contexts[c]), 0);
         spry_context_destroy(contexts[c]);
     }
 }
@@ -184,7 +184,7 @@ static void listed_columns(void **unused)
             test_discard(&a);
         }
     for (int c = 0; c < 3; c++) {
-        assert_int_equal(spry_context_bytes(contexts[c]), 0);
+        assert_int_equal(context_bytes(contexts[c]), 0);
         spry_context_destroy(contexts[c]);
     }
 }

@@ -18,8 +18,8 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
     assert_true(s.sorted == SPRY_KNOWN_YES && s.unique == SPRY_KNOWN_YES);
     if (s.rows != C->a.rows || s.columns != C->a.columns || s.nnz != C->a.nnz || s.offset_type != C->a.offset_type ||
         s.index_type != C->a.index_type ||
-        memcmp(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spry_index_type_bytes(s.offset_type)) != 0 ||
-        memcmp(s.indices, C->a.indices, (size_t)s.nnz * spry_index_type_bytes(s.index_type)) != 0)
+        memcmp(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spryi_index_type_bytes(s.offset_type)) != 0 ||
+        memcmp(s.indices, C->a.indices, (size_t)s.nnz * spryi_index_type_bytes(s.index_type)) != 0)
         fail_msg("%s: the structure is not that of the product", what);
 }
 

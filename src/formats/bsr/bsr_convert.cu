@@ -289,7 +289,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(c->guard(c->request, "bsr", &c->cost, err));
     SPRY_CUDA_TRY(spryi_bsr_check_sums(c->request, &s->head, a, err));
     const spryi_bsr_head *h = &s->head;
-    const int64_t masks = spryi_bsr_bytes_of_masks(h), offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
+    const int64_t masks = spryi_bsr_bytes_of_masks(h), offset_bytes = (int64_t)spryi_index_type_bytes(a->offset_type);
     s->types = shape_of(a);
     s->types.nnz = h->nnz;
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->offsets, (h->block_rows + 1) * offset_bytes, "block row offsets", err));

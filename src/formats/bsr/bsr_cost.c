@@ -47,9 +47,9 @@ double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t block
     const int64_t values = blocks * block * block, fill = values - entries;
     if (fill > 0 && fill / SPRYI_MOST_PADDING >= entries) return -1;
     double bytes = (double)values * (double)spry_type_bytes(A->value_type) +
-                   (double)blocks * (double)spry_index_type_bytes(A->index_type) +
+                   (double)blocks * (double)spryi_index_type_bytes(A->index_type) +
                    (fill > 0 ? (double)(blocks * block) * (double)spryi_bsr_mask_bytes(block) : 0);
-    return share * bytes + (double)spryi_blocks_of(A->rows, block) * (double)spry_index_type_bytes(A->offset_type);
+    return share * bytes + (double)spryi_blocks_of(A->rows, block) * (double)spryi_index_type_bytes(A->offset_type);
 }
 
 int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries)
@@ -86,8 +86,8 @@ void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost)
 {
     const spryi_bsr_head *h = &s->head;
     cost->bytes = spryi_bsr_value_count(h) * (int64_t)spry_type_bytes((spry_type)h->value_type) +
-                  h->blocks * (int64_t)spry_index_type_bytes((spry_index_type)h->index_type) +
-                  (h->block_rows + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type) +
+                  h->blocks * (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type) +
+                  (h->block_rows + 1) * (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type) +
                   spryi_bsr_bytes_of_masks(h);
     cost->words = spryi_bsr_value_count(h) + h->blocks + h->block_rows + 1 + (spryi_bsr_bytes_of_masks(h) + 3) / 4;
     cost->padding = spryi_bsr_value_count(h) - h->nnz;

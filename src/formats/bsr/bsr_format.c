@@ -45,7 +45,7 @@ static spry_status make_scratch(spry_context *context, spryi_bsr_scratch *work, 
                                 int64_t block, int64_t most, int with_sums, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const size_t index_bytes = spry_index_type_bytes(A->index_type);
+    const size_t index_bytes = spryi_index_type_bytes(A->index_type);
     int64_t columns = spryi_blocks_of(A->columns, block), mask = 0;
     const int64_t wanted = most < INT64_MAX / 4 ? 2 * most : INT64_MAX / 2; /* half of a hash table stays free */
     if (wanted < columns / WIDE) {
@@ -267,7 +267,7 @@ static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_
     SPRYI_TRY(make_scratch(context, work, threads, A, block, most_blocks(A, block, longest), 0, err));
     spryi_release(context, s->offsets);
     s->offsets = NULL;
-    SPRYI_TRY(spryi_allocate(context, &s->offsets, h->block_rows + 1, spry_index_type_bytes(A->offset_type),
+    SPRYI_TRY(spryi_allocate(context, &s->offsets, h->block_rows + 1, spryi_index_type_bytes(A->offset_type),
                              "block row offsets", err));
     SPRYI_TRY(SPRYI_NEW(context, &j.before, chunks + 1, "blocks before chunks", err));
     spryi_loop_in_parts(context, threads, chunks, 1, count_chunks, &j);
@@ -432,8 +432,8 @@ static int sections(void *storage, spryi_section *list)
     spryi_bsr *s = storage;
     const spryi_bsr_head *h = &s->head;
     if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
-    const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
-    const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
+    const int64_t offset_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
+    const int64_t column_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
     list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
     list[1] = (spryi_section){"offsets", &s->offsets, NULL, spryi_size_plus_one(h->block_rows), offset_bytes};

@@ -34,8 +34,8 @@ _Static_assert(sizeof(found_blocks) <= sizeof(spryi_guess), "a guess holds it");
 
 static double csr_entry_bytes(const spry_arrays *csr)
 {
-    return (double)spry_type_bytes(csr->value_type) + (double)spry_index_type_bytes(csr->index_type) +
-           (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
+    return (double)spry_type_bytes(csr->value_type) + (double)spryi_index_type_bytes(csr->index_type) +
+           (double)spryi_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
 }
 
 /* Counts the blocks of the block row that has the longest row. */

@@ -21,7 +21,7 @@ static void expand_rows(void *job, int64_t begin, int64_t end)
 static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(
-        spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
+        spryi_allocate(context, &s->rows, a->nnz, spryi_index_type_bytes(a->index_type), "row indices", err));
     spryi_loop(context, spryi_threads(context, a->nnz + a->rows), a->rows, 0, expand_rows, s);
     s->a.layout = SPRY_COO;
     s->a.offsets = NULL;
@@ -60,7 +60,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     a.layout = SPRY_COO;
     a.value_type = request->value_type;
     cost->bytes = spryi_arrays_bytes(&a);
-    if (from == SPRY_CSR) cost->borrowed = cost->bytes - a.nnz * (int64_t)spry_index_type_bytes(a.index_type);
+    if (from == SPRY_CSR) cost->borrowed = cost->bytes - a.nnz * (int64_t)spryi_index_type_bytes(a.index_type);
     if (from == SPRY_COO && a.sorted == SPRY_KNOWN_YES) cost->borrowed = cost->bytes;
     cost->words = 3 * a.nnz;
     return SPRY_OK;
@@ -94,7 +94,7 @@ static int64_t owned_bytes(const void *storage)
 {
     const spryi_coo *s = storage;
     if (s->owned) return spryi_arrays_bytes(&s->a);
-    return s->rows ? s->a.nnz * (int64_t)spry_index_type_bytes(s->a.index_type) : 0;
+    return s->rows ? s->a.nnz * (int64_t)spryi_index_type_bytes(s->a.index_type) : 0;
 }
 
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
@@ -108,7 +108,7 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 static int device_sections(void *storage, spryi_section *sections)
 {
     spry_arrays *a = &((spryi_coo *)storage)->a;
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(a->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
     sections[0] = (spryi_section){"rows", (void **)(uintptr_t)&a->row_indices, NULL, a->nnz, index_bytes};
     sections[1] = (spryi_section){"columns", (void **)(uintptr_t)&a->indices, NULL, a->nnz, index_bytes};

@@ -61,7 +61,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_csr *s = (spryi_csr *)c->storage;
-    const int64_t offset_bytes = (a->cols + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
+    const int64_t offset_bytes = (a->cols + 1) * (int64_t)spryi_index_type_bytes(a->offset_type);
     const int64_t value_bytes = a->nnz * (int64_t)spry_type_bytes(a->value_type);
     void *offsets = NULL, *rows = NULL, *values = NULL;
     if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "csc: more entries than a key can number");

@@ -421,7 +421,7 @@ static int64_t make_windows(const coverage *v, spry_type vector_type, spryi_csr_
                             int64_t *numbers)
 {
     const spry_arrays *a = v->csr;
-    const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
+    const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spryi_index_type_bytes(a->index_type));
     const int64_t most = a->nnz * entry / SPRYI_WINDOW_SHARE / (int64_t)spry_type_bytes(vector_type);
     for (int64_t count = v->units < SPRYI_MOST_WINDOWS ? v->units : SPRYI_MOST_WINDOWS; count > 1; count--) {
         *numbers = 0;
@@ -631,8 +631,8 @@ static int device_sections(void *storage, spryi_section *sections)
     spry_arrays *a = &s->a;
     int count = 0;
     /* The casts: the arrays of a plan on a device are the plan's own copies. */
-    const int64_t offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t offset_bytes = (int64_t)spryi_index_type_bytes(a->offset_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(a->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
     void **offsets = (void **)(uintptr_t)&a->offsets, **columns = (void **)(uintptr_t)&a->indices;
     sections[count++] = (spryi_section){"offsets", offsets, NULL, a->rows + 1, offset_bytes};

@@ -96,7 +96,7 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
                                          spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
-    const size_t offset_bytes = (size_t)(a->rows + 1) * spry_index_type_bytes(a->offset_type);
+    const size_t offset_bytes = (size_t)(a->rows + 1) * spryi_index_type_bytes(a->offset_type);
     spry_status status = SPRY_OK;
     cutter c = {};
     csr_row_blocks *s = (csr_row_blocks *)calloc(1, sizeof *s);

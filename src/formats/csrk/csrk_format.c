@@ -125,8 +125,8 @@ spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_buil
     SPRYI_OK_OR_RETURN(resolve_sizes(s, rule, request, a, levels, err));
     if (request->options->groups) SPRYI_OK_OR_RETURN(take_groups(s, request->options->groups, a, levels, err));
     const int64_t pointers = pointers_of(s);
-    const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
-    cost->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
+    const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spryi_index_type_bytes(a->index_type));
+    cost->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type) +
                   pointers * (int64_t)sizeof(int64_t);
     cost->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers;
     tell_parameters(cost->parameters, sizeof cost->parameters, s, rule,

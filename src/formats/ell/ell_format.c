@@ -34,7 +34,8 @@ static int list_sections(void *storage, spryi_section *list)
     list[count++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* width, block_rows, block_count */
     list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, m, sizeof *s->lengths};
     list[count++] = (spryi_section){"runs", (void **)&s->runs, NULL, slices, sizeof *s->runs};
-    list[count++] = (spryi_section){"columns", &s->columns, NULL, slots, (int64_t)spry_index_type_bytes(a->index_type)};
+    list[count++] =
+        (spryi_section){"columns", &s->columns, NULL, slots, (int64_t)spryi_index_type_bytes(a->index_type)};
     list[count++] = (spryi_section){"values", &s->values, NULL, slots, (int64_t)spry_type_bytes(a->value_type)};
     return count;
 }
@@ -44,7 +45,7 @@ static int list_sections(void *storage, spryi_section *list)
 spry_status spryi_ell_cost(spryi_cost *cost, int64_t width, const spry_arrays *csr, spry_error *err)
 {
     int64_t slots, bytes;
-    int64_t size = (int64_t)(spry_type_bytes(csr->value_type) + spry_index_type_bytes(csr->index_type));
+    int64_t size = (int64_t)(spry_type_bytes(csr->value_type) + spryi_index_type_bytes(csr->index_type));
     if (width > INT32_MAX || __builtin_mul_overflow(csr->rows, width, &slots) ||
         __builtin_mul_overflow(slots, size, &bytes) || bytes > INT64_MAX / 2)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "format", width, INT32_MAX,

@@ -101,7 +101,7 @@ static spry_status cost_of(spryi_cost *cost, const spry_arrays *a, int64_t width
 {
     SPRYI_OK_OR_RETURN(spryi_ell_cost(cost, width, a, err));
     cost->words += 3 * rest;
-    cost->bytes += rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
+    cost->bytes += rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spryi_index_type_bytes(a->index_type));
     cost->padding = a->rows * width - (a->nnz - rest);
     snprintf(cost->parameters, sizeof cost->parameters, "width=%lld", (long long)width);
     return SPRY_OK;
@@ -132,7 +132,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 static int list_sections(void *storage, spryi_section *list)
 {
     spryi_hyb *s = storage;
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->ell.a.index_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(s->ell.a.index_type);
     int count = 0;
     list[count++] = (spryi_section){"rest", NULL, &s->rest, 1, sizeof s->rest};
     count += spryi_format_ell.layout.sections(&s->ell, list + count);

@@ -27,7 +27,7 @@ spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *s
 int spryi_packed_arrays(void *storage, spryi_section *list)
 {
     spryi_packed *s = storage;
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
     const int values = value_bytes > 0, pattern = s->a.value_type == SPRY_PATTERN;
     const spryi_section arrays[] = {

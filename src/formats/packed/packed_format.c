@@ -294,7 +294,7 @@ static int64_t column_bytes(const spryi_packed *s, const spryi_packed_view *v)
     int64_t entries = 0;
     for (int k = 0; k < v->width; k++)
         entries += v->dense ? SPRYI_PACKED_LANES : __builtin_popcount(spryi_packed_slot_mask(v, k));
-    return entries * (v->kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)spry_index_type_bytes(s->a.index_type));
+    return entries * (v->kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)spryi_index_type_bytes(s->a.index_type));
 }
 
 /* Returns the bytes of lengths and rows before the columns. */

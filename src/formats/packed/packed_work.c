@@ -75,7 +75,7 @@ static double shared_slices(const sample_sums *sums)
 
 static spryi_packed_guess guess_of(const sample_sums *sums, const spry_arrays *csr, int64_t block)
 {
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(csr->index_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(csr->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(csr->value_type);
     const int64_t bytes = (sums->slots + sums->long_nnz) * value_bytes + sums->units * SPRYI_PACKED_INDEX_UNIT +
                           sums->long_nnz * index_bytes +

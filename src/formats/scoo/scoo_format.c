@@ -64,9 +64,9 @@ static spryi_scoo_head head_of(const spryi_build_request *request, const spry_ar
 static void cost_of(const spryi_scoo_head *h, spryi_cost *cost)
 {
     const size_t entry = spry_type_bytes((spry_type)h->value_type) + sizeof(uint16_t) +
-                         spry_index_type_bytes((spry_index_type)h->index_type);
+                         spryi_index_type_bytes((spry_index_type)h->index_type);
     cost->bytes = h->nnz * (int64_t)entry +
-                  (h->slices + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+                  (h->slices + 1) * (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
     cost->words = 3 * h->nnz + h->slices + 1;
     snprintf(cost->parameters, sizeof cost->parameters, "height=%lld", (long long)h->height);
 }
@@ -131,8 +131,8 @@ static int sections(void *storage, spryi_section *list)
     spryi_scoo *s = storage;
     const spryi_scoo_head *h = &s->head;
     if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
-    const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
-    const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
+    const int64_t offset_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
+    const int64_t column_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
     list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
     list[1] = (spryi_section){"offsets", &s->offsets, NULL, spryi_size_plus_one(h->slices), offset_bytes};
@@ -160,7 +160,7 @@ static sorting plan_sorting(const spryi_scoo *s)
     }
     most = (most + 31) / 32 * 32; /* keeps the arrays aligned */
     sorting how = {.columns_at = (MOST_PASSES + 1) * DIGITS * (int64_t)sizeof(int64_t) + SPRYI_ALIGNMENT};
-    how.values_at = how.columns_at + most * (int64_t)spry_index_type_bytes(s->types.index_type);
+    how.values_at = how.columns_at + most * (int64_t)spryi_index_type_bytes(s->types.index_type);
     how.rows_at = how.values_at + most * (int64_t)spry_type_bytes(s->types.value_type);
     how.bytes = how.rows_at + most * (int64_t)sizeof(uint16_t);
     return how;

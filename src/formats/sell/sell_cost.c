@@ -44,7 +44,7 @@ void spryi_sell_cost(spryi_cost *cost, const spry_arrays *a, int64_t slots, int6
 {
     const int64_t chunks = (a->rows + c - 1) / c;
     cost->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * slots + chunks + 1 + (sigma > 1 ? a->rows : 0);
-    cost->bytes = slots * (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type)) +
+    cost->bytes = slots * (int64_t)(spry_type_bytes(a->value_type) + spryi_index_type_bytes(a->index_type)) +
                   (chunks + 1) * (int64_t)sizeof(int64_t) + chunks * c * (int64_t)sizeof(int32_t) + chunks +
                   (sigma > 1 ? a->rows * (int64_t)sizeof(uint16_t) : 0);
     cost->padding = slots - a->nnz;

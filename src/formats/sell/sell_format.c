@@ -58,7 +58,7 @@ static int list_sections(void *storage, spryi_section *list)
     spryi_list_shape(&s->a, list, &count);
     list[count++] = (spryi_section){"chunks", NULL, &s->c, 4, sizeof s->c}; /* c, sigma, chunk_count, slots */
     const int64_t chunks = s->chunk_count, lanes = spryi_size_product(chunks, s->c);
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
     const int has_values = value_bytes > 0;
     list[count++] =

@@ -21,7 +21,7 @@ spry_status spryi_check_long_rows(const spryi_long_rows *r, const spry_arrays *a
 
 void spryi_copy_long_rows(const spryi_long_rows *r, const spry_arrays *a, const spryi_compressed *to)
 {
-    const size_t index_bytes = spry_index_type_bytes(a->index_type), value_bytes = spry_type_bytes(a->value_type);
+    const size_t index_bytes = spryi_index_type_bytes(a->index_type), value_bytes = spry_type_bytes(a->value_type);
     for (int64_t n = 0; n < r->count; n++) {
         const int64_t from = r->pieces[r->first[n]], at = to->offsets[r->rows[n]];
         const size_t length = (size_t)(r->pieces[r->first[n + 1]] - from);

@@ -85,7 +85,7 @@ spry_status spryi_start_csr(spry_context *context, spryi_compressed *c, const sp
     c->index_type = a->index_type;
     c->value_type = a->value_type;
     SPRYI_TRY(SPRYI_NEW(context, &c->offsets, a->rows + 1, "row offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &c->indices, a->nnz, spry_index_type_bytes(a->index_type), "columns", err));
+    SPRYI_TRY(spryi_allocate(context, &c->indices, a->nnz, spryi_index_type_bytes(a->index_type), "columns", err));
     if (a->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &c->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
 done:

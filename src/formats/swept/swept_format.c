@@ -513,9 +513,9 @@ static spry_status new_csr(spry_context *context, spry_arrays *a, spry_error *er
 {
     void *offsets = NULL, *columns = NULL, *values = NULL;
     spry_status status =
-        spryi_allocate(context, &offsets, a->rows + 1, spry_index_type_bytes(a->offset_type), "row offsets", err);
+        spryi_allocate(context, &offsets, a->rows + 1, spryi_index_type_bytes(a->offset_type), "row offsets", err);
     if (status == SPRY_OK)
-        status = spryi_allocate(context, &columns, a->nnz, spry_index_type_bytes(a->index_type), "columns", err);
+        status = spryi_allocate(context, &columns, a->nnz, spryi_index_type_bytes(a->index_type), "columns", err);
     if (status == SPRY_OK && a->value_type != SPRY_PATTERN)
         status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(a->value_type), "values", err);
     a->offsets = offsets;

@@ -55,7 +55,7 @@ static uint64_t hash_of_row(const spry_arrays *csr, int64_t i)
 
 static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
 {
-    const size_t bytes = spry_index_type_bytes(csr->index_type);
+    const size_t bytes = spryi_index_type_bytes(csr->index_type);
     const char *columns = csr->indices;
     const int64_t length = spryi_row_length(csr, i);
     return spryi_row_length(csr, other) == length &&
@@ -806,7 +806,7 @@ done:
 static void store_long_rows(const builder *b)
 {
     spryi_windowed *s = b->s;
-    const size_t index_bytes = spry_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
+    const size_t index_bytes = spryi_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
     int64_t rows = 0, pieces = 0, at = 0;
     for (int64_t i = 0; s->long_rows.count > 0 && i < s->a.rows; i++) {
         const int64_t length = spryi_row_length(b->csr, i);

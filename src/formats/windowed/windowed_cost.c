@@ -20,7 +20,7 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
 int spryi_windowed_arrays(void *storage, spryi_section *list)
 {
     spryi_windowed *s = storage;
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t index_bytes = (int64_t)spryi_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
     const int values = value_bytes > 0, pattern = s->a.value_type == SPRY_PATTERN;
     const spryi_section arrays[] = {

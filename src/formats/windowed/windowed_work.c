@@ -219,7 +219,7 @@ static void begin_balls(guesser *g)
 static spry_status grow_balls(guesser *g, spry_error *err)
 {
     enum { LEVEL = 1 << 18 };
-    const int64_t most_levels = g->csr->nnz * (int64_t)spry_index_type_bytes(g->csr->index_type) / LEVEL;
+    const int64_t most_levels = g->csr->nnz * (int64_t)spryi_index_type_bytes(g->csr->index_type) / LEVEL;
     int growing = 1;
     for (int64_t level = 0; growing; level++) {
         growing = 0;

@@ -128,6 +128,6 @@ const spry_field spry_python_spmv_options[] = {
     OPTION(BOOL, allow_nondeterministic),
     OPTION(INT64, memory_limit_bytes),
     OPTION(STRING, policy),
-    OPTION(DOUBLE, budget_us),
+    OPTION(DOUBLE, measure_budget_us),
     SPRY_FIELDS_END,
 };

@@ -237,7 +237,7 @@ static PyObject *matrix_check_structure(PyObject *self, PyObject *unused)
     const spry_matrix *const matrix = ((const SpryMatrix *)self)->matrix;
     spry_status status;
     spry_error err;
-    SPRY_WITHOUT_LOCK(status = spry_matrix_check_structure(matrix, &err));
+    SPRY_WITHOUT_LOCK(status = spry_matrix_check(matrix, NULL, SPRY_CHECK_STRUCTURE, &err));
     if (status != SPRY_OK) return spry_python_fail(&err);
     Py_RETURN_NONE;
 }

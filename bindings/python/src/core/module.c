@@ -2,8 +2,12 @@
 #define SPRY_PYTHON_IMPORTS_NUMPY
 #include "spry_python.h"
 
-#include <stdarg.h>
+#include <spry/tune.h>
+
+#include <stdio.h>
 #include <string.h>
+
+#include <stdarg.h>
 
 int spry_python_thread_limit = 0;
 char *spry_python_plugin = NULL;
@@ -66,8 +70,10 @@ static PyObject *get_threads(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     const spry_context *const context = spry_python_context(0);
     if (!context) return NULL;
-    const int all = spry_context_threads(context), limit = spry_python_thread_limit;
-    return PyLong_FromLong(limit > 0 && limit < all ? limit : all);
+    spry_context_info info = SPRY_INIT(spry_context_info);
+    (void)spry_context_get_info(context, &info, NULL);
+    const int limit = spry_python_thread_limit;
+    return PyLong_FromLong(limit > 0 && limit < info.threads ? limit : info.threads);
 }
 
 static PyObject *set_threads(PyObject *module, PyObject *given)
@@ -111,7 +117,10 @@ static PyObject *held_bytes(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     long long bytes = 0;
-    for (const Context *c = contexts; c; c = c->next) bytes += spry_context_bytes(c->context);
+    for (const Context *c = contexts; c; c = c->next) {
+        spry_context_info info = SPRY_INIT(spry_context_info);
+        if (spry_context_get_info(c->context, &info, NULL) == SPRY_OK) bytes += info.bytes;
+    }
     return PyLong_FromLongLong(bytes);
 }
 
@@ -161,9 +170,11 @@ PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
     import_array();
-    if (spry_version_number() / 100 != SPRY_VERSION / 100) {
-        PyErr_Format(PyExc_ImportError, "libspry is version %s, the extension was made for %d.%d", spry_version(),
-                     SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR);
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "%d.%d.", SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR);
+    if (strncmp(spry_version(), wanted, strlen(wanted)) != 0) {
+        PyErr_Format(PyExc_ImportError, "libspry is version %s, the extension was built for %sx", spry_version(),
+                     wanted);
         return NULL;
     }
     PyObject *const module = PyModule_Create(&definition);

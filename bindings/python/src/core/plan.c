@@ -129,7 +129,7 @@ static int need_by_rows(Plan *p, int64_t columns, void *stream)
     spry_error err;
     p->runs++;           /* no update meanwhile */
     if (p->is_checked) { /* SciPy may have changed the arrays in place since the first plan was made */
-        SPRY_WITHOUT_LOCK(status = spry_matrix_check_structure(p->matrix->matrix, &err));
+        SPRY_WITHOUT_LOCK(status = spry_matrix_check(p->matrix->matrix, NULL, SPRY_CHECK_STRUCTURE, &err));
         if (status != SPRY_OK) spry_python_fail(&err);
     }
     if (status == SPRY_OK) made = make_plan(p, columns, stream);
@@ -399,7 +399,6 @@ static const spry_field info_fields[] = {
     INFO(STRING, baseline),
     INFO(DOUBLE, baseline_us),
     INFO(DOUBLE, predicted_us),
-    INFO(DOUBLE, predicted_update_us),
     INFO(INT64, break_even_calls),
     INFO(STRING, kernel_parameters),
     SPRY_FIELDS_END,

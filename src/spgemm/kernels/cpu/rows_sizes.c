@@ -94,7 +94,7 @@ static int64_t lay_out(const spryi_spgemm_job *job, const spryi_spgemm_sizes *s,
     w->window.touched = take(&l, s->windows, 1);
     w->window.flags = take(&l, 64 * s->windows, 1);
     w->table.sums = take(&l, s->slots, value);
-    w->table.keys = take(&l, s->slots, (int64_t)spry_index_type_bytes(job->b.index_type));
+    w->table.keys = take(&l, s->slots, (int64_t)spryi_index_type_bytes(job->b.index_type));
     if (s->buffers > 0) lay_out_one_pass(&l, s, value, w);
     lay_out_run(&l, s, value, &w->run);
     return l.bytes;
