@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "common/density.h"
 #include "common/input.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -289,7 +290,7 @@ static int json_picture(cJSON *o, const facts *f)
     if (height == 0 || width == 0) return cJSON_AddNullToObject(o, "picture") != NULL;
     cJSON *lines = cJSON_AddArrayToObject(o, "picture");
     int64_t *counts = calloc((size_t)height * (size_t)width, sizeof *counts);
-    int good = lines && counts && spry_matrix_spy(f->input.A, counts, height, width, NULL) == SPRY_OK;
+    int good = lines && counts && count_density(f->input.A, counts, height, width, NULL) == SPRY_OK;
     for (int r = 0; good && r < height; r++) {
         cJSON *line = cJSON_CreateArray();
         good = line && cJSON_AddItemToArray(lines, line);

@@ -43,7 +43,7 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
                cli_json_text(o, "types", k->types) && cli_json_text(o, "indices", k->indices) &&
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
                cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "idea", k->idea) &&
-               cli_json_text(o, "source", k->source) && cJSON_AddBoolToObject(o, "study", k->study) &&
+               cli_json_text(o, "source", k->source) && cJSON_AddBoolToObject(o, "study", k->is_study) &&
                cli_json_text(o, "parameters", k->parameters);
     return cli_json_line(json, o, good);
 }
@@ -128,7 +128,7 @@ static int list_some(spry_context *context, arguments *a, int study, reasons *wh
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_error err = {0};
         if (kernel_number(context, k, &info, &err) != SPRY_OK) return cli_fail(&err);
-        if (info.study != study || (a->format && strcmp(a->format, info.format) != 0)) continue;
+        if (info.is_study != study || (a->format && strcmp(a->format, info.format) != 0)) continue;
         if (a->device && strcmp(a->device, info.device_kind) != 0) continue;
         if (people && study && listed++ == 0) puts("\nFor comparison, by name alone: another of the format is faster");
         if (a->json.wanted && !json_kernel(&a->json, &info)) return CLI_UNSUCCESSFUL;

@@ -1,6 +1,7 @@
 /* Numbers, pictures and bars for people. */
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "common/density.h"
 #include "spry/matrix.h"
 
 #include "common/disturbance.h"
@@ -102,7 +103,7 @@ int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int in
         cli_message("out of memory for the picture");
         return 0;
     }
-    if (spry_matrix_spy(A, counts, height, width, &err) != SPRY_OK) {
+    if (count_density(A, counts, height, width, &err) != SPRY_OK) {
         free(counts);
         cli_fail(&err);
         return 0;

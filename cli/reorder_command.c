@@ -1,6 +1,7 @@
 /* spry reorder: rows and columns in another order. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "common/density.h"
 #include "common/disturbance.h"
 #include "common/input.h"
 #include "spry/io.h"
@@ -33,7 +34,7 @@ static int draw_panel(unsigned char *image, int left, int height, const spry_mat
     if (spry_matrix_get_arrays(A, &a, err) != SPRY_OK) return 0;
     const int rows = a.rows < height ? (int)a.rows : height, columns = a.columns < PANEL ? (int)a.columns : PANEL;
     int64_t *counts = calloc((size_t)rows * (size_t)columns + 1, sizeof *counts), most = 1;
-    if (!counts || (rows > 0 && columns > 0 && spry_matrix_spy(A, counts, rows, columns, err) != SPRY_OK)) {
+    if (!counts || (rows > 0 && columns > 0 && count_density(A, counts, rows, columns, err) != SPRY_OK)) {
         free(counts);
         return 0;
     }

@@ -427,13 +427,13 @@ static int fit(collected *c, char **text)
         return CLI_UNSUCCESSFUL;
     }
     cli_progress("fitting");
-    if (spry_rates_fit(c->context, c->device_class, c->list, c->count, what, &told, &err) != SPRY_OK)
+    if (spry_rates_fit(c->context, &told, c->device_class, c->list, c->count, what, &err) != SPRY_OK)
         return cli_fail(&err);
     cli_progress(NULL);
     tell_fit(c, &told);
     *text = malloc(TEXT_BYTES);
     if (!*text) return out_of_memory();
-    if (spry_rates_print(c->context, c->device_class, *text, TEXT_BYTES, &length, &err) != SPRY_OK)
+    if (spry_rates_print(c->context, *text, TEXT_BYTES, &length, c->device_class, &err) != SPRY_OK)
         return cli_fail(&err);
     return CLI_GO_ON;
 }

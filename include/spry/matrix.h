@@ -37,9 +37,6 @@ typedef struct spry_matrix_stats {
 /* O(nnz). A must be sound (spry_matrix_check); CSR, COO or CSC in host memory. */
 SPRY_API spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err);
 
-/* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
-SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);
-
 /* What a conversion did to the values. Products of the new matrix keep their bound against the new values. */
 typedef struct spry_rounding {
     size_t struct_size;

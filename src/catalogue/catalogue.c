@@ -222,7 +222,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .reason = reason,
         .idea = kernel->idea,
         .source = kernel->source,
-        .study = kernel->study,
+        .is_study = kernel->study,
         .parameters = kernel->parameters.text ? kernel->parameters.text : "",
     };
     SPRYI_GIVE(info, &told);

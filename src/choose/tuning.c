@@ -422,8 +422,8 @@ static void print_class(printed *p, const spryi_device_class *c)
         }
 }
 
-spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
-                             int64_t *length, spry_error *err)
+spry_status spry_rates_print(const spry_context *context, char *text, int64_t size, int64_t *length,
+                             const char *device_class, spry_error *err)
 {
     const char *missing = !context ? "context" : !device_class ? "device_class" : !length ? "length" : NULL;
     if (missing || (!text && size > 0)) return spryi_fail_missing(err, missing ? missing : "text");

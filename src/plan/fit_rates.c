@@ -481,8 +481,8 @@ done:
     return status;
 }
 
-spry_status spry_rates_fit(spry_context *context, const char *device_class, const spry_observation *observations,
-                           int64_t count, const char *fitted, spry_rates_fit_info *info, spry_error *err)
+spry_status spry_rates_fit(spry_context *context, spry_rates_fit_info *info, const char *device_class,
+                           const spry_observation *observations, int64_t count, const char *fitted, spry_error *err)
 {
     const char *missing = !context        ? "context"
                           : !device_class ? "device_class"

@@ -44,7 +44,7 @@ static char *printed(spry_context *context, const char *device_class)
     char *text = malloc(TEXT_BYTES);
     int64_t length = 0;
     assert_non_null(text);
-    assert_int_equal(spry_rates_print(context, device_class, text, TEXT_BYTES, &length, NULL), SPRY_OK);
+    assert_int_equal(spry_rates_print(context, text, TEXT_BYTES, &length, device_class, NULL), SPRY_OK);
     assert_int_equal(length, (int64_t)strlen(text));
     return text;
 }
@@ -184,7 +184,7 @@ static void fits_follow_times(void **state)
         observations *o = observe(context, classes[n], 3);
         spry_rates_fit_info info = SPRY_INIT(spry_rates_fit_info);
         const double sell = predicted(o->explanations[3], "sell"), csr = predicted(o->explanations[3], "csr");
-        MUST(spry_rates_fit(context, classes[n], o->list, o->count, "to a test", &info, err));
+        MUST(spry_rates_fit(context, &info, classes[n], o->list, o->count, "to a test", err));
         assert_int_equal(info.cases, CASES);
         assert_true(info.loss <= info.loss_before + 1e-9);
         assert_true(info.loss < 1.05 && info.worst_loss >= info.loss);
@@ -233,7 +233,7 @@ static void true_rates_stay(void **state)
             list[count++].setup_us = c.setup_us;
         }
     }
-    assert_int_equal(spry_rates_fit(*state, "avx512", list, count, "to a test", &info, NULL), SPRY_OK);
+    assert_int_equal(spry_rates_fit(*state, &info, "avx512", list, count, "to a test", NULL), SPRY_OK);
     assert_true(info.error_before < 1e-6 && info.error < 0.01);
     for (int s = 0; s < BOTH; s++) {
         spry_explanation *after = explained(*state, some[s], "avx512");
@@ -270,7 +270,7 @@ static void fits_begin_anywhere(void **state)
         o->list[n].time_us = time_of(right[s], &like);
     }
     assert_true(fabs(log(predicted(o->explanations[3], "sell") / predicted(right[3], "sell"))) > 0.5);
-    assert_int_equal(spry_rates_fit(context, "h200", o->list, o->count, "to a test", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_rates_fit(context, NULL, "h200", o->list, o->count, "to a test", NULL), SPRY_OK);
     for (int s = 0; s < CASES; s++) {
         spry_explanation *e = explained(context, specs[s], "h200");
         const double ratio = predicted(e, "sell") / predicted(right[s], "sell");
@@ -292,7 +292,7 @@ static void wrong_observations_are_refused(void **state)
     spry_observation bad = o->list[0];
 #define REFUSED(status, text)                                                                                          \
     do {                                                                                                               \
-        assert_int_equal(spry_rates_fit(context, "h200", &bad, 1, "to a test", NULL, &err), status);                   \
+        assert_int_equal(spry_rates_fit(context, NULL, "h200", &bad, 1, "to a test", &err), status);                   \
         if (!strstr(err.message, text)) fail_msg("%s", err.message);                                                   \
         bad = o->list[0];                                                                                              \
     } while (0)
@@ -329,16 +329,16 @@ static void wrong_observations_are_refused(void **state)
     REFUSED(SPRY_INVALID_ARGUMENT, "without entries");
 #undef REFUSED
     assert_int_equal(spry_context_create(&other, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_rates_fit(other, "h200", o->list, 1, "to a test", NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_rates_fit(other, NULL, "h200", o->list, 1, "to a test", &err), SPRY_INVALID_ARGUMENT);
     assert_non_null(strstr(err.message, "is of another context"));
-    assert_int_equal(spry_rates_fit(context, "h200", o->list, 0, "to a test", NULL, &err), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_rates_fit(context, "h200", o->list, 1, "to a\ntest", NULL, &err), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_rates_fit(context, "abacus", o->list, 1, "to a test", NULL, &err), SPRY_UNKNOWN_NAME);
-    assert_int_equal(spry_rates_fit(context, NULL, o->list, 1, "to a test", NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_rates_fit(context, NULL, "h200", o->list, 0, "to a test", &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_rates_fit(context, NULL, "h200", o->list, 1, "to a\ntest", &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_rates_fit(context, NULL, "abacus", o->list, 1, "to a test", &err), SPRY_UNKNOWN_NAME);
+    assert_int_equal(spry_rates_fit(context, NULL, NULL, o->list, 1, "to a test", &err), SPRY_INVALID_ARGUMENT);
     char *after = printed(context, "h200");
     assert_string_equal(after, before);
     int64_t length = 0;
-    assert_int_equal(spry_rates_print(context, "h200", after, 10, &length, &err), SPRY_TOO_LARGE);
+    assert_int_equal(spry_rates_print(context, after, 10, &length, "h200", &err), SPRY_TOO_LARGE);
     assert_int_equal(length, (int64_t)strlen(before));
     spry_explanation_destroy(of_cpu);
     spry_explanation_destroy(of_nothing);

@@ -278,90 +278,10 @@ static void empty_ones(void **state)
     }
 }
 
-/* ---- spy ----------------------------------------------------------------------------------------- */
-
-static void pictures(void **state)
-{
-    uint64_t seed = 8;
-    for (int round = 0; round < 270; round++) {
-        test_form form = test_form_number(round % TEST_FORMS);
-        int64_t rows = 1 + (int64_t)(test_random(&seed) % 300), cols = 1 + (int64_t)(test_random(&seed) % 300);
-        int height = 1 + (int)(test_random(&seed) % 40), width = 1 + (int)(test_random(&seed) % 40);
-        int64_t expected[40 * 40] = {0}, counts[40 * 40 + 1], nnz = 0;
-        test_entry *entries = calloc((size_t)(rows * cols), sizeof *entries);
-        int64_t outer = form.layout == SPRY_CSC ? cols : rows, inner = form.layout == SPRY_CSC ? rows : cols;
-        for (int64_t p = 0; p < outer; p++)
-            for (int64_t q = 0; q < inner; q++) {
-                if (test_random(&seed) % 3) continue;
-                int64_t i = form.layout == SPRY_CSC ? q : p, j = form.layout == SPRY_CSC ? p : q;
-                entries[nnz++] = (test_entry){i, j, 1};
-                expected[i * height / rows * width + j * width / cols]++;
-            }
-        for (int c = 0; c <= height * width; c++) counts[c] = -9;
-        spry_matrix *A = test_matrix(*state, rows, cols, entries, nnz, form);
-        assert_int_equal(spry_matrix_spy(A, counts, height, width, NULL), SPRY_OK);
-        assert_memory_equal(counts, expected, (size_t)(height * width) * sizeof *counts);
-        assert_int_equal(counts[height * width], -9);
-        spry_matrix_destroy(A);
-        free(entries);
-    }
-}
-
-/* Many entries in few cells, by several threads; and a picture too large to share. */
-static void large_pictures(void **state)
-{
-    static const int threads[] = {1, 2, 5};
-    for (int t = 0; t < TEST_COUNT(threads); t++) {
-        test_memory memory = {0};
-        spry_context *context = counted_context(&memory, threads[t]);
-        spry_matrix *A = generate_matrix(context, "rmat,scale=12");
-        spry_arrays a = arrays_of(A);
-        static const int sizes[][2] = {{3, 2}, {1100, 1000}};
-        for (int s = 0; s < 2; s++) {
-            int height = sizes[s][0], width = sizes[s][1];
-            size_t cells = (size_t)height * (size_t)width;
-            int64_t *counts = calloc(cells, sizeof *counts), *expected = calloc(cells, sizeof *expected);
-            for (int64_t i = 0; i < a.rows; i++)
-                for (int64_t k = test_offset(&a, i); k < test_offset(&a, i + 1); k++)
-                    expected[i * height / a.rows * width + test_index(&a, k) * width / a.columns]++;
-            assert_int_equal(spry_matrix_spy(A, counts, height, width, NULL), SPRY_OK);
-            assert_memory_equal(counts, expected, cells * sizeof *counts);
-            free(counts);
-            free(expected);
-        }
-        spry_matrix_destroy(A);
-        spry_context_destroy(context);
-        assert_int_equal(memory.blocks, 0);
-    }
-}
-
-/* Sizes at which i * height passes 2^63. */
-static void huge_picture(void **state)
-{
-    int64_t n = (int64_t)1 << 56, counts[4];
-    test_entry entries[] = {{0, n - 1, 1}, {n / 2 - 1, n / 2, 1}, {n - 1, n - 1, 1}};
-    spry_matrix *A = test_matrix(*state, n, n, entries, 3, (test_form){SPRY_COO, SPRY_PATTERN, 0, SPRY_I64});
-    assert_int_equal(spry_matrix_spy(A, counts, 2, 2, NULL), SPRY_OK);
-    assert_true(counts[0] == 0 && counts[1] == 2 && counts[2] == 0 && counts[3] == 1);
-    int64_t *tall = calloc(100000, sizeof *tall);
-    assert_int_equal(spry_matrix_spy(A, tall, 100000, 1, NULL), SPRY_OK);
-    assert_true(tall[0] == 1 && tall[49999] == 1 && tall[99999] == 1);
-    free(tall);
-    spry_matrix_destroy(A);
-}
-
 static void bad_arguments(void **state)
 {
-    int64_t counts[4] = {5, 5, 5, 5};
     spry_error err = {0};
     spry_matrix *A = test_matrix(*state, 2, 2, NULL, 0, test_form_number(0));
-    assert_int_equal(spry_matrix_spy(A, counts, 0, 2, &err), SPRY_INVALID_ARGUMENT);
-    assert_string_equal(err.message, "spy: height is 0, expected 1 or more");
-    assert_int_equal(spry_matrix_spy(A, counts, 2, -1, &err), SPRY_INVALID_ARGUMENT);
-    assert_string_equal(err.message, "spy: width is -1, expected 1 or more");
-    assert_int_equal(spry_matrix_spy(A, NULL, 2, 2, &err), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_matrix_spy(NULL, counts, 2, 2, &err), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3], 20);
     spry_matrix_stats stats = {0};
     assert_int_equal(spry_matrix_get_stats(A, &stats, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "struct_size");
@@ -392,25 +312,10 @@ static spry_status get_stats(spry_context *context, const void *input, spry_erro
     return status;
 }
 
-static spry_status draw_picture(spry_context *context, const void *input, spry_error *err)
-{
-    spry_arrays a = arrays_of(input);
-    a.ownership = SPRY_BORROW;
-    spry_matrix *A = NULL;
-    int64_t counts[6] = {7, 7, 7, 7, 7, 7};
-    spry_status status = spry_matrix_create(context, &A, &a, err);
-    if (status == SPRY_OK) status = spry_matrix_spy(A, counts, 2, 3, err);
-    assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3] + counts[4] + counts[5],
-                     status == SPRY_OK ? 20000 : 42);
-    spry_matrix_destroy(A);
-    return status;
-}
-
 static void every_allocation_fails(void **state)
 {
     for (int f = 0; f < TEST_FORMS; f++) assert_true(fail_every_allocation(get_stats, &f, 2) > 0);
     spry_matrix *A = generate_matrix(*state, "diagonal,rows=20000");
-    assert_true(fail_every_allocation(draw_picture, A, 2) > 0);
     spry_matrix_destroy(A);
 }
 
@@ -426,9 +331,6 @@ int main(void)
         cmocka_unit_test(random_ones),
         cmocka_unit_test(long_rows_have_a_bin),
         cmocka_unit_test(empty_ones),
-        cmocka_unit_test(pictures),
-        cmocka_unit_test(large_pictures),
-        cmocka_unit_test(huge_picture),
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(every_allocation_fails),
     };
