@@ -160,7 +160,7 @@ static spry_status measure_numbering(bench_session *session, const spry_matrix *
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     const double start = now_us();
     spry_status status = spry_ordering_get_info(n->handle, &info, err);
-    if (status == SPRY_OK) status = spry_matrix_permute(session->context, &B, A, info.row_perm, info.col_perm, err);
+    if (status == SPRY_OK) status = spry_matrix_permute(session->context, &B, A, info.row_perm, info.column_perm, err);
     n->subject.A = B;
     n->subject.reorder_us = n->us + now_us() - start;
     if (status == SPRY_OK) status = measure_subject(session, &n->subject, err);

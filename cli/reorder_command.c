@@ -6,6 +6,7 @@
 #include "common/input.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
+#include "spry/study.h"
 #include "spry/tune.h"
 
 #include <math.h>
@@ -178,13 +179,15 @@ static void print_facts(FILE *out, const facts *f)
                 "disturbed", 100 * f->others);
     fprintf(out, "  the ordering took %s, moving the entries %s\n", cli_time(o->setup_us).s, cli_time(f->permute_us).s);
     if (o->components > 0) fprintf(out, "  connected components: %s\n", cli_count(o->components).s);
-    if (o->sr_ptr) fprintf(out, "  super-rows: %s of about %lld rows\n", cli_count(o->sr_count).s, (long long)o->srs);
-    if (o->ssr_ptr)
-        fprintf(out, "  super-super-rows: %s of about %lld super-rows\n", cli_count(o->ssr_count).s,
-                (long long)o->ssrs);
-    if (o->sssr_ptr)
-        fprintf(out, "  groups of super-super-rows: %s of about %lld\n", cli_count(o->sssr_count).s,
-                (long long)o->sssrs);
+    if (o->groups->sr_ptr)
+        fprintf(out, "  super-rows: %s of about %lld rows\n", cli_count(o->groups->sr_count).s,
+                (long long)o->groups->srs);
+    if (o->groups->ssr_ptr)
+        fprintf(out, "  super-super-rows: %s of about %lld super-rows\n", cli_count(o->groups->ssr_count).s,
+                (long long)o->groups->ssrs);
+    if (o->groups->sssr_ptr)
+        fprintf(out, "  groups of super-super-rows: %s of about %lld\n", cli_count(o->groups->sssr_count).s,
+                (long long)o->groups->sssrs);
     if (a->rows != a->columns) fprintf(out, "  not square: rows alone were moved\n");
 }
 
@@ -208,12 +211,12 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_number(o, "product_after_us", f->product_after_us) &&
            cli_json_flag(o, "disturbed", f->others >= DISTURBED_SHARE) &&
            cli_json_integer(o, "components", i->components > 0 ? i->components : -1) &&
-           cli_json_integer(o, "super_rows", i->sr_ptr ? i->sr_count : -1) &&
-           cli_json_integer(o, "super_super_rows", i->ssr_ptr ? i->ssr_count : -1) &&
-           cli_json_integer(o, "srs", i->sr_ptr ? i->srs : -1) &&
-           cli_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1) &&
-           cli_json_integer(o, "super_super_super_rows", i->sssr_ptr ? i->sssr_count : -1) &&
-           cli_json_integer(o, "sssrs", i->sssr_ptr ? i->sssrs : -1);
+           cli_json_integer(o, "super_rows", i->groups->sr_ptr ? i->groups->sr_count : -1) &&
+           cli_json_integer(o, "super_super_rows", i->groups->ssr_ptr ? i->groups->ssr_count : -1) &&
+           cli_json_integer(o, "srs", i->groups->sr_ptr ? i->groups->srs : -1) &&
+           cli_json_integer(o, "ssrs", i->groups->ssr_ptr ? i->groups->ssrs : -1) &&
+           cli_json_integer(o, "super_super_super_rows", i->groups->sssr_ptr ? i->groups->sssr_count : -1) &&
+           cli_json_integer(o, "sssrs", i->groups->sssr_ptr ? i->groups->sssrs : -1);
 }
 
 static int report(arguments *a, const facts *f)
@@ -273,9 +276,9 @@ static int write_groups(const char *path, const spry_ordering_info *o)
     cli_output output;
     int status = cli_output_open(&output, path);
     if (status != CLI_GO_ON) return status;
-    write_level(output.stream, "sr_ptr", o->sr_ptr, o->sr_count);
-    write_level(output.stream, "ssr_ptr", o->ssr_ptr, o->ssr_count);
-    write_level(output.stream, "sssr_ptr", o->sssr_ptr, o->sssr_count);
+    write_level(output.stream, "sr_ptr", o->groups->sr_ptr, o->groups->sr_count);
+    write_level(output.stream, "ssr_ptr", o->groups->ssr_ptr, o->groups->ssr_count);
+    write_level(output.stream, "sssr_ptr", o->groups->sssr_ptr, o->groups->sssr_count);
     status = cli_output_close(&output, CLI_OK);
     return status == CLI_OK ? CLI_GO_ON : status;
 }
@@ -332,7 +335,7 @@ static int reorder(facts *f, arguments *a)
     if (result == SPRY_OK) result = spry_ordering_get_stats(ordering, &f->figures, A, &err);
     f->permute_us = now_us();
     if (result == SPRY_OK)
-        result = spry_matrix_permute(f->input.context, &B, A, f->ordering.row_perm, f->ordering.col_perm, &err);
+        result = spry_matrix_permute(f->input.context, &B, A, f->ordering.row_perm, f->ordering.column_perm, &err);
     f->permute_us = now_us() - f->permute_us;
     cli_progress("multiplying");
     const processor_time before = read_processor_time();

@@ -94,15 +94,10 @@ typedef struct spry_ordering_info {
     size_t struct_size;
     const char *method;
     int64_t rows, columns;
-    const int64_t *row_perm, *col_perm; /* one array, the ordering's own; col_perm is NULL where columns stay */
-    int64_t components;                 /* connected parts of the graph; 0: not looked for */
-    int64_t sr_count, ssr_count; /* bandk, groups: super-row s of B holds rows sr_ptr[s] .. sr_ptr[s+1]-1, and ... */
-    const int64_t *sr_ptr, *ssr_ptr; /* ... ssr_ptr likewise super-rows; NULL where there are none */
-    int64_t srs, ssrs;               /* sizes aimed at */
-    double setup_us;                 /* time that spry_ordering_create or spry_ordering_create_groups took */
-    int64_t sssr_count;              /* k = 4: as many groups of super-super-rows, */
-    const int64_t *sssr_ptr;         /* group g holds super-super-rows sssr_ptr[g] .. sssr_ptr[g+1]-1; NULL: none */
-    int64_t sssrs;                   /* size aimed at */
+    const int64_t *row_perm, *column_perm; /* one array, the ordering's own; column_perm is NULL where columns stay */
+    int64_t components;                    /* connected components of the graph; 0: not computed */
+    const struct spry_groups *groups;      /* of "bandk" and of the caller, else empty, see study.h */
+    double setup_us;
 } spry_ordering_info;
 SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err);
 typedef struct spry_ordering_stats {

@@ -3,11 +3,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A program that multiplies a sparse matrix by vectors needs only this header. The others:
- *
- *     matrix.h  matrices from matrices, statistics, orderings    cuda.h    streams and memory of GPUs
- *     spgemm.h  products of sparse matrices                      tune.h    choice of formats, measuring, lists
- *     solve.h   PageRank, Conjugate Gradient                     study.h   details for studies of formats
- *     io.h      files, generated matrices                        spry.hpp  this header for C++17
+ *  - matrix.h: matrices from matrices, statistics, orderings
+ *  - spgemm.h: products of sparse matrices
+ *  - solve.h: PageRank, Conjugate Gradient
+ *  - io.h: files, generated matrices
+ *  - cuda.h: streams and memory of GPUs
+ *  - tune.h: choice of formats, measuring, lists
+ *  - study.h: details for studies of formats
+ *  - spry.hpp: the interface for C++17
  *
  * Notation: y = alpha*op(A)*x + beta*y. A has m rows, n columns and nnz stored entries. i is a row, j a column, k an
  * entry. Arguments and fields count from 0. Messages count rows and columns as the matrix's source does

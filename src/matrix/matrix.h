@@ -2,6 +2,7 @@
 
 #include "base/element.h"
 #include "core/device.h"
+#include "spry/study.h"
 
 #ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
 #include <pthread.h>
@@ -215,6 +216,7 @@ struct spry_ordering {
     int64_t rows, cols, components;
     int64_t *perm; /* new row -> old row; also of columns if the matrix is square */
     int64_t sr_count, ssr_count, sssr_count, srs, ssrs, sssrs;
+    spry_groups groups;                   /* the same, for spry_ordering_get_info */
     int64_t *sr_ptr, *ssr_ptr, *sssr_ptr; /* NULL: none */
     double setup_us;
     atomic_int others; /* holders in addition to its creator; the last spry_ordering_destroy frees the ordering */

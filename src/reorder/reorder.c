@@ -225,24 +225,32 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
         .rows = ordering->rows,
         .columns = ordering->cols,
         .row_perm = ordering->perm,
-        .col_perm = ordering->rows == ordering->cols ? ordering->perm : NULL,
+        .column_perm = ordering->rows == ordering->cols ? ordering->perm : NULL,
         .components = ordering->components,
-        .sr_count = ordering->sr_count,
-        .ssr_count = ordering->ssr_count,
-        .sr_ptr = ordering->sr_ptr,
-        .ssr_ptr = ordering->ssr_ptr,
-        .srs = ordering->srs,
-        .ssrs = ordering->ssrs,
+        .groups = &ordering->groups,
         .setup_us = ordering->setup_us,
-        .sssr_count = ordering->sssr_count,
-        .sssr_ptr = ordering->sssr_ptr,
-        .sssrs = ordering->sssrs,
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }
 
-/* ---- spry_ordering_create_groups: CSR-k's groups of the caller, for rows that stay where they are --- */
+/* Fills in the groups that spry_ordering_get_info returns. */
+static void describe_groups(spry_ordering *o)
+{
+    o->groups = SPRY_INIT(spry_groups);
+    o->groups.rows = o->rows;
+    o->groups.sr_count = o->sr_count;
+    o->groups.sr_ptr = o->sr_ptr;
+    o->groups.ssr_count = o->ssr_count;
+    o->groups.ssr_ptr = o->ssr_ptr;
+    o->groups.sssr_count = o->sssr_count;
+    o->groups.sssr_ptr = o->sssr_ptr;
+    o->groups.srs = o->srs;
+    o->groups.ssrs = o->ssrs;
+    o->groups.sssrs = o->sssrs;
+}
+
+/* ---- the caller's groups of CSR-k: rows keep their order --------------------------------------------------- */
 
 /* One level: ptr[0 .. count] rise from 0 to `end`, of which there are as many `what`. */
 static spry_status check_level(const char *name, const int64_t *ptr, int64_t count, int64_t end, const char *what,
@@ -326,6 +334,7 @@ static spry_status create_from_groups(spry_context *context, spry_ordering **ord
     SPRYI_TRY(copy_level(context, &made->sr_ptr, g.sr_ptr, g.sr_count, "sr_ptr", err));
     SPRYI_TRY(copy_level(context, &made->ssr_ptr, g.ssr_ptr, g.ssr_count, "ssr_ptr", err));
     SPRYI_TRY(copy_level(context, &made->sssr_ptr, g.sssr_ptr, g.sssr_count, "sssr_ptr", err));
+    describe_groups(made);
     made->setup_us = spryi_now_us() - start;
     *ordering = made;
     made = NULL;
@@ -366,6 +375,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
     SPRYI_TRY(s.how == DEGREE ? order_by_degree(context, made->perm, A, err)
                               : order_by_graph(context, made, A, &s, err));
+    describe_groups(made);
     made->setup_us = spryi_now_us() - start;
     *ordering = made;
     made = NULL;

@@ -186,7 +186,7 @@ static int orders(spry_matrix *A)
         o.method = methods[m];
         OK(spry_ordering_create(context, &ordering, A, &o, &fault));
         OK(spry_ordering_get_info(ordering, &info, &fault));
-        OK(spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, &fault));
+        OK(spry_matrix_permute(context, &B, A, info.row_perm, info.column_perm, &fault));
         spry_matrix_destroy(B);
         spry_ordering_destroy(ordering);
     }

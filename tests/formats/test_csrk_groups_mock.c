@@ -67,8 +67,10 @@ static void test_figure_1(void **state)
     assert_string_equal("groups", info.method);
     assert_int_equal(9, info.rows);
     for (int i = 0; i < 9; i++) assert_int_equal(i, info.row_perm[i]);
-    assert_true(info.sr_count == 4 && info.ssr_count == 2 && info.sssr_count == 0 && !info.sssr_ptr);
-    assert_true(info.srs == 3 && info.ssrs == 2 && info.sssrs == 0); /* 9 rows in 4, 4 super-rows in 2 */
+    assert_true(info.groups->sr_count == 4 && info.groups->ssr_count == 2 && info.groups->sssr_count == 0 &&
+                !info.groups->sssr_ptr);
+    assert_true(info.groups->srs == 3 && info.groups->ssrs == 2 &&
+                info.groups->sssrs == 0); /* 9 rows in 4, 4 super-rows in 2 */
     for (int f = 0; f < 4; f++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = formats[f % 2];
@@ -228,11 +230,11 @@ static void test_bandk_4(void **state)
     how.sssrs = 3;
     spry_ordering *ordering = create_ordering(context, A, &how);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
-    check_groups(info.sr_ptr, info.sr_count, A->a.rows, 7);
-    check_groups(info.ssr_ptr, info.ssr_count, info.sr_count, 5);
-    check_groups(info.sssr_ptr, info.sssr_count, info.ssr_count, 3);
-    assert_true(info.srs == 7 && info.ssrs == 5 && info.sssrs == 3);
-    assert_int_equal(SPRY_OK, spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, NULL));
+    check_groups(info.groups->sr_ptr, info.groups->sr_count, A->a.rows, 7);
+    check_groups(info.groups->ssr_ptr, info.groups->ssr_count, info.groups->sr_count, 5);
+    check_groups(info.groups->sssr_ptr, info.groups->sssr_count, info.groups->ssr_count, 3);
+    assert_true(info.groups->srs == 7 && info.groups->ssrs == 5 && info.groups->sssrs == 3);
+    assert_int_equal(SPRY_OK, spry_matrix_permute(context, &B, A, info.row_perm, info.column_perm, NULL));
     static const char *const kernels[] = {"csr4_listing_portable_cpu",
                                           TEST_STUDY("csr4_listing_cpu", "csr4_listing_portable_cpu"), NULL};
     for (int n = 0; n < 3; n++) {
@@ -242,15 +244,15 @@ static void test_bandk_4(void **state)
         options.groups = ordering;
         spry_spmv_plan *plan = checked_plan(context, B, options);
         const spryi_csrk *s = plan->forward.stored.storage;
-        assert_int_equal(info.sssr_count, s->sssr_count);
-        assert_memory_equal(info.sssr_ptr, s->sssr_ptr, (size_t)(s->sssr_count + 1) * sizeof(int64_t));
+        assert_int_equal(info.groups->sssr_count, s->sssr_count);
+        assert_memory_equal(info.groups->sssr_ptr, s->sssr_ptr, (size_t)(s->sssr_count + 1) * sizeof(int64_t));
         spry_spmv_plan_destroy(plan);
     }
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "csr4:srs=7:ssrs=5:sssrs=3";
     options.ordering = "bandk";
     spry_spmv_plan *plan = checked_plan(context, A, options);
-    assert_int_equal(info.sssr_count, ((const spryi_csrk *)plan->forward.stored.storage)->sssr_count);
+    assert_int_equal(info.groups->sssr_count, ((const spryi_csrk *)plan->forward.stored.storage)->sssr_count);
     spry_spmv_plan_destroy(plan);
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(A);

@@ -207,8 +207,8 @@ static void expect_sizes(spry_context *context, int k, const char *tuning, int64
     spry_matrix *A = generate_matrix(context, "banded,rows=1000,half=1");
     spry_ordering *ordering = create_ordering(context, A, &options);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
-    assert_int_equal(srs, info.srs);
-    assert_int_equal(ssrs, info.ssrs);
+    assert_int_equal(srs, info.groups->srs);
+    assert_int_equal(ssrs, info.groups->ssrs);
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(A);
 }

@@ -354,14 +354,14 @@ static void groups_of_an_ordering(void **state)
             how.ssrs = k == 3 ? 5 : 0;
             spry_ordering *ordering = create_ordering(*state, A, &how);
             assert_int_equal(spry_ordering_get_info(ordering, &found, NULL), SPRY_OK);
-            assert_int_equal(spry_matrix_permute(*state, &B, A, found.row_perm, found.col_perm, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_permute(*state, &B, A, found.row_perm, found.column_perm, NULL), SPRY_OK);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = k == 3 ? "csr3" : "csr2";
             o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             o.groups = ordering;
             assert_int_equal(spryi_predict_storage(*state, &storage, B, &o, NULL), SPRY_OK);
             const spry_arrays b = arrays_of(B);
-            const int64_t pointers = found.sr_count + 1 + (k == 3 ? found.ssr_count + 1 : 0);
+            const int64_t pointers = found.groups->sr_count + 1 + (k == 3 ? found.groups->ssr_count + 1 : 0);
             assert_int_equal(storage.bytes, b.nnz * 12 + (b.rows + 1) * 4 + pointers * 8);
             assert_string_equal(storage.parameters, k == 3 ? "srs=13:ssrs=5" : "srs=13");
             check_plan(*state, B, &o, o.format);
@@ -392,11 +392,11 @@ static void bandk_makes_the_groups(void **state)
         o.ordering = "rcm"; /* equal groups beside the same arrays */
         product q = plan_with(*state, A, &o);
         const int64_t equal = (a.rows + 11) / 12, super = (equal + 3) / 4;
-        const int64_t more = found.sr_count - equal + (k == 3 ? found.ssr_count - super : 0);
+        const int64_t more = found.groups->sr_count - equal + (k == 3 ? found.groups->ssr_count - super : 0);
         assert_true(more != 0);
         /* but for blocks and runs: those of 24 bytes and less are some, groups of either are far more */
         assert_true(llabs(p.info.storage_bytes - q.info.storage_bytes) < 8 * llabs(more) + 4096);
-        assert_true(p.info.owned_bytes >= a.nnz * 12 + (a.rows + 1) * 4 + 8 * found.sr_count + 8 * a.rows);
+        assert_true(p.info.owned_bytes >= a.nnz * 12 + (a.rows + 1) * 4 + 8 * found.groups->sr_count + 8 * a.rows);
         check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1, 0, o.format);
         spry_spmv_plan_destroy(p.plan);
         spry_spmv_plan_destroy(q.plan);

@@ -54,17 +54,18 @@ static void check_ordering(const ordered *o, int64_t rows, int64_t cols)
     assert_int_equal(o->info.rows, rows);
     assert_int_equal(o->info.columns, cols);
     check_permutation(o->info.row_perm, rows);
-    assert_ptr_equal(o->info.col_perm, rows == cols ? o->info.row_perm : NULL);
+    assert_ptr_equal(o->info.column_perm, rows == cols ? o->info.row_perm : NULL);
     if (strcmp(o->info.method, "bandk") != 0) {
-        assert_null(o->info.sr_ptr);
-        assert_null(o->info.ssr_ptr);
+        assert_null(o->info.groups->sr_ptr);
+        assert_null(o->info.groups->ssr_ptr);
         return;
     }
-    check_groups(o->info.sr_ptr, o->info.sr_count, rows, o->info.srs);
-    if (o->info.ssrs > 0)
-        check_groups(o->info.ssr_ptr, o->info.ssr_count, o->info.sr_count, o->info.ssrs);
+    check_groups(o->info.groups->sr_ptr, o->info.groups->sr_count, rows, o->info.groups->srs);
+    if (o->info.groups->ssrs > 0)
+        check_groups(o->info.groups->ssr_ptr, o->info.groups->ssr_count, o->info.groups->sr_count,
+                     o->info.groups->ssrs);
     else
-        assert_null(o->info.ssr_ptr);
+        assert_null(o->info.groups->ssr_ptr);
 }
 
 static spry_ordering_stats figures_of(const ordered *o, const spry_matrix *A)
@@ -131,22 +132,23 @@ static void sizes_of_groups(void **state)
             how.srs = sizes[s][0];
             how.ssrs = k == 3 ? sizes[s][1] : 0;
             ordered o = order_with(*state, A, how);
-            assert_int_equal(o.info.srs, how.srs);
-            assert_int_equal(o.info.ssrs, how.ssrs);
+            assert_int_equal(o.info.groups->srs, how.srs);
+            assert_int_equal(o.info.groups->ssrs, how.ssrs);
             check_ordering(&o, m, m);
-            assert_true(o.info.sr_count <= 2 * m / how.srs + 8); /* the wanted size is reached, not half of it */
-            if (k == 3) assert_true(o.info.ssr_count <= 2 * o.info.sr_count / how.ssrs + 8);
+            assert_true(o.info.groups->sr_count <=
+                        2 * m / how.srs + 8); /* the wanted size is reached, not half of it */
+            if (k == 3) assert_true(o.info.groups->ssr_count <= 2 * o.info.groups->sr_count / how.ssrs + 8);
             spry_ordering_destroy(o.handle);
         }
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     how.method = "bandk";
     ordered cpu = order_with(*state, A, how);
-    assert_int_equal(cpu.info.srs, 96);
-    assert_int_equal(cpu.info.ssrs, 8);
+    assert_int_equal(cpu.info.groups->srs, 96);
+    assert_int_equal(cpu.info.groups->ssrs, 8);
     how.tuning = "volta"; /* of 7 to 8 entries a row: 10.146 - 1.50 ln 7.4 = 7.1, 8.900 - 1.25 ln 7.4 = 6.4 */
     ordered volta = order_with(*state, A, how);
     const double density = (double)arrays_of(A).nnz / (double)m;
-    if (density <= 8) assert_in_range(volta.info.srs, 6, 8);
+    if (density <= 8) assert_in_range(volta.info.groups->srs, 6, 8);
     check_ordering(&volta, m, m);
     spry_ordering_destroy(cpu.handle);
     spry_ordering_destroy(volta.handle);
@@ -192,14 +194,15 @@ static void any_number_of_threads(void **state)
                 spry_matrix *A = test_generate(context, specs[s], NULL);
                 const int64_t rows = arrays_of(A).rows;
                 ordered o = order(context, A, methods[m]);
-                const size_t groups = (size_t)(o.info.sr_count + (o.info.sr_ptr ? 1 : 0)), n = (size_t)rows;
+                const size_t groups = (size_t)(o.info.groups->sr_count + (o.info.groups->sr_ptr ? 1 : 0)),
+                             n = (size_t)rows;
                 if (!first) {
                     first = malloc((n + groups + 1) * sizeof *first);
                     memcpy(first, o.info.row_perm, n * sizeof *first);
-                    if (groups) memcpy(first + n, o.info.sr_ptr, groups * sizeof *first);
+                    if (groups) memcpy(first + n, o.info.groups->sr_ptr, groups * sizeof *first);
                 }
                 assert_memory_equal(first, o.info.row_perm, n * sizeof *first);
-                if (groups) assert_memory_equal(first + n, o.info.sr_ptr, groups * sizeof *first);
+                if (groups) assert_memory_equal(first + n, o.info.groups->sr_ptr, groups * sizeof *first);
                 spry_ordering_destroy(o.handle);
                 spry_matrix_destroy(A);
                 spry_context_destroy(context);
@@ -408,7 +411,7 @@ static void symmetry_and_figures(void **state)
     spry_matrix *claimed = create_matrix(*state, &a);
     for (int m = 0; m < METHODS; m++) {
         ordered o = order(*state, claimed, methods[m]);
-        spry_matrix *B = permuted(*state, claimed, o.info.row_perm, o.info.col_perm);
+        spry_matrix *B = permuted(*state, claimed, o.info.row_perm, o.info.column_perm);
         spry_matrix_stats before = SPRY_INIT(spry_matrix_stats), after = SPRY_INIT(spry_matrix_stats);
         assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK); /* the claim too */
         assert_int_equal(arrays_of(B).symmetry, SPRY_SYMMETRIC);
@@ -449,8 +452,8 @@ static void product_in_the_users_numbering(void **state)
                          SPRY_OK);
         for (int method = 0; method < 3; method++) {
             ordered o = order(*state, A, methods[method]);
-            spry_matrix *B = permuted(*state, A, o.info.row_perm, o.info.col_perm);
-            for (size_t j = 0; j < n; j++) x2[j] = x[o.info.col_perm ? (size_t)o.info.col_perm[j] : j];
+            spry_matrix *B = permuted(*state, A, o.info.row_perm, o.info.column_perm);
+            for (size_t j = 0; j < n; j++) x2[j] = x[o.info.column_perm ? (size_t)o.info.column_perm[j] : j];
             assert_int_equal(spry_spmv(*state, spry_vector_f64(y2, a.rows), NULL, B,
                                        spry_const_vector_f64(x2, a.columns), NULL, NULL),
                              SPRY_OK);
@@ -552,7 +555,7 @@ static spry_status order_and_permute(spry_context *context, const void *input, s
     if (status == SPRY_OK) status = spry_ordering_create(context, &ordering, A, &how, err);
     if (status == SPRY_OK) status = spry_ordering_get_info(ordering, &info, err);
     if (status == SPRY_OK) status = spry_ordering_get_stats(ordering, &figures, A, err);
-    if (status == SPRY_OK) status = spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, err);
+    if (status == SPRY_OK) status = spry_matrix_permute(context, &B, A, info.row_perm, info.column_perm, err);
     spry_matrix_destroy(B);
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(A);

@@ -227,7 +227,7 @@ static PyObject *order(PyObject *module, PyObject *args)
     if (status == SPRY_OK) status = spry_ordering_get_info(ordering, &info, &err);
     PyObject *result = NULL;
     if (status == SPRY_OK)
-        result = Py_BuildValue("NN", copied(info.row_perm, info.rows), copied(info.col_perm, info.columns));
+        result = Py_BuildValue("NN", copied(info.row_perm, info.rows), copied(info.column_perm, info.columns));
     else
         spry_python_fail(&err);
     spry_ordering_destroy(ordering);
