@@ -5,8 +5,8 @@
  * spry_spmv_options.policy "tree" is the decision tree of the lecture Sparse Methods, by row lengths alone;
  * "tree:memory" and "tree:unpredictable" answer its two questions to the user with yes.
  * spry_ordering_options: k is 2 for super-rows, 3 for super-super-rows too, 4 for one more level. srs, ssrs, sssrs are
- * the numbers of items per group. tuning is "cpu", "volta", "ampere", "hopper", "table", "volta-ssrs" or "ampere-ssrs", as
- * in the format csr3. docs/csr-k.md has CSR-k.
+ * the numbers of items per group. tuning is "cpu", "volta", "ampere", "hopper", "table", "volta-ssrs" or
+ * "ampere-ssrs", as in the format csr3. docs/csr-k.md has CSR-k.
  */
 #ifndef SPRY_STUDY_H
 #define SPRY_STUDY_H
