@@ -640,9 +640,9 @@ static int add_kernels(solver_group *group)
     const bench_options *options = group->session->options;
     const text_list *named = &options->candidates.kernels;
     int good = 1;
-    for (int k = 0; good && k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_kernel_get_info(group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
+    spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; good && spry_kernel_get_info(group->session->context, &kernel, k, NULL) == SPRY_OK; k++) {
+        if (strcmp(kernel.operations, "spgemm") == 0) continue;
         const int all = options->candidates.all_kernels;
         if (!bench_device_fits(group->session, group->wanted, kernel.device_kind, !all)) continue;
         for (int i = 0; good && i < (all ? 1 : named->count); i++) {

@@ -19,6 +19,7 @@
 #include "spry/cuda.h"
 #include "spry/matrix.h"
 #include "spry/spgemm.h"
+#include "spry/study.h"
 #include "spry/tune.h"
 
 #include <math.h>
@@ -51,7 +52,8 @@ typedef struct spgemm_group {
     spry_arrays arrays;
     device_matrix on_gpu; /* when a case needs it */
     record common;
-    spry_spgemm_prediction estimate;
+    spry_spgemm_estimate_info estimate;
+    spry_spgemm_stages times; /* of our last run */
     spgemm_case *cases;
     int case_count;
     double children; /* seconds that peers in processes of their own took */
@@ -79,12 +81,15 @@ static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
     return 1;
 }
 
-static spry_status run_ours(spgemm_group *group, spgemm_case *c, spry_error *err)
+static const spry_spgemm_stages no_stages = {sizeof no_stages, -1, -1, -1, -1, -1};
+
+static spry_status run_ours(spgemm_group *group, spgemm_case *c, spry_spgemm_info *info, spry_error *err)
 {
     spry_context *context = group->session->context;
     const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
-    spry_status status = c->plan ? spry_spgemm_plan_run(c->plan, NULL, err)
-                                 : spry_spgemm(context, &c->C, A, A, &c->options, err);
+    group->times = no_stages;
+    spry_status status = c->plan ? spry_spgemm_plan_run(c->plan, NULL, NULL, err)
+                                 : spry_spgemm(context, &c->C, info, A, A, &c->options, err);
     if (status == SPRY_OK && c->device > 0) status = spry_device_synchronize(context, c->device, NULL, err);
     return status;
 }
@@ -95,11 +100,9 @@ static int run_product(spgemm_group *group, spgemm_case *c, double *us)
     if (c->peer) return run_peer(group, c, us);
     spry_error err = {0};
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
-    c->options.info = &info;
     const double start = now_us();
-    spry_status status = run_ours(group, c, &err);
+    spry_status status = run_ours(group, c, &info, &err);
     *us = now_us() - start;
-    c->options.info = NULL;
     if (status != SPRY_OK)
         return record_fail(&c->record,
                            status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED,
@@ -110,7 +113,7 @@ static int run_product(spgemm_group *group, spgemm_case *c, double *us)
     r->product.peak_bytes = info.peak_bytes;
     r->method.deterministic = info.deterministic;
     r->method.threads = info.threads;
-    record_take_stages(r, &info);
+    record_take_stages(r, &group->times);
     if (r->reason[0]) return 1;
     snprintf(r->method.kernel, sizeof r->method.kernel, "%s", c->options.kernel ? c->options.kernel : info.kernel);
     snprintf(r->method.device, sizeof r->method.device, "%s", info.device_name);
@@ -435,10 +438,10 @@ static void sample_stages(spgemm_group *group, spgemm_case *c)
 {
     double us;
     if (c->peer || !is_live(&c->record)) return;
-    if (c->options.device != SPRY_CPU && !c->plan) { /* a plan's runs tell them anyhow */
-        c->options.tell_stages = 1;
+    if (!c->options.stages) {
+        c->options.stages = &group->times;
         const int good = run_many(group, c, 1, &us);
-        c->options.tell_stages = 0;
+        c->options.stages = NULL;
         if (!good) return;
     }
     for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
@@ -526,13 +529,13 @@ static spry_status open_group(spgemm_group *group, bench_session *session, const
                             .wanted = subject->device,
                             .A = subject->A,
                             .arrays = SPRY_INIT(spry_arrays),
-                            .estimate = SPRY_INIT(spry_spgemm_prediction)};
+                            .estimate = SPRY_INIT(spry_spgemm_estimate_info)};
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.device = SPRY_CPU; /* where it is exact */
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
     if (status == SPRY_OK)
-        status = spry_spgemm_predict(session->context, &group->estimate, group->A, group->A, &options, err);
+        status = spry_spgemm_estimate(session->context, &group->estimate, group->A, group->A, &options, err);
     record *r = &group->common;
     r->product.products = group->estimate.products;
     r->product.nnz_c = group->estimate.nnz;
@@ -624,7 +627,7 @@ static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *er
 {
     const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
     const double start = now_us();
-    c->options.tell_stages = c->device > 0;
+    c->options.stages = &group->times;
     spry_status status = spry_spgemm_plan_create(group->session->context, &c->plan, A, A, &c->options, err);
     c->record.cost.setup_us += now_us() - start;
     return status;
@@ -651,6 +654,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
         c->options.device = SPRY_DEVICE_AUTO;
     else if (c->device == 0) /* else where A is */
         status = number_of_device(group->session->context, &c->options.device, device, &err);
+    if (c->options.device == SPRY_CPU) c->options.stages = &group->times; /* a GPU would measure in every run */
     c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
     if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);
@@ -723,9 +727,9 @@ static int add_kernels(spgemm_group *group, int *ours)
 {
     const bench_options *options = group->session->options;
     int good = 1;
-    for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_spgemm_kernel_get_info(group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
+    spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; good && spry_kernel_get_info(group->session->context, &kernel, k, NULL) == SPRY_OK; k++) {
+        if (strcmp(kernel.operations, "spgemm") != 0) continue;
         const text_list *list = &options->candidates.kernels;
         int named = 0;
         for (int i = 0; i < list->count && good; i++) {

@@ -364,9 +364,9 @@ static int add_kernels(const choice *c, int all)
 {
     const text_list *named = &c->options->candidates.kernels;
     int good = 1;
-    for (int k = 0; good && k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_kernel_get_info(c->group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
+    spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; good && spry_kernel_get_info(c->group->session->context, &kernel, k, NULL) == SPRY_OK; k++) {
+        if (strcmp(kernel.operations, "spgemm") == 0) continue;
         if (!bench_device_fits(c->group->session, c->device, kernel.device_kind, !all)) continue;
         if (c->options->protocol.regret && !kernel.deterministic) continue;
         if (!takes_part(c, kernel.format)) continue;

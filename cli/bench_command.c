@@ -59,10 +59,9 @@ static int check_names(const char *option, const char *what, const text_list *li
 static int check_formats(const bench_options *o)
 {
     name_list known = {.names = {"auto"}, .count = 1};
-    for (int f = 0; f < spry_format_count() && known.count < MOST_NAMES; f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) == SPRY_OK) known.names[known.count++] = info.name;
-    }
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    for (int f = 0; known.count < MOST_NAMES && spry_format_get_info(&info, f, NULL) == SPRY_OK; f++)
+        known.names[known.count++] = info.name;
     if (text_list_has(&o->candidates.formats, "all"))
         return cli_usage_error("--formats: 'all' stands alone, not in a list");
     return check_names("formats", "format", &o->candidates.formats, &known);
@@ -101,7 +100,7 @@ static spry_status try_square(const char *name, spry_context *context, const spr
     spry_matrix *C = NULL;
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.kernel = name;
-    const spry_status status = spry_spgemm(context, &C, A, A, &options, err);
+    const spry_status status = spry_spgemm(context, &C, NULL, A, A, &options, err);
     spry_matrix_destroy(C);
     return status;
 }
@@ -162,20 +161,18 @@ static int check_operation(const char *kernel, bench_factor factor, const char *
 /* Checks the names of --kernels. Names of peers are valid only if peers are wanted. */
 static int check_kernels(const bench_options *o, spry_context *context, const bench_peers *peers, int want_peers)
 {
-    const int spmv = spry_kernel_count(), ours = spmv + spry_spgemm_kernel_count();
     name_list known = {.count = 0};
     const bench_factor wanted = bench_factor_of(o->operation.op),
                        of_plans = wanted == BY_A_MATRIX ? BY_A_VECTOR : wanted;
     bench_factor factors[MOST_NAMES];
     int elsewhere[MOST_NAMES] = {0}, status, fitting = 0;
-    for (int k = 0; k < ours && known.count < MOST_NAMES; k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        const spry_status found = k < spmv ? spry_kernel_get_info(context, &info, k, NULL)
-                                           : spry_spgemm_kernel_get_info(context, &info, k - spmv, NULL);
-        factors[known.count] = k < spmv ? of_plans : BY_A_MATRIX; /* plans take columns as they take a vector */
-        elsewhere[known.count] = found == SPRY_OK && strcmp(o->candidates.device, "all") != 0 &&
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; known.count < MOST_NAMES && spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK; k++) {
+        /* plans take blocks of vectors as they take a vector */
+        factors[known.count] = strcmp(info.operations, "spgemm") == 0 ? BY_A_MATRIX : of_plans;
+        elsewhere[known.count] = strcmp(o->candidates.device, "all") != 0 &&
                                  strcmp(o->candidates.device, info.device_kind) != 0;
-        if (found == SPRY_OK) known.names[known.count++] = info.name;
+        known.names[known.count++] = info.name;
     }
     const char *name;
     for (int p = 0; known.count < MOST_NAMES && (name = bench_peer_name(peers, p, &factors[known.count])) != NULL;

@@ -70,15 +70,13 @@ static int json_choice(cli_json *json, const spry_choice_info *c)
 
 static int tell(const spry_context *context, const char *path, cli_json *json)
 {
-    const int count = spry_choice_count(context);
     int status = cli_json_open(json);
     if (status != CLI_GO_ON) return status;
     status = CLI_OK;
-    for (int n = 0; n < count && status == CLI_OK; n++) {
-        spry_choice_info c = SPRY_INIT(spry_choice_info);
-        spry_error err = {0};
-        if (spry_choice_get_info(context, &c, n, &err) != SPRY_OK) status = cli_fail(&err);
-        if (status == CLI_OK && json->wanted && !json_choice(json, &c)) status = CLI_UNSUCCESSFUL;
+    int count = 0;
+    spry_choice_info c = SPRY_INIT(spry_choice_info);
+    for (; status == CLI_OK && spry_choice_get_info(context, &c, count, NULL) == SPRY_OK; count++) {
+        if (json->wanted && !json_choice(json, &c)) status = CLI_UNSUCCESSFUL;
         if (status == CLI_OK && cli_for_people(json)) print_choice(&c);
     }
     if (status == CLI_OK && cli_for_people(json)) printf("%d choice%s in %s\n", count, count == 1 ? "" : "s", path);

@@ -85,11 +85,9 @@ static int is_measured(const arguments *a)
 static const char *class_of(const char *device)
 {
     if (!device || strcmp(device, "cpu") == 0) return NULL;
-    for (int n = 0; strcmp(device, "cuda") == 0 && n < spry_device_class_count(); n++) {
-        spry_device_class_info info = SPRY_INIT(spry_device_class_info);
-        if (spry_device_class_get_info(&info, n, NULL) == SPRY_OK && strcmp(info.device_kind, "cuda") == 0)
-            return info.name;
-    }
+    spry_device_class_info info = SPRY_INIT(spry_device_class_info);
+    for (int n = 0; strcmp(device, "cuda") == 0 && spry_device_class_get_info(&info, n, NULL) == SPRY_OK; n++)
+        if (strcmp(info.device_kind, "cuda") == 0) return info.name;
     return device;
 }
 
@@ -380,11 +378,10 @@ static int check_device(const arguments *a)
     if (is_measured(a))
         return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
                                a->device);
-    for (int n = 0; n < spry_device_class_count(); n++) {
-        spry_device_class_info info = SPRY_INIT(spry_device_class_info);
+    spry_device_class_info info = SPRY_INIT(spry_device_class_info);
+    for (int n = 0; spry_device_class_get_info(&info, n, NULL) == SPRY_OK; n++) {
         const size_t used = strlen(words);
-        if (spry_device_class_get_info(&info, n, NULL) == SPRY_OK)
-            snprintf(words + used, sizeof words - used, "|%s", info.name);
+        snprintf(words + used, sizeof words - used, "|%s", info.name);
     }
     return cli_take_word("device", a->device, words, &word);
 }

@@ -27,9 +27,8 @@ static int list_generators(cli_json *json)
 {
     int status = cli_json_open(json), good = 1;
     if (status != CLI_GO_ON) return status;
-    for (int g = 0; good && g < spry_generator_count(); g++) {
-        spry_generator_info info = SPRY_INIT(spry_generator_info);
-        if (spry_generator_get_info(&info, g, NULL) != SPRY_OK) continue;
+    spry_generator_info info = SPRY_INIT(spry_generator_info);
+    for (int g = 0; good && spry_generator_get_info(&info, g, NULL) == SPRY_OK; g++) {
         if (json->wanted) {
             cJSON *line = cJSON_CreateObject();
             good = cli_json_line(json, line,

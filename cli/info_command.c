@@ -40,7 +40,7 @@ static bool for_each_storage(const spry_explanation *e, bool (*visit)(void *user
 {
     spry_format_info info = SPRY_INIT(spry_format_info);
     spry_candidate storage;
-    for (int f = 0; f < spry_format_count() && spry_format_get_info(&info, f, NULL) == SPRY_OK; f++)
+    for (int f = 0; spry_format_get_info(&info, f, NULL) == SPRY_OK; f++)
         if (find_storage(&storage, e, info.name) && !visit(user, &storage)) return false;
     return true;
 }

@@ -16,11 +16,10 @@ static int take_format(void *state, const char *value)
 {
     char names[512] = "";
     int index = 0;
-    for (int f = 0; f < spry_format_count(); f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    for (int f = 0; spry_format_get_info(&info, f, NULL) == SPRY_OK; f++) {
         const size_t used = strlen(names);
-        if (spry_format_get_info(&info, f, NULL) == SPRY_OK)
-            snprintf(names + used, sizeof names - used, "%s%s", used ? "|" : "", info.name);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? "|" : "", info.name);
     }
     ((arguments *)state)->format = value;
     return cli_take_word("format", value, names, &index);
@@ -99,22 +98,14 @@ static void print_kernel(const spry_kernel_info *k)
 static void print_formats(const char *only)
 {
     fputs("\nFormats\n", stdout);
-    for (int f = 0; f < spry_format_count(); f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || (only && strcmp(only, info.name) != 0)) continue;
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    for (int f = 0; spry_format_get_info(&info, f, NULL) == SPRY_OK; f++) {
+        if (only && strcmp(only, info.name) != 0) continue;
         printf("%s\n", info.name);
         cli_print_wrapped(stdout, "    ", info.title);
         cli_print_wrapped(stdout, "    storage: ", info.storage);
         cli_print_wrapped(stdout, "    best for: ", info.best_for);
     }
-}
-
-/* Counts the kernels of SpMV first, then those of sparse times sparse. */
-static spry_status kernel_number(spry_context *context, int k, spry_kernel_info *info, spry_error *err)
-{
-    const int spmv = spry_kernel_count();
-    return k < spmv ? spry_kernel_get_info(context, info, k, err)
-                    : spry_spgemm_kernel_get_info(context, info, k - spmv, err);
 }
 
 /* Lists the kernels for use, or those for comparison. */
@@ -124,10 +115,8 @@ static int list_some(spry_context *context, arguments *a, int study, reasons *wh
     cli_table t;
     int listed = 0;
     cli_table_begin(&t, columns, sizeof columns / sizeof *columns);
-    for (int k = 0; k < spry_kernel_count() + spry_spgemm_kernel_count(); k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        spry_error err = {0};
-        if (kernel_number(context, k, &info, &err) != SPRY_OK) return cli_fail(&err);
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK; k++) {
         if (info.is_study != study || (a->format && strcmp(a->format, info.format) != 0)) continue;
         if (a->device && strcmp(a->device, info.device_kind) != 0) continue;
         if (people && study && listed++ == 0) puts("\nFor comparison, by name alone: another of the format is faster");

@@ -99,10 +99,8 @@ static int listed_words(char *text, const char *names[], int most)
 static int known_formats(const char *names[], int most)
 {
     int count = 0;
-    for (int f = 0; f < spry_format_count() && count < most; f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) == SPRY_OK) names[count++] = info.name;
-    }
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    while (count < most && spry_format_get_info(&info, count, NULL) == SPRY_OK) names[count++] = info.name;
     return count;
 }
 
@@ -111,13 +109,8 @@ static int known_kernels(const char *names[], int most)
     spry_context *context = NULL;
     int count = 0;
     if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 0;
-    for (int k = 0; k < spry_kernel_count() + spry_spgemm_kernel_count() && count < most; k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        const int products = k - spry_kernel_count();
-        const spry_status status = products < 0 ? spry_kernel_get_info(context, &info, k, NULL)
-                                                : spry_spgemm_kernel_get_info(context, &info, products, NULL);
-        if (status == SPRY_OK) names[count++] = info.name; /* a constant, as all that descriptors tell */
-    }
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    while (count < most && spry_kernel_get_info(context, &info, count, NULL) == SPRY_OK) names[count++] = info.name;
     spry_context_destroy(context);
     return count;
 }

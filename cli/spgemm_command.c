@@ -5,6 +5,7 @@
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/spgemm.h"
+#include "spry/study.h"
 
 #include "common/disturbance.h"
 #include "common/input.h"
@@ -37,7 +38,8 @@ typedef struct product {
     double read_us, whole_us;
     double others; /* the share of the processors that other programs had meanwhile */
     spry_spgemm_info info;
-    spry_spgemm_prediction estimate;
+    spry_spgemm_stages stages;
+    spry_spgemm_estimate_info estimate;
     spry_spgemm_verification check;
 } product;
 
@@ -123,7 +125,7 @@ static int check_names(spry_context *context, arguments *a)
     spry_spgemm_options o = product_options(a, NULL);
     o.memory_limit_bytes = 0;
     if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
-    if (status == SPRY_OK) status = spry_spgemm(context, &C, A, A, &o, &err);
+    if (status == SPRY_OK) status = spry_spgemm(context, &C, NULL, A, A, &o, &err);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
     return cli_certain(status, &err);
@@ -209,7 +211,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
     RECORD_TEXT(r->method.ordering, "none");
     r->status = RECORD_OK;
     if (a->estimate) {
-        const spry_spgemm_prediction *e = &p->estimate;
+        const spry_spgemm_estimate_info *e = &p->estimate;
         RECORD_TEXT(r->method.device, e->device_name);
         RECORD_TEXT(r->method.kernel, e->kernel);
         r->product.products = e->products;
@@ -246,7 +248,7 @@ static void fill_from_info(record *r, const product *p)
     r->product.compression = i->compression;
     r->product.peak_bytes = i->peak_bytes;
     r->rates.bytes = array_bytes(&p->c);
-    record_take_stages(r, i);
+    record_take_stages(r, &p->stages);
     if (strncmp(p->a_path, "gen:", 4) != 0) r->product.stages[STAGE_READ] = p->read_us;
 }
 
@@ -258,7 +260,7 @@ static int json_line(const record *r, const product *p, arguments *a)
                cli_json_number(o, "read_us", p->read_us) && cli_json_number(o, "alpha", a->alpha) &&
                cli_json_integer(o, "memory_limit", a->memory_limit > 0 ? a->memory_limit : -1);
     if (good && a->estimate) {
-        const spry_spgemm_prediction *e = &p->estimate;
+        const spry_spgemm_estimate_info *e = &p->estimate;
         good = cJSON_AddBoolToObject(o, "exact", e->exact) && cli_json_integer(o, "nnz_bound", e->nnz_bound) &&
                cli_json_integer(o, "input_bytes", e->input_bytes) &&
                cli_json_integer(o, "result_bytes", e->result_bytes) &&
@@ -297,7 +299,7 @@ static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int6
 
 static void print_estimate(const product *p, const arguments *a)
 {
-    const spry_spgemm_prediction *e = &p->estimate;
+    const spry_spgemm_estimate_info *e = &p->estimate;
     print_head(p, a);
     cli_print_line(stdout, "products", "%s, so %s operations", cli_count(e->products).s, cli_count(2 * e->products).s);
     char bound[64] = "";
@@ -385,12 +387,12 @@ static double most_bytes(const product *p, const arguments *a)
 /* Refuses a C that would take more than half of the memory left, unless a limit or --yes was given. */
 static int check_result_size(const product *p, const arguments *a)
 {
-    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+    spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
     const double half = 0.5 * (double)available_memory_bytes(p->context);
     if (a->yes || a->memory_limit > 0 || a->estimate || most_bytes(p, a) <= half) return CLI_GO_ON;
     const spry_spgemm_options o = product_options(a, NULL);
     cli_progress("counting the entries of C");
-    if (spry_spgemm_predict(p->context, &e, p->A, p->B, &o, NULL) != SPRY_OK || (double)e.result_bytes <= half)
+    if (spry_spgemm_estimate(p->context, &e, p->A, p->B, &o, NULL) != SPRY_OK || (double)e.result_bytes <= half)
         return CLI_GO_ON; /* the product itself reports what is wrong */
     return cli_usage_error("C would have %s%s entries and take %s, more than half of the %s of memory left: add --yes "
                            "to multiply, or --memory-limit BYTES; --estimate shows all sizes",
@@ -427,18 +429,17 @@ static spry_status multiply(product *p, const arguments *a, record *r, spry_erro
     spry_spgemm_options o = product_options(a, a->type == SPRY_F32 ? (const void *)&f32 : &a->alpha);
     p->info = SPRY_INIT(spry_spgemm_info);
     p->check = SPRY_INIT(spry_spgemm_verification);
-    p->estimate = SPRY_INIT(spry_spgemm_prediction);
+    p->estimate = SPRY_INIT(spry_spgemm_estimate_info);
     cli_progress(a->estimate ? "counting" : "multiplying");
-    if (a->estimate) return spry_spgemm_predict(p->context, &p->estimate, p->A, p->B, &o, err);
-    o.info = &p->info;
-    o.tell_stages = 1;
+    if (a->estimate) return spry_spgemm_estimate(p->context, &p->estimate, p->A, p->B, &o, err);
+    p->stages = SPRY_INIT(spry_spgemm_stages);
+    o.stages = &p->stages;
     const processor_time before = read_processor_time();
     const double start = now_us();
-    spry_status status = spry_spgemm(p->context, &p->C, p->A, p->B, &o, err);
+    spry_status status = spry_spgemm(p->context, &p->C, &p->info, p->A, p->B, &o, err);
     p->whole_us = now_us() - start;
     p->others = others_since(before, 0);
-    o.info = NULL;
-    o.tell_stages = 0;
+    o.stages = NULL;
     if (status == SPRY_OK) status = spry_matrix_get_arrays(p->C, &p->c, err);
     if (status == SPRY_OK) fill_from_info(r, p);
     if (status == SPRY_OK && a->verify) status = verify(p, a, &o, r, err);

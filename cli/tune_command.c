@@ -128,11 +128,10 @@ static int add(collected *c, const char *kernel, double us, double setup_us)
 {
     spry_observation o = SPRY_INIT(spry_observation);
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    int k = 0;
-    while (k < spry_kernel_count() &&
-           (spry_kernel_get_info(c->context, &info, k, NULL) != SPRY_OK || strcmp(info.name, kernel) != 0))
-        k++;
-    if (k == spry_kernel_count() || !(us > 0) || !has_rates(c->now, info.format, info.name)) return 1;
+    spry_status status = spry_kernel_get_info(c->context, &info, 0, NULL);
+    for (int k = 1; status == SPRY_OK && strcmp(info.name, kernel) != 0; k++)
+        status = spry_kernel_get_info(c->context, &info, k, NULL);
+    if (status != SPRY_OK || !(us > 0) || !has_rates(c->now, info.format, info.name)) return 1;
     if (c->count == c->room) {
         spry_observation *grown = realloc(c->list, (size_t)(2 * c->room + 64) * sizeof *grown);
         if (!grown) return 0;
@@ -226,9 +225,9 @@ static void complain(void *user, const spry_error *err, int reading)
 static void list_cases(const arguments *a, text_list *formats, text_list *kernels)
 {
     static char *const on_gpu[] = {"csr_merge_cuda", "csr_adaptive_cuda", "csr_vector_cuda", "csr_scalar_cuda"};
-    for (int f = 0; f < spry_format_count(); f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || strcmp(info.name, "csc") == 0) continue;
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    for (int f = 0; spry_format_get_info(&info, f, NULL) == SPRY_OK; f++) {
+        if (strcmp(info.name, "csc") == 0) continue;
         if (strcmp(a->device, "cuda") == 0 ? strcmp(info.name, "csr") == 0 : strcmp(info.name, "swept") == 0) continue;
         formats->items[formats->count++] = (char *)(uintptr_t)info.name;
     }

@@ -92,10 +92,10 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     return SPRY_OK;
 }
 
-void record_take_stages(record *r, const spry_spgemm_info *info)
+void record_take_stages(record *r, const spry_spgemm_stages *stages)
 {
-    const double us[RECORD_STAGES - 1] = {info->convert_us, info->count_us, info->scan_us, info->fill_us,
-                                          info->sort_us};
+    const double us[RECORD_STAGES - 1] = {stages->convert_us, stages->count_us, stages->scan_us, stages->fill_us,
+                                          stages->sort_us};
     for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
         r->product.stages[s] = us[s - STAGE_CONVERT] >= 0 ? us[s - STAGE_CONVERT] : NAN;
 }

@@ -4,6 +4,7 @@
 #include "spry/matrix.h"
 #include "spry/spgemm.h"
 #include "spry/spry.h"
+#include "spry/study.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
 void measure_update(spry_spmv_plan *plan);
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
 /* The stages of a product, but for reading. */
-void record_take_stages(record *r, const spry_spgemm_info *info);
+void record_take_stages(record *r, const spry_spgemm_stages *stages);
 /* The status and why. Returns 0, as a case that cannot be measured does. */
 int record_fail(record *r, record_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *record_status_name(record_status status);

@@ -11,21 +11,20 @@ int main(void)
     spry_spgemm_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    spry_spgemm_prediction estimate = SPRY_INIT(spry_spgemm_prediction);
+    spry_spgemm_estimate_info estimate = SPRY_INIT(spry_spgemm_estimate_info);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     spry_arrays structure = SPRY_INIT(spry_arrays), result = SPRY_INIT(spry_arrays);
     void *values = NULL;
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||
         spry_matrix_generate(context, &A, "laplace5,x=100,y=100", NULL, &err) != SPRY_OK ||
-        spry_spgemm_predict(context, &estimate, A, A, &options, &err) != SPRY_OK)
+        spry_spgemm_estimate(context, &estimate, A, A, &options, &err) != SPRY_OK)
         goto done;
     printf("C has %lld entries%s, takes %lld bytes at the most and can be had with %lld\n", (long long)estimate.nnz,
            estimate.exact ? "" : " (about)", (long long)estimate.peak_bytes, (long long)estimate.least_bytes);
 
     options.memory_limit_bytes = estimate.least_bytes;
-    options.info = &info;
-    if (spry_spgemm(context, &C, A, A, &options, &err) != SPRY_OK) goto done;
+    if (spry_spgemm(context, &C, &info, A, A, &options, &err) != SPRY_OK) goto done;
     printf("once: %lld entries in %lld bytes\n", (long long)spry_matrix_nnz(C), (long long)info.peak_bytes);
 
     /* Repeated: the structure is known as soon as there is a plan, values come with each run. */
@@ -37,7 +36,7 @@ int main(void)
     C = NULL;
     for (int step = 1; step <= 3; step++) {
         for (int64_t k = 0; k < spry_matrix_nnz(A); k++) ((double *)values)[k] *= 2;
-        if (spry_spgemm_plan_run(plan, NULL, &err) != SPRY_OK) goto done;
+        if (spry_spgemm_plan_run(plan, NULL, NULL, &err) != SPRY_OK) goto done;
     }
     if (spry_spgemm_plan_get_result(plan, &C, &err) != SPRY_OK || spry_matrix_get_arrays(C, &result, &err) != SPRY_OK)
         goto done;

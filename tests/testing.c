@@ -1,4 +1,6 @@
 #include "testing.h"
+
+#include "catalogue/catalogue.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/spgemm.h"
@@ -266,11 +268,64 @@ spry_format_info format_info(int index)
     return info;
 }
 
+int spmv_kernel_count(void)
+{
+    return spryi_count_kernels(SPRYI_OP_VECTOR, NULL);
+}
+
+int spgemm_kernel_count(void)
+{
+    return spryi_count_kernels(SPRYI_OP_SPGEMM, NULL);
+}
+
+spry_status get_spgemm_kernel(const spry_context *context, spry_kernel_info *info, int index, spry_error *err)
+{
+    return spry_kernel_get_info(context, info, spmv_kernel_count() + index, err);
+}
+
+int format_count(void)
+{
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    int count = 0;
+    while (spry_format_get_info(&info, count, NULL) == SPRY_OK) count++;
+    return count;
+}
+
+int generator_count(void)
+{
+    spry_generator_info info = SPRY_INIT(spry_generator_info);
+    int count = 0;
+    while (spry_generator_get_info(&info, count, NULL) == SPRY_OK) count++;
+    return count;
+}
+
+int device_class_count(void)
+{
+    spry_device_class_info info = SPRY_INIT(spry_device_class_info);
+    int count = 0;
+    while (spry_device_class_get_info(&info, count, NULL) == SPRY_OK) count++;
+    return count;
+}
+
+int choice_count(const spry_context *context)
+{
+    spry_choice_info info = SPRY_INIT(spry_choice_info);
+    int count = 0;
+    while (spry_choice_get_info(context, &info, count, NULL) == SPRY_OK) count++;
+    return count;
+}
+
 spry_matrix *multiply_matrices(spry_context *context, const spry_matrix *A, const spry_matrix *B,
                                const spry_spgemm_options *options)
 {
+    return multiply_with_info(context, NULL, A, B, options);
+}
+
+spry_matrix *multiply_with_info(spry_context *context, spry_spgemm_info *info, const spry_matrix *A,
+                                const spry_matrix *B, const spry_spgemm_options *options)
+{
     spry_matrix *C = NULL;
-    MUST(spry_spgemm(context, &C, A, B, options, err));
+    MUST(spry_spgemm(context, &C, info, A, B, options, err));
     return C;
 }
 

@@ -96,10 +96,25 @@ spry_vector create_vector(spry_context *context, int64_t length, spry_type type,
 spry_ordering *create_ordering(spry_context *context, const spry_matrix *A, const spry_ordering_options *options);
 spry_kernel_info kernel_info(const spry_context *context, int index);
 spry_format_info format_info(int index);
+
+/* Kernels of sparse products, by their index among these. */
+spry_status get_spgemm_kernel(const spry_context *context, spry_kernel_info *info, int index, spry_error *err);
+
+/* Lengths of the library's lists. Kernels of products with vectors come before those of sparse products. */
+int spmv_kernel_count(void);
+int spgemm_kernel_count(void);
+int format_count(void);
+int generator_count(void);
+int device_class_count(void);
+int choice_count(const spry_context *context);
+
 spry_spmv_plan *create_plan(spry_context *context, const spry_matrix *A, const spry_spmv_options *options);
 spry_spmv_plan_info plan_info(const spry_spmv_plan *plan);
 spry_matrix *multiply_matrices(spry_context *context, const spry_matrix *A, const spry_matrix *B,
                                const spry_spgemm_options *options);
+/* Multiplies and fills the info. */
+spry_matrix *multiply_with_info(spry_context *context, spry_spgemm_info *info, const spry_matrix *A,
+                                const spry_matrix *B, const spry_spgemm_options *options);
 spry_spgemm_plan *create_spgemm_plan(spry_context *context, const spry_matrix *A, const spry_matrix *B,
                                      const spry_spgemm_options *options);
 void multiply_f64(const spry_spmv_plan *plan, double *y, int64_t y_length, const double *x, int64_t x_length);

@@ -85,51 +85,12 @@ static PetscErrorCode of_transposed_left(const Structure *a, const Structure *b,
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether an entry (i, J) of P and an entry (i, k) of A meet one (k, J) of P. */
-static PetscBool meets(const Structure *a, const Structure *p, PetscInt i, PetscInt J)
+PetscBool SpryHasDiagonal(PetscInt rows, const PetscInt *offsets, const PetscInt *columns)
 {
-    for (PetscInt k = a->offsets[i]; k < a->offsets[i + 1]; k++)
-        if (has(p, a->columns[k], J)) return PETSC_TRUE;
-    return PETSC_FALSE;
-}
-
-/* C = P^T*A*P: where A has (i, i), each entry (i, J) of P makes one of C's diagonal. What is left then is looked for
-   along columns of P, up to the first that is missing. */
-static PetscErrorCode of_galerkin(const Structure *a, const Structure *p, PetscBool *whole)
-{
-    PetscBool *seen;
-    PetscInt *last, *next, missing = p->cols;
-    PetscFunctionBegin;
-    PetscCall(PetscCalloc1(p->cols, &seen));
-    for (PetscInt i = 0; i < p->rows && missing; i++) {
-        if (!has(a, i, i)) continue;
-        for (PetscInt e = p->offsets[i]; e < p->offsets[i + 1]; e++) {
-            missing -= !seen[p->columns[e]];
-            seen[p->columns[e]] = PETSC_TRUE;
-        }
-    }
-    *whole = PETSC_TRUE;
-    if (missing) { /* the entries of each column in a chain: last[J], next[...], ..., -1; their rows beside them */
-        const PetscInt entries = p->offsets[p->rows];
-        PetscInt *rows;
-        PetscCall(PetscMalloc3(p->cols, &last, entries, &next, entries, &rows));
-        for (PetscInt J = 0; J < p->cols; J++) last[J] = -1;
-        for (PetscInt i = 0; i < p->rows; i++)
-            for (PetscInt e = p->offsets[i]; e < p->offsets[i + 1]; e++) {
-                rows[e] = i;
-                next[e] = last[p->columns[e]];
-                last[p->columns[e]] = e;
-            }
-        for (PetscInt J = 0; J < p->cols && *whole; J++) {
-            PetscInt e = last[J];
-            if (seen[J]) continue;
-            while (e >= 0 && !meets(a, p, rows[e], J)) e = next[e];
-            if (e < 0) *whole = PETSC_FALSE;
-        }
-        PetscCall(PetscFree3(last, next, rows));
-    }
-    PetscCall(PetscFree(seen));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    const Structure s = {rows, rows, offsets, columns};
+    for (PetscInt i = 0; i < rows; i++)
+        if (!has(&s, i, i)) return PETSC_FALSE;
+    return PETSC_TRUE;
 }
 
 PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole)
@@ -139,13 +100,12 @@ PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool 
     PetscFunctionBegin;
     PetscCall(structure_of(A, &a));
     PetscCall(structure_of(B, &b));
-    rows = type == MATPRODUCT_AtB ? a.cols : type == MATPRODUCT_PtAP ? b.cols : a.rows;
+    rows = type == MATPRODUCT_AtB ? a.cols : a.rows;
     cols = type == MATPRODUCT_ABt ? b.rows : b.cols;
     *whole = PETSC_TRUE;
     if (rows != cols) PetscFunctionReturn(PETSC_SUCCESS);
     if (type == MATPRODUCT_AB) *whole = of_product(&a, &b);
     if (type == MATPRODUCT_ABt) *whole = of_transposed_right(&a, &b);
     if (type == MATPRODUCT_AtB) PetscCall(of_transposed_left(&a, &b, whole));
-    if (type == MATPRODUCT_PtAP) PetscCall(of_galerkin(&a, &b, whole));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

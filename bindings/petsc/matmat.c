@@ -1,8 +1,8 @@
 /*
- * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P: the library's plan, or galerkin.c, finds C's structure,
- * which PETSc gets once, in the symbolic phase; the numeric phase runs into C's own values, again for new ones. Where
- * the program gave C other places in between, each value is put where it belongs. What was
- * asked of PETSc by name (-matmatmult_via, -mat_product_algorithm and their like), and all else, is PETSc's.
+ * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P. The library's plan finds C's structure, which PETSc
+ * gets once, in the symbolic phase. The numeric phase runs into C's own values, again for new operands. If the program
+ * gave C other places in between, each value is put where it belongs. Products that were asked of PETSc by name
+ * (-matmatmult_via, -mat_product_algorithm and similar options), and all others, are PETSc's.
  */
 #include "spry/spgemm.h"
 #include "spry_petsc.h"
@@ -21,28 +21,22 @@ typedef struct Operands {
     PetscObjectState nonzero_states[2], states[2];
 } Operands;
 
-/*
- * What C carries. P^T*A*P is done at once where rows of P are short (galerkin.c); else it is two products: A*P, whose
- * values stay with the library, and P^T times it.
- */
+/* What C carries. */
 typedef struct Product {
-    SpryGalerkin *galerkin; /* NULL: plans */
-    spry_matrix *left, *right, *transposed, *middle;
-    spry_spgemm_plan *first, *last; /* one plan alone is `last` */
+    spry_matrix *left, *right;
+    spry_spgemm_plan *plan;
+    spry_matrix *computed;          /* P^T*A*P of the present operands, which planning computed; NULL: run the plan */
     Operands operands;              /* of the last run */
-    PetscBool compared;             /* `same` was found out for these plans and that structure of C */
-    PetscBool same;                 /* C has the product's structure, and gets its values without a look at columns */
+    PetscBool compared;             /* `same` is known for this plan and that structure of C */
+    PetscBool same;                 /* C has the product's structure, so a run writes C's values */
     PetscObjectState nonzero_state; /* of C then */
 } Product;
 
 static void product_release(void *data)
 {
     Product *const p = (Product *)data;
-    SpryGalerkinDestroy(p->galerkin);
-    spry_spgemm_plan_destroy(p->last);
-    spry_matrix_destroy(p->middle);
-    spry_spgemm_plan_destroy(p->first);
-    spry_matrix_destroy(p->transposed);
+    spry_matrix_destroy(p->computed);
+    spry_spgemm_plan_destroy(p->plan);
     spry_matrix_destroy(p->right);
     spry_matrix_destroy(p->left);
 }
@@ -73,31 +67,26 @@ static PetscErrorCode operands_of(Mat C, Operands *o)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_plans(Product *p, MatProductType type)
+static PetscErrorCode make_plan(Product *p, MatProductType type)
 {
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     PetscFunctionBegin;
     options.device = SPRY_CPU;
     options.offset_type = SPRY_PETSC_INDEX;
     if (type == MATPRODUCT_ABt) options.op_b = SPRY_TRANSPOSE;
-    if (type != MATPRODUCT_PtAP) {
-        SpryCall(spry_spgemm_plan_create(spry_settings.context, &p->last, p->left, p->right, &options, err));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    SpryCall(spry_spgemm_plan_create(spry_settings.context, &p->first, p->left, p->right, &options, err));
-    SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
-    SpryCall(spry_spgemm_plan_get_result(p->first, &p->middle, err));
-    SpryCall(spry_spgemm_plan_create(spry_settings.context, &p->last, p->transposed, p->middle, &options, err));
+    if (type == MATPRODUCT_PtAP)
+        SpryCall(spry_spgemm_triple(spry_settings.context, &p->computed, &p->plan, p->left, p->right, &options, err));
+    else
+        SpryCall(spry_spgemm_plan_create(spry_settings.context, &p->plan, p->left, p->right, &options, err));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plans for C's operands, composed with C. */
+/* Makes the plan for C's operands, and composes it with C. */
 static PetscErrorCode product_make(Mat C, Product **made)
 {
     MatProductType type;
     Mat A, B;
     Product *p;
-    PetscBool at_once = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(MatProductGetType(C, &type));
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
@@ -105,29 +94,17 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscCall(SpryCompose((PetscObject)C, PRODUCT_NAME, p, product_release));
     PetscCall(operands_of(C, &p->operands));
     *made = p;
-    if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
-    if (at_once) {
-        PetscCall(SpryGalerkinCreate(A, B, &p->galerkin));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
     PetscCall(SpryMatrixBorrow(A, (PetscBool)(type == MATPRODUCT_AtB), &p->left));
     PetscCall(SpryMatrixBorrow(B, PETSC_FALSE, &p->right));
-    if (type == MATPRODUCT_PtAP) PetscCall(SpryMatrixBorrow(B, PETSC_TRUE, &p->transposed));
-    PetscCall(make_plans(p, type));
+    PetscCall(make_plan(p, type));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C's structure as the product has it; its values too, where they are there already for the present operands. */
-static PetscErrorCode product_structure(const Product *p, spry_arrays *structure)
+/* Forgets the values that planning computed. */
+static void forget_computed(Product *p)
 {
-    PetscBool whole;
-    PetscFunctionBegin;
-    *structure = SPRY_INIT(spry_arrays);
-    if (p->galerkin)
-        SpryGalerkinResult(p->galerkin, structure, &whole);
-    else
-        SpryCall(spry_spgemm_plan_get_structure(p->last, structure, err));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    spry_matrix_destroy(p->computed);
+    p->computed = NULL;
 }
 
 static PetscBool structure_changed(const Operands *now, const Operands *before)
@@ -141,8 +118,7 @@ static PetscBool structure_changed(const Operands *now, const Operands *before)
     return changed;
 }
 
-/* What C carries, or anew where its operands lie elsewhere now or have another structure; brought to their present
-   values but for the last product. */
+/* Returns C's product. Makes it again if the operands' arrays or structures changed. */
 static PetscErrorCode product_get(Mat C, Product **found)
 {
     Operands now;
@@ -153,8 +129,7 @@ static PetscErrorCode product_get(Mat C, Product **found)
     if (!p || structure_changed(&now, &p->operands)) {
         PetscCall(product_make(C, &p));
     } else if (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1]) {
-        if (p->first) SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
-        if (p->galerkin) SpryGalerkinForget(p->galerkin);
+        forget_computed(p);
     }
     p->operands = now;
     *found = p;
@@ -172,7 +147,8 @@ static PetscErrorCode compare_structure(Mat C, Product *p)
     PetscFunctionBegin;
     PetscCall(MatGetNonzeroState(C, &state));
     if (p->compared && state == p->nonzero_state) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(product_structure(p, &structure));
+    structure = SPRY_INIT(spry_arrays);
+    SpryCall(spry_spgemm_plan_get_structure(p->plan, &structure, err));
     PetscCall(MatGetLocalSize(C, &rows, &cols));
     PetscCheck(rows == (PetscInt)structure.rows && cols == (PetscInt)structure.columns, PETSC_COMM_SELF,
                PETSC_ERR_ARG_SIZ,
@@ -210,42 +186,40 @@ static PetscErrorCode put_values(const spry_arrays *product, const PetscInt *off
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By way of the product's own values. */
+/* Computes the plan's own values and puts them in C's places. */
 static PetscErrorCode run_into_places(Mat C, Product *p)
 {
-    spry_arrays product;
+    spry_arrays product = SPRY_INIT(spry_arrays);
     const PetscInt *offsets, *columns;
     PetscScalar *values;
     PetscFunctionBegin;
-    if (p->galerkin) {
-        PetscCall(SpryGalerkinFind(p->galerkin));
-        PetscCall(product_structure(p, &product));
-    } else {
-        spry_matrix *result = NULL;
-        SpryCall(spry_spgemm_plan_run(p->last, NULL, err));
-        SpryCall(spry_spgemm_plan_get_result(p->last, &result, err));
-        product = SPRY_INIT(spry_arrays);
-        SpryCall(spry_matrix_get_arrays(result, &product, err));
-        spry_matrix_destroy(result); /* the arrays are the plan's, too */
+    if (!p->computed) {
+        SpryCall(spry_spgemm_plan_run(p->plan, NULL, NULL, err));
+        SpryCall(spry_spgemm_plan_get_result(p->plan, &p->computed, err));
     }
+    SpryCall(spry_matrix_get_arrays(p->computed, &product, err));
     PetscCall(MatSeqAIJGetCSRAndMemType(C, &offsets, &columns, NULL, NULL));
     PetscCall(MatSeqAIJGetArrayWrite(C, &values));
     PetscCall(put_values(&product, offsets, columns, values));
     PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
+    forget_computed(p);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes C's values: those that planning computed, or a run's. */
 static PetscErrorCode run_into_values(Mat C, Product *p)
 {
-    spry_spgemm_run_options options = SPRY_INIT(spry_spgemm_run_options);
     PetscScalar *values;
     PetscFunctionBegin;
     PetscCall(MatSeqAIJGetArrayWrite(C, &values));
-    options.values = values;
-    if (p->galerkin)
-        PetscCall(SpryGalerkinRun(p->galerkin, values));
-    else
-        SpryCall(spry_spgemm_plan_run(p->last, &options, err));
+    if (p->computed) {
+        spry_arrays product = SPRY_INIT(spry_arrays);
+        SpryCall(spry_matrix_get_arrays(p->computed, &product, err));
+        PetscCall(PetscArraycpy(values, (const PetscScalar *)product.values, product.nnz));
+        forget_computed(p);
+    } else {
+        SpryCall(spry_spgemm_plan_run(p->plan, values, NULL, err));
+    }
     PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -322,19 +296,28 @@ static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What C carries, or NULL where C misses a part of its diagonal. What is done at once tells that when it is made. */
+/* Whether C = P^T*A*P has its diagonal. */
+static PetscErrorCode result_has_diagonal(const Product *p, PetscBool *whole)
+{
+    spry_arrays structure = SPRY_INIT(spry_arrays);
+    PetscFunctionBegin;
+    SpryCall(spry_spgemm_plan_get_structure(p->plan, &structure, err));
+    *whole = SpryHasDiagonal((PetscInt)structure.rows, (const PetscInt *)structure.offsets,
+                             (const PetscInt *)structure.indices);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Returns C's product, or NULL if C lacks a part of its diagonal. The structure of P^T*A*P tells after planning. */
 static PetscErrorCode make_with_diagonal(Mat C, MatProductType type, Product **p)
 {
     Mat A, B;
-    PetscBool at_once = PETSC_FALSE, whole = PETSC_FALSE, fails = PETSC_FALSE;
+    PetscBool whole = PETSC_FALSE, fails = PETSC_FALSE;
     PetscFunctionBegin;
     *p = NULL;
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
-    if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
-    if (at_once) {
-        spry_arrays structure = SPRY_INIT(spry_arrays);
+    if (type == MATPRODUCT_PtAP) {
         PetscCall(product_make(C, p));
-        SpryGalerkinResult((*p)->galerkin, &structure, &whole);
+        PetscCall(result_has_diagonal(*p, &whole));
         if (!whole) *p = NULL; /* PETSc's code goes on, and drops it */
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -359,7 +342,8 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(product_structure(p, &structure));
+    structure = SPRY_INIT(spry_arrays);
+    SpryCall(spry_spgemm_plan_get_structure(p->plan, &structure, err));
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
                PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");
     rows = (PetscInt)structure.rows;

@@ -10,7 +10,6 @@
  * plans.c         when a matrix gets a plan, and when the plan is made again or updated
  * multiply.c      products with vectors
  * matmat.c        sparse products
- * galerkin.c      P^T*A*P at once; galerkin_runs.c where rows of P come in runs with the same columns
  * diagonal.c      whether a product has its whole diagonal
  * view.c          what -mat_view tells
  *
@@ -135,25 +134,13 @@ PETSC_INTERN PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_m
 PETSC_INTERN PetscErrorCode SpryCompose(PetscObject object, const char name[], void *data, void (*release)(void *));
 PETSC_INTERN PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data);
 
-/* ---- P^T*A*P at once, for P with short rows, on the arrays that A and P have: galerkin.c ---- */
-typedef struct SpryGalerkin SpryGalerkin;
+/* ---- diagonals of products: diagonal.c ---- */
 
-/* Whether it is faster than two products. */
-PETSC_INTERN PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves);
-/* With C's structure, and its values where they cost little then. *made is to be destroyed on failure, too. */
-PETSC_INTERN PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made);
-PETSC_INTERN void SpryGalerkinDestroy(SpryGalerkin *galerkin); /* NULL is fine */
-/* C's arrays, rows sorted; values NULL where they are not there for the present operands; whether its diagonal is whole.
- */
-PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result, PetscBool *whole_diagonal);
-PETSC_INTERN void SpryGalerkinForget(SpryGalerkin *galerkin); /* A or P has other values */
-/* The values into `values`, in the order of C's structure. */
-PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar *values);
-/* The values into the arrays that SpryGalerkinResult shows. */
-PETSC_INTERN PetscErrorCode SpryGalerkinFind(SpryGalerkin *galerkin);
-
-/* Whether each place of the diagonal of a product has an entry; true of one that is not square: diagonal.c */
+/* Sets *whole to whether each place of the diagonal of a product of two has an entry. True if it is not square. */
 PETSC_INTERN PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole);
+
+/* Returns whether a matrix with sorted rows has each place of its diagonal. */
+PETSC_INTERN PetscBool SpryHasDiagonal(PetscInt rows, const PetscInt *offsets, const PetscInt *columns);
 
 /* ---- operations of aij that ours stand before: types.c ---- */
 typedef struct SpryInherited {

@@ -213,9 +213,8 @@ typedef struct spry_generator_info {
     const char *description; /* one line */
 } spry_generator_info;
 
-/* Lists the generators: index from 0; SPRY_UNKNOWN_NAME past the last. */
-SPRY_API int spry_generator_count(void);
-SPRY_API spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err);
+/* Describes generator `index`, from 0. SPRY_UNKNOWN_NAME after the last. */
+SPRY_MUST_CHECK SPRY_API spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err);
 
 /*
  * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine.

@@ -12,6 +12,7 @@
 #define SPRY_STUDY_H
 
 #include "spry/matrix.h"
+#include "spry/spgemm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +34,20 @@ typedef struct spry_groups {
     const int64_t *sssr_ptr;
     int64_t srs, ssrs, sssrs; /* in spry_ordering_info: target sizes, or mean sizes of the caller's groups */
 } spry_groups;
+
+/*
+ * Times of the stages of a sparse product, in microseconds; -1: not measured, or there is no such stage.
+ * spry_spgemm_options.stages points to it. A plan writes it at creation and in every run, so it must outlive the plan.
+ * A GPU measures stages only of kernels for studies.
+ */
+typedef struct spry_spgemm_stages {
+    size_t struct_size;
+    double convert_us; /* op(B) to CSC */
+    double count_us;   /* entries of each row of C */
+    double scan_us;    /* offsets of C */
+    double fill_us;    /* columns and values; one pass counts as this stage */
+    double sort_us;    /* rows by columns; 0: kernels write them sorted */
+} spry_spgemm_stages;
 
 #ifdef __cplusplus
 }

@@ -46,16 +46,9 @@ typedef struct spry_kernel_info {
     const char *parameters; /* "lanes=NUMBER (a row)", or "" */
 } spry_kernel_info;
 
+/* Kernels of products with vectors come before those of sparse products. */
 SPRY_API spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index,
                                           spry_error *err);
-
-SPRY_API int spry_format_count(void);
-SPRY_API int spry_kernel_count(void);
-SPRY_API int spry_device_class_count(void);
-SPRY_API int spry_choice_count(const spry_context *context);
-SPRY_API int spry_spgemm_kernel_count(void);
-SPRY_API spry_status spry_spgemm_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index,
-                                                 spry_error *err);
 
 /* A class of devices with common rates, the constants of the time model. */
 typedef struct spry_device_class_info {

@@ -103,8 +103,7 @@ static bool offers(const spryi_kernel *kernel, unsigned operations)
     return (has & operations) != 0;
 }
 
-/* How many kernels of a format have one of the operations; NULL: of any format. */
-static int count_kernels(unsigned operations, const char *format)
+int spryi_count_kernels(unsigned operations, const char *format)
 {
     int count = 0;
     const spryi_kernel *kernel;
@@ -162,21 +161,12 @@ int spryi_kernel_available(const spry_context *context, const spryi_kernel *kern
 
 /* ---- the public view --------------------------------------------------------------------------- */
 
-int spry_format_count(void)
-{
-    int count = 0;
-    while (spryi_format_at(count)) count++;
-    return count;
-}
-
 spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail_missing(err, "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_format *format = spryi_format_at(index);
-    if (!format)
-        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spry_format_count() - 1,
-                                "format %d does not exist, expected 0 to %d", index, spry_format_count() - 1);
+    if (!format) return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "format %d does not exist", index);
     const spry_format_info told = {
         .struct_size = sizeof told,
         .name = format->name,
@@ -184,7 +174,7 @@ spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *
         .storage = format->formula,
         .best_for = format->best_for,
         .parameters = format->parameters.text ? format->parameters.text : "",
-        .kernels = count_kernels(SPRYI_OP_VECTOR, format->name),
+        .kernels = spryi_count_kernels(SPRYI_OP_VECTOR, format->name),
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
@@ -198,15 +188,27 @@ static const char *operations_of(const spryi_kernel *kernel)
     return offers(kernel, SPRYI_OP_SPMV) ? "spmv spmv_t" : "spmv_t";
 }
 
-/* Kernel `index` of `count`; NULL: there is none of that number. */
-static spry_status get_info(const spry_context *context, const spryi_kernel *kernel, int index, int count,
-                            spry_kernel_info *info, spry_error *err)
+/* Returns kernel `index` of those with one of the operations. Kernels of sparse products are listed by device. */
+static const spryi_kernel *kernel_with(unsigned operations, int index)
+{
+    const spryi_kernel *kernel;
+    for (int k = 0; operations == SPRYI_OP_VECTOR && (kernel = spryi_kernel_at(k)); k++)
+        if (offers(kernel, operations) && index-- == 0) return kernel;
+    for (int d = 0; operations == SPRYI_OP_SPGEMM && d < spryi_driver_count; d++)
+        for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
+            if (offers(kernel, operations) && spryi_driver_named(kernel->device) == spryi_drivers[d] && index-- == 0)
+                return kernel;
+    return NULL;
+}
+
+spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index, spry_error *err)
 {
     if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    if (!kernel)
-        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count - 1,
-                                "kernel %d does not exist, expected 0 to %d", index, count - 1);
+    const int vectors = spryi_count_kernels(SPRYI_OP_VECTOR, NULL);
+    const spryi_kernel *kernel = index < vectors ? kernel_with(SPRYI_OP_VECTOR, index)
+                                                 : kernel_with(SPRYI_OP_SPGEMM, index - vectors);
+    if (!kernel) return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "kernel %d does not exist", index);
     const char *reason;
     int available = spryi_kernel_available(context, kernel, &reason);
     const spry_kernel_info told = {
@@ -227,42 +229,6 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
-}
-
-int spry_kernel_count(void)
-{
-    return count_kernels(SPRYI_OP_VECTOR, NULL);
-}
-
-spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index, spry_error *err)
-{
-    const spryi_kernel *kernel;
-    int left = index;
-    for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
-        if (offers(kernel, SPRYI_OP_VECTOR) && left-- == 0) break;
-    return get_info(context, kernel, index, spry_kernel_count(), info, err);
-}
-
-int spry_spgemm_kernel_count(void)
-{
-    return count_kernels(SPRYI_OP_SPGEMM, NULL);
-}
-
-/* The kernels of SpGEMM are of one format and of several families: they are numbered device by device. */
-static const spryi_kernel *spgemm_kernel_at(int index)
-{
-    const spryi_kernel *kernel;
-    for (int d = 0; d < spryi_driver_count; d++)
-        for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
-            if (offers(kernel, SPRYI_OP_SPGEMM) && spryi_driver_named(kernel->device) == spryi_drivers[d] &&
-                index-- == 0)
-                return kernel;
-    return NULL;
-}
-
-spry_status spry_spgemm_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index, spry_error *err)
-{
-    return get_info(context, spgemm_kernel_at(index), index, spry_spgemm_kernel_count(), info, err);
 }
 
 /* ---- names with parameters: "sell:c=16:sigma=4096", "csr_vector_cuda:lanes=32" ------------------------- */
@@ -376,17 +342,35 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     return SPRY_OK;
 }
 
+/* SPRY_UNKNOWN_NAME: lists the operation's kernels, without those for comparison, while the message has room. */
+static spry_status fail_unknown_kernel(const char *text, size_t length, unsigned operation, spry_error *err)
+{
+    enum { ROOM = 64 };
+    char known[320] = "";
+    const spryi_kernel *kernel;
+    for (int k = 0; (kernel = kernel_with(operation & SPRYI_OP_VECTOR ? SPRYI_OP_VECTOR : operation, k)); k++) {
+        const size_t used = strlen(known);
+        if (kernel->study) continue;
+        if (used + ROOM > sizeof known) {
+            snprintf(known + used, sizeof known - used, ", ...");
+            break;
+        }
+        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", kernel->name);
+    }
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel",
+                      "no kernel \"%.*s\" is known, expected one of %s" SPRYI_STUDIES_MISSING("kernels"),
+                      (int)(length < 64 ? length : 64), text, known);
+}
+
 spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[SPRYI_PARAMETERS], const char *text,
-                               spry_error *err)
+                               unsigned operation, spry_error *err)
 {
     const size_t length = strcspn(text, ":");
     const spryi_kernel *found = spryi_find_kernel(text);
     if (strlen(text) - length > SPRYI_MOST_PARAMETER_TEXT)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %.40s...: over %d bytes of parameters", text,
                           SPRYI_MOST_PARAMETER_TEXT);
-    if (!found)
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel",
-                          "no kernel \"%.*s\" is known" SPRYI_STUDIES_MISSING("kernels"), (int)length, text);
+    if (!found) return fail_unknown_kernel(text, length, operation, err);
     const owner of = {"kernel", found->name, &found->parameters};
     SPRYI_OK_OR_RETURN(parse_parameters(&of, parameters, text + length, err));
     *kernel = found;
@@ -491,7 +475,7 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     spryi_kernel_functions functions = {0};
     const char *reason;
     int64_t given[SPRYI_PARAMETERS];
-    SPRYI_OK_OR_RETURN(spryi_parse_kernel(&any, given, request->kernel, err));
+    SPRYI_OK_OR_RETURN(spryi_parse_kernel(&any, given, request->kernel, request->operation, err));
     if (!named)
         return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", any->name,
                           product_of(request->operation));

@@ -39,9 +39,15 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
 
 enum { SPRYI_MOST_PARAMETER_TEXT = 90 };
 
-/* The same of a kernel: "csr_vector_cuda:lanes=32", with at most SPRYI_MOST_PARAMETER_TEXT bytes behind its name. */
+/*
+ * Parses the name of a kernel: "csr_vector_cuda:lanes=32", with at most SPRYI_MOST_PARAMETER_TEXT bytes after its name.
+ * The refusal of an unknown name lists kernels of `operation`.
+ */
 spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[SPRYI_PARAMETERS], const char *text,
-                               spry_error *err);
+                               unsigned operation, spry_error *err);
+
+/* Counts the kernels of a format that have one of the operations. format NULL: of all formats. */
+int spryi_count_kernels(unsigned operations, const char *format);
 
 /* 1: `format` names what a container holds; parameters that it gives are the container's. */
 int spryi_is_stored_as(const spryi_stored *stored, const char *format);

@@ -413,16 +413,6 @@ done:
     return status;
 }
 
-int spry_choice_count(const spry_context *context)
-{
-    spryi_choose_state *state = context ? spryi_choose_state_of(context) : NULL;
-    if (!state) return 0;
-    pthread_mutex_lock(&state->choices.lock);
-    const int count = state->choices.known.count;
-    pthread_mutex_unlock(&state->choices.lock);
-    return count;
-}
-
 spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *info, int index, spry_error *err)
 {
     if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
@@ -436,11 +426,8 @@ spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *
         pthread_mutex_unlock(&state->choices.lock);
     }
     if (index >= 0 && index < count) return SPRY_OK;
-    if (count == 0)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, -1,
-                                "index is %d, but no choices are remembered", index);
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
-                            index, count - 1);
+    return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count, "choice %d does not exist, there are %d",
+                            index, count);
 }
 
 /* A file that begins as one of choices, or is empty, may be cleared whatever else it holds. */

@@ -195,22 +195,14 @@ static spry_status parse(spryi_generation *g, const char *spec, spry_error *err)
     return set_keys(g, rest, legal, &seen, err);
 }
 
-int spry_generator_count(void)
-{
-    int count = 0;
-    while (spryi_generator_at(count)) count++;
-    return count;
-}
-
 spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail_missing(err, "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    const int last = spry_generator_count() - 1;
-    if (index < 0 || index > last)
-        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, last,
-                                "generator: index is %d, expected 0 to %d", index, last);
-    SPRYI_GIVE(info, &spryi_generator_at(index)->info);
+    const spryi_generator *generator = index >= 0 ? spryi_generator_at(index) : NULL;
+    if (!generator)
+        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "generator %d does not exist", index);
+    SPRYI_GIVE(info, &generator->info);
     return SPRY_OK;
 }
 

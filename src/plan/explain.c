@@ -23,19 +23,12 @@ static spry_status check_index(int index, int count, spry_error *err)
 
 /* ---- classes -------------------------------------------------------------------------------------------- */
 
-int spry_device_class_count(void)
-{
-    int count = 0;
-    while (spryi_device_class_at(count)) count++;
-    return count;
-}
-
 spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail_missing(err, "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    SPRYI_OK_OR_RETURN(check_index(index, spry_device_class_count(), err));
-    const spryi_device_class *c = spryi_device_class_at(index);
+    const spryi_device_class *c = index >= 0 ? spryi_device_class_at(index) : NULL;
+    if (!c) return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "device class %d does not exist", index);
     const spry_device_class_info told = {.struct_size = sizeof told,
                                          .name = c->name,
                                          .title = c->title,

@@ -117,9 +117,10 @@ int spryi_solve_device_number(const spry_context *context, const spryi_solve_pla
 {
     int device = names->device;
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    for (int k = 0; device == SPRY_DEVICE_DEFAULT && names->kernel && k < spry_kernel_count(); k++)
-        if (spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK && strcmp(info.name, names->kernel) == 0)
-            (void)!spry_device_find(context, &device, info.device_kind, NULL);
+    for (int k = 0;
+         device == SPRY_DEVICE_DEFAULT && names->kernel && spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK;
+         k++)
+        if (strcmp(info.name, names->kernel) == 0) (void)!spry_device_find(context, &device, info.device_kind, NULL);
     if (device == SPRY_DEVICE_DEFAULT) device = a->device;
     return device > 0 ? device : 0;
 }

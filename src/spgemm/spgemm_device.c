@@ -131,8 +131,9 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .memory.release = give,
         .memory.owner = plan,
         .row_end = plan->job.a.rows,
-        .tell_stages = plan->options.tell_stages && plan->there->kernel->stages,
+        .tell_stages = plan->options.stages && plan->there->kernel->stages,
     };
+    hold(plan, plan->costs.outside_bytes);
     SPRYI_TRY(upload(plan, &p->a, 0, err));
     if (plan->b.csr == plan->a.csr)
         p->b = p->a;
@@ -276,7 +277,7 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
     const spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
     SPRYI_OK_OR_RETURN(spryi_size_result(plan, &result_bytes, err));
-    spry_arrays c = spryi_types_of(job->a.rows, job->b.columns, plan->result.nnz, (int32_t)job->type,
+    spry_arrays c = spryi_types_of(plan->result.rows, plan->result.columns, plan->result.nnz, (int32_t)job->type,
                                    (int32_t)plan->result.offset_type, SPRY_I32);
     const int64_t bytes[] = {(c.rows + 1) * (int64_t)spryi_index_type_bytes(plan->result.offset_type), c.nnz * 4,
                              c.nnz * (int64_t)spry_type_bytes(job->type)};
@@ -458,7 +459,7 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 }
 
 /* The symbolic phase has run: what it took is known, and C comes to it. */
-static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
+static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate_info *estimate, spry_error *err)
 {
     (void)err;
     estimate->workspace_bytes =
@@ -484,6 +485,16 @@ static void close_plan(spry_spgemm_plan *plan)
     spryi_release(plan->context, t->cuts);
     spryi_release(plan->context, t);
     plan->there = NULL;
+}
+
+const spry_arrays *spryi_spgemm_uploaded_b(const spry_spgemm_plan *plan)
+{
+    return &plan->there->product.b;
+}
+
+int64_t spryi_spgemm_held_on_device(const spry_spgemm_plan *plan)
+{
+    return plan->there->held;
 }
 
 const spryi_spgemm_steps spryi_spgemm_on_device = {

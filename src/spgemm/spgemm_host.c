@@ -516,7 +516,7 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
 static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, spry_error *err)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const int64_t n = job->a.rows + 1;
+    const int64_t n = plan->result.rows + 1;
     SPRYI_OK_OR_RETURN(spryi_allocate(plan->context, offsets, n, spryi_index_type_bytes(plan->result.offset_type),
                                       "row offsets of C", err));
     if (plan->result.offset_type == SPRY_I64)
@@ -526,11 +526,10 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
     return SPRY_OK;
 }
 
-/* Creates C, which takes over the job's columns and values. C's offsets are a copy. */
-static spry_status adopt(spry_spgemm_plan *plan, spry_error *err)
+spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
-    spry_arrays c = spryi_types_of(job->a.rows, job->b.columns, plan->result.nnz, (int32_t)job->type,
+    spry_arrays c = spryi_types_of(plan->result.rows, plan->result.columns, plan->result.nnz, (int32_t)job->type,
                                    (int32_t)plan->result.offset_type, (int32_t)job->b.index_type);
     void *offsets;
     SPRYI_OK_OR_RETURN(make_offsets(plan, &offsets, err));
@@ -581,7 +580,7 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(
         spryi_allocate(plan->context, &job->values, plan->result.nnz, spry_type_bytes(job->type), "values of C", err));
     SPRYI_TRY(take_workspace(plan, plan->result.fill_bytes, err));
-    SPRYI_TRY(adopt(plan, err));
+    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
     if (job->listed) join_listed(plan);
 done:
     release_result(plan);
@@ -675,12 +674,17 @@ static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     plan->costs.workspace_bytes = held - plan->costs.input_bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
-    SPRYI_TRY(adopt(plan, err));
+    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
 done:
     spryi_release(context, job->rows_of_b.column_groups);
     job->rows_of_b.column_groups = NULL;
     release_result(plan);
     return status;
+}
+
+int64_t spryi_spgemm_held_on_host(const spry_spgemm_plan *plan)
+{
+    return held_bytes(plan) + plan->result.fill_bytes + spryi_arrays_bytes(&plan->result.C->a);
 }
 
 /* ---- the steps of a plan --------------------------------------------------------------------------------- */
@@ -732,7 +736,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
+static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate_info *estimate, spry_error *err)
 {
     const int64_t held = held_bytes(plan), result = estimate->result_bytes;
     const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.rows_of_b.bitmaps.bytes +

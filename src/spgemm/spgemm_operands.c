@@ -206,12 +206,12 @@ static int64_t most_bytes(const spry_spgemm_plan *plan)
     double bytes = (double)plan->costs.input_bytes + HEADS;
     bytes += bytes_to_convert(plan, a, o->op_a, pair);
     if (a != b || o->op_a != o->op_b) bytes += bytes_to_convert(plan, b, o->op_b, pair);
-    if (plan->needs_csc) {
+    if (plan->named.needs_csc) {
         bytes += (double)conversion_bytes(plan->context, b, SPRY_CSC, plan->job.type, SPRY_I64) * 2;
         bytes += NUMBER * ((double)most_entries(b) + n);
     }
     bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) * NUMBER; /* offsets and pieces of the job, and of C */
-    bytes += plan->sequential ? COLUMN * n : SLOT * (row + 64) + n / 4;    /* workspace of one thread */
+    bytes += plan->named.sequential ? COLUMN * n : SLOT * (row + 64) + n / 4; /* workspace of one thread */
     return whole_bytes(bytes + entries * (index + value));
 }
 
@@ -222,7 +222,10 @@ spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact,
         const int64_t most = exact ? bytes : most_bytes(plan), value = most > bytes ? most : bytes;
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", value, limit,
                                 "spgemm: inputs, result and workspace need %s%lld bytes, the limit is %lld",
-                                exact ? "" : "up to ", (long long)value, (long long)limit);
+                                exact          ? ""
+                                : most > bytes ? "up to "
+                                               : "at least ",
+                                (long long)value, (long long)limit);
     }
     if (bytes > plan->costs.peak_bytes) plan->costs.peak_bytes = bytes;
     return SPRY_OK;

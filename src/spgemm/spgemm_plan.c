@@ -12,6 +12,7 @@
 #include "device/drivers.h"
 #include "spry/matrix.h"
 #include "spry/spgemm.h"
+#include "spry/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 
 /* ---- validation ---------------------------------------------------------------------------------- */
 
-static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
+spry_status spryi_spgemm_check_options(const spry_spgemm_options *o, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
     if (o->value_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->value_type) < 0)
@@ -29,16 +30,14 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_check_index_type("spgemm", "offset_type", o->offset_type, err));
     SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "memory_limit_bytes", o->memory_limit_bytes, 0, INT64_MAX,
                                          "0 (no limit) or more", err));
-    SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "drop_zeros", o->drop_zeros, 0, 1, "0 or 1", err));
-    SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "tell_stages", o->tell_stages, 0, 1, "0 or 1", err));
+    SPRYI_OK_OR_RETURN(spryi_check_struct(o->stages, "stages", err));
     SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "result_device", o->result_device, SPRY_CPU, INT64_MAX,
                                          "SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number", err));
     return spryi_check_threads(o->threads, "spgemm", err);
 }
 
-/* Shapes that fit, and the value type of C. */
-static spry_status check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
-                                  const spry_spgemm_options *o, spry_error *err)
+spry_status spryi_spgemm_check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
+                                        const spry_spgemm_options *o, const char *right, spry_error *err)
 {
     const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
     const int64_t columns = a_transposed ? A->a.rows : A->a.columns, inner = b_transposed ? B->a.columns : B->a.rows;
@@ -47,17 +46,18 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
                                 "spgemm: %s has %lld columns, but %s has %lld rows",
                                 a_transposed ? "the transpose of A" : "A", (long long)columns,
                                 b_transposed ? "the transpose of B" : "B", (long long)inner);
-    const spry_type a = A->a.value_type, b = B->a.value_type;
+    const spry_type a = A->a.value_type, b = B->a.value_type, types[] = {a, b};
+    for (int m = 0; m < 2; m++)
+        if (types[m] != SPRY_PATTERN && spryi_value_slot(types[m]) < 0)
+            return spryi_fail_value(err, SPRY_UNSUPPORTED, m == 0 ? "A" : right, types[m], SPRY_F64,
+                                    "spgemm: the values of %s are %s, expected f32, f64 or a pattern: convert them "
+                                    "with spry_matrix_convert",
+                                    m == 0 ? "A" : right, spry_type_name(types[m]));
     if (a != SPRY_PATTERN && b != SPRY_PATTERN && a != b)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "B",
-                          "spgemm: A has %s values and B %s: convert one of them with spry_matrix_convert",
-                          spry_type_name(a), spry_type_name(b));
+        return spryi_fail(err, SPRY_UNSUPPORTED, right,
+                          "spgemm: A has %s values and %s %s: convert one of them with spry_matrix_convert",
+                          spry_type_name(a), right, spry_type_name(b));
     const spry_type stored = a != SPRY_PATTERN ? a : b;
-    if (stored != SPRY_PATTERN && spryi_value_slot(stored) < 0)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", stored, SPRY_F64,
-                                "spgemm: the values of A and B are %s, expected f32, f64 or patterns: convert them "
-                                "with spry_matrix_convert",
-                                spry_type_name(stored));
     if (stored != SPRY_PATTERN && o->value_type != SPRY_TYPE_DEFAULT && o->value_type != stored)
         return spryi_fail(err, SPRY_UNSUPPORTED, "value_type",
                           "spgemm: value_type is %s, but the values of A and B are %s: convert them first",
@@ -67,25 +67,6 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
 }
 
 /* ---- the route ------------------------------------------------------------------------------------------ */
-
-/* What a plan is made for: one product need not be counted before it is filled. */
-typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
-
-/* A product, whose options and shapes are checked. */
-typedef struct request {
-    spry_context *context;
-    const spry_matrix *A, *B;
-    const spry_spgemm_options *o;
-    spry_type type; /* of C */
-    plan_use use;
-} request;
-
-/* Where a product is computed, and why. */
-typedef struct route {
-    const spryi_device *device;
-    const char *why; /* NULL: the device was asked for, or A, B or C is on it */
-    bool chosen;     /* the device is a GPU that the prediction chose; if it fails, the CPU computes */
-} route;
 
 /* Sizes of a product that the prediction uses. */
 typedef struct product_sizes {
@@ -162,7 +143,7 @@ static double on_gpu(const product_sizes *s)
  * Chooses the first GPU if operands and result are in host memory and the GPU, its start included, is predicted to be
  * faster than the CPU.
  */
-static void choose_gpu(route *r, spry_context *context, const product_sizes *s, bool starts_for_one_run)
+static void choose_gpu(spryi_route *r, spry_context *context, const product_sizes *s, bool starts_for_one_run)
 {
     const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
     r->why = "predicted to be the faster one";
@@ -178,15 +159,15 @@ static void choose_gpu(route *r, spry_context *context, const product_sizes *s, 
     r->why = "there is no GPU to choose";
     const spryi_device *first = spryi_device_of_kind(context, kind->name);
     if (!first->ops || !first->ops->spgemm) return;
-    *r = (route){.device = first, .why = "predicted to be the faster one", .chosen = true};
+    *r = (spryi_route){.device = first, .why = "predicted to be the faster one", .chosen = true};
 }
 
-static int64_t input_bytes(const request *q)
+static int64_t input_bytes(const spryi_spgemm_request *q)
 {
     return spryi_arrays_bytes(&q->A->a) + (q->A == q->B ? 0 : spryi_arrays_bytes(&q->B->a));
 }
 
-static spryi_selection_request selection_for(const request *q)
+static spryi_selection_request selection_for(const spryi_spgemm_request *q)
 {
     return (spryi_selection_request){
         .operation = SPRYI_OP_SPGEMM,
@@ -202,7 +183,7 @@ static spryi_selection_request selection_for(const request *q)
 }
 
 /* Finds the device: the one named, else where A, B or C is, else the kernel's. */
-static spry_status select_device(const spryi_device **device, const request *q, spry_error *err)
+static spry_status select_device(const spryi_device **device, const spryi_spgemm_request *q, spry_error *err)
 {
     const int a = q->A->a.device, b = q->B->a.device, result = q->o->result_device;
     spryi_selection_request request = selection_for(q);
@@ -220,8 +201,7 @@ static spry_status select_device(const spryi_device **device, const request *q, 
     return SPRY_OK;
 }
 
-/* Decides where the product is computed, from sizes; nothing is converted yet. */
-static spry_status find_route(route *r, const request *q, spry_error *err)
+spry_status spryi_spgemm_find_route(spryi_route *r, const spryi_spgemm_request *q, spry_error *err)
 {
     const spry_spgemm_options *o = q->o;
     const spry_arrays *a = &q->A->a, *b = &q->B->a;
@@ -236,12 +216,13 @@ static spry_status find_route(route *r, const request *q, spry_error *err)
                        .input_bytes = input_bytes(q),
                        .a = a};
     s.threads = spryi_spgemm_threads(q->context, o->threads, s.rows, s.products);
-    choose_gpu(r, q->context, &s, q->use != FOR_RUNS);
+    choose_gpu(r, q->context, &s, q->use != SPRYI_FOR_RUNS);
     return SPRY_OK;
 }
 
 /* Selects the kernel, and writes the reason. */
-static spry_status select_kernel(spry_spgemm_plan *plan, const request *q, const char *why, spry_error *err)
+static spry_status select_kernel(spry_spgemm_plan *plan, const spryi_spgemm_request *q, const char *why,
+                                 spry_error *err)
 {
     const spry_spgemm_options *o = q->o;
     const spryi_selection_request request = selection_for(q);
@@ -266,11 +247,11 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
     const spryi_spgemm_job *job = &plan->job;
     spry_index_type index_type = job->b.index_type;
     plan->result.offset_type = plan->options.offset_type;
-    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&plan->result.offset_type, &index_type, job->a.rows, job->b.columns,
-                                              plan->result.nnz, err));
+    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&plan->result.offset_type, &index_type, plan->result.rows,
+                                              plan->result.columns, plan->result.nnz, err));
     const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spryi_index_type_bytes(index_type));
     *result_bytes = plan->result.nnz * entry +
-                    (job->a.rows + 1) * (int64_t)spryi_index_type_bytes(plan->result.offset_type);
+                    (plan->result.rows + 1) * (int64_t)spryi_index_type_bytes(plan->result.offset_type);
     return SPRY_OK;
 }
 
@@ -323,8 +304,7 @@ void spryi_drop_zeros(spry_matrix *C)
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
 
-/* Creates a plan that has only the request. */
-static spry_status new_plan(spry_spgemm_plan **plan, const request *q, spry_error *err)
+spry_status spryi_spgemm_new_plan(spry_spgemm_plan **plan, const spryi_spgemm_request *q, spry_error *err)
 {
     const spry_spgemm_options *o = q->o;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(q->context, plan, 1, "plan", err));
@@ -332,53 +312,66 @@ static spry_status new_plan(spry_spgemm_plan **plan, const request *q, spry_erro
     *made = (spry_spgemm_plan){
         .context = spryi_context_retain(q->context),
         .options = *o,
-        .single_run = q->use != FOR_RUNS,
+        .single_run = q->use != SPRYI_FOR_RUNS,
         .job = {.type = q->type, .alpha = &made->alpha},
         .shown = {&q->A->a, &q->B->a},
         .result.chunks = 1,
         .stages = SPRYI_NO_STAGES,
-        .costs.input_bytes = input_bytes(q),
+        .costs.input_bytes = input_bytes(q) + q->outside_bytes,
+        .costs.outside_bytes = q->outside_bytes,
         .a.given = spryi_matrix_retain(q->A),
         .b.given = spryi_matrix_retain(q->B),
     };
     spryi_set_value(&made->alpha, q->type, 0, o->alpha ? spryi_value_at(o->alpha, q->type, 0) : 1);
     const spryi_kernel *named = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     if (named && named->spgemm) {
-        made->needs_csc = named->spgemm->needs_csc;
-        made->sequential = named->spgemm->sequential;
+        made->named.needs_csc = named->spgemm->needs_csc;
+        made->named.sequential = named->spgemm->sequential;
     }
     made->options.alpha = made->options.kernel = NULL;
-    made->options.info = NULL;
-    made->options.stream = NULL;
     return SPRY_OK;
 }
 
-/* Runs the steps that the plan is made for. */
-static spry_status take_steps(spry_spgemm_plan *plan, plan_use use, spry_error *err)
+void spryi_spgemm_tell_stages(const spry_spgemm_plan *plan)
 {
-    plan->steps = plan->device->driver->host_memory ? &spryi_spgemm_on_host : &spryi_spgemm_on_device;
-    if (use == FOR_ONE_RUN) return plan->steps->multiply(plan, err);
-    SPRYI_OK_OR_RETURN(plan->steps->count(plan, err));
-    return use == FOR_RUNS ? plan->steps->ready(plan, err) : SPRY_OK;
+    const spry_spgemm_stages told = {.struct_size = sizeof told,
+                                     .convert_us = plan->stages.convert_us,
+                                     .count_us = plan->stages.count_us,
+                                     .scan_us = plan->stages.scan_us,
+                                     .fill_us = plan->stages.fill_us,
+                                     .sort_us = plan->stages.sort_us};
+    if (plan->options.stages) SPRYI_GIVE(plan->options.stages, &told);
 }
 
-/* Creates a plan for the route's device. */
-static spry_status make_plan_on(const route *r, spry_spgemm_plan **plan, const request *q, spry_error *err)
+/* Runs the steps that the plan is made for. */
+static spry_status take_steps(spry_spgemm_plan *plan, spryi_plan_use use, spry_error *err)
+{
+    plan->steps = plan->device->driver->host_memory ? &spryi_spgemm_on_host : &spryi_spgemm_on_device;
+    if (use == SPRYI_FOR_ONE_RUN) return plan->steps->multiply(plan, err);
+    SPRYI_OK_OR_RETURN(plan->steps->count(plan, err));
+    return use == SPRYI_FOR_RUNS ? plan->steps->ready(plan, err) : SPRY_OK;
+}
+
+spry_status spryi_spgemm_make_plan(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
+                                   spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_spgemm_plan *made = NULL;
     const double start = spryi_now_us();
-    SPRYI_TRY(new_plan(&made, q, err));
+    SPRYI_TRY(spryi_spgemm_new_plan(&made, q, err));
     made->device = r->device;
     if (q->o->stream) SPRYI_TRY(spryi_wait_for(made->device, q->o->stream, err));
     SPRYI_TRY(spryi_make_operands(made, err));
+    made->result.rows = made->job.a.rows;
+    made->result.columns = made->job.b.columns;
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(q->context, &made->job, err));
     SPRYI_TRY(select_kernel(made, q, r->why, err));
     SPRYI_TRY(take_steps(made, q->use, err));
-    if (q->o->stream || q->use == FOR_RUNS)
+    if (q->o->stream || q->use == SPRYI_FOR_RUNS)
         SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
     made->shown[0] = made->shown[1] = NULL;
     made->costs.setup_us = spryi_now_us() - start - made->costs.run_us;
+    spryi_spgemm_tell_stages(made);
     *plan = made;
     made = NULL;
 done:
@@ -386,8 +379,7 @@ done:
     return status;
 }
 
-/* Writes the reason after a failure of the GPU: the error's sentence, or its status if the sentence is too long. */
-static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
+void spryi_spgemm_tell_failure(spry_spgemm_plan *plan, const spry_error *told)
 {
     const int size = (int)sizeof plan->reason;
     if (snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", told->message) >= size)
@@ -396,37 +388,43 @@ static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
 
 /* Finds the route and creates the plan. If a chosen GPU fails, for lack of memory above all, the CPU computes. */
 static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                             const spry_spgemm_options *o, plan_use use, spry_error *err)
+                             const spry_spgemm_options *o, spryi_plan_use use, spry_error *err)
 {
     spry_error told = SPRY_ERROR_INIT;
-    request q = {.context = context, .A = A, .B = B, .o = o, .type = SPRY_F64, .use = use};
-    route r = {0};
+    spryi_spgemm_request q = {.context = context, .A = A, .B = B, .o = o, .type = SPRY_F64, .use = use};
+    spryi_route r = {0};
     const double start = spryi_now_us();
-    SPRYI_OK_OR_RETURN(check_options(o, err));
-    SPRYI_OK_OR_RETURN(check_operands(&q.type, A, B, o, err));
-    SPRYI_OK_OR_RETURN(find_route(&r, &q, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_check_options(o, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_check_operands(&q.type, A, B, o, "B", err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_find_route(&r, &q, err));
     const double routed_us = spryi_now_us() - start;
-    spry_status status = make_plan_on(&r, plan, &q, r.chosen ? &told : err);
+    spry_status status = spryi_spgemm_make_plan(&r, plan, &q, r.chosen ? &told : err);
     if (status != SPRY_OK && r.chosen) {
-        r = (route){.device = spryi_device_at(context, 0)};
-        status = make_plan_on(&r, plan, &q, err);
-        if (status == SPRY_OK) tell_failure(*plan, &told);
+        r = (spryi_route){.device = spryi_device_at(context, 0)};
+        status = spryi_spgemm_make_plan(&r, plan, &q, err);
+        if (status == SPRY_OK) spryi_spgemm_tell_failure(*plan, &told);
     }
     if (status == SPRY_OK) (*plan)->costs.setup_us += routed_us;
     return status;
 }
 
-/* The arguments of a public function; *o = the options, if there are any. */
+spry_status spryi_spgemm_take_options(spry_spgemm_options *o, const spry_spgemm_options *options, const spry_matrix *A,
+                                      spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
+    if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
+    if (o->result_device == SPRY_CPU) o->result_device = 0;
+    return SPRY_OK;
+}
+
+/* Checks the arguments of a public function. *o = the options, or the defaults. */
 static spry_status check_arguments(const void *context, const void *out, const char *name, const spry_matrix *A,
                                    const spry_matrix *B, const spry_spgemm_options *options, spry_spgemm_options *o,
                                    spry_error *err)
 {
     const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
     if (missing) return spryi_fail_missing(err, missing);
-    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
-    if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
-    if (o->result_device == SPRY_CPU) o->result_device = 0;
-    return SPRY_OK;
+    return spryi_spgemm_take_options(o, options, A, err);
 }
 
 spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
@@ -438,7 +436,7 @@ spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **pl
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
                           "spry_spgemm");
-    return make_plan(context, plan, A, B, &o, FOR_RUNS, err);
+    return make_plan(context, plan, A, B, &o, SPRYI_FOR_RUNS, err);
 }
 
 /* C's own values: allocated where a run wants them, and given back by one that does not, before any has filled them. */
@@ -450,7 +448,7 @@ static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *e
     const spryi_device *device = spryi_device_at(plan->context, C->a.device);
     if (wanted && !*values) {
         SPRYI_OK_OR_RETURN(device->ops->allocate(device, values, bytes, "values of C", err));
-    } else if (!wanted && *values && plan->result.runs == 0) {
+    } else if (!wanted && *values && plan->result.runs == 0 && atomic_load(&C->references) == 1) {
         device->ops->release(device, *values);
         *values = NULL;
     }
@@ -479,23 +477,26 @@ static spry_status check_values(const spry_spgemm_plan *plan, const void *values
     return SPRY_OK;
 }
 
-spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options, spry_error *err)
+spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, void *values, const spry_spgemm_run_options *options,
+                                 spry_error *err)
 {
     spry_spgemm_run_options o = SPRY_INIT(spry_spgemm_run_options);
     spry_status status = SPRY_OK;
     if (!plan) return spryi_fail_missing(err, "plan");
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
-    if (o.values) SPRYI_OK_OR_RETURN(check_values(plan, o.values, err));
+    if (values) SPRYI_OK_OR_RETURN(check_values(plan, values, err));
     const double start = spryi_now_us();
-    SPRYI_TRY(keep_values(plan, !o.values, err));
+    SPRYI_TRY(keep_values(plan, !values, err));
+    if (!o.stream) o.stream = plan->options.stream;
     if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));
     spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
     if (o.alpha) plan->job.alpha = o.alpha;
-    plan->result.values = o.values;
+    plan->result.values = values;
     status = plan->steps->fill(plan, err);
     plan->job.alpha = &plan->alpha;
-    if (status == SPRY_OK && !o.values) plan->result.runs = 1;
+    if (status == SPRY_OK && !values) plan->result.runs = 1;
     plan->costs.run_us = spryi_now_us() - start;
+    spryi_spgemm_tell_stages(plan);
 done:
     return status;
 }
@@ -514,21 +515,22 @@ spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_ar
 spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
 {
     if (!plan || !C) return spryi_fail_missing(err, !plan ? "plan" : "C");
-    if (plan->result.runs == 0)
+    if (plan->result.runs == 0 && !(plan->triple && plan->result.C->a.values))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
                           "spgemm: the plan has no result before its first run into its own arrays");
     *C = spryi_matrix_retain(plan->result.C);
     return SPRY_OK;
 }
 
-static double compression_of(const spry_spgemm_plan *plan)
+static double compression_of(const spry_spgemm_plan *plan, int64_t products)
 {
-    return plan->result.nnz > 0 ? (double)plan->job.products / (double)plan->result.nnz : 0;
+    return plan->result.nnz > 0 ? (double)products / (double)plan->result.nnz : 0;
 }
 
 static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
 {
     const spryi_spgemm_job *job = &plan->job;
+    const int64_t products = plan->triple ? spryi_triple_count_products(plan) : job->products;
     spry_spgemm_info told = {
         .struct_size = sizeof told,
         .device = spryi_told_device(plan->device),
@@ -536,11 +538,11 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .kernel = plan->kernel->name,
         .deterministic = !plan->kernel->nondeterministic,
         .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
-        .rows = job->a.rows,
-        .columns = job->b.columns,
+        .rows = plan->result.rows,
+        .columns = plan->result.columns,
         .nnz = plan->result.C ? plan->result.C->a.nnz : plan->result.nnz,
-        .products = job->products,
-        .compression = compression_of(plan),
+        .products = products,
+        .compression = compression_of(plan, products),
         .chunks = plan->result.chunks,
         .peak_bytes = plan->costs.peak_bytes,
         .workspace_bytes = plan->costs.workspace_bytes,
@@ -548,11 +550,6 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .upload_us = plan->costs.upload_us,
         .run_us = plan->costs.run_us,
         .download_us = plan->costs.download_us,
-        .convert_us = plan->stages.convert_us,
-        .count_us = plan->stages.count_us,
-        .scan_us = plan->stages.scan_us,
-        .fill_us = plan->stages.fill_us,
-        .sort_us = plan->stages.sort_us,
     };
     snprintf(told.reason, sizeof told.reason, "%s", plan->reason);
     SPRYI_GIVE(info, &told);
@@ -573,6 +570,7 @@ void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
     spryi_drop_operands(plan);
     spry_matrix_destroy(plan->result.C);
     spryi_release(plan->context, plan->job.pieces.rows);
+    spryi_release(plan->context, plan->triple);
     spry_context *context = plan->context;
     spryi_release(context, plan);
     spryi_context_release(context);
@@ -580,23 +578,23 @@ void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
 
 /* ---- one product --------------------------------------------------------------------------------------- */
 
-spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
-                        const spry_spgemm_options *options, spry_error *err)
+spry_status spry_spgemm(spry_context *context, spry_matrix **C, spry_spgemm_info *info, const spry_matrix *A,
+                        const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     SPRYI_OK_OR_RETURN(check_arguments(context, C, "C", A, B, options, &o, err));
-    SPRYI_OK_OR_RETURN(spryi_check_struct(o.info, "info", err));
-    SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
-    if (o.info) tell(plan, o.info);
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, SPRYI_FOR_ONE_RUN, err));
+    if (info) tell(plan, info);
     *C = plan->result.C;
     plan->result.C = NULL;
     spry_spgemm_plan_destroy(plan);
     return SPRY_OK;
 }
 
-spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *estimate, const spry_matrix *A,
-                                const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+spry_status spry_spgemm_estimate(spry_context *context, spry_spgemm_estimate_info *estimate, const spry_matrix *A,
+                                 const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -604,16 +602,16 @@ spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *e
     if (status != SPRY_OK) return status;
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(estimate, err));
     o.memory_limit_bytes = 0;
-    SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ESTIMATE, err));
-    spry_spgemm_prediction found = {
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, SPRYI_FOR_ESTIMATE, err));
+    spry_spgemm_estimate_info found = {
         .struct_size = sizeof found,
-        .rows = plan->job.a.rows,
-        .columns = plan->job.b.columns,
+        .rows = plan->result.rows,
+        .columns = plan->result.columns,
         .products = plan->job.products,
         .nnz = plan->result.nnz,
         .nnz_bound = plan->result.nnz,
-        .exact = 1,
-        .compression = compression_of(plan),
+        .exact = true,
+        .compression = compression_of(plan, plan->job.products),
         .input_bytes = plan->costs.input_bytes,
         .device = spryi_told_device(plan->device),
         .device_name = plan->device->name,

@@ -27,7 +27,7 @@ typedef struct spryi_spgemm_steps {
     /* All of one run: C, and run_us. */
     spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
     /* After count: workspace, peak and least bytes of one run. */
-    spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err);
+    spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_estimate_info *estimate, spry_error *err);
     void (*close)(spry_spgemm_plan *plan); /* whatever the plan has come to */
 } spryi_spgemm_steps;
 
@@ -38,7 +38,8 @@ typedef struct spryi_spgemm_result {
     spry_index_type offset_type;
     spry_matrix *C;
     void *values; /* the caller's, which this run writes; NULL: C's own */
-    int64_t nnz;  /* of C's structure */
+    int64_t rows, columns;
+    int64_t nnz; /* of C's structure */
     int64_t fill_bytes;
     int64_t chunks; /* of rows, in which C is computed */
     int runs;       /* 1: C's own values are of some run */
@@ -46,10 +47,17 @@ typedef struct spryi_spgemm_result {
 
 /* Bytes and times that the plan reports. */
 typedef struct spryi_spgemm_costs {
-    int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
+    int64_t input_bytes;   /* outside_bytes included */
+    int64_t outside_bytes; /* held for this product outside of the plan, within its memory limit */
+    int64_t converted_bytes, peak_bytes, workspace_bytes;
     int64_t operand_bytes; /* most bytes held while operands are converted, inputs and scratch included */
     double setup_us, upload_us, run_us, download_us;
 } spryi_spgemm_costs;
+
+/* Properties of the kernel that the options name; all false if they name none. */
+typedef struct spryi_named_kernel {
+    bool needs_csc, sequential;
+} spryi_named_kernel;
 
 struct spry_spgemm_plan {
     spry_context *context;
@@ -57,22 +65,68 @@ struct spry_spgemm_plan {
     const spryi_spgemm_steps *steps;
     spryi_operand a, b;
     spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
-    spry_spgemm_options options; /* its pointers are not kept */
+    spry_spgemm_options options; /* alpha and kernel are not kept */
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     int single_run;              /* 1: what only later runs need is not kept */
     const spry_arrays *shown[2]; /* A's and B's as they were given; only while the plan is created */
-    int needs_csc, sequential;   /* of the kernel that is named */
-    spryi_scalar alpha;          /* of the job's type */
-    spryi_spgemm_job job;        /* on devices with memory of their own: the operands, products and types */
+    spryi_named_kernel named;
+    spryi_scalar alpha;   /* of the job's type */
+    spryi_spgemm_job job; /* on devices with memory of their own: the operands, products and types */
     spryi_spgemm_result result;
     spryi_spgemm_costs costs;
     spryi_spgemm_stages stages;
     char reason[200];
     struct spryi_spgemm_there *there; /* what the device's steps keep */
+    struct spryi_triple *triple;      /* of C = P^T*A*P (triple.h): what its steps keep */
 };
 
+/* The purpose of a plan. A single product need not be counted before it is filled. */
+typedef enum spryi_plan_use { SPRYI_FOR_RUNS, SPRYI_FOR_ESTIMATE, SPRYI_FOR_ONE_RUN } spryi_plan_use;
+
+/* A product whose options and shapes are checked. */
+typedef struct spryi_spgemm_request {
+    spry_context *context;
+    const spry_matrix *A, *B;
+    const spry_spgemm_options *o;
+    spry_type type; /* of C */
+    spryi_plan_use use;
+    int64_t outside_bytes; /* held outside of the plan, within its memory limit */
+} spryi_spgemm_request;
+
+/* The device of a product, and the reason. */
+typedef struct spryi_route {
+    const spryi_device *device;
+    const char *why; /* NULL: the device was asked for, or A, B or C is on it */
+    bool chosen;     /* the device is a GPU that the prediction chose; if it fails, the CPU computes */
+} spryi_route;
+
 /* ---- spgemm_plan.c ------------------------------------------------------------------------------------- */
+
+/* Copies the caller's options, or the defaults. Resolves result_device to 0 for host memory. */
+spry_status spryi_spgemm_take_options(spry_spgemm_options *o, const spry_spgemm_options *options, const spry_matrix *A,
+                                      spry_error *err);
+spry_status spryi_spgemm_check_options(const spry_spgemm_options *o, spry_error *err);
+
+/* Checks shapes and value types. *type = the value type of C. right: name of B in messages. */
+spry_status spryi_spgemm_check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
+                                        const spry_spgemm_options *o, const char *right, spry_error *err);
+
+/* Decides where the product is computed, from sizes. Converts nothing. */
+spry_status spryi_spgemm_find_route(spryi_route *r, const spryi_spgemm_request *q, spry_error *err);
+
+/* Creates a plan that has only the request. */
+spry_status spryi_spgemm_new_plan(spry_spgemm_plan **plan, const spryi_spgemm_request *q, spry_error *err);
+
+/* Creates a plan on the route's device. */
+spry_status spryi_spgemm_make_plan(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
+                                   spry_error *err);
+
+/* Writes the times of the stages to options.stages, if it is not NULL. */
+void spryi_spgemm_tell_stages(const spry_spgemm_plan *plan);
+
+/* Writes the reason after a failure of the GPU: the error's sentence, or its status if the sentence is too long. */
+void spryi_spgemm_tell_failure(spry_spgemm_plan *plan, const spry_error *told);
 
 /* Computes the index types and bytes of C, whose nnz is known. Fails if C does not fit. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
@@ -91,6 +145,11 @@ static inline int spryi_spgemm_threads(const spry_context *context, int asked, i
     const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(context, work);
     return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
 }
+
+/* ---- triple_runs.c ------------------------------------------------------------------------------------- */
+
+/* Returns the multiplications of C = P^T*A*P. By runs, takes a pass over A. */
+int64_t spryi_triple_count_products(const spry_spgemm_plan *plan);
 
 /* ---- spgemm_operands.c --------------------------------------------------------------------------------- */
 
@@ -120,7 +179,21 @@ int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, 
  */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
 
+/* ---- spgemm_device.c ----------------------------------------------------------------------------------- */
+
+/* Returns the arrays of op(B) on the device. The plan has counted. */
+const spry_arrays *spryi_spgemm_uploaded_b(const spry_spgemm_plan *plan);
+
+/* Returns the device bytes that the plan holds, inputs and result included. */
+int64_t spryi_spgemm_held_on_device(const spry_spgemm_plan *plan);
+
 /* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
+
+/* Returns the bytes that the plan holds between runs, inputs and result included. */
+int64_t spryi_spgemm_held_on_host(const spry_spgemm_plan *plan);
+
+/* Creates C, which takes over the job's columns and values. On failure, what C did not take remains in the job. */
+spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
 
 /* Cuts the rows of job->a into pieces, and counts all products (INT64_MAX if they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);

@@ -215,13 +215,13 @@ static spry_status older_make(spryi_device_product *product, older_state *own, i
                                 INT32_MAX);
     SPRY_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(NULL, sort_bytes, (const int32_t *)NULL, (int32_t *)NULL,
                                                     (const int32_t *)NULL, (int32_t *)NULL, (int)b->nnz, 0,
-                                                    bits_of(b->cols)),
+                                                    bits_of(b->columns)),
                     "spgemm: sort", err);
     SPRY_CUDA_CHECK(cub::DeviceScan::ExclusiveScan(NULL, own->scan_bytes, (int32_t *)NULL, product->c_offsets,
                                                    cuda::std::plus<>(), int64_t(0), (int64_t)rows + 1),
                     "spgemm: scan", err);
     const int64_t head = 256, counts = padded(4 * ((int64_t)rows + 1)), scan = padded((int64_t)own->scan_bytes);
-    const int64_t offsets = padded(8 * (b->cols + 1)), indices = padded(4 * b->nnz);
+    const int64_t offsets = padded(8 * (b->columns + 1)), indices = padded(4 * b->nnz);
     const int64_t values = padded(b->nnz * (int64_t)spry_type_bytes(product->type));
     const int64_t kept = head + counts + scan + offsets + 2 * indices + values;
     own->workspace_bytes = kept + 3 * indices + (int64_t)sort_bytes;

@@ -348,7 +348,7 @@ static spry_status seed_make(spryi_device_product *product, seed_state *own, voi
     SPRY_CUDA_CHECK(cudaMemGetInfo(&unused, &memory), "spgemm: memory", err);
     int64_t most = (int64_t)(memory / 8);
     if (product->memory.most_bytes > 0 && product->memory.most_bytes < most) most = product->memory.most_bytes;
-    const int64_t table = 4 * product->b.cols * own->way.rows;
+    const int64_t table = 4 * product->b.columns * own->way.rows;
     int64_t blocks = (int64_t)own->way.blocks * product->processor.multiprocessors;
     if (blocks > ceil_div(own->rows, own->way.rows)) blocks = ceil_div(own->rows, own->way.rows);
     if (table > 0 && blocks > most / table) blocks = most / table;
@@ -475,7 +475,7 @@ template <typename V> static spry_status seed_fill(spryi_device_product *product
                                                                                       own->longest + 1);
     SPRY_CUDA_TRY(launched(err, "spgemm: GetVals"));
     SPRY_CUDA_TRY(clock_mark(&own->clock, AT_FILLED, stream, err));
-    int bits = bits_of(product->b.cols - 1);
+    int bits = bits_of(product->b.columns - 1);
     const int most_shift = bits > 0 ? (bits - 1) / RADIX_BITS : 0;
     const size_t shared = (size_t)own->sort_threads * 2 * RADIX_BASE * sizeof(int);
     sort_cols<V><<<(unsigned)own->sort_blocks, own->sort_threads, shared, stream>>>(r.rows, most_shift,

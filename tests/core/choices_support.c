@@ -79,7 +79,7 @@ void set_file(spry_context *context)
 spry_choice_info newest(const spry_context *context)
 {
     spry_choice_info info = SPRY_INIT(spry_choice_info);
-    assert_int_equal(spry_choice_get_info(context, &info, spry_choice_count(context) - 1, NULL), SPRY_OK);
+    assert_int_equal(spry_choice_get_info(context, &info, choice_count(context) - 1, NULL), SPRY_OK);
     return info;
 }
 

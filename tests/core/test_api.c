@@ -374,7 +374,7 @@ static void devices(void **state)
 
 static void formats(void **state)
 {
-    int count = spry_format_count(), kernels = 0;
+    int count = format_count(), kernels = 0;
     for (int f = 0; f < count; f++) {
         spry_format_info info = format_info(f);
         assert_true(strlen(info.name) >= 3 && info.kernels >= 1);
@@ -384,13 +384,13 @@ static void formats(void **state)
         kernels += info.kernels;
     }
     assert_true(count >= 2);
-    assert_int_equal(kernels, spry_kernel_count());
+    assert_int_equal(kernels, spmv_kernel_count());
     REFUSE_LISTED(spry_format_info, count, spry_format_get_info, );
 }
 
 static void kernels(void **state)
 {
-    int count = spry_kernel_count();
+    int count = spmv_kernel_count();
     for (int k = 0; k < count; k++) {
         spry_kernel_info info = kernel_info(context, k);
         /* <format>_<way>_<device> */
@@ -411,8 +411,9 @@ static void kernels(void **state)
             assert_string_not_equal(earlier.name, info.name);
         }
     }
-    REFUSE_LISTED(spry_kernel_info, count, spry_kernel_get_info, context, );
-    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    REFUSE_LISTED(spry_kernel_info, count + spgemm_kernel_count(), spry_kernel_get_info, context, );
+    spry_kernel_info info = kernel_info(context, count);
+    assert_string_equal(info.operations, "spgemm");
     expect_error(spry_kernel_get_info(NULL, &info, 0, &err), SPRY_INVALID_ARGUMENT, "context");
 }
 
@@ -424,7 +425,7 @@ static void kernels_above_the_level(void **state)
     assert_int_equal(unsetenv("SPRY_SIMD"), 0);
     spry_matrix *A = sample_matrix(portable, &small, 0);
     int refused = 0;
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info info = kernel_info(portable, k);
         if (strcmp(info.device_kind, "cpu") != 0) continue;
         int vector = strstr(info.name, "avx") != NULL;

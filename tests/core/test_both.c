@@ -105,7 +105,7 @@ static void values_by_columns(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *G = generate_matrix(context, "grid5,x=9,y=7");
-    for (int k = -1; k < spry_kernel_count(); k++)
+    for (int k = -1; k < spmv_kernel_count(); k++)
         for (int c = 0; c < 8; c++) {
             spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
             if (k >= 0) assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);

@@ -20,7 +20,7 @@ static void over_contexts(void **state)
     spry_context_destroy(other);
     other = context_of(2);
     set_file(other);
-    assert_int_equal(spry_choice_count(other), 2);
+    assert_int_equal(choice_count(other), 2);
     const told again = plan_with(other, A, &o), too = plan_with(other, B, &o);
     check_told(&again, SPRY_REASON_REMEMBERED, path);
     check_told(&too, SPRY_REASON_REMEMBERED, path);
@@ -33,7 +33,7 @@ static void over_contexts(void **state)
     assert_null(strstr(without.reason, path));
     set_file(other);
     assert_int_equal(spry_context_clear_choices(other, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_choice_count(other), 0);
+    assert_int_equal(choice_count(other), 0);
     char *text = read_text();
     assert_int_equal(strcspn(text, "\n") + sizeof "\nend 0123456789abcdef", strlen(text));
     free(text);
@@ -55,7 +55,7 @@ static void check_refused(spry_context *context, const char *text, int line, con
 {
     char place[128];
     spry_error err = SPRY_ERROR_INIT;
-    const int count = spry_choice_count(context);
+    const int count = choice_count(context);
     write_text(text, strlen(text));
     snprintf(place, sizeof place, "%s:%d: ", path, line);
     const spry_status status = spry_context_set_choices(context, path, &err);
@@ -63,7 +63,7 @@ static void check_refused(spry_context *context, const char *text, int line, con
         !strstr(err.message, why))
         fail_msg("status %d, %s: expected line %d, %s", status, err.message, line, why);
     assert_string_equal(err.file, path);
-    assert_int_equal(spry_choice_count(context), count); /* as it was */
+    assert_int_equal(choice_count(context), count); /* as it was */
     char *there = read_text();
     assert_string_equal(there, text);
     free(there);
@@ -109,11 +109,11 @@ static void bad_files(void **state)
     }
     write_text(good, strlen(good));
     set_file(fresh);
-    assert_int_equal(spry_choice_count(fresh), 2);
+    assert_int_equal(choice_count(fresh), 2);
     expect_error(spry_context_set_choices(fresh, folder, &err), SPRY_FILE_ERROR, NULL);
     expect_error(spry_context_set_choices(fresh, "/dev/null", &err), SPRY_FILE_ERROR, NULL);
     expect_error(spry_context_set_choices(fresh, "/none/such", &err), SPRY_FILE_ERROR, NULL);
-    assert_int_equal(spry_choice_count(fresh), 2);
+    assert_int_equal(choice_count(fresh), 2);
     free(good);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -134,7 +134,7 @@ static void clearing(void **state)
     expect_error(spry_context_set_choices(context, path, &err), SPRY_BAD_FILE, NULL);
     assert_int_equal(spry_context_clear_choices(context, path, NULL), SPRY_OK);
     set_file(context);
-    assert_int_equal(spry_choice_count(context), 0);
+    assert_int_equal(choice_count(context), 0);
     assert_int_equal(unlink(path), 0);
     expect_error(spry_context_clear_choices(context, path, &err), SPRY_FILE_ERROR, NULL);
     assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK); /* before there is one */
@@ -213,7 +213,7 @@ static void read_alone(void **state)
     snprintf(absent, sizeof absent, "%s/absent", folder);
     assert_true(chmod(folder, 0555) == 0 && chmod(path, 0444) == 0 && become(other));
     set_file(fresh);
-    assert_int_equal(spry_choice_count(fresh), 1);
+    assert_int_equal(choice_count(fresh), 1);
     const told known = plan_with(fresh, A, &o), new = plan_with(fresh, B, &o), again = plan_with(fresh, B, &o);
     spry_error err = SPRY_ERROR_INIT;
     const spry_status status = spry_context_set_choices(fresh, absent, &err);
@@ -245,7 +245,7 @@ static void unwritten(void **state)
     const told t = plan_with(context, A, &o);
     check_told(&t, SPRY_REASON_MEASURED, "; not kept: ");
     assert_non_null(strstr(t.reason, "this is no file of choices"));
-    assert_int_equal(spry_choice_count(context), 1);
+    assert_int_equal(choice_count(context), 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
     const told u = plan_with(context, B, &o);
@@ -270,7 +270,7 @@ static void oldest_make_way(void **state)
         assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK);
     }
     assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK); /* in its own place */
-    assert_int_equal(spry_choice_count(context), SPRYI_MOST_CHOICES);
+    assert_int_equal(choice_count(context), SPRYI_MOST_CHOICES);
     assert_int_equal(spry_choice_get_info(context, &info, 0, NULL), SPRY_OK);
     assert_string_equal(info.fingerprint, "000000000000000a");
     spry_context_destroy(context);

@@ -38,13 +38,13 @@ static void on_a_device(void **state)
         for (int op = 0; op < 2; op++)
             for (int vectors = 0; vectors < 2; vectors++)
                 for (int place = 0; place < 2; place++) {
-                    const int count = spry_choice_count(context);
+                    const int count = choice_count(context);
                     const spry_matrix *M = place ? B : A;
                     const spry_op asked = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                     const int known = op == 1 && place == 1; /* A^T is made in one place, wherever A is */
                     assert_int_equal(plan_on_device(context, M, A, asked, vectors),
                                      known ? SPRY_REASON_REMEMBERED : SPRY_REASON_MEASURED);
-                    assert_int_equal(spry_choice_count(context), known ? count : count + 1);
+                    assert_int_equal(choice_count(context), known ? count : count + 1);
                     assert_int_equal(strncmp(newest(context).device, "mock ", 5), 0);
                     assert_int_equal(plan_on_device(context, M, A, asked, vectors), SPRY_REASON_REMEMBERED);
                     assert_int_equal(mock.blocks, blocks);

@@ -139,7 +139,7 @@ static void limits_are_what_plans_own(void **state)
     spry_context *context = context_of(2);
     sample s = sample_make(900, 300);
     for (int input = 0; input < INPUTS; input++)
-        for (int f = 0; f < spry_format_count(); f++)
+        for (int f = 0; f < format_count(); f++)
             for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
                 spryi_storage figure = {0};
                 spry_format_info format = format_info(f);

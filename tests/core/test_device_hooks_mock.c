@@ -116,7 +116,7 @@ static spry_status sparse_product(spry_context *context, spry_matrix *A, const c
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     spry_matrix *C = NULL;
     options.device = options.result_device = 1;
-    spry_status status = spry_spgemm(context, &C, A, A, &options, err);
+    spry_status status = spry_spgemm(context, &C, NULL, A, A, &options, err);
     spry_matrix_destroy(C);
     return status;
 }

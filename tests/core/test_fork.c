@@ -95,8 +95,8 @@ static int set_up(void **state)
 {
     context = context_of(2);
     make_matrix();
-    assert_in_range(spry_format_count(), 1, MOST_PLANS / 2);
-    for (int number = 0; number < 2 * spry_format_count(); number++) {
+    assert_in_range(format_count(), 1, MOST_PLANS / 2);
+    for (int number = 0; number < 2 * format_count(); number++) {
         const int p = plan_count;
         number_of[p] = number;
         plans[p] = plan_number(p);
@@ -105,7 +105,7 @@ static int set_up(void **state)
         plan_count++;
         assert_true(plans[p] && products[p] && multiplies(plans[p], products[p]));
     }
-    assert_in_range(plan_count, spry_format_count() + 2, MOST_PLANS);
+    assert_in_range(plan_count, format_count() + 2, MOST_PLANS);
     assert_non_null(mkdtemp(folder));
     snprintf(text_file, sizeof text_file, "%s/A.mtx", folder);
     assert_int_equal(spry_matrix_write(A, text_file, NULL, &fault), SPRY_OK);
@@ -218,13 +218,13 @@ static int child_multiplies_matrices(void)
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
     spry_matrix *C = NULL, *D = NULL;
-    OK(spry_spgemm(context, &C, A, A, &o, &fault));
+    OK(spry_spgemm(context, &C, NULL, A, A, &o, &fault));
     OK(spry_spgemm_verify(context, &v, C, A, A, &o, SPRY_VERIFY_EXACT, &fault));
     EXPECT(v.wrong_rows == 0);
     OK(spry_spgemm_plan_create(context, &plan, A, A, &o, &fault));
     spry_spgemm_plan *const runs[] = {parents_product, plan};
     for (int r = 0; r < 2; r++) {
-        OK(spry_spgemm_plan_run(runs[r], NULL, &fault));
+        OK(spry_spgemm_plan_run(runs[r], NULL, NULL, &fault));
         OK(spry_spgemm_plan_get_info(runs[r], &info, &fault));
         EXPECT(info.threads == 1);
         OK(spry_spgemm_plan_get_result(runs[r], &D, &fault));
@@ -293,9 +293,9 @@ static void products_of_vectors(void **state)
 static void products_of_matrices(void **state)
 {
     parents_product = create_spgemm_plan(context, A, A, NULL);
-    assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, &fault), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, NULL, &fault), SPRY_OK);
     assert_true(in_child(child_multiplies_matrices));
-    assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, &fault), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, NULL, &fault), SPRY_OK);
     spry_spgemm_plan_destroy(parents_product);
 }
 

@@ -56,7 +56,7 @@ static spry_spmv_options drawn_options(char format[64], uint64_t *seed)
 {
     static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_format_info info = format_info((int)(draw(seed) % (uint32_t)spry_format_count()));
+    spry_format_info info = format_info((int)(draw(seed) % (uint32_t)format_count()));
     snprintf(format, 64, "%s%s", info.name, strcmp(info.name, "csr2") == 0 && draw(seed) % 2 ? ":srs=1" : "");
     o.format = draw(seed) % 5 == 0 ? NULL : format;
     o.device = draw(seed) % 3 == 0 ? 1 : SPRY_CPU;

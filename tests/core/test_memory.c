@@ -154,7 +154,7 @@ static void copying_a_matrix(void **state)
 static void every_kernels_plan(void **state)
 {
     spry_context *context = context_of(1);
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
             if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* kernels of a format share most of their set-up */
@@ -259,7 +259,7 @@ static void running_allocates_nothing(void **state)
     const sample *s = &sample_of_memory;
     test_memory h = {0};
     spry_context *context = counted_context(&h, 2);
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         if (!kernel.available) continue;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);

@@ -113,7 +113,7 @@ static void plans(spry_context *context, const spry_matrix *A, int64_t n)
     double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
     assert_true(x && y);
     for (int64_t i = 0; i < n; i++) x[i] = 1.0 / (double)(i % 101 + 1);
-    for (int number = 0; number < 2 * spry_format_count(); number++) {
+    for (int number = 0; number < 2 * format_count(); number++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
         spry_spmv_plan *plan = NULL;

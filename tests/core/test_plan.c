@@ -176,7 +176,7 @@ static void alpha_not_finite(void **state)
     static const double values[] = {2}, x[] = {3}, alphas[] = {NAN, INFINITY};
     spry_context *context = context_of(0);
     spry_matrix *A = borrow_csr(context, 2, 1, offsets, columns, values);
-    for (int k = 0; k < spry_kernel_count(); k++)
+    for (int k = 0; k < spmv_kernel_count(); k++)
         for (int a = 0; a < 2; a++) {
             spry_kernel_info kernel = kernel_info(context, k);
             if (!kernel.available || strcmp(kernel.device_kind, "cpu") != 0) continue;
@@ -339,7 +339,7 @@ static void bad_workspaces(void **state)
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     y[0] = 77;
     int tried = 0;
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         const char *kernel = kernel_for(k, B);
         if (!kernel) continue;
         spry_spmv_plan *plan = plan_of(B, kernel);
@@ -467,7 +467,7 @@ static void updates(void **state)
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     int tried = 0;
     for (int input = 0; input < 4; input++)
-        for (int k = -1; k < spry_kernel_count(); k++) { /* -1: the library's choice */
+        for (int k = -1; k < spmv_kernel_count(); k++) { /* -1: the library's choice */
             sample s = sample_make(300, 50000);
             spry_matrix *B = sample_matrix(context, &s, input);
             const char *kernel = k < 0 ? NULL : kernel_for(k, B);
@@ -494,7 +494,7 @@ static void updates(void **state)
             spry_spmv_plan_destroy(plan);
             sample_free(&s);
         }
-    assert_true(tried > spry_format_count());
+    assert_true(tried > format_count());
     free(y);
 }
 

@@ -252,7 +252,7 @@ static int runs(spry_context *context, results *r)
     }
     spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
     g.threads = context_threads(context);
-    OK(spry_spgemm(context, &C, A, A, &g, &fault));
+    OK(spry_spgemm(context, &C, NULL, A, A, &g, &fault));
     spry_arrays c = SPRY_INIT(spry_arrays);
     OK(spry_matrix_get_arrays(C, &c, &fault));
     r->nnz = c.nnz;
@@ -346,7 +346,7 @@ static void refusals(void **state)
         o.threads = s.threads = g.threads = r.threads = bad[b];
         expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");
         expect_error(spry_spmv_plan_create(context, &none, A, &s, &err), SPRY_INVALID_ARGUMENT, "threads");
-        expect_error(spry_spgemm(context, &C, A, A, &g, &err), SPRY_INVALID_ARGUMENT, "threads");
+        expect_error(spry_spgemm(context, &C, NULL, A, A, &g, &err), SPRY_INVALID_ARGUMENT, "threads");
         expect_error(spry_spmv_plan_run(plan, spry_vector_f64(y, 1), NULL, spry_const_vector_f64(x, 1), NULL, &r, &err),
                      SPRY_INVALID_ARGUMENT, "threads");
     }

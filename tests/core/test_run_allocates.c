@@ -72,7 +72,7 @@ static void runs_allocate_as_told(void **state)
     test_memory h = {0};
     spry_context *context = counted_context(&h, 1);
     spry_matrix *A = generate_matrix(context, "laplace5,x=120,y=120");
-    for (int f = 0; f < spry_format_count(); f++)
+    for (int f = 0; f < format_count(); f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             spry_spmv_plan *plan = NULL;

@@ -34,7 +34,7 @@ static void scaling_by_no_number(void **state)
     spry_context *context = context_of(1);
     static const int32_t offsets[] = {0, 0, 1, 1, 2}, columns[] = {0, 2};
     static const double rows[] = {NAN, 2, INFINITY, 3}, cols[] = {1, NAN, 0.5}, x[] = {5, 7, 8}, zero = 0, two = 2;
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         spry_format_info format = format_info(f);
         spry_arrays a = csr_arrays(4, 3, offsets, columns, NULL, SPRY_PATTERN);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);

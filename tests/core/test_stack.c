@@ -83,7 +83,7 @@ static int plans(spry_matrix *A)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     OK(spry_matrix_get_arrays(A, &a, &fault));
-    for (int f = -1; f < spry_format_count(); f++)
+    for (int f = -1; f < format_count(); f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_format_info info = SPRY_INIT(spry_format_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -128,7 +128,7 @@ static int kernels(spry_matrix *A)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     OK(spry_matrix_get_arrays(A, &a, &fault));
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_spmv_plan *plan = NULL;
@@ -150,23 +150,23 @@ static int kernels(spry_matrix *A)
 /* Every kernel, in one phase and in two. */
 static int sparse_products(spry_matrix *A)
 {
-    for (int k = 0; k < spry_spgemm_kernel_count(); k++)
+    for (int k = 0; k < spgemm_kernel_count(); k++)
         for (int f32 = 0; f32 < 2; f32++) {
             spry_kernel_info info = SPRY_INIT(spry_kernel_info);
             spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
             spry_spgemm_plan *plan = NULL;
             spry_matrix *C = NULL, *B = NULL;
             spry_matrix_options c = SPRY_INIT(spry_matrix_options);
-            OK(spry_spgemm_kernel_get_info(context, &info, k, &fault));
+            OK(get_spgemm_kernel(context, &info, k, &fault));
             if (!info.available || strstr(info.name, "seed")) continue; /* the latter are slow, and sequential */
             c.value_type = f32 ? SPRY_F32 : SPRY_F64;
             OK(spry_matrix_convert(context, &B, A, &c, &fault));
             o.kernel = info.name;
-            if (spry_spgemm(context, &C, B, B, &o, &fault) != SPRY_UNSUPPORTED) {
+            if (spry_spgemm(context, &C, NULL, B, B, &o, &fault) != SPRY_UNSUPPORTED) {
                 EXPECT(C);
                 OK(spry_spgemm_plan_create(context, &plan, B, B, &o, &fault));
-                OK(spry_spgemm_plan_run(plan, NULL, &fault));
-                OK(spry_spgemm_plan_run(plan, NULL, &fault));
+                OK(spry_spgemm_plan_run(plan, NULL, NULL, &fault));
+                OK(spry_spgemm_plan_run(plan, NULL, NULL, &fault));
                 spry_spgemm_plan_destroy(plan);
                 spry_matrix_destroy(C);
             }
@@ -198,7 +198,7 @@ static int reads_and_writes(spry_matrix *A)
 {
     char folder[] = "/tmp/spry-stack-XXXXXX", path[64];
     EXPECT(mkdtemp(folder));
-    for (int f = -2; f < spry_format_count(); f++) {
+    for (int f = -2; f < format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         spry_write_options o = SPRY_INIT(spry_write_options);
         spry_matrix *B = NULL;

@@ -67,7 +67,7 @@ static void fill_meets_inf_and_nan(void **state)
     int spoiled = 0, clean = 0;
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
         for (int block = 1; block <= SPRYI_BSR_MOST_BLOCK; block++)
-            for (int k = 0; k < spry_kernel_count(); k++) {
+            for (int k = 0; k < spmv_kernel_count(); k++) {
                 const char *reason;
                 if (strcmp(spryi_kernel_at(k)->format, "bsr") != 0) continue;
                 if (!spryi_kernel_available(context, spryi_kernel_at(k), &reason)) continue;

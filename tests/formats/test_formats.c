@@ -128,7 +128,7 @@ static int next_family(int number, int haste)
 static void back_to_the_same_csr(void **state)
 {
     spry_context *context = context_of(2);
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
         if (!format->to_csr) continue;
         int made = 0, families = 0;
@@ -195,7 +195,7 @@ static int64_t section_bytes(const spryi_format *format, void *storage)
 static void figures_come_true(void **state)
 {
     spry_context *context = context_of(2);
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
         for (int number = first_family(f); number < family_count(); number = next_family(number, 1)) {
             specimen s;
@@ -255,14 +255,14 @@ static void figures_of_all_layouts(void **state)
         {"CSC pattern", SPRY_CSC, SPRY_NOT_KNOWN, 1, ON_HEAP, 0, 0},
     };
     spry_context *context = context_of(1);
-    for (int f = 0; f <= spry_format_count(); f++)
+    for (int f = 0; f <= format_count(); f++)
         for (size_t how = 0; how < sizeof forms / sizeof *forms; how++)
             for (int pair = 0; pair < 3; pair++)
                 for (int number = 0; number < family_count(); number += 1 + family_count() / 4) {
                     if ((number + f + (int)how + pair) % TURNS != 0) continue;
                     specimen s;
-                    const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "auto";
-                    make(&s, context, number, f < spry_format_count() ? spryi_format_at(f) : &automatic, &forms[how],
+                    const char *name = f < format_count() ? spryi_format_at(f)->name : "auto";
+                    make(&s, context, number, f < format_count() ? spryi_format_at(f) : &automatic, &forms[how],
                          SPRY_F64, pair);
                     const spryi_storage figure = predict(context, s.A, name, limit);
                     if (s.plan && (figure.bytes != stored_bytes(s.plan) ||
@@ -310,7 +310,7 @@ static void *restore(spry_context *context, const spryi_format *format, void *fr
 static void sections_restore(void **state)
 {
     spry_context *context = context_of(2);
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
         if (!format->layout.sections) continue;
         for (int number = first_family(f); number < family_count(); number = next_family(number, 1)) {
@@ -344,7 +344,7 @@ static void padding_is_refused(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, "arrow,rows=20000");
     int refused = 0;
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         const char *name = spryi_format_at(f)->name;
         spryi_storage figure = predict(context, A, name, 0);
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -379,7 +379,7 @@ static void parameters_are_checked(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "diagonal,rows=10");
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
         char text[96];
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -439,7 +439,7 @@ static void nothing_is_left_out(void **state)
     for (int d = 0; d < spryi_driver_count; d++) kernels += count_list(spryi_drivers[d]->kernels, INT_MAX);
     while (spryi_kernel_at(listed)) listed++;
     assert_int_equal(listed, kernels);
-    assert_int_equal(spry_format_count(), formats);
+    assert_int_equal(format_count(), formats);
 }
 
 int main(void)

@@ -103,7 +103,7 @@ static void formats_come_back(void **state)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             spry_matrix *A = matrix_of(context, &shapes[s], types[t]);
-            for (int f = 0; f < spry_format_count(); f++) {
+            for (int f = 0; f < format_count(); f++) {
                 spry_format_info info = format_info(f);
                 check(context, A, info.name, shapes[s].name);
             }
@@ -200,7 +200,7 @@ static void parameters_of_kernels(void **state)
         spry_error err = SPRY_ERROR_INIT;
         const spryi_kernel *kernel = NULL;
         int64_t numbers[SPRYI_PARAMETERS] = {-7, -7, -7, -7};
-        const spry_status status = spryi_parse_kernel(&kernel, numbers, cases[c].text, &err);
+        const spry_status status = spryi_parse_kernel(&kernel, numbers, cases[c].text, SPRYI_OP_SPMV, &err);
         if (status != cases[c].status) fail_msg("%s: %s", cases[c].text, spry_status_text(status));
         if (!strstr(err.message, cases[c].message)) fail_msg("%s: \"%s\"", cases[c].text, err.message);
         if (status != SPRY_OK) {

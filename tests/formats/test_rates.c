@@ -88,7 +88,7 @@ static double predicted(const spry_explanation *e, const char *format)
 /* A table that is printed and read tells the same. */
 static void tables_come_back(void **state)
 {
-    for (int n = 0; n < spry_device_class_count(); n++) {
+    for (int n = 0; n < device_class_count(); n++) {
         spry_device_class_info class = SPRY_INIT(spry_device_class_info);
         assert_int_equal(spry_device_class_get_info(&class, n, NULL), SPRY_OK);
         char *text = printed(*state, class.name);
@@ -401,7 +401,7 @@ static void one_long_row(void **state)
     for (int i = 0; i <= ROWS; i++) offsets[i] = i > 7 ? LENGTH : 0;
     for (int k = 0; k < LENGTH; k++) columns[k] = 2 * k, values[k] = 1;
     spry_matrix *A = borrow_csr(*state, ROWS, ROWS, offsets, columns, values);
-    for (int n = 0; n < spry_device_class_count(); n++) {
+    for (int n = 0; n < device_class_count(); n++) {
         spry_device_class_info class = SPRY_INIT(spry_device_class_info);
         spry_explain_options o = SPRY_INIT(spry_explain_options);
         spry_explanation *e = NULL;

@@ -112,7 +112,7 @@ static void fail_every_call(setting s)
 
 static void test_containers(void **state)
 {
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
         spry_format_info info = format_info(f);
         for (int way = 0; way < 6; way++)

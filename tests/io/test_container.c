@@ -186,14 +186,14 @@ static void test_formats(void **state)
     spry_matrix *A = generate_matrix(context, "grid5,x=40,y=30");
     spry_matrix_options to_csr = SPRY_INIT(spry_matrix_options);
     const char *path = temporary_path("format.spry");
-    for (int f = 0; f <= spry_format_count(); f++) {
-        const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "csc";
-        if (f < spry_format_count() && !spryi_container_stores(spryi_format_at(f))) continue;
+    for (int f = 0; f <= format_count(); f++) {
+        const char *name = f < format_count() ? spryi_format_at(f)->name : "csc";
+        if (f < format_count() && !spryi_container_stores(spryi_format_at(f))) continue;
         write_to(A, path, name);
         size_t bytes;
         char *data = content_of(path, &bytes);
         const spryi_container_head *head = (const void *)data;
-        int own = f == spry_format_count() || !spryi_format_at(f)->layout.sections;
+        int own = f == format_count() || !spryi_format_at(f)->layout.sections;
         if (!own) assert_string_equal(name, head->layout);
         spry_matrix *B = read_from(context, path, NULL);
         spry_matrix *C = convert_matrix(context, B, &to_csr);

@@ -52,7 +52,7 @@ static void test_extremes(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "grid5,x=5,y=4");
     const char *path = temporary_path("numbers.spry");
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
         if (!spryi_format_at(f)->layout.sections) continue;
         spry_write_options options = SPRY_INIT(spry_write_options);

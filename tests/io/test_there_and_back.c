@@ -112,9 +112,9 @@ static void test_patterns(void **state)
     };
     spry_context *context = context_of(2);
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
-        for (int f = 0; f <= spry_format_count(); f++) {
-            const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "csc";
-            if (f < spry_format_count() && !spryi_container_stores(spryi_format_at(f))) continue;
+        for (int f = 0; f <= format_count(); f++) {
+            const char *name = f < format_count() ? spryi_format_at(f)->name : "csc";
+            if (f < format_count() && !spryi_container_stores(spryi_format_at(f))) continue;
             char path[512];
             snprintf(path, sizeof path, "%s", temporary_path("pattern.spry"));
             spry_matrix *A = read_text(context, texts[t], SPRY_PATTERN), *B = NULL;
@@ -144,7 +144,7 @@ static void test_ones(void **state)
 {
     static const char text[] = HEAD "pattern general\n2 2 2\n1 1\n2 1\n";
     spry_context *context = context_of(1);
-    for (int f = 0; f < spry_format_count(); f++)
+    for (int f = 0; f < format_count(); f++)
         for (int type = SPRY_F32; spryi_container_stores(spryi_format_at(f)) && type <= SPRY_PATTERN; type++) {
             spry_matrix *A = read_text(context, text, (spry_type)type), *B = NULL;
             const char *path = temporary_path("ones.spry");
@@ -169,7 +169,7 @@ static void test_repeated_pattern(void **state)
     static const int32_t offsets[] = {0, 3, 4}, columns[] = {0, 0, 1, 1};
     spry_context *context = context_of(1);
     spry_arrays a = csr_arrays(2, 2, offsets, columns, NULL, SPRY_PATTERN);
-    for (int f = 0; f < spry_format_count(); f++) {
+    for (int f = 0; f < format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
         spry_matrix *B = NULL;
         spry_matrix *A = create_matrix(context, &a);

@@ -106,7 +106,7 @@ void *problem_product(const problem *p, spry_op op, const void *x, double factor
 
 const char *next_kernel(const spry_context *context, spry_op op, int deterministic, int *index)
 {
-    while (*index < spry_kernel_count()) {
+    while (*index < spmv_kernel_count()) {
         spry_kernel_info info = kernel_info(context, (*index)++);
         if (strcmp(info.device_kind, "cuda") == 0 && kernel_offers(&info, op) && (info.deterministic || !deterministic))
             return info.name;

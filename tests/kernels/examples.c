@@ -72,7 +72,7 @@ static void check_kernel(spry_context *context, const example *e, spry_spmv_opti
 int multiply_examples(spry_context *context, const char *device)
 {
     int tried = 0;
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         const int plain = strcmp(kernel.operations, "spmv") == 0 || strcmp(kernel.operations, "spmv spmv_t") == 0;
         if (!kernel.available || !plain || strcmp(kernel.device_kind, device) != 0) continue;

@@ -100,7 +100,7 @@ static void check_kernels(spry_context *context, const material *s, int number, 
     const int large = s->f.rows + s->f.nnz > LARGE, in_full = (number + (int)s->type + pair + h) % FORMS == 0;
     int brief = (how->brief || large) && !in_full, made = 0;
     given g;
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         if (!is_tested(&kernel) || !takes_part(&kernel, k, s, number, pair, h)) continue;
         if (!made++) g = given_make(&s->f, s->values, how, s->type, pair);
@@ -119,7 +119,7 @@ static void check_kernels(spry_context *context, const material *s, int number, 
 void every_kernel_on_every_family(void **state)
 {
     spry_context *contexts[] = {context_of(1), context_of(2)};
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(contexts[0], k);
         if (!kernel.available) print_message("skipped: %s, %s\n", kernel.name, kernel.reason);
     }
@@ -132,7 +132,7 @@ void every_kernel_on_every_family(void **state)
                 for (int h = 0; h < FORMS; h++) check_kernels(contexts[forms[h].brief], &s, number, pair, h);
             clear(&s);
         }
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(contexts[0], k);
         if (is_tested(&kernel) && tried[k] < (tested_briefly ? 4 : family_count()))
             fail_msg("%s: only %d trials; is everything refused?", kernel.name, tried[k]);
@@ -171,7 +171,7 @@ void large_y(void **state)
             given g = given_make(&s.f, s.values, &forms[0], s.type, 0);
             guarded first = guarded_make((size_t)s.y_length * spry_type_bytes(s.type), ON_HEAP);
             assert_true(first.bytes >= SPRYI_STREAM_BYTES && first.bytes >= SPRYI_PACKED_STREAM_BYTES);
-            for (int k = 0; k < spry_kernel_count(); k++)
+            for (int k = 0; k < spmv_kernel_count(); k++)
                 for (int c = 0; c < 2; c++) {
                     spry_kernel_info kernel = kernel_info(contexts[c], k);
                     const int takes = is_tested(&kernel) && may_stream(&kernel);
@@ -214,7 +214,7 @@ void same_bits_for_any_number_of_threads(void **state)
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
             guarded y = guarded_make(bytes, ON_HEAP), first = guarded_make(bytes, ON_HEAP);
             given g = given_make(&s.f, s.values, &forms[0], s.type, number % pairs_there_are());
-            for (int k = 0; k < spry_kernel_count(); k++)
+            for (int k = 0; k < spmv_kernel_count(); k++)
                 for (int c = 0; c < 3; c++) {
                     spry_kernel_info kernel = kernel_info(contexts[c], k);
                     trial t = {&s.f, &forms[0], kernel.name, s.type, number % pairs_there_are(), tested_op};
@@ -270,7 +270,7 @@ void unused_x_does_not_matter(void **state)
             guarded y = guarded_make(bytes, ON_HEAP), clean = guarded_make(bytes, ON_HEAP);
             for (int h = 0; h < 9; h += 4) { /* CSR, sorted COO, CSC */
                 given g = given_make(&s.f, s.values, &forms[h], s.type, number % pairs_there_are());
-                for (int k = 0; k < spry_kernel_count(); k++) {
+                for (int k = 0; k < spmv_kernel_count(); k++) {
                     spry_kernel_info kernel = kernel_info(context, k);
                     if (!is_tested(&kernel) || !is_due(k, number) || (h > 0 && !is_own(&kernel))) continue;
                     trial t = {&s.f, &forms[h], kernel.name, s.type, number % pairs_there_are(), tested_op};
@@ -321,7 +321,7 @@ void alpha_that_is_not_finite(void **state)
         set_up(&s, number, type, tested_op);
         guarded y = guarded_make((size_t)s.y_length * spry_type_bytes(type), ON_HEAP);
         given g = given_make(&s.f, s.values, &forms[4], type, number % pairs_there_are());
-        for (int k = 0; k < spry_kernel_count(); k++) {
+        for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             if (!is_tested(&kernel) || !is_due(k, number)) continue;
             trial t = {&s.f, &forms[4], kernel.name, type, number % pairs_there_are(), tested_op};
@@ -357,7 +357,7 @@ void several_columns(void **state)
         guarded ys = guarded_make((size_t)(y_stride * (COLUMNS - 1) + m) * size, AT_END);
         guarded y = guarded_make((size_t)m * size, ON_HEAP);
         given g = given_make(&s.f, s.values, &forms[0], type, 0);
-        for (int k = 0; k < spry_kernel_count(); k++) {
+        for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             if (!is_tested(&kernel) || !is_due(k, number)) continue;
             trial t = {&s.f, &forms[0], kernel.name, type, 0, tested_op};
@@ -418,7 +418,7 @@ void columns_row_by_row(void **state)
         double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
         const form *how = &forms[number / 2 % 3 == 2 ? FORMS - 3 : 0]; /* CSR, or a pattern of it */
         given g = given_make(&s.f, s.values, how, s.type, number % pairs_there_are());
-        for (int k = 0; k < spry_kernel_count(); k++) {
+        for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             const spryi_kernel *descriptor = spryi_find_kernel(kernel.name);
             const int several = (descriptor->several & op) != 0, as_alone = is_as_alone(kernel.name, op);
@@ -522,7 +522,7 @@ void values_of_another_type(void **state)
             const form *how = &forms[number / 2 % 2 * 8]; /* CSR, CSC */
             const int pair = (number + r) % pairs_there_are();
             given g = given_make(&s.f, s.values, how, types[r].stored, pair);
-            for (int k = 0; k < spry_kernel_count(); k++) {
+            for (int k = 0; k < spmv_kernel_count(); k++) {
                 const spry_kernel_info kernel = kernel_info(contexts[0], k);
                 if (!is_tested(&kernel) || !is_due(k + r, number) || !strstr(kernel.types, types[r].name)) continue;
                 const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
@@ -554,7 +554,7 @@ void every_simd_level(void **state)
             set_up(&s, number, type, tested_op);
             given g = given_make(&s.f, s.values, &forms[0], type, number % 3);
             spry_matrix *A = create_matrix(context, &g.a);
-            for (int f = -1; f < spry_format_count(); f++) {
+            for (int f = -1; f < format_count(); f++) {
                 if (!is_due(f + 1, number)) continue;
                 spry_spmv_options options = SPRY_INIT(spry_spmv_options);
                 options.op = tested_op;

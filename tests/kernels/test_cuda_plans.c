@@ -401,7 +401,7 @@ static void after_a_refused_call(void **state)
     expect_y("sell_chunks_cuda", "after a refused update", &p, SPRY_NO_TRANSPOSE, y, expected);
     product_options.device = 1;
     must(spry_matrix_generate(context, &L, "gen:laplace5,x=20,y=20", NULL, &err), "laplace5", &err);
-    must(spry_spgemm(context, &C, L, L, &product_options, &err), "spgemm", &err);
+    must(spry_spgemm(context, &C, NULL, L, L, &product_options, &err), "spgemm", &err);
     OK(cudaStreamDestroy(stream));
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);

@@ -71,9 +71,9 @@ static void check_kernels(spry_context *context, const numbers *n, spry_type typ
     arrays.value_type = type;
     arrays.offsets = n->offsets, arrays.indices = n->indices, arrays.values = values;
     spry_matrix *A = create_matrix(context, &arrays);
-    for (int k = 0; k < spry_kernel_count(); k++) {
+    for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
-        if (!kernel.available || kernel.study || strcmp(kernel.device_kind, "cpu") != 0 ||
+        if (!kernel.available || kernel.is_study || strcmp(kernel.device_kind, "cpu") != 0 ||
             !strstr(formats, kernel.format))
             continue;
         for (int c = 0; c < (int)(sizeof columns_of / sizeof *columns_of); c++) {

@@ -216,7 +216,7 @@ static void check_plan(spry_context *context, const integers *m, const spry_spmv
 /* The next of the device's kernels that is there and has the product; NULL: no more. *index starts at 0. */
 static const char *next_kernel(spry_context *context, spry_op op, int *index)
 {
-    while (*index < spry_kernel_count()) {
+    while (*index < spmv_kernel_count()) {
         spry_kernel_info kernel = kernel_info(context, (*index)++);
         if (!kernel.available || strcmp(kernel.device_kind, tested_device) != 0) continue;
         const int only_transposed = strncmp(kernel.operations, "spmv_t", 6) == 0;
@@ -347,8 +347,8 @@ static void new_values(void **state)
 /* The format of that number, "auto" behind the last; NULL: no more. */
 static const char *format_number(int number)
 {
-    if (number == spry_format_count()) return "auto";
-    if (number > spry_format_count()) return NULL;
+    if (number == format_count()) return "auto";
+    if (number > format_count()) return NULL;
     spry_format_info format = format_info(number);
     return format.name;
 }

@@ -232,7 +232,7 @@ static void plans_and_refusals(void **state)
     assert_string_equal(err.argument, "vector_type");
     assert_int_equal(plan_status(context, B, SPRY_BF16, NULL, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
     spry_matrix *C = NULL;
-    assert_int_equal(spry_spgemm(context, &C, B, B, NULL, &err), SPRY_UNSUPPORTED);
+    assert_int_equal(spry_spgemm(context, &C, NULL, B, B, NULL, &err), SPRY_UNSUPPORTED);
     assert_non_null(strstr(err.message, "bf16"));
     float b[3] = {1, 1, 1}, x[3] = {0};
     assert_int_equal(spry_cg(context, spry_vector_f32(x, 3), NULL, B, spry_const_vector_f32(b, 3), NULL, &err),

@@ -149,7 +149,7 @@ static void every_kernel(void **state)
             spry_read_options read = SPRY_INIT(spry_read_options);
             read.value_type = f32 ? SPRY_F32 : SPRY_F64;
             spry_matrix *A = test_generate(*state, specs[s], &read);
-            for (int k = 0; k < 8 * spry_kernel_count(); k++) {
+            for (int k = 0; k < 8 * spmv_kernel_count(); k++) {
                 if (SAMPLED && (k + k / 8 + s + f32) % 4) continue; /* likewise */
                 spry_kernel_info kernel = kernel_info(*state, k / 8);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);

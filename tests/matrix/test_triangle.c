@@ -387,14 +387,14 @@ static void sparse_products(spry_context *context, both *b)
     for (int op = 0; op < 2; op++) {
         spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
         spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
-        spry_spgemm_prediction predicted = SPRY_INIT(spry_spgemm_prediction);
+        spry_spgemm_estimate_info predicted = SPRY_INIT(spry_spgemm_estimate_info);
         options.op_a = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         spry_matrix *T = multiply_matrices(context, b->triangle, b->triangle, &options);
         spry_matrix *W = multiply_matrices(context, b->whole, b->whole, &options);
         assert_same_entries(W, T);
         MUST(spry_spgemm_verify(context, &v, T, b->triangle, b->whole, &options, SPRY_VERIFY_EXACT, err));
         assert_int_equal(0, v.wrong_rows);
-        MUST(spry_spgemm_predict(context, &predicted, b->triangle, b->triangle, &options, err));
+        MUST(spry_spgemm_estimate(context, &predicted, b->triangle, b->triangle, &options, err));
         assert_int_equal(arrays_of(W).nnz, predicted.nnz);
         spry_matrix_destroy(T);
         spry_spgemm_plan *plan = create_spgemm_plan(context, b->triangle, b->triangle, &options);
@@ -408,7 +408,7 @@ static void sparse_products(spry_context *context, both *b)
             scaled.values = of_w;
             scaled.ownership = SPRY_BORROW;
             spry_matrix *expected = create_matrix(context, &scaled);
-            MUST(spry_spgemm_plan_run(plan, NULL, err));
+            MUST(spry_spgemm_plan_run(plan, NULL, NULL, err));
             MUST(spry_spgemm_plan_get_result(plan, &T, err));
             assert_same_entries(expected, T);
             spry_matrix_destroy(T);

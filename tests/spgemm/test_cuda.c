@@ -4,6 +4,7 @@
 #include "matrix/matrix.h"
 #include "spry/io.h"
 #include "spry/spgemm.h"
+#include "spry/study.h"
 #include "spry/tune.h"
 
 enum { TRIALS = 64 };
@@ -13,8 +14,8 @@ static spry_context *context;
 static int gpu_is_there(void)
 {
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
-        if (spry_spgemm_kernel_get_info(context, &info, k, NULL) != SPRY_OK) continue;
+    for (int k = 0; k < spgemm_kernel_count(); k++) {
+        if (get_spgemm_kernel(context, &info, k, NULL) != SPRY_OK) continue;
         if (strcmp(info.device_kind, "cuda") == 0 && info.available) return 1;
     }
     printf("skipped: %s\n", info.reason && *info.reason ? info.reason : "no GPU");
@@ -24,9 +25,9 @@ static int gpu_is_there(void)
 /* Each kernel of the GPU; NULL behind the last. */
 static const char *next_kernel(int *index)
 {
-    while (*index < spry_spgemm_kernel_count()) {
+    while (*index < spgemm_kernel_count()) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_spgemm_kernel_get_info(context, &info, (*index)++, NULL), SPRY_OK);
+        assert_int_equal(get_spgemm_kernel(context, &info, (*index)++, NULL), SPRY_OK);
         if (strcmp(info.device_kind, "cuda") == 0) return info.name;
     }
     return NULL;
@@ -56,7 +57,7 @@ static void one_trial(const char *kernel, uint64_t trial)
     o.alpha = trial % 4 ? NULL : trial % 2 ? (const void *)&two_f32 : (const void *)&two;
     o.drop_zeros = trial % 5 == 4;
     spry_error err;
-    if (spry_spgemm(context, &C, A, B, &o, &err) != SPRY_OK)
+    if (spry_spgemm(context, &C, NULL, A, B, &o, &err) != SPRY_OK)
         fail_msg("%s, trial %d: %s", kernel, (int)trial, err.message);
     test_dense d = test_multiply(&a, &b, SPRY_NO_TRANSPOSE, trial % 4 ? 1 : 2, 0, 0);
     test_equal(C, &d, o.drop_zeros, kernel);
@@ -115,7 +116,7 @@ static void wrong_ways(void **unused)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_error err = SPRY_ERROR_INIT;
         const spry_spgemm_options o = options_for(cases[c][0]);
-        assert_int_not_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+        assert_int_not_equal(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_OK);
         if (!strstr(err.message, cases[c][1])) fail_msg("%s: %s", cases[c][0], err.message);
         assert_null(C);
     }
@@ -151,7 +152,7 @@ static void seeds_of_irregular_rows(void **unused)
         spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         for (int run = 0; run < 2; run++) {
             for (int64_t k = 0; k < A->a.nnz; k += 3) ((double *)(uintptr_t)A->a.values)[k] += 1;
-            assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
+            assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, &err), SPRY_OK);
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
             D = multiply_matrices(context, A, A, NULL);
             assert_int_equal(C->a.offset_type, SPRY_I32);
@@ -177,30 +178,26 @@ static void stages_of_the_seed(void **unused)
     spry_matrix *A = test_matrix(context, &a, form), *C = NULL;
     for (int n = 0; n < 4; n++) {
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        spry_spgemm_stages stages = SPRY_INIT(spry_spgemm_stages);
         spry_spgemm_options o = options_for(names[n]);
-        o.info = &info;
-        o.tell_stages = 1;
+        o.stages = &stages;
         for (int limited = 0; limited < 2; limited++) {
             o.memory_limit_bytes = limited ? info.peak_bytes * 4 / 5 : 0;
-            C = multiply_matrices(context, A, A, &o);
+            C = multiply_with_info(context, &info, A, A, &o);
             spry_matrix_destroy(C);
             if (n == 3) {
-                assert_true(info.count_us == -1 && info.fill_us == -1 && info.sort_us == -1);
+                assert_true(stages.count_us == -1 && stages.fill_us == -1 && stages.sort_us == -1);
                 continue;
             }
-            const double times[] = {info.count_us, info.scan_us, info.fill_us, info.sort_us};
-            double sum = n == 0 ? info.convert_us : 0;
+            const double times[] = {stages.count_us, stages.scan_us, stages.fill_us, stages.sort_us};
+            double sum = n == 0 ? stages.convert_us : 0;
             for (int s = 0; s < 4; s++) {
                 assert_true(times[s] > 0 || (n == 0 && s == 3 && times[s] == 0));
                 sum += times[s];
             }
-            assert_true(n == 0 ? info.convert_us > 0 : info.convert_us == -1);
+            assert_true(n == 0 ? stages.convert_us > 0 : stages.convert_us == -1);
             assert_true(sum < info.setup_us + info.run_us);
         }
-        o.tell_stages = 0;
-        C = multiply_matrices(context, A, A, &o);
-        assert_true(info.count_us == -1 && info.fill_us == -1);
-        spry_matrix_destroy(C);
     }
     spry_matrix_destroy(A);
     test_discard(&a);
@@ -259,12 +256,11 @@ static void runs_of_rows(void **unused)
         spry_matrix *A = test_matrix(context, &a, form);
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
         spry_spgemm_options o = options_for("spgemm_rows_cuda");
-        o.info = &info;
-        spry_matrix *C = multiply_matrices(context, A, A, &o);
+        spry_matrix *C = multiply_with_info(context, &info, A, A, &o);
         spry_matrix *D = multiply_matrices(context, A, A, NULL);
         if (!test_same_bits(C, D)) fail_msg("trial %d", trial);
         o.memory_limit_bytes = info.peak_bytes * 3 / 4;
-        spry_matrix *E = multiply_matrices(context, A, A, &o);
+        spry_matrix *E = multiply_with_info(context, &info, A, A, &o);
         assert_true(info.chunks > 1);
         if (!test_same_bits(E, D)) fail_msg("trial %d, %d chunks", trial, (int)info.chunks);
         spry_matrix_destroy(E);
@@ -284,11 +280,10 @@ static void chunks(void **unused)
     spry_matrix *A = test_matrix(context, &a, form);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     spry_spgemm_options o = options_for("spgemm_rows_cuda");
-    o.info = &info;
-    spry_matrix *C = multiply_matrices(context, A, A, &o);
+    spry_matrix *C = multiply_with_info(context, &info, A, A, &o);
     assert_int_equal(info.chunks, 1);
     o.memory_limit_bytes = info.peak_bytes / 3;
-    spry_matrix *D = multiply_matrices(context, A, A, &o);
+    spry_matrix *D = multiply_with_info(context, &info, A, A, &o);
     assert_true(info.chunks > 1);
     assert_true(info.peak_bytes <= o.memory_limit_bytes);
     assert_true(test_same_bits(C, D));
@@ -321,25 +316,25 @@ static void ways_of_short_rows(void **unused)
         spry_error err;
         read.value_type = m % 2 ? SPRY_F32 : SPRY_F64;
         MUST(spry_matrix_generate(context, &A, matrices[m / 2], &read, err));
-        o.info = &info;
-        if (spry_spgemm(context, &C, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", matrices[m / 2], err.message);
+        if (spry_spgemm(context, &C, &info, A, A, &o, &err) != SPRY_OK)
+            fail_msg("%s: %s", matrices[m / 2], err.message);
         assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
         if (v.wrong_rows > 0) fail_msg("%s: %d rows are wrong", matrices[m / 2], (int)v.wrong_rows);
         o.memory_limit_bytes = info.peak_bytes;
         do { /* a limit first costs what would be kept between the phases, then makes chunks */
             o.memory_limit_bytes = o.memory_limit_bytes / 4 * 3;
-            if (spry_spgemm(context, &D, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", matrices[m / 2], err.message);
+            if (spry_spgemm(context, &D, &info, A, A, &o, &err) != SPRY_OK)
+                fail_msg("%s: %s", matrices[m / 2], err.message);
             if (!test_same_bits(C, D)) fail_msg("%s, %d chunks", matrices[m / 2], (int)info.chunks);
             spry_matrix_destroy(D);
         } while (info.chunks == 1);
         o.memory_limit_bytes = 0;
-        o.info = NULL;
         spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         spry_arrays s = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
         assert_memory_equal(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spryi_index_type_bytes(s.offset_type));
         assert_memory_equal(s.indices, C->a.indices, (size_t)s.nnz * 4);
-        for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
+        for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, &err), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         if (!test_same_bits(C, D)) fail_msg("%s, from a plan", matrices[m / 2]);
         spry_spgemm_plan_destroy(plan);
@@ -375,7 +370,7 @@ static void plans_of_new_values(void **unused)
             for (int m = 0; m < 2 && run + trial % 2 > 0; m++)
                 for (int64_t k = 0; k < both[m]->a.nnz; k++)
                     ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3);
-            if (spry_spgemm_plan_run(plan, NULL, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
+            if (spry_spgemm_plan_run(plan, NULL, NULL, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
             D = multiply_matrices(context, A, B, &on_cpu);
             if (!test_same_bits(C, D)) fail_msg("trial %d, run %d", trial, run);
@@ -402,8 +397,7 @@ static void limits_from_nothing(void **unused)
         spry_matrix *A = test_matrix(context, &a, form);
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
         spry_spgemm_options o = options_for(kernel);
-        o.info = &info;
-        spry_matrix *C = multiply_matrices(context, A, A, &o);
+        spry_matrix *C = multiply_with_info(context, &info, A, A, &o);
         spry_matrix_destroy(C);
         const int64_t most = info.peak_bytes, held = context_bytes(context);
         int refused = 0;
@@ -411,7 +405,7 @@ static void limits_from_nothing(void **unused)
             spry_error err = SPRY_ERROR_INIT;
             o.memory_limit_bytes = 1 + most * step / STEPS;
             C = NULL;
-            const spry_status status = spry_spgemm(context, &C, A, A, &o, &err);
+            const spry_status status = spry_spgemm(context, &C, &info, A, A, &o, &err);
             if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s, step %d: %s", kernel, step, err.message);
             assert_true((status == SPRY_OK) == (C != NULL));
             if (status == SPRY_OK) assert_true(info.peak_bytes <= o.memory_limit_bytes);

@@ -33,8 +33,8 @@ static spry_status multiply(spry_context *context, const spry_matrix *A, const s
     spry_matrix *C = NULL;
     spry_spgemm_plan *plan = NULL;
     spry_status status = plans ? spry_spgemm_plan_create(context, &plan, A, B, o, err)
-                               : spry_spgemm(context, &C, A, B, o, err);
-    if (status == SPRY_OK && plans) status = spry_spgemm_plan_run(plan, NULL, err);
+                               : spry_spgemm(context, &C, NULL, A, B, o, err);
+    if (status == SPRY_OK && plans) status = spry_spgemm_plan_run(plan, NULL, NULL, err);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(C);
     return status;
@@ -77,8 +77,8 @@ static void limits_hold_and_suffice(void **unused)
             }
             if (status != SPRY_OK) fail_msg("trial %d, limit %lld: %s", (int)t, (long long)limit, err.message);
         }
-        spry_spgemm_prediction predicted = SPRY_INIT(spry_spgemm_prediction);
-        assert_int_equal(spry_spgemm_predict(context, &predicted, A, B, &o, NULL), SPRY_OK);
+        spry_spgemm_estimate_info predicted = SPRY_INIT(spry_spgemm_estimate_info);
+        assert_int_equal(spry_spgemm_estimate(context, &predicted, A, B, &o, NULL), SPRY_OK);
         for (int less = 0; less < 2; less++) {
             o.memory_limit_bytes = predicted.least_bytes - less;
             if (multiply(context, A, B, &o, 0, NULL) != (less ? SPRY_TOO_LARGE : SPRY_OK))
@@ -99,7 +99,6 @@ static void values_apart(void **unused)
 {
     spry_context *context = context_of(1);
     spry_arrays c = SPRY_INIT(spry_arrays);
-    spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
     double own[5 * 20];
     spry_matrix *A = generate_matrix(context, "banded,rows=20,half=1");
     spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, NULL);
@@ -108,14 +107,13 @@ static void values_apart(void **unused)
     const void *const read[] = {a.values, a.indices, (const double *)a.values + a.nnz - 1, c.indices};
     for (size_t n = 0; n < sizeof read / sizeof *read; n++) {
         spry_error err = SPRY_ERROR_INIT;
-        run.values = (void *)(uintptr_t)read[n];
-        assert_int_equal(spry_spgemm_plan_run(plan, &run, &err), SPRY_INVALID_ARGUMENT);
+        void *values = (void *)(uintptr_t)read[n];
+        assert_int_equal(spry_spgemm_plan_run(plan, values, NULL, &err), SPRY_INVALID_ARGUMENT);
         assert_string_equal(err.argument, "values");
         if (!strstr(err.message, "overlap")) fail_msg("%s", err.message);
     }
     assert_true(c.nnz <= 5 * 20);
-    run.values = own;
-    assert_int_equal(spry_spgemm_plan_run(plan, &run, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_run(plan, own, NULL, NULL), SPRY_OK);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -31,12 +31,10 @@ static spry_matrix *worth_a_gpu(spry_context *context, test_kind kind, test_form
     return A;
 }
 
-static spry_spgemm_options automatic(spry_spgemm_info *info)
+static spry_spgemm_options automatic(void)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-    *info = SPRY_INIT(spry_spgemm_info);
     o.device = SPRY_DEVICE_AUTO;
-    o.info = info;
     return o;
 }
 
@@ -46,15 +44,14 @@ static spry_matrix *on_cpu(spry_context *context, const spry_matrix *A)
 }
 
 /* The product where it was expected, with the CPU's result; values are whole numbers. */
-static void check(spry_context *context, const spry_matrix *A, spry_spgemm_options *o, const char *device,
-                  const char *reason)
+static spry_spgemm_info check(spry_context *context, const spry_matrix *A, const spry_spgemm_options *o,
+                              const char *device, const char *reason)
 {
     spry_matrix *expected = on_cpu(context, A);
-    spry_error err = {.message = "untouched"};
-    spry_matrix *C = multiply_matrices(context, A, A, o);
-    assert_string_equal(err.message, "untouched");
-    assert_string_equal(o->info->device_name, device);
-    if (!strstr(o->info->reason, reason)) fail_msg("\"%s\" has no \"%s\"", o->info->reason, reason);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_matrix *C = multiply_with_info(context, &info, A, A, o);
+    assert_string_equal(info.device_name, device);
+    if (!strstr(info.reason, reason)) fail_msg("\"%s\" has no \"%s\"", info.reason, reason);
     if (C->a.index_type == expected->a.index_type) { /* a GPU's columns are of 32 bits */
         assert_true(test_same_bits(C, expected));
     } else {
@@ -65,6 +62,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spgemm_optio
     spry_matrix_destroy(C);
     spry_matrix_destroy(expected);
     assert_int_equal(mock.blocks, 0);
+    return info;
 }
 
 /* The first work of a process starts a device, which one product has to pay for and a plan, made for many, does not. */
@@ -72,25 +70,25 @@ static void start_is_paid_for(void **state)
 {
     spry_context *context = *state;
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain);
-    spry_spgemm_info info;
-    spry_spgemm_options o = automatic(&info);
-    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_options o = automatic();
+    spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
     spry_spgemm_plan *plan = NULL;
     mock_driver.start_us = 1e9;
     for (int times = 0; times < 3; times++) { /* whatever came before */
-        assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_estimate(context, &e, A, A, &o, NULL), SPRY_OK);
         assert_string_equal(e.device_name, "cpu");
         check(context, A, &o, "cpu", "longer to start");
         assert_int_equal(mock.products, 2 * times); /* a plan has one for its structure, and its run */
         plan = create_spgemm_plan(context, A, A, &o);
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
         assert_string_equal(info.device_name, "mock");
         spry_spgemm_plan_destroy(plan);
     }
     mock_driver.start_us = 0;
     check(context, A, &o, "mock", "the faster one");
-    assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_estimate(context, &e, A, A, &o, NULL), SPRY_OK);
     assert_string_equal(e.device_name, "mock");
     spry_matrix_destroy(A);
 }
@@ -104,8 +102,7 @@ static void small_products(void **state)
         uint64_t seed = 3;
         test_entries e = test_make(TEST_UNIFORM, sizes[s], sizes[s], 2, &seed);
         spry_matrix *A = test_matrix(context, &e, plain);
-        spry_spgemm_info info;
-        spry_spgemm_options o = automatic(&info);
+        spry_spgemm_options o = automatic();
         check(context, A, &o, "cpu", "the faster one");
         spry_matrix_destroy(A);
         test_discard(&e);
@@ -121,8 +118,7 @@ static void other_operands(void **state)
     const test_form forms[] = {wide, plain};
     for (int f = 0; f < 2; f++) {
         spry_matrix *A = worth_a_gpu(context, f == 0 ? TEST_UNIFORM : TEST_SHUFFLED, forms[f]);
-        spry_spgemm_info info;
-        spry_spgemm_options o = automatic(&info);
+        spry_spgemm_options o = automatic();
         check(context, A, &o, "mock", "the faster one");
         mock.spgemm_fails = 1;
         check(context, A, &o, "cpu", "mock: the device failed");
@@ -136,21 +132,20 @@ static void limits(void **state)
 {
     spry_context *context = *state;
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL;
-    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
-    assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
-    spry_spgemm_info info;
-    spry_spgemm_options o = automatic(&info);
+    spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
+    assert_int_equal(spry_spgemm_estimate(context, &e, A, A, NULL, NULL), SPRY_OK);
+    spry_spgemm_options o = automatic();
     spry_error err = SPRY_ERROR_INIT;
     mock.spgemm_bytes = 2 * e.least_bytes;
     o.memory_limit_bytes = e.least_bytes;
-    check(context, A, &o, "cpu", "the limit is");
+    const spry_spgemm_info info = check(context, A, &o, "cpu", "the limit is");
     assert_true(info.peak_bytes <= o.memory_limit_bytes);
     o.memory_limit_bytes = e.least_bytes - 1;
-    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
+    assert_int_equal(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_int_equal(err.value, e.least_bytes);
     o.device = 1; /* asked for, it does not become another */
     o.memory_limit_bytes = e.least_bytes;
-    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
+    assert_int_equal(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_null(C);
     mock.spgemm_bytes = 0;
     check(context, A, &o, "mock", "asked for");
@@ -162,16 +157,16 @@ static void plans(void **state)
 {
     spry_context *context = *state;
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL, *expected = on_cpu(context, A);
-    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
-    spry_spgemm_info info;
-    spry_spgemm_options o = automatic(&info);
+    spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_options o = automatic();
     spry_spgemm_plan *plan = NULL;
-    assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_estimate(context, &e, A, A, NULL, NULL), SPRY_OK);
     for (int limited = 0; limited < 2; limited++) {
         mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0; /* beside inputs: C no longer in one piece */
         o.memory_limit_bytes = limited ? e.least_bytes : 0;
         plan = create_spgemm_plan(context, A, A, &o);
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
         assert_string_equal(info.device_name, limited ? "cpu" : "mock");
@@ -213,20 +208,20 @@ static void structure_and_values(void **state)
         if (stays) mock_close_memory();
         const int64_t held = mock.blocks, allocations = mock.allocations;
         spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
-        run.values = stays ? there : values;
+        void *const into = stays ? there : values;
         run.stream = &run;
         for (int times = 0; times < 2; times++) {
             memset(values, 0, bytes);
-            assert_int_equal(spry_spgemm_plan_run(plan, &run, NULL), SPRY_OK);
+            assert_int_equal(spry_spgemm_plan_run(plan, into, &run, NULL), SPRY_OK);
             assert_int_equal(mock.stream_waits, waits + 2 + times);
             if (stays) mock_open_memory();
-            assert_memory_equal(run.values, expected->a.values, bytes);
+            assert_memory_equal(into, expected->a.values, bytes);
             if (stays) mock_close_memory();
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
         }
         assert_int_equal(mock.blocks, held - stays); /* its own values are given back, on the host else */
         assert_int_equal(mock.allocations, allocations);
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
         spry_spgemm_plan_destroy(plan);
         if (stays) mock_open_memory();
@@ -255,9 +250,9 @@ static void transposed(void **state)
         for (int64_t k = 0; k < A->a.nnz; k += 3) ((double *)(uintptr_t)A->a.values)[k] += 2;
         spry_matrix *C = multiply_matrices(context, A, A, &here);
         for (int from_plan = 0; from_plan < 2; from_plan++) {
-            if (from_plan) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+            if (from_plan) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
             assert_int_equal(from_plan ? spry_spgemm_plan_get_result(plan, &D, NULL)
-                                       : spry_spgemm(context, &D, A, A, &o, NULL),
+                                       : spry_spgemm(context, &D, NULL, A, A, &o, NULL),
                              SPRY_OK);
             if (!test_same_bits(C, D)) fail_msg("ops %d, from a plan: %d", ops, from_plan);
             spry_matrix_destroy(D);
@@ -273,13 +268,13 @@ static void device_memory_runs_out(void **state)
 {
     spry_context *context = *state;
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL;
-    spry_spgemm_info info;
-    spry_spgemm_options o = automatic(&info);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_options o = automatic();
     int on_cpu_instead = 0, on_gpu = 0;
     for (int64_t fail_at = 1; on_gpu < 3; fail_at++) {
         mock.allocations = 0;
         mock.fail_at = fail_at;
-        C = multiply_matrices(context, A, A, &o);
+        C = multiply_with_info(context, &info, A, A, &o);
         const int to_cpu = info.device == SPRY_CPU;
         if (to_cpu && !strstr(info.reason, "out of device memory")) fail_msg("%s", info.reason);
         on_cpu_instead += to_cpu;

@@ -2,6 +2,7 @@
 #include "mock/mock.h"
 #include "spgemm/support.h"
 #include "spry/spgemm.h"
+#include "spry/study.h"
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 
@@ -39,13 +40,13 @@ static void check_stage(const char *kernel, const char *stage, double us, int ex
     if (found != expected || (us < 0 && us != -1)) fail_msg("%s, %s: %g us, expected %d", kernel, stage, us, expected);
 }
 
-static void check_stages(const spry_spgemm_info *info, const expected_stages *e)
+static void check_stages(const spry_spgemm_stages *found, const expected_stages *e)
 {
-    check_stage(e->kernel, "convert", info->convert_us, e->convert);
-    check_stage(e->kernel, "count", info->count_us, e->count);
-    check_stage(e->kernel, "scan", info->scan_us, e->scan);
-    check_stage(e->kernel, "fill", info->fill_us, e->fill);
-    check_stage(e->kernel, "sort", info->sort_us, e->sort);
+    check_stage(e->kernel, "convert", found->convert_us, e->convert);
+    check_stage(e->kernel, "count", found->count_us, e->count);
+    check_stage(e->kernel, "scan", found->scan_us, e->scan);
+    check_stage(e->kernel, "fill", found->fill_us, e->fill);
+    check_stage(e->kernel, "sort", found->sort_us, e->sort);
 }
 
 /* The sequential ways tell all that they have; rows of two of them come out sorted. */
@@ -62,15 +63,17 @@ static void of_the_cpu(void **state)
     spry_matrix *A = some_matrix(*state), *C = NULL;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        spry_spgemm_stages stages = SPRY_INIT(spry_spgemm_stages);
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
         o.kernel = kernels[k].kernel;
-        o.info = &info;
-        C = multiply_matrices(*state, A, A, &o);
+        o.stages = &stages;
+        C = multiply_with_info(*state, &info, A, A, &o);
         spry_matrix_destroy(C);
-        check_stages(&info, &kernels[k]);
-        const double sum = info.count_us + info.scan_us + info.fill_us + (info.sort_us > 0 ? info.sort_us : 0);
+        check_stages(&stages, &kernels[k]);
+        const double sum = stages.count_us + stages.scan_us + stages.fill_us +
+                           (stages.sort_us > 0 ? stages.sort_us : 0);
         assert_true(sum <= info.setup_us + info.run_us);
-        assert_true(info.convert_us <= info.setup_us + info.run_us);
+        assert_true(stages.convert_us <= info.setup_us + info.run_us);
     }
     spry_matrix_destroy(A);
 }
@@ -81,15 +84,16 @@ static void of_plans(void **state)
     static const expected_stages made = {"a plan", -1, 1, 1, -1, -1}, run = {"its run", -1, 1, 1, 1, TEST_STUDY(1, -1)};
     spry_matrix *A = some_matrix(*state);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_stages stages = SPRY_INIT(spry_spgemm_stages);
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    o.stages = &stages;
     o.kernel = TEST_STUDY("spgemm_smmp_cpu", "spgemm_rows_cpu");
     spry_spgemm_plan *plan = create_spgemm_plan(*state, A, A, &o);
+    check_stages(&stages, &made);
+    assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
-    check_stages(&info, &made);
-    assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
-    check_stages(&info, &run);
-    assert_true(info.fill_us + info.sort_us <= info.run_us);
+    check_stages(&stages, &run);
+    assert_true(stages.fill_us + stages.sort_us <= info.run_us);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(A);
 }
@@ -97,25 +101,21 @@ static void of_plans(void **state)
 /* On a device where they are asked for; those of chunks add up. */
 static void of_a_device(void **state)
 {
-    static const expected_stages none = {"not asked for", -1, -1, -1, -1, -1};
     spry_matrix *A = some_matrix(*state);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_stages stages = SPRY_INIT(spry_spgemm_stages);
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     o.device = 1;
     o.result_device = SPRY_CPU;
-    o.info = &info;
-    spry_matrix *C = multiply_matrices(*state, A, A, &o);
-    spry_matrix_destroy(C);
-    check_stages(&info, &none);
-    o.tell_stages = 1;
+    o.stages = &stages;
     for (int limited = 0; limited < 2; limited++) {
         o.memory_limit_bytes = limited ? info.peak_bytes * 2 / 3 : 0;
-        C = multiply_matrices(*state, A, A, &o);
+        spry_matrix *C = multiply_with_info(*state, &info, A, A, &o);
         spry_matrix_destroy(C);
         assert_true(limited ? info.chunks > 1 : info.chunks == 1);
         const double chunks = (double)info.chunks;
-        assert_true(info.convert_us == 8 * chunks && info.count_us == chunks && info.fill_us == 2 * chunks);
-        assert_true(info.scan_us == -1 && info.sort_us == 0);
+        assert_true(stages.convert_us == 8 * chunks && stages.count_us == chunks && stages.fill_us == 2 * chunks);
+        assert_true(stages.scan_us == -1 && stages.sort_us == 0);
     }
     spry_matrix_destroy(A);
 }
@@ -124,15 +124,14 @@ static void of_a_device(void **state)
 static void of_a_devices_plan(void **state)
 {
     spry_matrix *A = some_matrix(*state);
-    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_stages stages = SPRY_INIT(spry_spgemm_stages);
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     o.device = 1;
-    o.tell_stages = 1;
+    o.stages = &stages;
     spry_spgemm_plan *plan = create_spgemm_plan(*state, A, A, &o);
     for (int run = 0; run < 3; run++) {
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
-        assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
-        assert_true(info.count_us == 1 && info.fill_us == 2 && info.sort_us == 0);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
+        assert_true(stages.count_us == 1 && stages.fill_us == 2 && stages.sort_us == 0);
     }
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -143,10 +142,10 @@ static void refused(void **state)
     spry_matrix *A = some_matrix(*state), *C = NULL;
     spry_error err;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-    o.tell_stages = 2;
-    assert_int_equal(spry_spgemm(*state, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT);
-    assert_string_equal(err.message, "spgemm: tell_stages is 2, expected 0 or 1");
-    assert_string_equal(err.argument, "tell_stages");
+    spry_spgemm_stages stages = {0};
+    o.stages = &stages;
+    assert_int_equal(spry_spgemm(*state, &C, NULL, A, A, &o, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "struct_size");
     spry_matrix_destroy(A);
 }
 

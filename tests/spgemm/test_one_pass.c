@@ -88,7 +88,7 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
             options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
             spry_matrix *C = NULL;
             spry_error err = SPRY_ERROR_INIT;
-            spry_status status = spry_spgemm(contexts[c], &C, A, B, &options, &err);
+            spry_status status = spry_spgemm(contexts[c], &C, NULL, A, B, &options, &err);
             if (status == SPRY_DEVICE_UNAVAILABLE) continue;
             if (status != SPRY_OK) fail_msg("%s", err.message);
             if (!first) first = spryi_matrix_retain(C);
@@ -146,7 +146,7 @@ static int made_within(const spry_matrix *A, const spry_matrix *wanted, const ch
     spry_matrix *C = NULL;
     const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)mib << 20);
     assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){most, usual.rlim_max}), 0);
-    const spry_status status = spry_spgemm(context, &C, A, A, &options, NULL);
+    const spry_status status = spry_spgemm(context, &C, NULL, A, A, &options, NULL);
     assert_int_equal(setrlimit(RLIMIT_AS, &usual), 0);
     if (status != SPRY_OK) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
     if (status == SPRY_OK) assert_true(test_same_bits(C, wanted));
@@ -168,7 +168,7 @@ static void little_address_space(void **unused)
     spry_spgemm_options fast = SPRY_INIT(spry_spgemm_options);
     fast.kernel = "spgemm_rows_avx512_cpu";
     spry_matrix *C = NULL;
-    const spry_status status = spry_spgemm(context, &C, A, A, &fast, NULL);
+    const spry_status status = spry_spgemm(context, &C, NULL, A, A, &fast, NULL);
     spry_matrix_destroy(C);
     int64_t least = STEP;
     while (least < MOST && !made_within(A, wanted, options.kernel, least)) least += STEP;
@@ -194,18 +194,17 @@ static void limits(void **unused)
     for (int64_t i = 0; i < ROWS; i++) put(&a, i, 0, 1);
     for (int64_t j = 0; j < LENGTH; j++) put(&b, 0, 2 * j, 1);
     spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form);
-    spry_spgemm_prediction estimate = SPRY_INIT(spry_spgemm_prediction);
+    spry_spgemm_estimate_info estimate = SPRY_INIT(spry_spgemm_estimate_info);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    assert_int_equal(spry_spgemm_predict(context, &estimate, A, B, NULL, NULL), SPRY_OK);
-    options.info = &info;
+    assert_int_equal(spry_spgemm_estimate(context, &estimate, A, B, NULL, NULL), SPRY_OK);
     int64_t limit = estimate.peak_bytes - 4000;
     if (limit < estimate.least_bytes) limit = estimate.least_bytes; /* on processors that do it in two phases */
     for (; limit < estimate.peak_bytes + 1000; limit += STEP) {
         spry_error err = SPRY_ERROR_INIT;
         spry_matrix *C = NULL;
         options.memory_limit_bytes = limit;
-        if (spry_spgemm(context, &C, A, B, &options, &err) != SPRY_OK)
+        if (spry_spgemm(context, &C, &info, A, B, &options, &err) != SPRY_OK)
             fail_msg("limit %lld, least %lld: %s", (long long)limit, (long long)estimate.least_bytes, err.message);
         assert_true(info.peak_bytes <= limit);
         spry_matrix_destroy(C);

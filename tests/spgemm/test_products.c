@@ -50,12 +50,11 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
     options.value_type = a_pattern && b_pattern ? type : SPRY_TYPE_DEFAULT;
     options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
     options.drop_zeros = test_below(&state, 6) == 0;
-    options.info = &info;
     char what[160];
     snprintf(what, sizeof what, "seed %llu, %s, %lld x %lld x %lld, kinds %d %d", (unsigned long long)seed, kernel,
              (long long)m, (long long)l, (long long)n, (int)a_kind, (int)b_kind);
     test_dense d = test_multiply(&a, &b, op, alpha, a_pattern, b_pattern);
-    spry_matrix *C = multiply_matrices(context, A, B, &options);
+    spry_matrix *C = multiply_with_info(context, &info, A, B, &options);
     test_equal(C, &d, options.drop_zeros, what);
     assert_int_equal(info.products, d.products);
     assert_int_equal(info.rows, m);
@@ -74,9 +73,9 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
 static void random_products(void **state)
 {
     spry_context *context = context_of(THREADS);
-    for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
+    for (int k = 0; k < spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_spgemm_kernel_get_info(context, &info, k, NULL), SPRY_OK);
+        assert_int_equal(get_spgemm_kernel(context, &info, k, NULL), SPRY_OK);
         assert_string_equal(info.operations, "spgemm");
         if (!info.available || strcmp(info.device_kind, "cpu") != 0) continue;
         for (int trial = 0; trial < TRIALS; trial++) one_trial(context, info.name, (uint64_t)trial);

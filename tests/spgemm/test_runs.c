@@ -52,7 +52,7 @@ static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const 
     options.kernel = kernel;
     options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
     options.drop_zeros = drop;
-    const spry_status status = spry_spgemm(context, &C, A, B, &options, &err);
+    const spry_status status = spry_spgemm(context, &C, NULL, A, B, &options, &err);
     if (status == SPRY_DEVICE_UNAVAILABLE) return NULL;
     if (status != SPRY_OK) fail_msg("%s", err.message);
     return C;
@@ -167,11 +167,11 @@ static void listed_columns(void **unused)
                 for (int n = 1; n < 3; n++) {
                     spry_matrix *C = NULL, *D = NULL;
                     options.kernel = test_kernels[n];
-                    const spry_status status = spry_spgemm(contexts[c], &C, A, A, &options, NULL);
+                    const spry_status status = spry_spgemm(contexts[c], &C, NULL, A, A, &options, NULL);
                     if (status == SPRY_DEVICE_UNAVAILABLE) continue;
                     assert_int_equal(status, SPRY_OK);
                     spry_spgemm_plan *plan = create_spgemm_plan(contexts[c], A, A, &options);
-                    assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+                    assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
                     assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
                     if (!test_same_bits(C, wanted) || !test_same_bits(D, wanted))
                         fail_msg("%s, kind %d, context %d: other bits", test_kernels[n], (int)kinds[k], c);

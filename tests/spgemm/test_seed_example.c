@@ -55,10 +55,10 @@ static void squared(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = as_coo(context);
     int kernels = 0;
-    for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
+    for (int k = 0; k < spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-        assert_int_equal(spry_spgemm_kernel_get_info(context, &info, k, NULL), SPRY_OK);
+        assert_int_equal(get_spgemm_kernel(context, &info, k, NULL), SPRY_OK);
         if (!info.available) continue;
         o.kernel = info.name;
         o.result_device = SPRY_CPU;

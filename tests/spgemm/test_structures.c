@@ -42,13 +42,13 @@ static void structures(void **unused)
         assert_int_equal(spry_matrix_generate(context, &A, spec, &read, NULL), SPRY_OK);
         spry_matrix *C = multiply_matrices(context, A, A, &o);
         if (trial / TEST_SPECS % 8 > 3) {
-            spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
-            assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
+            spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
+            assert_int_equal(spry_spgemm_estimate(context, &e, A, A, &o, NULL), SPRY_OK);
             o.memory_limit_bytes = e.least_bytes;
         }
         spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         check_structure(plan, C, spec);
-        for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         if (!test_same_bits(C, D)) fail_msg("%s, trial %d", spec, trial);
         spry_spgemm_plan_destroy(plan);
@@ -78,13 +78,12 @@ static void values_of_the_caller(void **unused)
         char *room = malloc(bytes + 2 * sizeof(double));
         double *values = (double *)(void *)(room + sizeof(double)); /* aligned to the type alone */
         spry_spgemm_run_options into = SPRY_INIT(spry_spgemm_run_options);
-        into.values = values;
         into.stream = &memory; /* the CPU does not look at it */
         const int64_t blocks = atomic_load(&memory.blocks), calls = atomic_load(&memory.calls);
         for (int run = 0; run < 4; run++) {
             into.alpha = run % 2 ? &alphas[1] : NULL;
             memset(room, 0xff, bytes + 2 * sizeof(double));
-            assert_int_equal(spry_spgemm_plan_run(plan, &into, NULL), SPRY_OK);
+            assert_int_equal(spry_spgemm_plan_run(plan, values, &into, NULL), SPRY_OK);
             assert_memory_equal(values, wanted[run % 2]->a.values, bytes);
             for (size_t b = 0; b < sizeof(double); b++) /* nothing is written before and behind */
                 assert_true(room[b] == (char)0xff && room[bytes + sizeof(double) + b] == (char)0xff);
@@ -94,12 +93,12 @@ static void values_of_the_caller(void **unused)
         }
         assert_int_equal(atomic_load(&memory.calls), calls);
         fail_call(&memory, 1, 0); /* the plan's own values, which are needed now */
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OUT_OF_MEMORY);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OUT_OF_MEMORY);
         fail_call(&memory, 0, 0);
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(atomic_load(&memory.calls), calls + 2);
         into.alpha = &alphas[1];
-        assert_int_equal(spry_spgemm_plan_run(plan, &into, NULL), SPRY_OK); /* C stays as it is */
+        assert_int_equal(spry_spgemm_plan_run(plan, values, &into, NULL), SPRY_OK); /* C stays as it is */
         spry_arrays s = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
@@ -135,10 +134,10 @@ static void transposed(void **unused)
         spry_matrix *B = both ? spryi_matrix_retain(A) : test_matrix(context, &given, form);
         test_dense d = test_multiply(&left, both ? &a : &b, both ? o.op_b : SPRY_NO_TRANSPOSE, 1, 0, 0);
         spry_error err = SPRY_ERROR_INIT;
-        if (spry_spgemm(context, &C, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
+        if (spry_spgemm(context, &C, NULL, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
         test_equal(C, &d, 0, "transposed");
-        spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
-        assert_int_equal(spry_spgemm_predict(context, &e, A, B, &o, NULL), SPRY_OK);
+        spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
+        assert_int_equal(spry_spgemm_estimate(context, &e, A, B, &o, NULL), SPRY_OK);
         assert_true(e.rows == d.rows && e.columns == d.cols && e.nnz == d.nnz && e.products == d.products);
         for (int how = 0; how < 2; how++) {
             spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
@@ -146,7 +145,7 @@ static void transposed(void **unused)
             assert_int_equal(v.wrong_rows, 0);
         }
         spry_spgemm_plan *plan = create_spgemm_plan(context, A, B, &o);
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         assert_true(test_same_bits(C, D));
         spry_spgemm_plan_destroy(plan);
@@ -190,7 +189,7 @@ static void first_run(void **unused)
     double run_us[4];
     spry_spgemm_plan *plan = create_spgemm_plan(context, A, P, NULL);
     for (int run = 0; run < 4; run++) {
-        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
         run_us[run] = info.run_us;
     }

@@ -92,8 +92,7 @@ static PyObject *spgemm(PyObject *module, PyObject *args)
     spry_context *const context = take_options(&given, dict);
     if (!context) return NULL;
     point_to_alpha(&given, A, B);
-    given.options.info = &info;
-    SPRY_WITHOUT_LOCK(status = spry_spgemm(context, &C, A, B, &given.options, &err));
+    SPRY_WITHOUT_LOCK(status = spry_spgemm(context, &C, &info, A, B, &given.options, &err));
     if (status != SPRY_OK) return spry_python_fail(&err);
     PyObject *const made = spry_python_own(C);
     PyObject *const told = spry_python_dict(&info, info_fields);
@@ -190,15 +189,15 @@ static PyObject *plan_run(PyObject *self, PyObject *args)
     spry_status status;
     spry_error err;
     if (!PyArg_ParseTuple(args, "O|K", &values, &stream)) return NULL;
-    options.values = take_values(p, values);
+    void *const into = take_values(p, values);
     options.stream = (void *)(uintptr_t)stream;
-    if (!options.values) return NULL;
+    if (!into) return NULL;
     if (p->running) {
         err = (spry_error){.status = SPRY_UNSUPPORTED, .message = "the plan is being run by another thread"};
         return spry_python_fail(&err);
     }
     p->running = 1;
-    SPRY_WITHOUT_LOCK(status = spry_spgemm_plan_run(p->plan, &options, &err));
+    SPRY_WITHOUT_LOCK(status = spry_spgemm_plan_run(p->plan, into, &options, &err));
     p->running = 0;
     if (status != SPRY_OK) return spry_python_fail(&err);
     Py_RETURN_NONE;

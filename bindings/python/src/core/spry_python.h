@@ -38,7 +38,7 @@
 /* ---- fields.c ---- */
 typedef enum spry_field_kind {
     SPRY_FIELD_INT,     /* int, also an enum */
-    SPRY_FIELD_BOOL,    /* int that is 0 or 1 */
+    SPRY_FIELD_BOOL,    /* bool */
     SPRY_FIELD_INT64,   /* int64_t */
     SPRY_FIELD_DOUBLE,  /* double */
     SPRY_FIELD_STRING,  /* const char *; None is NULL */

@@ -115,12 +115,9 @@ static PyObject *generators(PyObject *module, PyObject *unused)
                                         SPRY_FIELD(spry_generator_info, STRING, description), SPRY_FIELDS_END};
     (void)module, (void)unused;
     PyObject *list = PyList_New(0);
-    for (int g = 0; list && g < spry_generator_count(); g++) {
-        spry_generator_info info = SPRY_INIT(spry_generator_info);
-        spry_error err;
-        if (spry_generator_get_info(&info, g, &err) != SPRY_OK) spry_python_fail(&err);
-        if (PyErr_Occurred() || add(list, &info, fields) < 0) Py_CLEAR(list);
-    }
+    spry_generator_info info = SPRY_INIT(spry_generator_info);
+    for (int g = 0; list && spry_generator_get_info(&info, g, NULL) == SPRY_OK; g++)
+        if (add(list, &info, fields) < 0) Py_CLEAR(list);
     return list;
 }
 
@@ -131,12 +128,9 @@ static PyObject *formats(PyObject *module, PyObject *unused)
     static const spry_field fields[] = {SPRY_FIELD(spry_format_info, STRING, name), SPRY_FIELDS_END};
     (void)module, (void)unused;
     PyObject *list = PyList_New(0);
-    for (int f = 0; list && f < spry_format_count(); f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        spry_error err;
-        if (spry_format_get_info(&info, f, &err) != SPRY_OK) spry_python_fail(&err);
-        if (PyErr_Occurred() || add(list, &info, fields) < 0) Py_CLEAR(list);
-    }
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    for (int f = 0; list && spry_format_get_info(&info, f, NULL) == SPRY_OK; f++)
+        if (add(list, &info, fields) < 0) Py_CLEAR(list);
     return list;
 }
 

@@ -53,7 +53,7 @@ struct gpu_csr {
 static inline gpu_csr gpu_csr_of(const spry_arrays *a)
 {
     const row_offsets p = {a->offsets, a->offset_type == SPRY_I64};
-    return {a->rows, a->cols, a->nnz, p, (const int32_t *)a->indices, a->values};
+    return {a->rows, a->columns, a->nnz, p, (const int32_t *)a->indices, a->values};
 }
 
 /* SPRY_UNSUPPORTED where a row of B is not sorted or holds a column twice; looks at B unless that is known. */
