@@ -158,9 +158,19 @@ static spry_status measure_numbering(bench_session *session, const spry_matrix *
     if (leaves_as_given(n)) return measure_subject(session, &n->subject, err);
     spry_matrix *B = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
+    spry_selection rows = SPRY_INIT(spry_selection), columns = SPRY_INIT(spry_selection);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
     const double start = now_us();
     spry_status status = spry_ordering_get_info(n->handle, &info, err);
-    if (status == SPRY_OK) status = spry_matrix_permute(session->context, &B, A, info.row_perm, info.column_perm, err);
+    if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &arrays, err);
+    rows.list = info.row_perm;
+    rows.count = info.rows;
+    columns.list = info.column_perm;
+    columns.count = info.column_perm ? info.columns : 0;
+    options.offset_type = arrays.offset_type;
+    options.keep_duplicates = true;
+    if (status == SPRY_OK) status = spry_matrix_extract(session->context, &B, A, &rows, &columns, &options, err);
     n->subject.A = B;
     n->subject.reorder_us = n->us + now_us() - start;
     if (status == SPRY_OK) status = measure_subject(session, &n->subject, err);
@@ -329,12 +339,15 @@ static void note_rounding(const bench_session *session, const bench_types *types
 static spry_status convert_to(const bench_session *session, const prepared *p, spry_matrix **B,
                               const bench_types *types, spry_error *err)
 {
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_rounding rounding = SPRY_INIT(spry_rounding);
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
+    spry_status status = spry_matrix_get_arrays(p->A, &arrays, err);
     options.value_type = types->stored;
-    if (types->stored != types->vectors) options.rounding = &rounding;
-    spry_status status = spry_matrix_convert(session->context, B, p->A, &options, err);
-    if (status == SPRY_OK && options.rounding && session->options->receiver.note)
+    options.offset_type = arrays.offset_type;
+    spry_rounding *wanted = types->stored != types->vectors ? &rounding : NULL;
+    if (status == SPRY_OK) status = spry_matrix_convert(session->context, B, wanted, p->A, &options, err);
+    if (status == SPRY_OK && wanted && session->options->receiver.note)
         note_rounding(session, types, p->source->name, p->A, &rounding);
     return status;
 }

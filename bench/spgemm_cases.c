@@ -308,8 +308,9 @@ static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const sp
         return status;
     }
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
-    options.keep_duplicates = 1;
-    status = spry_matrix_convert(group->session->context, C, as_is, &options, err);
+    options.offset_type = a->offset_type;
+    options.keep_duplicates = true;
+    status = spry_matrix_convert(group->session->context, C, NULL, as_is, &options, err);
     spry_matrix_destroy(as_is);
     return status;
 }
@@ -616,7 +617,7 @@ static void measure_conversion(spgemm_group *group, spgemm_case *c)
     for (int t = 0; t < TIMES; t++) {
         spry_matrix *columns = NULL;
         const double start = now_us();
-        if (spry_matrix_convert(group->session->context, &columns, group->A, &options, NULL) != SPRY_OK) return;
+        if (spry_matrix_convert(group->session->context, &columns, NULL, group->A, &options, NULL) != SPRY_OK) return;
         us[t] = now_us() - start;
         spry_matrix_destroy(columns);
     }

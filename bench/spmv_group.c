@@ -47,10 +47,11 @@ static spry_status widen_values(spmv_group *group, const bench_types *types, spr
 {
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = types->vectors;
-    options.keep_duplicates = 1;
+    options.offset_type = group->matrices.arrays.offset_type;
+    options.keep_duplicates = true;
     group->common.input.type = types->name;
     spry_status status =
-        spry_matrix_convert(group->session->context, &group->matrices.wide, group->matrices.A, &options, err);
+        spry_matrix_convert(group->session->context, &group->matrices.wide, NULL, group->matrices.A, &options, err);
     return status == SPRY_OK ? spry_matrix_get_arrays(group->matrices.wide, &group->matrices.arrays, err) : status;
 }
 
@@ -270,8 +271,8 @@ static const spry_matrix *checked_matrix(spmv_group *group)
     if (group->op == SPRY_TRANSPOSE && group->vectors.columns > 1 && !group->matrices.checked) {
         spry_matrix_options options = SPRY_INIT(spry_matrix_options);
         options.layout = SPRY_CSC;
-        if (spry_matrix_convert(group->session->context, &group->matrices.checked, group->matrices.A, &options, NULL) !=
-            SPRY_OK)
+        if (spry_matrix_convert(group->session->context, &group->matrices.checked, NULL, group->matrices.A, &options,
+                                NULL) != SPRY_OK)
             group->matrices.checked = NULL; /* for want of memory: one thread compares */
     }
     return group->matrices.checked ? group->matrices.checked : group->matrices.A;

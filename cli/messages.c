@@ -239,8 +239,8 @@ int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
     if (spry_matrix_get_arrays(*A, &a, &err) != SPRY_OK) return cli_fail(&err);
     if (a.value_type == stored) return CLI_GO_ON;
     options.value_type = stored;
-    options.rounding = &r;
-    if (spry_matrix_convert(context, &B, *A, &options, &err) != SPRY_OK) return cli_fail(&err);
+    options.offset_type = a.offset_type;
+    if (spry_matrix_convert(context, &B, &r, *A, &options, &err) != SPRY_OK) return cli_fail(&err);
     spry_matrix_destroy(*A);
     *A = B;
     cli_message("note: %s of %s values were rounded to %s, by %.2g of their size at most%s", cli_count(r.rounded).s,

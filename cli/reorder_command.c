@@ -317,6 +317,19 @@ static int write_files(const arguments *a, const spry_matrix *A, const spry_matr
     return a->spy ? write_pictures(a->spy, A, B) : CLI_GO_ON;
 }
 
+/* Creates A in the order of f->ordering, with its duplicates. */
+static spry_status permute(const facts *f, spry_matrix **B, const spry_matrix *A, spry_error *err)
+{
+    spry_selection rows = SPRY_INIT(spry_selection), columns = SPRY_INIT(spry_selection);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
+    rows.list = f->ordering.row_perm;
+    rows.count = f->ordering.rows;
+    columns.list = f->ordering.column_perm;
+    columns.count = columns.list ? f->ordering.columns : 0;
+    options.keep_duplicates = true;
+    return spry_matrix_extract(f->input.context, B, A, &rows, &columns, &options, err);
+}
+
 static int reorder(facts *f, arguments *a)
 {
     spry_error err = {0};
@@ -334,8 +347,7 @@ static int reorder(facts *f, arguments *a)
     if (result == SPRY_OK) result = spry_ordering_get_info(ordering, &f->ordering, &err);
     if (result == SPRY_OK) result = spry_ordering_get_stats(ordering, &f->figures, A, &err);
     f->permute_us = now_us();
-    if (result == SPRY_OK)
-        result = spry_matrix_permute(f->input.context, &B, A, f->ordering.row_perm, f->ordering.column_perm, &err);
+    if (result == SPRY_OK) result = permute(f, &B, A, &err);
     f->permute_us = now_us() - f->permute_us;
     cli_progress("multiplying");
     const processor_time before = read_processor_time();

@@ -148,10 +148,12 @@ spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, c
 {
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_matrix *csr = NULL;
+    spry_matrix_options as_stored = SPRY_INIT(spry_matrix_options);
     spry_status status = open_matrix(context, A, path, options, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, &arrays, err);
     if (status != SPRY_OK || arrays.layout == SPRY_CSR) return status;
-    status = spry_matrix_convert(context, &csr, *A, NULL, err);
+    as_stored.offset_type = arrays.offset_type;
+    status = spry_matrix_convert(context, &csr, NULL, *A, &as_stored, err);
     spry_matrix_destroy(*A);
     *A = csr; /* NULL if that failed */
     return status;

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||
         spry_matrix_read(context, &read, argv[1], &untrusted, &err) != SPRY_OK ||
         spry_matrix_check(read, &report, SPRY_CHECK_ALL, &err) != SPRY_OK ||
-        spry_matrix_convert(context, &converted, read, &single, &err) != SPRY_OK ||
+        spry_matrix_convert(context, &converted, NULL, read, &single, &err) != SPRY_OK ||
         spry_matrix_write(converted, argv[2], &as_sell, &err) != SPRY_OK ||
         spry_matrix_read(context, &reopened, argv[2], NULL, &err) != SPRY_OK ||
         spry_spmv_plan_create(context, &plan, reopened, &sell, &err) != SPRY_OK ||

@@ -192,8 +192,21 @@ spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays)
 spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_matrix_options *options)
 {
     spry_matrix *B = NULL;
-    MUST(spry_matrix_convert(context, &B, A, options, err));
+    MUST(spry_matrix_convert(context, &B, NULL, A, options, err));
     return B;
+}
+
+spry_status permute_matrix(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
+                           const int64_t *col_perm, spry_error *err)
+{
+    spry_selection rows = SPRY_INIT(spry_selection), columns = SPRY_INIT(spry_selection);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
+    rows.list = row_perm;
+    rows.count = row_perm ? spry_matrix_rows(A) : 0;
+    columns.list = col_perm;
+    columns.count = col_perm ? spry_matrix_columns(A) : 0;
+    options.keep_duplicates = true;
+    return spry_matrix_extract(context, B, A, &rows, &columns, &options, err);
 }
 
 spry_matrix *borrow_csr(spry_context *context, int64_t rows, int64_t cols, const int32_t *offsets,

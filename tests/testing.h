@@ -88,6 +88,9 @@ spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const
 spry_matrix *generate_matrix(spry_context *context, const char *spec);
 spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays);
 spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_matrix_options *options);
+/* Extracts all rows and columns in another order and keeps duplicates. A permutation that is NULL changes nothing. */
+spry_status permute_matrix(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
+                           const int64_t *col_perm, spry_error *err);
 spry_matrix *borrow_csr(spry_context *context, int64_t rows, int64_t cols, const int32_t *offsets,
                         const int32_t *columns, const double *values);
 spry_matrix *read_matrix(spry_context *context, const char *path, const spry_read_options *options);

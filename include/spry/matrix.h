@@ -1,5 +1,5 @@
 /*
- * Spry: checks, statistics, conversion and orderings of matrices.
+ * Spry: checks, statistics, conversion, operations and orderings of matrices.
  * SPDX-License-Identifier: Apache-2.0
  *
  * The rules at the top of spry/spry.h hold here too.
@@ -8,6 +8,8 @@
 #define SPRY_MATRIX_H
 
 #include "spry/spry.h"
+
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,36 +39,39 @@ typedef struct spry_matrix_stats {
 /* O(nnz). A must be sound (spry_matrix_check); CSR, COO or CSC in host memory. */
 SPRY_API spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err);
 
-/* What a conversion did to the values. Products of the new matrix keep their bound against the new values. */
+/* Rounding of the values of a matrix. Products with the new values keep their error bound. */
 typedef struct spry_rounding {
     size_t struct_size;
-    int64_t rounded;    /* entries whose value is another one now, of which */
-    int64_t overflowed; /* were finite and are infinite, and */
-    int64_t vanished;   /* were not 0 and are */
-    double largest;     /* |new - old| / |old|, the largest of those that did not overflow; 1 where one vanished */
-    int64_t largest_row, largest_column;       /* of the first entry that has it; -1: there is none */
-    int64_t overflowed_row, overflowed_column; /* of the first that overflowed; -1: none did */
+    int64_t rounded;                           /* values that changed */
+    int64_t overflowed;                        /* of these, finite values that became infinite */
+    int64_t vanished;                          /* of these, values that became 0 */
+    double largest;                            /* largest |new - old| / |old| of values that did not overflow */
+    int64_t largest_row, largest_column;       /* first entry with that change; -1: none */
+    int64_t overflowed_row, overflowed_column; /* first entry that overflowed; -1: none */
 } spry_rounding;
 
+/*
+ * Form of a new matrix. On a GPU the layout has to be CSR with 32-bit indices, and only spry_matrix_convert changes the
+ * value type: SPRY_UNSUPPORTED otherwise.
+ */
 typedef struct spry_matrix_options {
     size_t struct_size;
-    spry_layout layout; /* default CSR */
-    /* default: as A. Each entry of a pattern counts 1, so duplicates sum up; into a pattern, positions alone survive */
-    spry_type value_type;
-    spry_index_type offset_type; /* default: as A where it has offsets, else the smallest that holds nnz */
-    spry_index_type index_type;  /* default: as A */
-    int keep_duplicates; /* 1: keep entries at one position apart; 0: sum them in f64, in stored order, rounded once */
-    /* Filled when the call succeeds, its struct_size set before: how values, or such sums, were rounded to value_type.
-       NULL: nobody asks. It takes 8 bytes an entry while it converts. */
-    spry_rounding *rounding;
+    spry_layout layout;          /* default: CSR */
+    spry_type value_type;        /* default: that of A. Entries of a pattern count 1 */
+    spry_index_type offset_type; /* default: the smallest that holds the entries */
+    spry_index_type index_type;  /* default: that of A */
+    bool keep_duplicates;        /* false: entries at one position are summed, in f64 and rounded once */
+    void *stream;                /* of a GPU: work in it is awaited before A is read */
 } spry_matrix_options;
 
 /*
- * Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. B
- * has A's claim of symmetry, except if duplicates of A are summed into values or kept in another type: their sums may
- * differ from their images after rounding. A pattern of a skew-symmetric A is claimed symmetric.
+ * Creates B = A in another layout or with other types, in host memory or on A's GPU: an owned matrix with sorted rows.
+ * rounding: filled with the rounding of values, which takes 8 bytes for each entry; host only, NULL: not wanted. A has
+ * to be sound. options may be NULL. B keeps A's claim of symmetry unless rounded sums of duplicates can break it. A
+ * pattern of a skew-symmetric A is claimed symmetric.
  */
-SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B,
+                                                         spry_rounding *rounding, const spry_matrix *A,
                                                          const spry_matrix_options *options, spry_error *err);
 
 /*
@@ -111,10 +116,61 @@ typedef struct spry_ordering_stats {
 /* Of A as it is and in that order, without making B. O(nnz). A has the sizes of the matrix that was ordered. */
 SPRY_API spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures,
                                              const spry_matrix *A, spry_error *err);
-/* B: owned, sorted CSR, b_ij = a_row_perm[i],col_perm[j]; NULL: stays. Types, field, duplicates (and, where both sides
-   move alike, symmetry) are A's. */
-SPRY_API spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A,
-                                         const int64_t *row_perm, const int64_t *col_perm, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Matrices from matrices
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * These functions create an owned matrix with sorted rows, in host memory or on the GPU that has the operands. Operands
+ * are sound, of any layout, and do not change. Values may be f32, f64, bf16, f16 or a pattern; bf16 and f16 cannot be
+ * added or scaled. options may be NULL. The new matrix is complete on return, has the index base of A, and has the same
+ * bits for any number of threads.
+ */
+
+/* Computes B = A^T. B keeps A's claim of symmetry. */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_transpose(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                                           const spry_matrix_options *options, spry_error *err);
+
+/*
+ * Computes C = alpha*A + beta*B, in f64 and rounded once. alpha and beta are scalars of C's value type in host memory;
+ * NULL: 1. C has an entry where A or B has one, also if its value is 0. The default value type is the wider of A's and
+ * B's; two patterns give a pattern. keep_duplicates is SPRY_UNSUPPORTED. C is marked symmetric if A and B are.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_add(spry_context *context, spry_matrix **C, const void *alpha,
+                                                     const spry_matrix *A, const void *beta, const spry_matrix *B,
+                                                     const spry_matrix_options *options, spry_error *err);
+
+/* Some rows or columns, counted from 0. */
+typedef struct spry_selection {
+    size_t struct_size;
+    int64_t first;       /* without a list: first .. first + count - 1 */
+    int64_t count;       /* length of the list; without a list, 0 means up to the last row or column */
+    const int64_t *list; /* in any order, repeats allowed; NULL: a range */
+} spry_selection;
+
+/*
+ * Computes B = A[rows, columns]: b_ij is the entry of A in the i-th selected row and the j-th selected column. NULL
+ * selects all. B keeps A's claim of symmetry if both selections are equal.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_extract(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                                         const spry_selection *rows, const spry_selection *columns,
+                                                         const spry_matrix_options *options, spry_error *err);
+
+/*
+ * Computes B = D1*A*D2 with diagonal matrices D1 and D2. A scaling is one vector, f32 or f64, on A's device; data NULL
+ * means the identity. A pattern gets values of the vectors' type. B keeps A's claim of symmetry if both scalings are
+ * the same vector.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_scale(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                                       spry_const_vector row_scaling, spry_const_vector column_scaling,
+                                                       const spry_matrix_options *options, spry_error *err);
+
+/*
+ * Sets diagonal[i] to entry (i, i) of A: the sum of the entries stored there, or 0. diagonal: one vector with
+ * min(rows, columns) elements, f32 or f64, on A's device.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_diagonal(const spry_matrix *A, spry_vector diagonal, spry_error *err);
 
 #ifdef __cplusplus
 }

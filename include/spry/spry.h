@@ -611,7 +611,6 @@ SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_sp
 /* ---- moves to other headers ---- */
 SPRY_API int spry_matrix_index_base(const spry_matrix *A);
 SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err);
-SPRY_API spry_status spry_matrix_get_diagonal(const spry_matrix *A, double *diagonal, spry_error *err);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,8 @@
 
 #include "core/kernel.h"
 
+#include <stdbool.h>
+
 typedef struct spryi_device spryi_device;
 typedef struct spryi_driver spryi_driver;
 
@@ -106,6 +108,60 @@ typedef struct spryi_gather {
     int64_t count;
 } spryi_gather;
 
+/* ---- operations on matrices -------------------------------------------------------------------------------- */
+
+/* Order of the columns in the rows of CSR. */
+typedef enum spryi_row_order {
+    SPRYI_ROWS_UNSORTED, /* a row is not sorted */
+    SPRYI_ROWS_SORTED,   /* all rows are sorted, and a column is repeated */
+    SPRYI_ROWS_RISING    /* columns increase in every row */
+} spryi_row_order;
+
+/* An operand of a sum and its factor. */
+typedef struct spryi_device_term {
+    spry_arrays rows; /* columns increase in every row */
+    double factor;
+} spryi_device_term;
+
+/* Rows and columns to extract. The lists are in device memory. */
+typedef struct spryi_device_selection {
+    const int64_t *rows; /* rows of A; NULL: rows from first_row on */
+    int64_t first_row;
+    const int64_t *place; /* first new column of each column of A, or -1; NULL: columns from first_column on */
+    const int64_t *next;  /* next new column from the same column of A, or -1; NULL: each column is selected once */
+    int64_t first_column;
+    bool all_columns; /* place is NULL and all columns are selected */
+} spryi_device_selection;
+
+/*
+ * Operations on CSR in device memory with 32-bit columns. Work is in the default stream and has ended on return.
+ *
+ * The caller sets rows, cols, index_type, value_type and offset_type of *made; the default offset_type becomes the
+ * smallest that holds the entries. A function fills in nnz and the arrays, which it allocates on the device. They are
+ * the caller's, also after a failure.
+ */
+typedef struct spryi_matrix_functions {
+    spry_status (*inspect)(const spryi_device *device, spryi_row_order *order, const spry_arrays *a, spry_error *err);
+    /* Entries of a row of A^T are in the order of A's rows. */
+    spry_status (*transpose)(const spryi_device *device, spry_arrays *made, const spry_arrays *a, spry_error *err);
+    /*
+     * Sorts the rows, stably. Sums entries at one position in f64 unless they are kept. *repeats: a has duplicates.
+     * The value type of *made may be another one than that of a.
+     */
+    spry_status (*sort)(const spryi_device *device, spry_arrays *made, bool *repeats, const spry_arrays *a,
+                        bool keep_duplicates, spry_error *err);
+    spry_status (*add)(const spryi_device *device, spry_arrays *made, const spryi_device_term *a,
+                       const spryi_device_term *b, spry_error *err);
+    /* Entries of a row keep the order of A; copies of an entry follow each other. */
+    spry_status (*extract)(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
+                           const spryi_device_selection *selection, spry_error *err);
+    /* Vectors without data are ones. The factor of the smaller index is multiplied first. */
+    spry_status (*scale)(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
+                         const spry_const_vector *row, const spry_const_vector *column, spry_error *err);
+    /* Sums entries at one position in stored order. */
+    spry_status (*diagonal)(const spryi_device *device, const spry_vector *d, const spry_arrays *a, spry_error *err);
+} spryi_matrix_functions;
+
 typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVICE } spryi_copy;
 
 /* ---- the interface --------------------------------------------------------------------------------------- */
@@ -156,6 +212,7 @@ typedef struct spryi_device_ops {
     const spryi_converter *(*find_converter)(const spryi_device *device, const char *format);
     /* Passes of the solvers (device/vector_ops.h); NULL: it has none. */
     const struct spryi_vector_ops *(*vector_ops)(const spryi_device *device);
+    const spryi_matrix_functions *matrix;        /* operations on matrices; NULL: in host memory */
     const struct spryi_spgemm_functions *spgemm; /* what SpGEMM needs beside kernels (spgemm/spgemm.h); NULL: nothing */
 } spryi_device_ops;
 

@@ -634,8 +634,9 @@ static spry_status convert(spry_matrix **A, const spry_read_options *options, sp
     o.index_type = options->index_type;
     o.offset_type = options->offset_type;
     if (o.offset_type == SPRY_I32 && o.index_type == SPRY_INDEX_DEFAULT) o.index_type = SPRY_I32;
-    o.keep_duplicates = 1;
-    SPRYI_OK_OR_RETURN(spry_matrix_convert((*A)->context, &converted, *A, &o, err));
+    if (o.offset_type == SPRY_INDEX_DEFAULT && o.index_type != SPRY_I64) o.offset_type = a->offset_type;
+    o.keep_duplicates = true;
+    SPRYI_OK_OR_RETURN(spry_matrix_convert((*A)->context, &converted, NULL, *A, &o, err));
     spryi_matrix_release(*A);
     *A = converted;
     return SPRY_OK;
@@ -773,7 +774,7 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = layout;
     options.keep_duplicates = 1;
-    return spry_matrix_convert(context, &c->converted, A, &options, err);
+    return spry_matrix_convert(context, &c->converted, NULL, A, &options, err);
 }
 
 static int list_parts(const content *c, const spry_matrix *A, spryi_container_part *parts,

@@ -4,41 +4,10 @@
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
-#include "matrix/assemble.h"
-#include "spry/matrix.h"
+#include "matrix/device_operation.h"
+#include "matrix/operation.h"
 
 #include <math.h>
-
-static spry_status check_types(const spry_matrix_options *o, spry_error *err)
-{
-    SPRYI_OK_OR_RETURN(spryi_check_range("convert", "layout", o->layout, SPRY_LAYOUT_DEFAULT, SPRY_CSC,
-                                         "SPRY_CSR, SPRY_COO or SPRY_CSC", err));
-    SPRYI_OK_OR_RETURN(spryi_check_value_type("convert", o->value_type, SPRY_TYPE_DEFAULT, err));
-    SPRYI_OK_OR_RETURN(spryi_check_index_type("convert", "offset_type", o->offset_type, err));
-    return spryi_check_index_type("convert", "index_type", o->index_type, err);
-}
-
-/* Fills in the defaults of *o, whose types are some, and checks that they hold A's sizes. */
-static spry_status resolve_options(spry_matrix_options *o, const spry_arrays *A, spry_error *err)
-{
-    if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
-    if (o->value_type == SPRY_TYPE_DEFAULT) o->value_type = A->value_type;
-    if (o->index_type == SPRY_INDEX_DEFAULT) o->index_type = A->index_type;
-    if (o->layout == SPRY_COO) {
-        o->offset_type = SPRY_I64; /* it has none: nothing to refuse */
-    } else if (o->offset_type == SPRY_INDEX_DEFAULT && A->layout != SPRY_COO && o->index_type == SPRY_I32) {
-        o->offset_type = A->offset_type;
-    }
-    return spryi_pick_index_types(&o->offset_type, &o->index_type, A->rows, A->columns, A->nnz, err);
-}
-
-/* The field to write into a file: what A's was, unless the values no longer fit it. */
-static spryi_field field_of(const spry_matrix *A, spry_type value_type, int merged)
-{
-    if (value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
-    if (A->field == SPRYI_FIELD_PATTERN && merged) return SPRYI_INTEGER; /* values 2, 3, ... */
-    return A->field;
-}
 
 /* ---- rounding ---------------------------------------------------------------------------------------- */
 
@@ -147,43 +116,68 @@ static void tell_rounding(spry_rounding *rounding, const rounded *r, const spry_
     SPRYI_GIVE(rounding, &told);
 }
 
-spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
-                                const spry_matrix_options *options, spry_error *err)
+static spry_status convert_on_host(spry_context *context, spry_matrix **B, spry_rounding *rounding,
+                                   const spry_matrix *A, spry_matrix_options *o, spry_error *err)
 {
-    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
-    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
-    spryi_compressed a = {0};
-    spry_matrix *entries = NULL;
+    spryi_compressed c = {0};
+    spry_matrix *entries = NULL, *made = NULL;
     int64_t duplicates = 0;
     rounded told = nothing;
-    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
-    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
-    SPRYI_TRY(check_types(&o, err));
-    if (o.rounding) SPRYI_TRY(SPRYI_CHECK_OUTPUT(o.rounding, err));
+    const spryi_duplicates what = o->keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL;
+    SPRYI_TRY(spryi_check_result(o, A->a.rows, A->a.columns, o->keep_duplicates ? A->a.nnz : 0, err));
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
-    A = entries;
-    SPRYI_TRY(resolve_options(&o, &A->a, err));
-    SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout, o.index_type, err));
-    const int is_told = o.rounding && o.value_type != SPRY_PATTERN;
-    SPRYI_TRY(spryi_merge(context, &a, is_told ? SPRY_F64 : o.value_type,
-                          o.keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL, &duplicates, err));
-    if (is_told) SPRYI_TRY(round_values(context, &a, o.value_type, &told, err));
-    int merged = duplicates > 0 && !o.keep_duplicates;
-    /* Duplicates that were rounded, or counted as 1, may have other sums than their images: the claim is dropped. */
-    const spry_type exact = o.keep_duplicates ? A->a.value_type : SPRY_PATTERN;
-    spry_symmetry symmetry = duplicates > 0 && o.value_type != exact ? SPRY_GENERAL : A->a.symmetry;
-    if (o.value_type == SPRY_PATTERN && symmetry == SPRY_SKEW_SYMMETRIC) symmetry = SPRY_SYMMETRIC;
-    SPRYI_TRY(spryi_compressed_finish(context, B, &a, o.layout, o.offset_type,
-                                      duplicates > 0 && o.keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES, symmetry,
-                                      field_of(A, o.value_type, merged), err));
-    (*B)->index_base = A->index_base;
-    (*B)->symmetry_holds = A->symmetry_holds;
-    if (o.rounding) tell_rounding(o.rounding, &told, &(*B)->a);
+    SPRYI_TRY(spryi_compress(context, &c, &entries->a, o->layout, o->index_type, err));
+    spry_symmetry symmetry = entries->a.symmetry;
+    if (rounding && o->value_type != SPRY_PATTERN) {
+        const spry_type exact = o->keep_duplicates ? c.value_type : SPRY_PATTERN;
+        SPRYI_TRY(spryi_merge(context, &c, SPRY_F64, what, &duplicates, err));
+        SPRYI_TRY(round_values(context, &c, o->value_type, &told, err));
+        if (duplicates > 0 && o->value_type != exact) symmetry = SPRY_GENERAL;
+    }
+    SPRYI_TRY(spryi_deliver(context, &made, &c, o, entries, symmetry, err));
+    if (duplicates > 0) made->field = spryi_field_of(A, o->value_type, !o->keep_duplicates);
+    if (rounding) tell_rounding(rounding, &told, &made->a);
+    *B = made;
 done:
     spryi_matrix_release(entries);
-    spryi_compressed_clear(context, &a);
+    spryi_compressed_clear(context, &c);
     return status;
+}
+
+static spry_status convert_on_device(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                     const spry_matrix_options *o, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_device_result result;
+    bool repeats;
+    SPRYI_OK_OR_RETURN(spryi_begin_on_device(&result, context, "convert", A, o, o->value_type, err));
+    SPRYI_TRY(result.functions->sort(result.device, &result.made, &repeats, &A->a, o->keep_duplicates, err));
+    const spry_type exact = o->keep_duplicates ? A->a.value_type : SPRY_PATTERN;
+    if (!repeats || o->value_type == exact) result.symmetry = A->a.symmetry;
+    result.rises = !repeats || !o->keep_duplicates;
+    SPRYI_TRY(spryi_deliver_from_device(&result, B, A, o, err));
+    (*B)->field = spryi_field_of(A, o->value_type, repeats && !o->keep_duplicates);
+done:
+    spryi_end_on_device(&result);
+    return status;
+}
+
+spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, spry_rounding *rounding, const spry_matrix *A,
+                                const spry_matrix_options *options, spry_error *err)
+{
+    SPRYI_NEEDS(context, err);
+    SPRYI_NEEDS(B, err);
+    SPRYI_NEEDS(A, err);
+    spry_matrix_options o;
+    SPRYI_OK_OR_RETURN(spryi_take_matrix_options(&o, options, "convert", A, err));
+    if (o.value_type == SPRY_TYPE_DEFAULT) o.value_type = A->a.value_type;
+    if (rounding) SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(rounding, err));
+    if (A->a.device == 0) return convert_on_host(context, B, rounding, A, &o, err);
+    if (rounding)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "rounding",
+                          "convert: rounding is not reported for a matrix on a GPU, expected NULL");
+    return convert_on_device(context, B, A, &o, err);
 }
 
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,

@@ -86,6 +86,19 @@ static spry_status make_permutations(spryi_plan *plan, const int64_t *perm, spry
     return SPRY_OK;
 }
 
+/* Extracts the rows of A in the order `perm`, and its columns if A is square. Offsets stay as wide as those of A. */
+static spry_status permute(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *perm,
+                           spry_error *err)
+{
+    spry_selection rows = SPRY_INIT(spry_selection);
+    spry_matrix_options options = SPRY_INIT(spry_matrix_options);
+    rows.list = perm;
+    rows.count = A->a.rows;
+    options.offset_type = A->a.offset_type;
+    options.keep_duplicates = true;
+    return spry_matrix_extract(context, B, A, &rows, A->a.rows == A->a.columns ? &rows : NULL, &options, err);
+}
+
 /* B = A in the order that `how` gives. */
 static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matrix *A, const spry_ordering_options *how,
                               spry_error *err)
@@ -96,7 +109,7 @@ static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matr
     plan->times.search_us += spryi_now_us() - start;
     const int64_t *perm = (*found)->perm;
     SPRYI_OK_OR_RETURN(make_permutations(plan, perm, err));
-    SPRYI_OK_OR_RETURN(spry_matrix_permute(plan->context, B, A, perm, A->a.rows == A->a.columns ? perm : NULL, err));
+    SPRYI_OK_OR_RETURN(permute(plan->context, B, A, perm, err));
     spryi_release(plan->context, (*found)->perm); /* the map has it */
     (*found)->perm = NULL;
     return SPRY_OK;
@@ -334,7 +347,7 @@ static spry_status permute_again(const spryi_plan *plan, spry_matrix **B, const 
             perm[i] = from[i];
         else
             perm[from[i]] = i;
-    SPRYI_TRY(spry_matrix_permute(plan->context, B, A, perm, rows == A->a.columns ? perm : NULL, err));
+    SPRYI_TRY(permute(plan->context, B, A, perm, err));
 done:
     spryi_release(plan->context, from);
     spryi_release(plan->context, perm);

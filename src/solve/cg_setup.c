@@ -35,7 +35,7 @@ static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_
     spry_vector d = {0};
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     SPRYI_OK_OR_RETURN(spry_vector_create(context, &d, a.rows, SPRY_F64, 0, err));
-    spry_status status = spry_matrix_get_diagonal(A, d.data, err);
+    spry_status status = spry_matrix_diagonal(A, d, err);
     if (status == SPRY_OK) status = spry_vector_create(context, D, a.rows, type, 0, err);
     const double most = ldexp(spryi_limits_of(type).largest, -room);
     const double least = room > 0 ? ldexp(spryi_limits_of(type).least_normal, room) : 0;
@@ -151,7 +151,7 @@ static spry_status invert_blocks(spry_context *context, spry_vector *entries, in
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     spry_status status = SPRY_OK;
     if (a.layout == SPRY_COO || a.triangle != SPRY_ALL_ENTRIES) { /* CSC of a symmetric matrix is its CSR */
-        status = spry_matrix_convert(context, &csr, A, NULL, err);
+        status = spry_matrix_convert(context, &csr, NULL, A, NULL, err);
         if (status == SPRY_OK) status = spry_matrix_get_arrays(csr, &a, err);
     }
     const int64_t count = (a.rows + size - 1) / size;
@@ -331,7 +331,7 @@ static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error
     spry_matrix_destroy(s->product.narrow);
     s->product.narrow = NULL;
     SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &host, B, s->current.product.stream, err));
-    const spry_status status = spry_matrix_convert(s->context, &s->product.narrow, host, &to_f32, err);
+    const spry_status status = spry_matrix_convert(s->context, &s->product.narrow, NULL, host, &to_f32, err);
     if (status == SPRY_OK) s->product.narrow_is_exact = is_exact(host, s->product.narrow);
     spryi_matrix_release(host);
     return status;

@@ -720,7 +720,7 @@ static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank
     spry_matrix *both = NULL;
     spry_matrix_options keep = SPRY_INIT(spry_matrix_options);
     keep.keep_duplicates = 1;
-    spry_status status = spry_matrix_convert(context, &both, A, &keep, err);
+    spry_status status = spry_matrix_convert(context, &both, NULL, A, &keep, err);
     if (status == SPRY_OK) status = spry_pagerank(context, x, result, both, options, err);
     spry_matrix_destroy(both);
     return status;

@@ -327,7 +327,7 @@ static spry_status find_origins(spry_context *context, int64_t **from, const spr
     arrays.ownership = SPRY_BORROW;
     if (view->triangle == SPRY_ALL_ENTRIES) arrays.symmetry = SPRY_GENERAL;
     SPRYI_TRY(spry_matrix_create(context, &numbered, &arrays, err));
-    SPRYI_TRY(spry_matrix_convert(context, &converted, numbered, &o, err));
+    SPRYI_TRY(spry_matrix_convert(context, &converted, NULL, numbered, &o, err));
     spry_matrix_destroy(numbered);
     numbered = NULL;
     *from = (int64_t *)(void *)numbers;
@@ -352,7 +352,7 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     const spry_index_type index_type = options->index_type ? options->index_type : view->a.index_type;
     const int counts = plan->device->driver->host_memory; /* the limit is for memory of the device that computes */
     if (counts) SPRYI_OK_OR_RETURN(admit_conversion(plan, &view->a, options->layout, value_type, index_type, err));
-    SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, view, options, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, NULL, view, options, err));
     operand->bytes += spryi_arrays_bytes(&operand->csr->a);
     if (!plan->single_run && view->a.value_type != SPRY_PATTERN) {
         if (counts) SPRYI_OK_OR_RETURN(admit_origins(plan, &view->a, options, index_type, err));
@@ -448,7 +448,8 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
     const double start = spryi_now_us();
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSC;
-    options.keep_duplicates = 1;
+    options.offset_type = plan->b.csr->a.offset_type; /* the kernel has one type for all offsets */
+    options.keep_duplicates = true;
     plan->columns.given = spryi_matrix_retain(plan->b.csr);
     SPRYI_OK_OR_RETURN(convert(plan, &plan->columns, plan->b.csr, &options, err));
     plan->job.b_columns = plan->columns.csr->a;

@@ -166,7 +166,7 @@ static spry_status judge_merged(spry_context *context, spry_spmv_verification *v
     if (v->wrong_rows == 0 || !isinf(v->max_error) || job->alpha == 0 || A->a.unique == SPRY_KNOWN_YES) return SPRY_OK;
     o.layout = job->op == SPRY_TRANSPOSE ? SPRY_CSC : SPRY_CSR;
     o.value_type = job->type;
-    SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &merged, A, &o, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &merged, NULL, A, &o, err));
     job->merged = &merged->a;
     if (merged->a.nnz < A->a.nnz) *v = judge_rows(context, job, m);
     job->merged = NULL;

@@ -22,7 +22,7 @@ static void any_layout(void **state)
             int64_t counts[HEIGHT * WIDTH];
             o.layout = layouts[l];
             o.offset_type = o.index_type = wide ? SPRY_I64 : SPRY_I32;
-            assert_int_equal(spry_matrix_convert(*state, &B, A, &o, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_convert(*state, &B, NULL, A, &o, NULL), SPRY_OK);
             assert_int_equal(count_density(B, counts, HEIGHT, WIDTH, NULL), SPRY_OK);
             assert_memory_equal(counts, expected, sizeof counts);
             spry_matrix_destroy(B);

@@ -200,8 +200,8 @@ static int child_orders(void)
         csc.layout = SPRY_CSC;
         OK(spry_ordering_create(context, &ordering, A, &o, &fault));
         OK(spry_ordering_get_info(ordering, &info, &fault));
-        OK(spry_matrix_permute(context, &B, A, info.row_perm, info.column_perm, &fault));
-        OK(spry_matrix_convert(context, &C, B, &csc, &fault));
+        OK(permute_matrix(context, &B, A, info.row_perm, info.column_perm, &fault));
+        OK(spry_matrix_convert(context, &C, NULL, B, &csc, &fault));
         spry_matrix_destroy(C);
         spry_matrix_destroy(B);
         spry_ordering_destroy(ordering);

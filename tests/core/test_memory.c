@@ -105,7 +105,7 @@ static spry_status convert(spry_context *context, const void *input, spry_error 
     spry_matrix *A = matrix_of(j, &other), *mark = (spry_matrix *)(uintptr_t)1, *B = mark;
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = j->layout;
-    spry_status status = spry_matrix_convert(context, &B, A, &options, err);
+    spry_status status = spry_matrix_convert(context, &B, NULL, A, &options, err);
     if (status != SPRY_OK)
         assert_ptr_equal(B, mark);
     else

@@ -160,7 +160,7 @@ static int sparse_products(spry_matrix *A)
             OK(get_spgemm_kernel(context, &info, k, &fault));
             if (!info.available || strstr(info.name, "seed")) continue; /* the latter are slow, and sequential */
             c.value_type = f32 ? SPRY_F32 : SPRY_F64;
-            OK(spry_matrix_convert(context, &B, A, &c, &fault));
+            OK(spry_matrix_convert(context, &B, NULL, A, &c, &fault));
             o.kernel = info.name;
             if (spry_spgemm(context, &C, NULL, B, B, &o, &fault) != SPRY_UNSUPPORTED) {
                 EXPECT(C);
@@ -186,7 +186,7 @@ static int orders(spry_matrix *A)
         o.method = methods[m];
         OK(spry_ordering_create(context, &ordering, A, &o, &fault));
         OK(spry_ordering_get_info(ordering, &info, &fault));
-        OK(spry_matrix_permute(context, &B, A, info.row_perm, info.column_perm, &fault));
+        OK(permute_matrix(context, &B, A, info.row_perm, info.column_perm, &fault));
         spry_matrix_destroy(B);
         spry_ordering_destroy(ordering);
     }

@@ -140,7 +140,7 @@ static void false_claims(void **state)
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
     spry_matrix *A[3] = {matrix_of(&s, SPRY_SYMMETRIC, 0)};
     A[1] = through_container(A[0], NULL);
-    assert_int_equal(spry_matrix_convert(context, &A[2], A[0], NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_convert(context, &A[2], NULL, A[0], NULL, NULL), SPRY_OK);
     for (int k = 0; k < 3; k++) {
         double x[3], ranks[3], right[3], b[3] = {1, 1, 1};
         spry_error err = SPRY_ERROR_INIT;
@@ -268,7 +268,7 @@ static void skew_as_pattern(void **state)
     c.value_type = o.vector_type = SPRY_F64;
     snprintf(path, sizeof path, "/tmp/spry_symmetry_%d.mtx", (int)getpid());
     assert_int_equal(spry_matrix_read_memory(context, &A[0], file, sizeof file - 1, "s.mtx", &r, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(context, &A[1], A[0], &c, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_convert(context, &A[1], NULL, A[0], &c, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_write(A[1], path, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_read(context, &A[2], path, NULL, NULL), SPRY_OK);
     unlink(path);

@@ -165,11 +165,11 @@ static void sizes_and_diagonal(void **state)
             if (s.columns[k] == i) exact[i] += s.values[k];
     for (int input = 0; input < INPUTS - 1; input++) {
         spry_matrix *B = sample_matrix(context, &s, input);
-        assert_int_equal(spry_matrix_get_diagonal(B, found, NULL), SPRY_OK);
+        assert_int_equal(spry_matrix_diagonal(B, spry_vector_f64(found, 40), NULL), SPRY_OK);
         assert_memory_equal(found, exact, sizeof exact);
         spry_matrix_destroy(B);
     }
-    expect_error(spry_matrix_get_diagonal(A, NULL, &err), SPRY_INVALID_ARGUMENT, "diagonal");
+    expect_error(spry_matrix_diagonal(A, spry_vector_f64(NULL, 40), &err), SPRY_INVALID_ARGUMENT, "diagonal");
 }
 
 /* Arrays that count from 1, borrowed and copied: the same matrix, of the caller's values. */

@@ -358,7 +358,7 @@ static void test_kept_groups(void **state)
     spry_matrix *grid = generate_matrix(context, "laplace5,x=20,y=20");
     spry_ordering *ordering = create_ordering(context, grid, &bandk);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
-    assert_int_equal(SPRY_OK, spry_matrix_permute(context, &ordered, grid, info.row_perm, info.column_perm, NULL));
+    assert_int_equal(SPRY_OK, permute_matrix(context, &ordered, grid, info.row_perm, info.column_perm, NULL));
     spry_matrix *A = convert_matrix(context, ordered, &coo);
     options.format = "csr3";
     options.groups = ordering;

@@ -234,7 +234,7 @@ static void test_bandk_4(void **state)
     check_groups(info.groups->ssr_ptr, info.groups->ssr_count, info.groups->sr_count, 5);
     check_groups(info.groups->sssr_ptr, info.groups->sssr_count, info.groups->ssr_count, 3);
     assert_true(info.groups->srs == 7 && info.groups->ssrs == 5 && info.groups->sssrs == 3);
-    assert_int_equal(SPRY_OK, spry_matrix_permute(context, &B, A, info.row_perm, info.column_perm, NULL));
+    assert_int_equal(SPRY_OK, permute_matrix(context, &B, A, info.row_perm, info.column_perm, NULL));
     static const char *const kernels[] = {"csr4_listing_portable_cpu",
                                           TEST_STUDY("csr4_listing_cpu", "csr4_listing_portable_cpu"), NULL};
     for (int n = 0; n < 3; n++) {

@@ -127,7 +127,7 @@ static void check_all(rows *r, const char *name)
             spry_matrix_options to = SPRY_INIT(spry_matrix_options);
             to.value_type = (spry_type)type;
             to.keep_duplicates = 1;
-            if (valued) assert_int_equal(spry_matrix_convert(context, &ones, A, &to, NULL), SPRY_OK);
+            if (valued) assert_int_equal(spry_matrix_convert(context, &ones, NULL, A, &to, NULL), SPRY_OK);
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
                 char what[128];
                 snprintf(what, sizeof what, "%s, %s, %s%s", name, formats[f], type == SPRY_F32 ? "f32" : "f64",

@@ -114,7 +114,7 @@ static void results(void **state)
         static const int64_t perm[] = {2, 0, 1};
         spry_matrix *B = convert_matrix(context, A, NULL);
         expect_base(base, B);
-        MUST(spry_matrix_permute(context, &B, A, perm, perm, err));
+        MUST(permute_matrix(context, &B, A, perm, perm, err));
         expect_base(base, B);
         B = multiply_matrices(context, A, A, NULL);
         expect_base(base, B);

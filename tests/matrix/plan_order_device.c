@@ -63,7 +63,7 @@ static integers matrix_of(spry_context *context, const char *spec, spry_type typ
     as.value_type = type;
     as.offset_type = offsets;
     as.index_type = SPRY_I32;
-    MUST(spry_matrix_convert(context, &m.source, any, &as, err));
+    MUST(spry_matrix_convert(context, &m.source, NULL, any, &as, err));
     spry_matrix_destroy(any);
     m.a = arrays_of(m.source);
     m.a.values = m.values = room(m.a.nnz);

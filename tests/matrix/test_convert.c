@@ -409,30 +409,30 @@ static void refusals(void **state)
     spry_error err = {0};
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.index_type = SPRY_I32;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_TOO_LARGE);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, A, &options, &err), SPRY_TOO_LARGE);
     assert_string_equal(err.argument, "index_type");
     assert_true(err.value == 3000000000 && err.limit == INT32_MAX);
 
     options = SPRY_INIT(spry_matrix_options);
     options.offset_type = SPRY_I32;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT); /* 32/64 */
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, A, &options, &err), SPRY_INVALID_ARGUMENT); /* 32/64 */
     options.offset_type = (spry_index_type)3;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "convert: offset_type is 3, expected SPRY_I32 or SPRY_I64");
     options = SPRY_INIT(spry_matrix_options);
     options.layout = (spry_layout)4;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "convert: layout is 4, expected SPRY_CSR, SPRY_COO or SPRY_CSC");
     options = SPRY_INIT(spry_matrix_options);
     options.value_type = (spry_type)6;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "value_type");
     options = (spry_matrix_options){0};
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "struct_size");
-    assert_int_equal(spry_matrix_convert(NULL, &B, A, NULL, &err), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_matrix_convert(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_matrix_convert(context, &B, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(NULL, &B, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, NULL, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "A");
     assert_null(B);
     assert_int_equal(memory.calls, calls); /* all of it before anything was allocated */
@@ -470,7 +470,7 @@ static spry_status convert_and_drop(spry_context *context, const void *input, sp
     options.offset_type = c->to.offset_type;
     options.index_type = c->to.index_type;
     options.keep_duplicates = c->keep_duplicates;
-    spry_status status = spry_matrix_convert(context, &B, A, &options, err);
+    spry_status status = spry_matrix_convert(context, &B, NULL, A, &options, err);
     if (status != SPRY_OK) assert_null(B);
     spry_matrix_destroy(B);
     spry_matrix_destroy(A);

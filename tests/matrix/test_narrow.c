@@ -97,10 +97,10 @@ static spry_matrix *convert(spry_context *context, const double *values, spry_ty
 {
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = type;
-    options.rounding = rounding;
     options.keep_duplicates = keep_duplicates;
     spry_matrix *A = borrow_csr(context, 3, 3, offsets, columns, values);
-    spry_matrix *B = convert_matrix(context, A, &options);
+    spry_matrix *B = NULL;
+    MUST(spry_matrix_convert(context, &B, rounding, A, &options, err));
     spry_matrix_destroy(A);
     return B;
 }
@@ -150,10 +150,9 @@ static void rounding_of_many(void **state)
     spry_rounding told = SPRY_INIT(spry_rounding);
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = SPRY_BF16;
-    options.rounding = &told;
     options.layout = SPRY_COO;
-    spry_matrix *A = generate_matrix(context, "grid27,x=12,y=13,z=14");
-    spry_matrix *B = convert_matrix(context, A, &options);
+    spry_matrix *A = generate_matrix(context, "grid27,x=12,y=13,z=14"), *B = NULL;
+    MUST(spry_matrix_convert(context, &B, &told, A, &options, err));
     spry_arrays a = arrays_of(A);
     spry_arrays b = arrays_of(B);
     double largest = 0;

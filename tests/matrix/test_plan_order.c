@@ -354,7 +354,7 @@ static void groups_of_an_ordering(void **state)
             how.ssrs = k == 3 ? 5 : 0;
             spry_ordering *ordering = create_ordering(*state, A, &how);
             assert_int_equal(spry_ordering_get_info(ordering, &found, NULL), SPRY_OK);
-            assert_int_equal(spry_matrix_permute(*state, &B, A, found.row_perm, found.column_perm, NULL), SPRY_OK);
+            assert_int_equal(permute_matrix(*state, &B, A, found.row_perm, found.column_perm, NULL), SPRY_OK);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = k == 3 ? "csr3" : "csr2";
             o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;

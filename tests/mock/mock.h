@@ -28,6 +28,7 @@ extern mock_state mock;
 extern spryi_driver mock_driver; /* its start_us may be changed */
 extern const spryi_device_ops mock_ops;
 extern const struct spryi_spgemm_functions mock_spgemm;
+extern const spryi_matrix_functions mock_matrix;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
 struct spryi_vector_ops;

@@ -568,6 +568,7 @@ const spryi_device_ops mock_ops = {.allocate = allocate,
                                    .find_kernel = find_kernel,
                                    .find_converter = find_converter,
                                    .vector_ops = mock_vector_ops,
+                                   .matrix = &mock_matrix,
                                    .spgemm = &mock_spgemm};
 
 static int find(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,

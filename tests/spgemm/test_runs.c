@@ -126,7 +126,7 @@ static void grids(void **unused)
             spry_matrix_options options = SPRY_INIT(spry_matrix_options);
             options.value_type = type;
             if (spry_matrix_generate(contexts[0], &G, specs[s], NULL, &err) != SPRY_OK ||
-                spry_matrix_convert(contexts[0], &A, G, &options, &err) != SPRY_OK)
+                spry_matrix_convert(contexts[0], &A, NULL, G, &options, &err) != SPRY_OK)
                 fail_msg("%s: %s", specs[s], err.message);
             spry_matrix *expected =
                 multiply(contexts[0], A, A, type, TEST_STUDY("spgemm_smmp_cpu", "spgemm_rows_cpu"), 1, 0);

@@ -59,6 +59,7 @@ SPRY_CUDA_CONVERTERS(SPRY_CUDA_DECLARE)
 #undef SPRY_CUDA_DECLARE
 
 extern const struct spryi_vector_ops spry_cuda_vector_ops;   /* vector_ops_cuda.cu */
+extern const spryi_matrix_functions spry_cuda_matrix;        /* matrix_operations.cu */
 extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/kernels/cuda/support_cuda.cu */
 
 /* memory.cu: the plug-in's device memory. */

@@ -247,6 +247,7 @@ static spryi_device_ops make_ops(void)
     ops.find_kernel = find_kernel;
     ops.find_converter = find_converter;
     ops.vector_ops = vector_ops;
+    ops.matrix = &spry_cuda_matrix;
     ops.spgemm = &spry_cuda_spgemm;
     return ops;
 }

@@ -1,4 +1,4 @@
-/* Applying an ordering: PAP^T, and what its bandwidth and profile are. */
+/* spry_ordering_get_stats: bandwidth, profile and sectors of a matrix before and after an ordering. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -8,23 +8,11 @@
 
 #include <string.h>
 
-/* (*inverse)[old] = new; checked to be a permutation of 0 .. n-1. */
-static spry_status invert(spry_context *context, int64_t **inverse, const int64_t *perm, int64_t n, const char *name,
-                          spry_error *err)
+/* Allocates and computes (*inverse)[old] = new. */
+static spry_status invert(spry_context *context, int64_t **inverse, const int64_t *perm, int64_t n, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, inverse, n, "inverse permutation", err));
-    memset(*inverse, 0xff, (size_t)n * sizeof **inverse);
-    for (int64_t i = 0; i < n; i++) {
-        if (perm[i] < 0 || perm[i] >= n)
-            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, perm[i], n - 1,
-                                    "permute: %s[%lld] is %lld, expected 0 to %lld", name, (long long)i,
-                                    (long long)perm[i], (long long)(n - 1));
-        if ((*inverse)[perm[i]] >= 0)
-            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, perm[i], n - 1,
-                                    "permute: %s[%lld] is %lld, and so is %s[%lld]: no permutation", name, (long long)i,
-                                    (long long)perm[i], name, (long long)(*inverse)[perm[i]]);
-        (*inverse)[perm[i]] = i;
-    }
+    for (int64_t i = 0; i < n; i++) (*inverse)[perm[i]] = i;
     return SPRY_OK;
 }
 
@@ -40,102 +28,6 @@ static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compr
     }
     return status;
 }
-
-/* ---- the matrix ------------------------------------------------------------------------------------- */
-
-typedef struct gather_job {
-    const spryi_compressed *to;
-    const spry_arrays *a;
-    const int64_t *row_perm, *col_inverse;
-} gather_job;
-
-static void gather_rows(void *job, int64_t begin, int64_t end)
-{
-    const gather_job *j = job;
-    const spry_arrays *a = j->a;
-    const size_t width = spry_type_bytes(a->value_type);
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t first = spryi_offset_of(a, j->row_perm ? j->row_perm[i] : i), at = j->to->offsets[i];
-        const int64_t count = j->to->offsets[i + 1] - at;
-        for (int64_t k = 0; k < count; k++) {
-            const int64_t column = spryi_minor_of(a, first + k);
-            spryi_set_index(j->to->indices, a->index_type, at + k, j->col_inverse ? j->col_inverse[column] : column);
-        }
-        if (width > 0 && count > 0)
-            memcpy((char *)j->to->values + (size_t)at * width, (const char *)a->values + (size_t)first * width,
-                   (size_t)count * width);
-    }
-}
-
-/* Rows in their new order, columns with their new numbers, not sorted yet. */
-static spry_status gather(spry_context *context, spryi_compressed *to, const spry_arrays *a, const int64_t *row_perm,
-                          const int64_t *col_inverse, spry_error *err)
-{
-    spry_status status = SPRY_OK;
-    spryi_compressed made = {.majors = a->rows,
-                             .minors = a->columns,
-                             .nnz = a->nnz,
-                             .index_type = a->index_type,
-                             .value_type = a->value_type};
-    SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t old = row_perm ? row_perm[i] : i;
-        made.offsets[i + 1] = spryi_offset_of(a, old + 1) - spryi_offset_of(a, old);
-    }
-    spryi_scan(made.offsets, a->rows);
-    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 256, gather_rows,
-               &(gather_job){&made, a, row_perm, col_inverse});
-    *to = made;
-    made = (spryi_compressed){0};
-done:
-    spryi_compressed_clear(context, &made);
-    return status;
-}
-
-static int moves_alike(const int64_t *row_perm, const int64_t *col_perm, int64_t n)
-{
-    if (row_perm == col_perm) return 1;
-    return row_perm && col_perm && memcmp(row_perm, col_perm, (size_t)n * sizeof *row_perm) == 0;
-}
-
-spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
-                                const int64_t *col_perm, spry_error *err)
-{
-    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
-    if (missing) return spryi_fail_missing(err, missing);
-    if (A->a.device != 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "permute: the matrix is in device memory, not host memory");
-    spry_status status = SPRY_OK;
-    spry_matrix *made = NULL, *entries = NULL;
-    spry_arrays rows;
-    spryi_compressed copy = {0}, moved = {0};
-    int64_t *row_inverse = NULL, *col_inverse = NULL;
-    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
-    A = entries;
-    spry_index_type offset_type = A->a.offset_type, index_type = A->a.index_type;
-    const int alike = A->a.symmetry != SPRY_GENERAL && moves_alike(row_perm, col_perm, A->a.rows);
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.columns, A->a.nnz, err));
-    if (row_perm) SPRYI_TRY(invert(context, &row_inverse, row_perm, A->a.rows, "row_perm", err));
-    if (col_perm && col_perm != row_perm)
-        SPRYI_TRY(invert(context, &col_inverse, col_perm, A->a.columns, "col_perm", err));
-    SPRYI_TRY(rows_of(context, &rows, &copy, &A->a, err));
-    SPRYI_TRY(gather(context, &moved, &rows, row_perm, col_perm == row_perm ? row_inverse : col_inverse, err));
-    SPRYI_TRY(spryi_sort(context, &moved, err));
-    SPRYI_TRY(spryi_compressed_finish(context, &made, &moved, SPRY_CSR, offset_type, A->a.unique,
-                                      alike ? A->a.symmetry : SPRY_GENERAL, A->field, err));
-    made->index_base = A->index_base;
-    made->symmetry_holds = A->symmetry_holds;
-    *B = made;
-done:
-    spryi_matrix_release(entries);
-    spryi_release(context, row_inverse);
-    spryi_release(context, col_inverse);
-    spryi_compressed_clear(context, &copy);
-    spryi_compressed_clear(context, &moved);
-    return status;
-}
-
-/* ---- figures ---------------------------------------------------------------------------------------- */
 
 typedef struct figure_job {
     const spry_arrays *a;
@@ -251,7 +143,7 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     pattern.value_type = SPRY_PATTERN;
     pattern.values = NULL;
     SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
-    SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
+    SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, err));
     measure(context, &rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
     const int64_t *col_inverse = rows.rows == rows.columns ? inverse : NULL;
     measure(context, &rows, inverse, col_inverse, threads, &f.bandwidth_after, &f.profile_after);

@@ -1,0 +1,343 @@
+/*
+ * Operations on matrices: adding, extracting, scaling, the diagonal.
+ *
+ * C = A + B merges rows whose columns increase. The place of an entry of A in C is the number of earlier entries of A
+ * plus the number of earlier entries of B whose position A lacks. Bisection finds where the row of B reaches the
+ * column, and a scan counts the entries of B that A lacks. Entries of B are placed in the same way. Products are
+ * rounded before they are added, so that results have the bits of the host.
+ */
+#include "device/cuda/matrix_rows.cuh"
+
+/* Finds the first entry k of begin .. end - 1 with a column of at least `column`. */
+static __device__ __forceinline__ int64_t first_at_least(const int32_t *__restrict__ columns, int64_t begin,
+                                                         int64_t end, int32_t column)
+{
+    while (begin < end) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (columns[middle] < column)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+static spry_status make_row_indices(const spryi_device *device, scratch *space, const spry_arrays *a, spry_error *err)
+{
+    SPRY_CUDA_TRY(space->make(device, a->nnz * (int64_t)sizeof(int32_t), "rows of entries", err));
+    return spry_cuda_rows_of(a, (int32_t *)space->at, err);
+}
+
+/* ---- adding -------------------------------------------------------------------------------------------- */
+
+/* An operand of a sum. */
+struct gpu_term {
+    gpu_rows rows;
+    const int32_t *row_of; /* row of each entry */
+    double factor;
+
+    __device__ double product(int64_t k) const
+    {
+        return __dmul_rn(factor, rows.value(k));
+    }
+    __device__ int64_t first_in(int64_t row, int32_t column) const
+    {
+        return first_at_least(rows.columns, rows.offset(row), rows.offset(row + 1), column);
+    }
+    __device__ bool has(int64_t k, int64_t row, int32_t column) const
+    {
+        return k < rows.offset(row + 1) && rows.columns[k] == column;
+    }
+};
+
+/* more[l + 1] = 1 if A lacks the position of entry l of B. */
+static __global__ void mark_new(gpu_term a, gpu_term b, int64_t *more)
+{
+    const int64_t l = thread_index();
+    if (l == 0) more[0] = 0;
+    if (l >= b.rows.nnz) return;
+    const int32_t row = b.row_of[l], column = b.rows.columns[l];
+    more[l + 1] = !a.has(a.first_in(row, column), row, column);
+}
+
+static __global__ void place_a(gpu_term a, gpu_term b, const int64_t *__restrict__ more, int32_t *columns, void *values,
+                               spry_type type)
+{
+    const int64_t k = thread_index();
+    if (k >= a.rows.nnz) return;
+    const int32_t row = a.row_of[k], column = a.rows.columns[k];
+    const int64_t l = b.first_in(row, column), at = k + more[l];
+    double sum = a.product(k);
+    if (b.has(l, row, column)) sum = __dadd_rn(sum, b.product(l));
+    columns[at] = column;
+    set_value(values, type, at, sum);
+}
+
+static __global__ void place_b(gpu_term a, gpu_term b, const int64_t *__restrict__ more, int32_t *columns, void *values,
+                               spry_type type)
+{
+    const int64_t l = thread_index();
+    if (l >= b.rows.nnz || more[l] == more[l + 1]) return;
+    const int32_t row = b.row_of[l], column = b.rows.columns[l];
+    const int64_t at = more[l] + a.first_in(row, column);
+    columns[at] = column;
+    set_value(values, type, at, b.product(l));
+}
+
+static __global__ void add_offsets(gpu_rows a, gpu_rows b, const int64_t *__restrict__ more, int64_t *offsets)
+{
+    const int64_t i = thread_index();
+    if (i <= a.rows) offsets[i] = a.offset(i) + more[b.offset(i)];
+}
+
+static spry_status add(const spryi_device *device, spry_arrays *made, const spryi_device_term *a,
+                       const spryi_device_term *b, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    scratch a_rows, b_rows, more_space, offset_space;
+    int64_t count = 0;
+    const int64_t b_nnz = b->rows.nnz;
+    SPRY_CUDA_CHECK(scope.code, "device", err);
+    SPRY_CUDA_TRY(make_row_indices(device, &a_rows, &a->rows, err));
+    SPRY_CUDA_TRY(make_row_indices(device, &b_rows, &b->rows, err));
+    SPRY_CUDA_TRY(more_space.make(device, (b_nnz + 1) * (int64_t)sizeof(int64_t), "entries of a sum", err));
+    SPRY_CUDA_TRY(offset_space.make(device, (made->rows + 1) * (int64_t)sizeof(int64_t), "offsets", err));
+    const gpu_term left = {gpu_rows_of(&a->rows), (const int32_t *)a_rows.at, a->factor};
+    const gpu_term right = {gpu_rows_of(&b->rows), (const int32_t *)b_rows.at, b->factor};
+    int64_t *const more = (int64_t *)more_space.at, *const offsets = (int64_t *)offset_space.at;
+    mark_new<<<convert_blocks(b_nnz + 1), CONVERT_THREADS>>>(left, right, more);
+    SPRY_CUDA_TRY(launched(err, "entries of a sum"));
+    SPRY_CUDA_TRY(spry_cuda_scan(device, more, b_nnz + 1, err));
+    SPRY_CUDA_CHECK(cudaMemcpy(&count, more + b_nnz, sizeof count, cudaMemcpyDeviceToHost), "entries of a sum", err);
+    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, a->rows.nnz + count, err));
+    int32_t *const columns = (int32_t *)(uintptr_t)made->indices;
+    void *const values = (void *)(uintptr_t)made->values;
+    add_offsets<<<convert_blocks(made->rows + 1), CONVERT_THREADS>>>(left.rows, right.rows, more, offsets);
+    SPRY_CUDA_TRY(launched(err, "offsets of a sum"));
+    SPRY_CUDA_TRY(spry_cuda_copy_offsets(made, offsets, SPRY_I64, err));
+    if (a->rows.nnz > 0)
+        place_a<<<convert_blocks(a->rows.nnz), CONVERT_THREADS>>>(left, right, more, columns, values, made->value_type);
+    if (b_nnz > 0)
+        place_b<<<convert_blocks(b_nnz), CONVERT_THREADS>>>(left, right, more, columns, values, made->value_type);
+    SPRY_CUDA_TRY(launched(err, "sum"));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "sum", err); /* before the scratch memory is freed */
+    return SPRY_OK;
+}
+
+/* ---- extracting ------------------------------------------------------------------------------------------ */
+
+/* Entries of the selected rows, in order, and where they come from. */
+struct gpu_picked {
+    gpu_rows a;
+    spryi_device_selection s;
+    int64_t columns;        /* selected */
+    const int64_t *offsets; /* of the selected rows with all columns */
+    const int32_t *row_of;  /* new row of each entry */
+
+    __device__ int64_t old_row(int64_t i) const
+    {
+        return s.rows ? s.rows[i] : s.first_row + i;
+    }
+    /* Returns the entry of A that entry t of the selected rows is. */
+    __device__ int64_t source(int64_t t) const
+    {
+        const int64_t i = row_of[t];
+        return a.offset(old_row(i)) + t - offsets[i];
+    }
+    /* Returns the first new column of A's column j, or -1. */
+    __device__ int64_t place(int64_t j) const
+    {
+        if (s.place) return s.place[j];
+        return j >= s.first_column && j - s.first_column < columns ? j - s.first_column : -1;
+    }
+    __device__ int64_t next(int64_t n) const
+    {
+        return s.next ? s.next[n] : -1;
+    }
+};
+
+/* lengths[i + 1] = entries of selected row i. */
+static __global__ void count_rows(gpu_picked p, int64_t rows, int64_t *lengths)
+{
+    const int64_t i = thread_index();
+    if (i == 0) lengths[0] = 0;
+    if (i >= rows) return;
+    const int64_t old = p.old_row(i);
+    lengths[i + 1] = p.a.offset(old + 1) - p.a.offset(old);
+}
+
+/* copies[t + 1] = new entries of entry t. */
+static __global__ void count_copies(gpu_picked p, int64_t count, int64_t *copies)
+{
+    const int64_t t = thread_index();
+    if (t == 0) copies[0] = 0;
+    if (t >= count) return;
+    int64_t own = 0;
+    for (int64_t n = p.place(p.a.columns[p.source(t)]); n >= 0; n = p.next(n)) own++;
+    copies[t + 1] = own;
+}
+
+/* copies NULL: each entry is copied once. */
+static __global__ void copy_picked(gpu_picked p, int64_t count, const int64_t *__restrict__ copies, spry_type type,
+                                   int32_t *columns, void *values)
+{
+    const int64_t t = thread_index();
+    if (t >= count) return;
+    const int64_t k = p.source(t);
+    int64_t at = copies ? copies[t] : t;
+    for (int64_t n = p.place(p.a.columns[k]); n >= 0; n = p.next(n), at++) {
+        columns[at] = (int32_t)n;
+        move_value(values, at, p.a.values, k, type);
+    }
+}
+
+static __global__ void picked_offsets(const int64_t *__restrict__ offsets, const int64_t *__restrict__ copies,
+                                      int64_t rows, int64_t *to)
+{
+    const int64_t i = thread_index();
+    if (i <= rows) to[i] = copies[offsets[i]];
+}
+
+static spry_status last_of(const int64_t *numbers, int64_t at, int64_t *last, spry_error *err)
+{
+    SPRY_CUDA_CHECK(cudaMemcpy(last, numbers + at, sizeof *last, cudaMemcpyDeviceToHost), "selected entries", err);
+    return SPRY_OK;
+}
+
+/* Copies the `count` entries of the selected rows. */
+static spry_status copy_selected(const spryi_device *device, spry_arrays *made, const gpu_picked *p, int64_t count,
+                                 spry_error *err)
+{
+    scratch copy_space, offset_space;
+    const int64_t *copies = NULL, *offsets = p->offsets;
+    int64_t nnz = count;
+    if (!p->s.all_columns) {
+        SPRY_CUDA_TRY(copy_space.make(device, (count + 1) * (int64_t)sizeof(int64_t), "selected entries", err));
+        SPRY_CUDA_TRY(offset_space.make(device, (made->rows + 1) * (int64_t)sizeof(int64_t), "offsets", err));
+        count_copies<<<convert_blocks(count + 1), CONVERT_THREADS>>>(*p, count, (int64_t *)copy_space.at);
+        SPRY_CUDA_TRY(launched(err, "selected entries"));
+        SPRY_CUDA_TRY(spry_cuda_scan(device, (int64_t *)copy_space.at, count + 1, err));
+        copies = (const int64_t *)copy_space.at;
+        SPRY_CUDA_TRY(last_of(copies, count, &nnz, err));
+        picked_offsets<<<convert_blocks(made->rows + 1), CONVERT_THREADS>>>(p->offsets, copies, made->rows,
+                                                                            (int64_t *)offset_space.at);
+        SPRY_CUDA_TRY(launched(err, "offsets"));
+        offsets = (const int64_t *)offset_space.at;
+    }
+    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_copy_offsets(made, offsets, SPRY_I64, err));
+    if (count > 0)
+        copy_picked<<<convert_blocks(count), CONVERT_THREADS>>>(*p, count, copies, made->value_type,
+                                                                (int32_t *)(uintptr_t)made->indices,
+                                                                (void *)(uintptr_t)made->values);
+    SPRY_CUDA_TRY(launched(err, "selected entries"));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "selected entries", err); /* before the scratch memory is freed */
+    return SPRY_OK;
+}
+
+static spry_status extract(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
+                           const spryi_device_selection *selection, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    scratch offset_space, row_space;
+    spry_arrays picked = *made; /* the selected rows with all columns */
+    SPRY_CUDA_CHECK(scope.code, "device", err);
+    SPRY_CUDA_TRY(offset_space.make(device, (made->rows + 1) * (int64_t)sizeof(int64_t), "selected rows", err));
+    int64_t *const offsets = (int64_t *)offset_space.at;
+    gpu_picked p = {gpu_rows_of(a), *selection, made->columns, offsets, NULL};
+    count_rows<<<convert_blocks(made->rows + 1), CONVERT_THREADS>>>(p, made->rows, offsets);
+    SPRY_CUDA_TRY(launched(err, "selected rows"));
+    SPRY_CUDA_TRY(spry_cuda_scan(device, offsets, made->rows + 1, err));
+    picked.offsets = offsets;
+    picked.offset_type = SPRY_I64;
+    SPRY_CUDA_TRY(last_of(offsets, made->rows, &picked.nnz, err));
+    SPRY_CUDA_TRY(make_row_indices(device, &row_space, &picked, err));
+    p.row_of = (const int32_t *)row_space.at;
+    return copy_selected(device, made, &p, picked.nnz, err);
+}
+
+/* ---- scaling ------------------------------------------------------------------------------------------- */
+
+/* A scaling; data NULL: ones. */
+struct gpu_scaling {
+    const void *data;
+    int64_t stride;
+    bool wide; /* f64 */
+
+    __device__ double at(int64_t i) const
+    {
+        if (!data) return 1;
+        return wide ? ((const double *)data)[i * stride] : ((const float *)data)[i * stride];
+    }
+};
+
+static gpu_scaling scaling_of(const spry_const_vector *v)
+{
+    gpu_scaling s = {v->data, v->row_stride, v->type == SPRY_F64};
+    return s;
+}
+
+static __global__ void scale_entries(gpu_rows a, const int32_t *__restrict__ row_of, gpu_scaling rows,
+                                     gpu_scaling columns, void *values, spry_type type)
+{
+    const int64_t k = thread_index();
+    if (k >= a.nnz) return;
+    const int32_t i = row_of[k], j = a.columns[k];
+    const double value = a.value(k), r = rows.at(i), c = columns.at(j);
+    set_value(values, type, k, i <= j ? __dmul_rn(__dmul_rn(r, value), c) : __dmul_rn(__dmul_rn(c, value), r));
+}
+
+static spry_status scale(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
+                         const spry_const_vector *row, const spry_const_vector *column, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    scratch row_space;
+    SPRY_CUDA_CHECK(scope.code, "device", err);
+    SPRY_CUDA_TRY(make_row_indices(device, &row_space, a, err));
+    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, a->nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_copy_offsets(made, a->offsets, a->offset_type, err));
+    SPRY_CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)made->indices, a->indices, (size_t)a->nnz * sizeof(int32_t),
+                                    cudaMemcpyDeviceToDevice, 0),
+                    "scale", err);
+    if (a->nnz > 0 && made->value_type != SPRY_PATTERN)
+        scale_entries<<<convert_blocks(a->nnz), CONVERT_THREADS>>>(gpu_rows_of(a), (const int32_t *)row_space.at,
+                                                                   scaling_of(row), scaling_of(column),
+                                                                   (void *)(uintptr_t)made->values, made->value_type);
+    SPRY_CUDA_TRY(launched(err, "scale"));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "scale", err); /* before the scratch memory is freed */
+    return SPRY_OK;
+}
+
+/* ---- the diagonal ---------------------------------------------------------------------------------------- */
+
+/* A warp for each row. Its lanes find the entries, and all of them add these in stored order. */
+static __global__ void __launch_bounds__(CONVERT_THREADS)
+    sum_diagonal(gpu_rows a, int64_t length, void *d, int64_t stride, spry_type type)
+{
+    const int64_t i = thread_index() / 32;
+    if (i >= length) return;
+    const int lane = threadIdx.x % 32;
+    const int64_t end = a.offset(i + 1);
+    double sum = 0;
+    for (int64_t begin = a.offset(i); begin < end; begin += 32) {
+        const int64_t k = begin + lane;
+        unsigned found = __ballot_sync(0xffffffffu, k < end && a.columns[k] == i);
+        for (; found; found &= found - 1) sum = __dadd_rn(sum, a.value(begin + __ffs((int)found) - 1));
+    }
+    if (lane == 0) set_value(d, type, i * stride, sum);
+}
+
+static spry_status diagonal(const spryi_device *device, const spry_vector *d, const spry_arrays *a, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    SPRY_CUDA_CHECK(scope.code, "device", err);
+    if (d->length > 0)
+        sum_diagonal<<<convert_blocks(d->length * 32), CONVERT_THREADS>>>(gpu_rows_of(a), d->length, d->data,
+                                                                          d->row_stride, d->type);
+    SPRY_CUDA_TRY(launched(err, "diagonal"));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "diagonal", err);
+    return SPRY_OK;
+}
+
+const spryi_matrix_functions spry_cuda_matrix =
+    {spry_cuda_inspect_rows, spry_cuda_transpose_rows, spry_cuda_sort_rows, add, extract, scale, diagonal};

@@ -1,0 +1,51 @@
+/* Steps that operations on matrices in device memory share. */
+#pragma once
+
+#include "matrix/operation.h"
+
+enum { SPRYI_LISTS = 3 };
+
+/* An operation on a device and its result. */
+typedef struct spryi_device_result {
+    spry_context *context;
+    const spryi_device *device;
+    const spryi_matrix_functions *functions;
+    spry_arrays made;        /* on the device; types are set, the operation sets the sizes */
+    spry_symmetry symmetry;  /* claim of the result if duplicates do not prevent it */
+    bool rises;              /* columns of the result increase in every row */
+    spry_arrays sorted[2];   /* sorted copies of operands */
+    void *list[SPRYI_LISTS]; /* uploaded lists */
+    int lists;
+} spryi_device_result;
+
+/* Returns the device whose memory A is in, with functions for matrices. */
+spry_status spryi_operand_device(const spryi_device **device, const spry_context *context, const char *who,
+                                 const spry_matrix *A, spry_error *err);
+
+/*
+ * Begins the operation `who` on A: checks the options, whose value type must be `value_type`, and waits for the stream.
+ * If the call succeeds, spryi_end_on_device releases what is not delivered.
+ */
+spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *context, const char *who,
+                                  const spry_matrix *A, const spry_matrix_options *o, spry_type value_type,
+                                  spry_error *err);
+void spryi_end_on_device(spryi_device_result *result);
+
+/* Copies a list from the host. *there is NULL if the list is NULL. */
+spry_status spryi_upload_list(spryi_device_result *result, const int64_t **there, const int64_t *list, int64_t count,
+                              spry_error *err);
+
+/* Shows A with sorted rows: A's arrays, or a sorted copy. *repeats: A has duplicates, which are kept. */
+spry_status spryi_sorted_on_device(spryi_device_result *result, spry_arrays *rows, bool *repeats, const spry_matrix *A,
+                                   spry_error *err);
+
+/*
+ * Shows A with columns that increase in every row: A's arrays, or a copy in result->sorted[slot] with sums of
+ * duplicates in the value type of the result.
+ */
+spry_status spryi_rising_on_device(spryi_device_result *result, int slot, spry_arrays *rows, bool *repeats,
+                                   const spry_matrix *A, spry_error *err);
+
+/* Creates the matrix of result->made, with sorted rows, and with sums of duplicates unless they are kept. */
+spry_status spryi_deliver_from_device(spryi_device_result *result, spry_matrix **B, const spry_matrix *A,
+                                      const spry_matrix_options *o, spry_error *err);

@@ -1,0 +1,485 @@
+#include "operations_device.h"
+
+#include "operations.h"
+#include "spry/cuda.h"
+
+mock_state *operations_mock;
+
+enum { DEVICE = 1 };
+
+/* ---- matrices and vectors on the device ---------------------------------------------------------------- */
+
+/* A matrix whose arrays are on the device. */
+typedef struct placed {
+    spry_matrix *A;
+    void *arrays[3];
+} placed;
+
+static void *copy_there(spry_context *context, const void *from, int64_t bytes)
+{
+    void *there = NULL;
+    if (!from) return NULL;
+    MUST(spry_device_allocate(context, &there, DEVICE, bytes + 1, err));
+    MUST(spry_device_copy(context, there, DEVICE, from, 0, bytes, NULL, err));
+    MUST(spry_device_synchronize(context, DEVICE, NULL, err));
+    return there;
+}
+
+static void *copy_back(spry_context *context, const void *from, int64_t bytes)
+{
+    void *here = calloc((size_t)bytes + 8, 1);
+    if (from && bytes > 0) MUST(spry_device_copy(context, here, 0, from, DEVICE, bytes, NULL, err));
+    MUST(spry_device_synchronize(context, DEVICE, NULL, err));
+    return here;
+}
+
+/* Places CSR with all entries. */
+static placed place(spry_context *context, const spry_matrix *host)
+{
+    placed p;
+    spry_arrays a = host->a;
+    const int64_t offset_bytes = (int64_t)spryi_index_type_bytes(a.offset_type);
+    p.arrays[0] = copy_there(context, a.offsets, (a.rows + 1) * offset_bytes);
+    p.arrays[1] = copy_there(context, a.indices, a.nnz * (int64_t)spryi_index_type_bytes(a.index_type));
+    p.arrays[2] = copy_there(context, a.values, a.nnz * (int64_t)spry_type_bytes(a.value_type));
+    a.offsets = p.arrays[0];
+    a.indices = p.arrays[1];
+    a.values = p.arrays[2];
+    a.device = DEVICE;
+    a.ownership = SPRY_BORROW;
+    p.A = create_matrix(context, &a);
+    MUST(spry_matrix_set_index_base(p.A, host->index_base, err));
+    return p;
+}
+
+static void unplace(spry_context *context, placed *p)
+{
+    spry_matrix_destroy(p->A);
+    for (int n = 0; n < 3; n++) spry_device_free(context, DEVICE, p->arrays[n]);
+}
+
+/* Fails the test unless B, on the device, equals `host`. Destroys both. */
+static void expect_same(spry_context *context, spry_matrix *B, spry_matrix *host, const char *what)
+{
+    const spry_arrays *b = &B->a, *h = &host->a;
+    if (b->device != DEVICE || b->layout != SPRY_CSR || b->index_type != SPRY_I32) fail_msg("%s: another form", what);
+    if (b->rows != h->rows || b->columns != h->columns || b->nnz != h->nnz) fail_msg("%s: other sizes", what);
+    if (b->value_type != h->value_type || b->offset_type != h->offset_type) fail_msg("%s: other types", what);
+    if (b->sorted != h->sorted || b->unique != h->unique) fail_msg("%s: other claims", what);
+    if (b->symmetry != h->symmetry) fail_msg("%s: symmetry is %d, expected %d", what, b->symmetry, h->symmetry);
+    if (B->index_base != host->index_base || B->field != host->field) fail_msg("%s: another base or field", what);
+    spryi_array bs[SPRYI_ARRAYS], hs[SPRYI_ARRAYS];
+    spryi_list_arrays(bs, b);
+    spryi_list_arrays(hs, h);
+    for (int n = 0; n < SPRYI_ARRAYS; n++) {
+        if (hs[n].bytes == 0) continue;
+        void *here = copy_back(context, bs[n].data, bs[n].bytes);
+        if (memcmp(here, hs[n].data, (size_t)hs[n].bytes) != 0) fail_msg("%s: array %d differs", what, n);
+        free(here);
+    }
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(host);
+}
+
+static sample csr_sample(int number)
+{
+    static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN, SPRY_BF16, SPRY_F16};
+    sample s = {.kind = (sample_kind)(number % 3), .rows = 40, .columns = 40, .entries = 250, .index_base = number % 2};
+    if (s.kind == SAMPLE_GENERAL) s.columns = 55;
+    s.form = (test_form){SPRY_CSR, types[number / 3 % 5], number / 2 % 2 ? SPRY_I64 : SPRY_I32, SPRY_I32};
+    s.duplicates = number % 4 < 2;
+    s.sorted = number % 8 < 4;
+    s.seed = (uint64_t)(number + 7);
+    if (number % 11 == 5) s.entries = 1;
+    return s;
+}
+
+enum { SAMPLES = 240 };
+
+static const char *text_of(const sample *s, const char *operation)
+{
+    static char text[200];
+    snprintf(text, sizeof text, "%s: %s, offsets %d, kind %d, %s, %s", operation, spry_type_name(s->form.value_type),
+             s->form.offset_type, s->kind, s->duplicates ? "duplicates" : "unique", s->sorted ? "sorted" : "unsorted");
+    return text;
+}
+
+static spry_matrix_options options_of(int number)
+{
+    static const spry_index_type offsets[] = {SPRY_INDEX_DEFAULT, SPRY_I32, SPRY_I64};
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
+    o.keep_duplicates = number % 5 == 2;
+    o.offset_type = offsets[number / 3 % 3];
+    return o;
+}
+
+/* ---- each operation ------------------------------------------------------------------------------------- */
+
+static void transposes(void **state)
+{
+    for (int n = 0; n < SAMPLES; n++) {
+        const sample s = csr_sample(n);
+        const spry_matrix_options o = options_of(n);
+        spry_matrix *A = sample_matrix(*state, &s), *B = NULL, *wanted = NULL;
+        placed p = place(*state, A);
+        MUST(spry_matrix_transpose(*state, &wanted, A, &o, err));
+        MUST(spry_matrix_transpose(*state, &B, p.A, &o, err));
+        expect_same(*state, B, wanted, text_of(&s, "transpose"));
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+static void converts(void **state)
+{
+    static const spry_type types[] = {SPRY_TYPE_DEFAULT, SPRY_F32, SPRY_PATTERN, SPRY_BF16, SPRY_F64};
+    for (int n = 0; n < SAMPLES; n++) {
+        const sample s = csr_sample(n);
+        spry_matrix_options o = options_of(n);
+        o.value_type = types[n / 4 % 5];
+        spry_matrix *A = sample_matrix(*state, &s), *B = NULL, *wanted = NULL;
+        placed p = place(*state, A);
+        MUST(spry_matrix_convert(*state, &wanted, NULL, A, &o, err));
+        MUST(spry_matrix_convert(*state, &B, NULL, p.A, &o, err));
+        expect_same(*state, B, wanted, text_of(&s, "convert"));
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+static void adds(void **state)
+{
+    const float alpha32 = 3, beta32 = -2;
+    const double alpha64 = 3, beta64 = -2;
+    for (int n = 0; n < SAMPLES; n++) {
+        sample s = csr_sample(n), t = csr_sample(n / 2 + 3);
+        if (s.form.value_type > SPRY_PATTERN) s.form.value_type = SPRY_F32;
+        if (t.form.value_type > SPRY_PATTERN) t.form.value_type = SPRY_F64;
+        t.kind = n % 3 ? s.kind : t.kind;
+        if (s.columns != t.columns) t.columns = s.columns, t.kind = SAMPLE_GENERAL;
+        spry_matrix_options o = options_of(n);
+        o.keep_duplicates = false;
+        spry_matrix *A = sample_matrix(*state, &s), *B = n % 7 ? sample_matrix(*state, &t) : A, *C = NULL,
+                    *wanted = NULL;
+        placed a = place(*state, A), b = B == A ? a : place(*state, B);
+        MUST(spry_matrix_add(*state, &wanted, NULL, A, NULL, B, &o, err));
+        const spry_type type = wanted->a.value_type;
+        if (type != SPRY_PATTERN && n % 4) {
+            const void *alpha = type == SPRY_F32 ? (const void *)&alpha32 : &alpha64;
+            const void *beta = n % 4 == 1 ? NULL : type == SPRY_F32 ? (const void *)&beta32 : &beta64;
+            spry_matrix_destroy(wanted);
+            MUST(spry_matrix_add(*state, &wanted, alpha, A, beta, B, &o, err));
+            MUST(spry_matrix_add(*state, &C, alpha, a.A, beta, b.A, &o, err));
+        } else {
+            MUST(spry_matrix_add(*state, &C, NULL, a.A, NULL, b.A, &o, err));
+        }
+        expect_same(*state, C, wanted, text_of(&s, "add"));
+        unplace(*state, &a);
+        if (B != A) {
+            unplace(*state, &b);
+            spry_matrix_destroy(B);
+        }
+        spry_matrix_destroy(A);
+    }
+}
+
+static spry_selection selection_of(int number, int64_t *list)
+{
+    spry_selection s = SPRY_INIT(spry_selection);
+    const int64_t counts[] = {0, 40, 25, 60, 0};
+    for (int i = 0; i < 60; i++) list[i] = number % 5 == 1 ? 39 - i % 40 : (i * 17 + number) % 40;
+    if (number % 5 == 0) {
+        s.first = number % 40;
+        s.count = number % 2 ? 0 : 40 - s.first;
+    } else {
+        s.list = list;
+        s.count = counts[number % 5];
+    }
+    return s;
+}
+
+static void extracts(void **state)
+{
+    for (int n = 0; n < SAMPLES * 2; n++) {
+        const sample s = csr_sample(n);
+        const spry_matrix_options o = options_of(n / 2);
+        int64_t row_list[60], column_list[60];
+        const spry_selection rows = selection_of(n, row_list), columns = selection_of(n % 3 ? n / 3 : n, column_list);
+        const bool all_rows = n % 6 == 1, all_columns = n % 7 == 2;
+        spry_matrix *A = sample_matrix(*state, &s), *B = NULL, *wanted = NULL;
+        placed p = place(*state, A);
+        MUST(spry_matrix_extract(*state, &wanted, A, all_rows ? NULL : &rows, all_columns ? NULL : &columns, &o, err));
+        MUST(spry_matrix_extract(*state, &B, p.A, all_rows ? NULL : &rows, all_columns ? NULL : &columns, &o, err));
+        expect_same(*state, B, wanted, text_of(&s, "extract"));
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+static spry_const_vector vector_of(spry_context *context, const double *numbers, int64_t length, spry_type type,
+                                   int64_t stride, int device, void **data)
+{
+    spry_const_vector v = {.length = length, .row_stride = stride, .type = type, .device = device};
+    void *host = calloc((size_t)(length * stride) + 1, 8);
+    for (int64_t i = 0; i < length; i++) test_set(host, type, i * stride, numbers[i]);
+    *data = host;
+    if (device) {
+        *data = copy_there(context, host, length * stride * (int64_t)spry_type_bytes(type));
+        free(host);
+    }
+    v.data = *data;
+    return v;
+}
+
+/* The numbers are no integers: products are rounded alike on both devices. */
+static void scales(void **state)
+{
+    for (int n = 0; n < SAMPLES; n++) {
+        sample s = csr_sample(n);
+        if (s.form.value_type > SPRY_PATTERN) s.form.value_type = SPRY_F64;
+        const spry_matrix_options o = options_of(n);
+        const spry_type type = n % 3 ? SPRY_F64 : SPRY_F32;
+        const int64_t stride = 1 + n % 2;
+        double numbers[55];
+        for (int i = 0; i < 55; i++) numbers[i] = 1 / (3.0 + i);
+        spry_matrix *A = sample_matrix(*state, &s), *B = NULL, *wanted = NULL;
+        placed p = place(*state, A);
+        void *data[4];
+        spry_const_vector r = vector_of(*state, numbers, s.rows, type, stride, 0, &data[0]);
+        spry_const_vector c = vector_of(*state, numbers, s.columns, type, stride, 0, &data[1]);
+        spry_const_vector r_there = vector_of(*state, numbers, s.rows, type, stride, DEVICE, &data[2]);
+        spry_const_vector c_there = vector_of(*state, numbers, s.columns, type, stride, DEVICE, &data[3]);
+        if (n % 5 == 1) r.data = r_there.data = NULL;
+        if (n % 5 == 2 || n % 10 == 1) c.data = c_there.data = NULL;
+        if (n % 5 == 3 && s.rows == s.columns) c.data = r.data, c_there.data = r_there.data;
+        MUST(spry_matrix_scale(*state, &wanted, A, r, c, &o, err));
+        MUST(spry_matrix_scale(*state, &B, p.A, r_there, c_there, &o, err));
+        expect_same(*state, B, wanted, text_of(&s, "scale"));
+        for (int d = 0; d < 4; d++)
+            if (d < 2)
+                free(data[d]);
+            else
+                spry_device_free(*state, DEVICE, data[d]);
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+static void diagonals(void **state)
+{
+    for (int n = 0; n < SAMPLES; n++) {
+        const sample s = csr_sample(n);
+        const spry_type type = n % 2 ? SPRY_F64 : SPRY_F32;
+        const int64_t stride = 1 + n % 3, bytes = 40 * stride * (int64_t)spry_type_bytes(type);
+        spry_matrix *A = sample_matrix(*state, &s);
+        placed p = place(*state, A);
+        void *wanted = calloc(120, 8), *there = copy_there(*state, wanted, bytes);
+        spry_vector v = {.data = wanted, .length = 40, .row_stride = stride, .type = type};
+        MUST(spry_matrix_diagonal(A, v, err));
+        v.data = there;
+        v.device = DEVICE;
+        MUST(spry_matrix_diagonal(p.A, v, err));
+        void *here = copy_back(*state, there, bytes);
+        assert_memory_equal(here, wanted, (size_t)bytes);
+        free(here);
+        free(wanted);
+        spry_device_free(*state, DEVICE, there);
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+static void empty_ones(void **state)
+{
+    static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {3, 3}};
+    for (int n = 0; n < 4; n++) {
+        const int64_t rows = sizes[n][0], columns = sizes[n][1];
+        spry_matrix *A = test_matrix(*state, rows, columns, NULL, 0, test_form_number(0)), *B = NULL, *wanted = NULL;
+        const spry_const_vector none = {0};
+        int64_t list[1] = {0};
+        spry_selection nothing = SPRY_INIT(spry_selection);
+        nothing.list = list;
+        placed p = place(*state, A);
+        MUST(spry_matrix_transpose(*state, &wanted, A, NULL, err));
+        MUST(spry_matrix_transpose(*state, &B, p.A, NULL, err));
+        expect_same(*state, B, wanted, "transpose");
+        MUST(spry_matrix_add(*state, &wanted, NULL, A, NULL, A, NULL, err));
+        MUST(spry_matrix_add(*state, &B, NULL, p.A, NULL, p.A, NULL, err));
+        expect_same(*state, B, wanted, "add");
+        MUST(spry_matrix_scale(*state, &wanted, A, none, none, NULL, err));
+        MUST(spry_matrix_scale(*state, &B, p.A, none, none, NULL, err));
+        expect_same(*state, B, wanted, "scale");
+        for (int s = 0; s < 3; s++) {
+            const spry_selection *r = s ? &nothing : NULL, *c = s == 2 ? &nothing : NULL;
+            MUST(spry_matrix_extract(*state, &wanted, A, r, c, NULL, err));
+            MUST(spry_matrix_extract(*state, &B, p.A, r, c, NULL, err));
+            expect_same(*state, B, wanted, "extract");
+        }
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+/* Large enough for many blocks, with a row that is a third of the matrix. */
+static void large(void **state)
+{
+    for (int n = 0; n < 4; n++) {
+        sample s = {.rows = 700, .columns = 600, .entries = 60000, .duplicates = n % 2, .sorted = n / 2, .seed = 5};
+        s.form = test_form_number(0);
+        spry_matrix *A = sample_matrix(*state, &s), *B = NULL, *wanted = NULL;
+        placed p = place(*state, A);
+        int64_t list[900];
+        for (int i = 0; i < 900; i++) list[i] = (i * 7) % 600;
+        spry_selection selected = SPRY_INIT(spry_selection);
+        selected.list = list;
+        selected.count = 900;
+        MUST(spry_matrix_transpose(*state, &wanted, A, NULL, err));
+        MUST(spry_matrix_transpose(*state, &B, p.A, NULL, err));
+        expect_same(*state, B, wanted, "transpose");
+        MUST(spry_matrix_extract(*state, &wanted, A, &selected, &selected, NULL, err));
+        MUST(spry_matrix_extract(*state, &B, p.A, &selected, &selected, NULL, err));
+        expect_same(*state, B, wanted, "extract");
+        s.seed++;
+        spry_matrix *other = sample_matrix(*state, &s);
+        placed q = place(*state, other);
+        MUST(spry_matrix_add(*state, &wanted, NULL, A, NULL, other, NULL, err));
+        MUST(spry_matrix_add(*state, &B, NULL, p.A, NULL, q.A, NULL, err));
+        expect_same(*state, B, wanted, "add");
+        unplace(*state, &p);
+        unplace(*state, &q);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(other);
+    }
+}
+
+/* ---- failures ------------------------------------------------------------------------------------------- */
+
+#define REFUSED(call, wanted, name, text)                                                                              \
+    do {                                                                                                               \
+        spry_error err = {0};                                                                                          \
+        assert_int_equal(wanted, call);                                                                                \
+        assert_string_equal(text, err.message);                                                                        \
+        assert_string_equal(name, err.argument);                                                                       \
+        assert_null(B);                                                                                                \
+    } while (0)
+
+static void refusals(void **state)
+{
+    const sample s = csr_sample(0);
+    sample wide = s;
+    wide.form.offset_type = wide.form.index_type = SPRY_I64;
+    spry_matrix *A = sample_matrix(*state, &s), *W = sample_matrix(*state, &wide), *B = NULL;
+    placed p = place(*state, A), w = place(*state, W);
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
+    double d[55] = {0};
+    o.layout = SPRY_CSC;
+    REFUSED(spry_matrix_transpose(*state, &B, p.A, &o, &err), SPRY_UNSUPPORTED, "layout",
+            "transpose: layout is 3, but a result on a GPU has to be SPRY_CSR");
+    o = SPRY_INIT(spry_matrix_options);
+    o.value_type = SPRY_F32;
+    REFUSED(spry_matrix_extract(*state, &B, p.A, NULL, NULL, &o, &err), SPRY_UNSUPPORTED, "value_type",
+            "extract: value_type is f32, but the result on a GPU has to be f64");
+    o = SPRY_INIT(spry_matrix_options);
+    o.index_type = SPRY_I64;
+    REFUSED(spry_matrix_add(*state, &B, NULL, p.A, NULL, p.A, &o, &err), SPRY_UNSUPPORTED, "index_type",
+            "add: index_type is SPRY_I64, but a result on a GPU has 32-bit indices");
+    spry_rounding rounding = SPRY_INIT(spry_rounding);
+    REFUSED(spry_matrix_convert(*state, &B, &rounding, p.A, NULL, &err), SPRY_UNSUPPORTED, "rounding",
+            "convert: rounding is not reported for a matrix on a GPU, expected NULL");
+    REFUSED(spry_matrix_transpose(*state, &B, w.A, NULL, &err), SPRY_UNSUPPORTED, "A",
+            "transpose: indices of a matrix on a GPU are of 64 bits, expected 32");
+    REFUSED(spry_matrix_add(*state, &B, NULL, p.A, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "B",
+            "add: A is on device 1 and B on device 0, expected one device");
+    REFUSED(spry_matrix_scale(*state, &B, p.A, spry_const_vector_f64(d, 40), (spry_const_vector){0}, NULL, &err),
+            SPRY_INVALID_ARGUMENT, "row_scaling",
+            "scale: row_scaling is on device 0 and the matrix on device 1, expected one device");
+    REFUSED(spry_matrix_diagonal(p.A, spry_vector_f64(d, 40), &err), SPRY_INVALID_ARGUMENT, "diagonal",
+            "diagonal: diagonal is on device 0 and the matrix on device 1, expected one device");
+    unplace(*state, &p);
+    unplace(*state, &w);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(W);
+}
+
+static spry_status operate(spry_context *context, int operation, const placed *p, spry_matrix **B, spry_error *err)
+{
+    static const int64_t list[] = {3, 1, 3, 2};
+    const spry_const_vector none = {0};
+    spry_selection s = SPRY_INIT(spry_selection);
+    s.list = list;
+    s.count = 4;
+    switch (operation) {
+    case 0: return spry_matrix_transpose(context, B, p->A, NULL, err);
+    case 1: return spry_matrix_add(context, B, NULL, p->A, NULL, p->A, NULL, err);
+    case 2: return spry_matrix_extract(context, B, p->A, &s, &s, NULL, err);
+    case 3: return spry_matrix_convert(context, B, NULL, p->A, NULL, err);
+    default: return spry_matrix_scale(context, B, p->A, none, none, NULL, err);
+    }
+}
+
+/* Each allocation on the device fails in turn. */
+static void nothing_leaks(void **state)
+{
+    if (!operations_mock) skip();
+    for (int n = 0; n < 20; n++) {
+        const sample s = csr_sample(n / 5);
+        spry_matrix *A = sample_matrix(*state, &s), *B = NULL;
+        placed p = place(*state, A);
+        const int64_t blocks = operations_mock->blocks, bytes = context_bytes(*state);
+        spry_status status = SPRY_OUT_OF_MEMORY;
+        int64_t failures = 0;
+        for (; status == SPRY_OUT_OF_MEMORY; failures++) {
+            spry_error err = {0};
+            operations_mock->fail_at = operations_mock->allocations + failures + 1;
+            status = operate(*state, n % 5, &p, &B, &err);
+            if (status == SPRY_OK) break;
+            assert_null(B);
+            assert_int_equal(SPRY_OUT_OF_MEMORY, status);
+            assert_int_equal(blocks, operations_mock->blocks);
+            assert_int_equal(bytes, context_bytes(*state));
+        }
+        operations_mock->fail_at = 0;
+        assert_int_equal(SPRY_OK, status);
+        assert_true(failures >= 3 - (s.form.value_type == SPRY_PATTERN));
+        spry_matrix_destroy(B);
+        assert_int_equal(blocks, operations_mock->blocks);
+        unplace(*state, &p);
+        spry_matrix_destroy(A);
+    }
+}
+
+/* The stream is awaited before A is read. */
+static void waits_for_the_stream(void **state)
+{
+    if (!operations_mock) skip();
+    const sample s = csr_sample(0);
+    spry_matrix *A = sample_matrix(*state, &s), *B = NULL;
+    placed p = place(*state, A);
+    int stream = 0;
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
+    o.stream = &stream;
+    const int64_t before = operations_mock->stream_waits;
+    MUST(spry_matrix_transpose(*state, &B, p.A, &o, err));
+    assert_int_equal(before + 1, operations_mock->stream_waits);
+    spry_matrix_destroy(B);
+    unplace(*state, &p);
+    spry_matrix_destroy(A);
+}
+
+int operations_on_device(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(converts),
+        cmocka_unit_test(transposes),
+        cmocka_unit_test(adds),
+        cmocka_unit_test(extracts),
+        cmocka_unit_test(scales),
+        cmocka_unit_test(diagonals),
+        cmocka_unit_test(empty_ones),
+        cmocka_unit_test(large),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(nothing_leaks),
+        cmocka_unit_test(waits_for_the_stream),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
