@@ -234,7 +234,7 @@ PyDoc_STRVAR(check_doc, "check_structure()\n\nLooks at every offset and index; V
 static PyObject *matrix_check_structure(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const spry_matrix *const matrix = ((const SpryMatrix *)self)->matrix;
+    spry_matrix *const matrix = ((SpryMatrix *)self)->matrix;
     spry_status status;
     spry_error err;
     SPRY_WITHOUT_LOCK(status = spry_matrix_check(matrix, NULL, SPRY_CHECK_STRUCTURE, &err));
