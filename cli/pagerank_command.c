@@ -12,13 +12,13 @@ typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
-    int edges, zero_columns;          /* -1: the command's default, which is told as such */
-    const char *personalised, *start; /* a node or a file, a file; NULL: none */
+    int edges, zero_columns;             /* -1: the command's default, which is told as such */
+    const char *personalization, *start; /* a node or a file, a file; NULL: none */
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf"};
 static const char *const edges[] = {"row-to-column", "column-to-row"};
-static const char *const zero_columns[] = {"teleport", "abort", "drop"};
+static const char *const zero_columns[] = {"teleport", "refuse", "drop"};
 static const char *const zero_meanings[] = {"count as linking everywhere", "refused", "lose their mass"};
 
 static const cli_option options[] = {
@@ -30,14 +30,14 @@ static const cli_option options[] = {
     {"edges", 0, "row-to-column|column-to-row",
      "entry (i, j) links i to j, as most graph files have it, or j to i (default: row-to-column)", CLI_CHOICE,
      CLI_AT(edges)},
-    {"zero-columns", 0, "teleport|abort|drop",
+    {"zero-columns", 0, "teleport|refuse|drop",
      "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
      CLI_AT(zero_columns)},
-    {"personalised", 0, "NODE|FILE",
+    {"personalization", 0, "NODE|FILE",
      "where rank goes that follows no link: a node, counted as in FILE, or a Matrix Market file of n weights >= 0\n"
      "(default: to all nodes alike)",
-     CLI_TEXT, CLI_AT(personalised)},
-    {"start", 0, "FILE", "ranks to begin with, a Matrix Market file n x 1 (default: as --personalised)", CLI_TEXT,
+     CLI_TEXT, CLI_AT(personalization)},
+    {"start", 0, "FILE", "ranks to begin with, a Matrix Market file n x 1 (default: as --personalization)", CLI_TEXT,
      CLI_AT(start)},
     {"top", 0, "N", "show the N highest ranks, nodes as the file counts them (default: 10)", CLI_INTEGER, CLI_AT(top),
      0, 1000000},
@@ -102,7 +102,7 @@ static ranked *highest(const spry_vector *x, int64_t count)
 
 /* ---- report ------------------------------------------------------------------------------------- */
 
-static cli_run run_of(const spry_pagerank_result *r, int personalised, const cli_convergence *c)
+static cli_run run_of(const spry_pagerank_result *r, int personalization, const cli_convergence *c)
 {
     return (cli_run){.format = r->format[0] ? r->format : NULL,
                      .kernel = r->kernel[0] ? r->kernel : NULL,
@@ -111,7 +111,7 @@ static cli_run run_of(const spry_pagerank_result *r, int personalised, const cli
                      .setup_us = r->setup_us,
                      .solve_us = r->solve_us,
                      .product_us = r->product_us,
-                     .numbers = (r->as_it_stands ? 3 : 4) + personalised,
+                     .numbers = (r->is_stochastic ? 3 : 4) + personalization,
                      .convergence = c};
 }
 
@@ -120,10 +120,10 @@ static const char *from_to(const arguments *a)
     return a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j";
 }
 
-/* 1: --personalised is a number: the weight of this node is 1. "./42" is a file. */
-static int is_node(const char *personalised)
+/* 1: --personalization is a number: the weight of this node is 1. "./42" is a file. */
+static int is_node(const char *personalization)
 {
-    return personalised && personalised[0] && strspn(personalised, "0123456789") == strlen(personalised);
+    return personalization && personalization[0] && strspn(personalization, "0123456789") == strlen(personalization);
 }
 
 /* For those who see neither the report nor the record. */
@@ -144,10 +144,11 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
     cli_print_line(stdout, "edges", "%s%s: entry (i, j) is a link from %s", edges[a->o.edges],
                    a->edges >= 0 ? "" : " (assumed)", from_to(a));
-    if (a->personalised)
-        cli_print_line(stdout, "personalised", "by %s%s", is_node(a->personalised) ? "node " : "", a->personalised);
+    if (a->personalization)
+        cli_print_line(stdout, "personalization", "by %s%s", is_node(a->personalization) ? "node " : "",
+                       a->personalization);
     if (a->start) cli_print_line(stdout, "begins with", "%s", a->start);
-    const char *links = r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's";
+    const char *links = r->is_stochastic ? "of each node sum to 1 as they stand" : "divided by the sum of their node's";
     if (r->zero_columns == 0)
         cli_print_line(stdout, "links", "%s; no node without links out", links);
     else
@@ -191,12 +192,12 @@ static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_resu
     return cli_json_number(o, "alpha", a->o.alpha) && cli_json_number(o, "tol", a->o.tolerance) &&
            cli_json_text(o, "norm", norms[a->o.norm]) && cli_json_text(o, "edges", edges[a->o.edges]) &&
            cli_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
-           cli_json_text(o, "personalised", a->personalised) && cli_json_text(o, "start", a->start) &&
+           cli_json_text(o, "personalization", a->personalization) && cli_json_text(o, "start", a->start) &&
            cli_json_number(o, "upload_us", r->upload_us) && cli_json_exact(o, "residual", r->residual) &&
            cli_json_exact(o, "error_bound", r->error_bound) && cli_json_exact(o, "mass", r->mass) &&
            cli_json_exact(o, "lost_mass", lost) && cli_json_integer(o, "zero_column_count", r->zero_columns) &&
            cli_json_exact(o, "zero_column_mass", r->zero_mass) &&
-           cJSON_AddBoolToObject(o, "as_it_stands", r->as_it_stands);
+           cJSON_AddBoolToObject(o, "is_stochastic", r->is_stochastic);
 }
 
 static int json_line(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_run *run,
@@ -240,7 +241,7 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     spry_error err = {0};
     a->o.format = a->shared.format;
     a->o.observe = cli_observe;
-    a->o.user = &convergence;
+    a->o.observe_user = &convergence;
     convergence.tolerance = a->o.tolerance;
     spry_status result = number_of_device(input->context, &a->o.device, a->shared.device, &err);
     cli_progress("ranking");
@@ -255,7 +256,7 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x, "node", "rank")
                                                         : CLI_OK;
     if (written != CLI_OK) return written;
-    cli_run run = run_of(&r, a->personalised != NULL, &convergence);
+    cli_run run = run_of(&r, a->personalization != NULL, &convergence);
     run.others = others;
     int measured = cli_measure_floor(input, &a->shared, &run, a->o.device);
     if (measured != CLI_OK) return measured;
@@ -280,7 +281,7 @@ static int make_node_weights(const cli_input *input, spry_vector *v, const char 
     const int64_t first = input->base, last = input->arrays.rows - 1 + input->base;
     const int64_t node = strtoll(text, NULL, 10);
     if (node < first || node > last)
-        return cli_usage_error("--personalised is %s, expected a node from %lld to %lld (counted from %d) or a file",
+        return cli_usage_error("--personalization is %s, expected a node from %lld to %lld (counted from %d) or a file",
                                text, (long long)first, (long long)last, input->base);
     if (spry_vector_create(input->context, v, input->arrays.rows, type, 0, &err) != SPRY_OK) return cli_fail(&err);
     if (type == SPRY_F32)
@@ -295,14 +296,14 @@ static int make_vectors(const cli_input *input, arguments *a, spry_vector *x, sp
 {
     const spry_type type = a->shared.type == SPRY_PATTERN ? SPRY_F64 : a->shared.type;
     spry_error err = {0};
-    int status = is_node(a->personalised) ? make_node_weights(input, v, a->personalised, type)
-                                          : read_weights(input, v, a->personalised, type);
+    int status = is_node(a->personalization) ? make_node_weights(input, v, a->personalization, type)
+                                             : read_weights(input, v, a->personalization, type);
     if (status == CLI_GO_ON) status = read_weights(input, x, a->start, type);
     if (status == CLI_GO_ON && !a->start &&
         spry_vector_create(input->context, x, input->arrays.rows, type, 0, &err) != SPRY_OK)
         status = cli_fail(&err);
-    a->o.start_from_x = a->start != NULL;
-    a->o.personalised = spry_vector_as_const(*v);
+    a->o.start = a->start != NULL ? SPRY_START_X : SPRY_START_DEFAULT;
+    a->o.personalization = spry_vector_as_const(*v);
     return status;
 }
 
@@ -318,7 +319,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     a.o.edges = a.edges >= 0 ? (spry_edges)a.edges : SPRY_ROW_TO_COLUMN;
     a.o.zero_columns = a.zero_columns >= 0 ? (spry_zero_columns)a.zero_columns : SPRY_ZERO_TELEPORT;
-    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.personalised);
+    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.personalization);
     if (status == CLI_GO_ON && a.start) status = cli_check_solver(&a.shared, argv[0], a.start);
     if (status != CLI_GO_ON) return status;
     cli_input input;
@@ -340,16 +341,16 @@ const cli_command cli_pagerank =
          "Takes a graph as most files hold it: an entry in row i, column j is a link from i to j, and nodes that\n"
          "link nowhere count as linking everywhere. Divides the links of each node by their sum (unless all sum\n"
          "to 1 already) and iterates x = alpha B x + (1 - alpha) v, v being 1/n for every node, or the weights of\n"
-         "--personalised divided by their sum; nodes that link nowhere then link to all in these proportions.\n"
-         "A matrix that is B itself (column-stochastic) is ranked with --edges column-to-row --zero-columns abort.\n"
+         "--personalization divided by their sum; nodes that link nowhere then link to all in these proportions.\n"
+         "A matrix that is B itself (column-stochastic) is ranked with --edges column-to-row --zero-columns refuse.\n"
          "Exit status 1 without convergence.\n"
          "With --time the last line compares an iteration with its floor: the product as measured, and 4 numbers\n"
-         "a node (3 where the links sum to 1 already; one more with --personalised) at the copy bandwidth, which\n"
+         "a node (3 where the links sum to 1 already; one more with --personalization) at the copy bandwidth, which\n"
          "is measured, too.",
      .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.csv\n"
-                 "  spry pagerank graph.mtx.gz --personalised 42\n"
-                 "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
-                 "  spry pagerank graph.mtx.gz --personalised mine.mtx --start before.mtx\n"
+                 "  spry pagerank graph.mtx.gz --personalization 42\n"
+                 "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns refuse\n"
+                 "  spry pagerank graph.mtx.gz --personalization mine.mtx --start before.mtx\n"
                  "  spry pagerank gen:rmat16\n"
                  "  spry pagerank signed.mtx --type pattern\n",
      .options = options,

@@ -15,22 +15,22 @@ typedef struct arguments {
     const char *b;
     int method; /* there is only one */
     spry_precond precond;
-    spry_precision inside;
+    spry_precision precision;
     double tolerance, absolute, symmetry_tolerance;
     int symmetric;
     int64_t limit, block, degree;
 } arguments;
 
 static const char *const preconds[] = {"none", "jacobi", "block-jacobi", "chebyshev"};
-static const char *const insides[] = {"same", "f32:f64", "f32"};
+static const char *const precisions[] = {"full", "f32:f64", "f32"};
 static const cli_option options[] = {
     {"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
     {"precond", 0, "none|jacobi|block-jacobi|chebyshev",
      "divide by the diagonal, by blocks on it, or apply a polynomial (default: none)", CLI_CHOICE, CLI_AT(precond)},
     {"block", 0, "N", "block-jacobi: rows of a block (default: 3)", CLI_INTEGER, CLI_AT(block), 1, 32},
     {"degree", 0, "N", "chebyshev: products more an iteration (default: 4)", CLI_INTEGER, CLI_AT(degree), 1, 64},
-    {"inside", 0, "same|f32:f64|f32", "f32 values, or f32 values and vectors, inside f64 (default: same)", CLI_CHOICE,
-     CLI_AT(inside)},
+    {"precision", 0, "full|f32:f64|f32", "of the iteration: f32 values, or f32 values and vectors (default: full)",
+     CLI_CHOICE, CLI_AT(precision)},
     {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
      INT64_MAX},
     {"abs-tol", 0, "T", "or at ||b - A x|| <= T, whichever is reached first (default: none)", CLI_NUMBER,
@@ -68,7 +68,34 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     return CLI_GO_ON;
 }
 
-static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t columns, const cli_convergence *c)
+/* Returns the products of an iteration. */
+static int64_t products_of(const arguments *a)
+{
+    if (a->precond != SPRY_PRECOND_CHEBYSHEV) return 1;
+    return 1 + (a->degree > 0 ? a->degree : 4); /* 4: the library's default */
+}
+
+/* Returns the elements of vectors that block-jacobi moves for each row. On a GPU the passes apply small f32 blocks. */
+static double elements_of_blocks(const arguments *a)
+{
+    const int64_t block = a->block > 0 ? a->block : 3; /* 3: the library's default */
+    const bool on_gpu = a->shared.device && strncmp(a->shared.device, "cuda", 4) == 0;
+    if (!on_gpu || a->precision != SPRY_PRECISION_FULL || block < 2 || block > 4) return 13 + (double)(block + 1) / 2;
+    return 9 + (double)(block + 1) * (a->shared.type == SPRY_F32 ? 1 : 0.5);
+}
+
+/* Returns the elements of vectors that an iteration moves for each row and vector (docs/solvers.md). */
+static double elements_of(const arguments *a)
+{
+    switch (a->precond) {
+    case SPRY_PRECOND_JACOBI: return 11;
+    case SPRY_PRECOND_BLOCK_JACOBI: return elements_of_blocks(a);
+    case SPRY_PRECOND_CHEBYSHEV: return 13 + 6 * (double)(products_of(a) - 1);
+    default: return 9;
+    }
+}
+
+static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t count, const cli_convergence *c)
 {
     return (cli_run){.format = r->format[0] ? r->format : NULL,
                      .kernel = r->kernel[0] ? r->kernel : NULL,
@@ -77,47 +104,48 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t colum
                      .setup_us = r->setup_us,
                      .solve_us = r->solve_us,
                      .product_us = r->product_us,
-                     .numbers = r->numbers * (double)columns,
-                     .number_bytes = a->inside == SPRY_PRECISION_F32 ? 4
-                                     : a->shared.type == SPRY_F32    ? 4
-                                                                     : 8,
+                     .numbers = elements_of(a) * (double)count,
+                     .number_bytes = a->precision == SPRY_PRECISION_F32 ? 4
+                                     : a->shared.type == SPRY_F32       ? 4
+                                                                        : 8,
                      .convergence = c};
 }
 
 /* Returns true if A or b was refused: there is no x, and the message says all. */
 static bool is_refused(const spry_cg_result *r)
 {
-    return !r->kernel[0] || (r->verdict == SPRY_VERDICT_NOT_FINITE && r->iterations == 0 && r->columns_converged == 0);
+    return !r->kernel[0] || (r->verdict == SPRY_VERDICT_NOT_FINITE && r->iterations == 0 && r->converged == 0);
 }
 
-static int make_x(const cli_input *input, const arguments *a, int64_t columns, spry_vector *x)
+static int make_x(const cli_input *input, const arguments *a, int64_t count, spry_vector *x)
 {
     spry_error err = {0};
     const int64_t n = input->arrays.rows;
-    if (spry_vector_create(input->context, x, n * columns, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
+    if (spry_vector_create(input->context, x, n * count, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
     x->length = x->column_stride = n;
-    x->count = columns;
+    x->count = count;
     return CLI_GO_ON;
 }
 
-static void print_system(const arguments *a, const spry_cg_result *r, int64_t columns)
+static void print_system(const arguments *a, const spry_cg_result *r, int64_t count)
 {
-    char more[96] = "", inside[32] = "";
+    char more[96] = "", precision[48] = "";
     if (a->precond == SPRY_PRECOND_CHEBYSHEV && r->largest_eigenvalue > 0)
-        snprintf(more, sizeof more, " (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products,
+        snprintf(more, sizeof more, " (%lld products an iteration, eigenvalues up to %.3g)", (long long)products_of(a),
                  r->largest_eigenvalue);
-    if (a->inside != SPRY_PRECISION_FULL) snprintf(inside, sizeof inside, "; %s inside", insides[a->inside]);
+    if (a->precision != SPRY_PRECISION_FULL)
+        snprintf(precision, sizeof precision, "; precision %s", precisions[a->precision]);
     cli_print_line(stdout, "system", "A x = b, b %s, %s; conjugate gradients, preconditioner %s%s%s", a->b,
-                   spry_type_name(a->shared.type), preconds[a->precond], more, inside);
-    if (columns > 1) cli_print_line(stdout, "right sides", "%s, side by side", cli_count(columns).s);
+                   spry_type_name(a->shared.type), preconds[a->precond], more, precision);
+    if (count > 1) cli_print_line(stdout, "right sides", "%s, side by side", cli_count(count).s);
 }
 
-static void print_verdict(const spry_cg_result *r, int64_t columns)
+static void print_verdict(const spry_cg_result *r, int64_t count)
 {
     char sides[96] = "", restarts[96] = "", anew[96] = "";
-    if (columns > 1)
-        snprintf(sides, sizeof sides, " of right side %lld; %lld of %lld converged", (long long)r->column + 1,
-                 (long long)r->columns_converged, (long long)columns);
+    if (count > 1)
+        snprintf(sides, sizeof sides, " of right side %lld; %lld of %lld converged", (long long)r->vector + 1,
+                 (long long)r->converged, (long long)count);
     if (r->restarts > 0)
         snprintf(restarts, sizeof restarts, ", %s restarts from the true residual", cli_count(r->restarts).s);
     if (r->replacements > 0)
@@ -126,15 +154,15 @@ static void print_verdict(const spry_cg_result *r, int64_t columns)
                    cli_count(r->iterations).s, sides, restarts, anew);
 }
 
-static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t columns,
+static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t count,
                          const cli_run *run)
 {
     printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s,
            cli_count(input->arrays.columns).s, cli_count(input->arrays.nnz).s);
     cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
-    print_system(a, r, columns);
+    print_system(a, r, count);
     cli_print_begin(input, run);
-    print_verdict(r, columns);
+    print_verdict(r, count);
     cli_print_line(stdout, "residual", "%.3g of ||b||, computed from x at the end (%.3g as carried along)",
                    r->true_residual, r->residual);
     cli_print_time(run);
@@ -142,17 +170,16 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_floor(&a->shared, run);
 }
 
-static int json_line(const cli_input *input, arguments *a, const spry_cg_result *r, int64_t columns, const cli_run *run,
+static int json_line(const cli_input *input, arguments *a, const spry_cg_result *r, int64_t count, const cli_run *run,
                      const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject();
     int good = cli_begin_to_json(o, input, &a->shared, run, err) && cli_json_text(o, "method", "cg") &&
                cli_json_text(o, "precond", preconds[a->precond]) && cli_json_text(o, "b", a->b) &&
                cli_json_number(o, "tol", a->tolerance) && cli_json_number(o, "abs_tol", a->absolute) &&
-               cli_json_text(o, "inside", insides[a->inside]) && cli_json_integer(o, "columns", columns) &&
-               cli_json_integer(o, "column", r->column) &&
-               cli_json_integer(o, "columns_converged", r->columns_converged) &&
-               cli_json_integer(o, "products", r->products) && cli_json_integer(o, "restarts", r->restarts) &&
+               cli_json_text(o, "precision", precisions[a->precision]) && cli_json_integer(o, "count", count) &&
+               cli_json_integer(o, "vector", r->vector) && cli_json_integer(o, "converged", r->converged) &&
+               cli_json_integer(o, "products", products_of(a)) && cli_json_integer(o, "restarts", r->restarts) &&
                cli_json_integer(o, "replacements", r->replacements) && cli_json_exact(o, "residual", r->residual) &&
                cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, run);
     return cli_json_line(&a->shared.json, o, good);
@@ -167,7 +194,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.precond = a->precond;
     o.block_size = a->block;
     o.degree = a->degree;
-    o.inside = a->inside;
+    o.precision = a->precision;
     o.tolerance = a->tolerance;
     o.absolute_tolerance = a->absolute;
     o.symmetry_tolerance = a->symmetry_tolerance == 0     ? SPRY_TOLERANCE_ZERO
@@ -177,7 +204,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.max_iterations = a->limit;
     o.format = a->shared.format;
     o.observe = cli_observe;
-    o.user = &convergence;
+    o.observe_user = &convergence;
     convergence.tolerance = a->tolerance;
     spry_status result = number_of_device(input->context, &o.device, a->shared.device, &err);
     cli_progress("solving");
@@ -244,13 +271,13 @@ const cli_command cli_solve =
      .about =
          "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
          "not symmetric (up to rounding), not finite, negative curvature, zero diagonal (jacobi), stagnation,\n"
-         "out of range (of the type), or iteration limit. With --inside f32 iterations use the bytes of f32, and\n"
+         "out of range (of the type), or iteration limit. With --precision f32 iterations use the bytes of f32, and\n"
          "the residual is computed anew in f64 on the way, so that tolerances of f64 are reached. With --time the\n"
          "last line compares an iteration with its floor: the products as measured, and the numbers that the\n"
          "vectors take for each row (9, with jacobi 11) at the copy bandwidth, which is measured, too.",
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve gen:laplace7,x=140,y=140,z=140 --time\n"
-                 "  spry solve gen:laplace7 --precond chebyshev --inside f32\n"
+                 "  spry solve gen:laplace7 --precond chebyshev --precision f32\n"
                  "  spry solve stiffness.mtx.gz -b load.mtx --precond jacobi -o x.mtx\n",
      .options = options,
      .run = run};

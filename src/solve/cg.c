@@ -393,7 +393,7 @@ static bool report(const spry_cg_plan *s, int64_t from)
             const spryi_cg_state *state = &s->current.states[c];
             if (state->iterations > k) residual = fmax(residual, state->history[k % SPRYI_MOST_AHEAD]);
         }
-        if (s->current.options.observe(s->current.options.user, k + 1, residual) != 0) enough = true;
+        if (s->current.options.observe(s->current.options.observe_user, k + 1, residual) != 0) enough = true;
     }
     return enough;
 }
@@ -411,7 +411,7 @@ static bool report(const spry_cg_plan *s, int64_t from)
 static spry_status inspect_guess(spry_cg_plan *s, spry_error *err)
 {
     spryi_exponents e = {0};
-    if (!s->current.options.start_from_x || s->scaled.guess_is_seen) return SPRY_OK;
+    if (!spryi_cg_starts_from_x(s) || s->scaled.guess_is_seen) return SPRY_OK;
     SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->current.x, s->current.product.stream, err));
     s->scaled.guess_is_seen = true;
     s->scaled.may_drop_guess = e.finite;
@@ -436,7 +436,7 @@ static spry_status begin_again(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 /* Multiplies x by 2^exponent, and begins anew from it without that guard. */
 static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_error *err)
 {
-    const bool x_is_zero = !s->current.options.start_from_x && s->current.states[0].iterations == 0;
+    const bool x_is_zero = !spryi_cg_starts_from_x(s) && s->current.states[0].iterations == 0;
     if (s->vectors.inner_x.data)
         SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->current.x.data, s->vectors.inner_x.data, err));
     if (exponent != 0 && !x_is_zero) SPRYI_OK_OR_RETURN(scale_x(s, exponent, err));
@@ -656,7 +656,7 @@ static spry_status heed(spry_cg_plan *s, spry_error *err)
 static bool goes_alone(const spry_cg_plan *s, const spryi_cg_state *state)
 {
     return state->stop == SPRYI_B_OUT_OF_RANGE || state->stop == SPRYI_A_OUT_OF_RANGE ||
-           (state->stop == SPRYI_NOT_FINITE && s->current.options.start_from_x && state->iterations == 0);
+           (state->stop == SPRYI_NOT_FINITE && spryi_cg_starts_from_x(s) && state->iterations == 0);
 }
 
 /* Acts on the stop of all columns. Those of extreme scale are solved alone later. */
@@ -704,8 +704,8 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
     /* rounds that an observer's stop has left running: their states are not needed */
     SPRYI_OK_OR_RETURN(spryi_vector_drain(&s->work, &s->recording.recorded, s->current.columns, 0, err));
     SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->current.states, (size_t)columns * sizeof *s->current.states, err));
-    if (!s->current.options.start_from_x) SPRYI_OK_OR_RETURN(clear_x(s, err));
-    SPRYI_OK_OR_RETURN(begin(s, !s->current.options.start_from_x, err));
+    if (!spryi_cg_starts_from_x(s)) SPRYI_OK_OR_RETURN(clear_x(s, err));
+    SPRYI_OK_OR_RETURN(begin(s, !spryi_cg_starts_from_x(s), err));
     while (!is_done(s)) {
         const int64_t reported = iterations_made(s);
         if (have_stopped(s->current.states, columns)) {
@@ -736,7 +736,7 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 
 static void prepare_states(spry_cg_plan *s, int64_t columns)
 {
-    const spry_cg_options *o = &s->current.options;
+    const spry_cg_run_options *o = &s->current.options;
     const int is_f64 = s->system.inner == SPRY_F64;
     for (int64_t c = 0; c < columns; c++)
         s->current.states[c] = (spryi_cg_state){
@@ -745,7 +745,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
             .rules.limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->system.n, 1000, 10000),
             .rules.patience = o->patience > 0 ? o->patience : within(s->system.n, 200, 50000),
             .rules.guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A),
-            .rules.reach = ldexp(1, is_f64 && s->o.inside == SPRY_PRECISION_FULL ? REACH_F64 : REACH_F32),
+            .rules.reach = ldexp(1, is_f64 && s->o.precision == SPRY_PRECISION_FULL ? REACH_F64 : REACH_F32),
             .rules.eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
             .rules.trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
             .rules.apart = spryi_cg_is_apart(s),
@@ -760,13 +760,13 @@ static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c,
     const spryi_cg_state *state = &s->current.states[c];
     const int is_good = column->verdict == SPRY_VERDICT_CONVERGED;
     const int was_good = result->verdict == SPRY_VERDICT_CONVERGED || result->verdict == SPRY_VERDICT_NONE;
-    result->columns_converged += is_good;
+    result->converged += is_good;
     result->restarts += column->restarts;
     result->replacements += column->replacements;
     if (result->verdict != SPRY_VERDICT_NONE && (!was_good || (is_good && state->iterations <= result->iterations)))
         return;
     result->verdict = column->verdict;
-    result->column = number;
+    result->vector = number;
     result->iterations = state->iterations;
     result->residual = state->residual;
     result->true_residual = column->true_residual;
@@ -780,8 +780,7 @@ static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
     s->scaled.guess_is_seen = s->scaled.may_drop_guess = false;
     s->scaled.finds_m = s->scaled.A != NULL;
     prepare_states(s, columns);
-    if (columns == 1 && s->current.options.start_from_x && s->scaled.a != 0)
-        SPRYI_OK_OR_RETURN(scale_x(s, s->scaled.a, err));
+    if (columns == 1 && spryi_cg_starts_from_x(s) && s->scaled.a != 0) SPRYI_OK_OR_RETURN(scale_x(s, s->scaled.a, err));
     SPRYI_OK_OR_RETURN(iterate(s, columns, err));
     for (int64_t c = 0; c < columns; c++)
         residuals |= s->current.columns[c].verdict != SPRY_VERDICT_CONVERGED && !s->current.columns[c].is_alone;
@@ -804,13 +803,13 @@ static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
 }
 
 /*
- * Solves for all columns together if types are the same inside and outside and nothing is scaled, else for one after
+ * Solves for all columns together if all work has the type of x and nothing is scaled, else for one after
  * another.
  */
 static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
     const int64_t columns = s->current.x.count;
-    const int apart = columns > 1 && (s->o.inside != SPRY_PRECISION_FULL || s->scaled.a != 0);
+    const int apart = columns > 1 && (s->o.precision != SPRY_PRECISION_FULL || s->scaled.a != 0);
     for (int64_t c = 0; c < columns; c++) s->current.columns[c].is_alone = apart;
     if (!apart) SPRYI_OK_OR_RETURN(solve(s, columns, err));
     for (int64_t c = 0; c < columns; c++)

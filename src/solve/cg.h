@@ -1,4 +1,4 @@
-/* Conjugate Gradient inside: the plan, which cg_plan.c creates, cg_setup.c sets up and cg.c iterates on. */
+/* State of Conjugate Gradient: the plan, which cg_plan.c creates, cg_setup.c sets up and cg.c iterates on. */
 #pragma once
 
 #include "device/vector_ops.h"
@@ -88,8 +88,8 @@ typedef struct spryi_cg_products {
 /* Vectors on the device. data NULL: not needed. */
 typedef struct spryi_cg_buffers {
     spry_vector r, p, q, z, z_before, D; /* of the iteration's type */
-    spry_vector inner_x;                 /* f32 inside: the part of x that is not yet added to x */
-    spry_vector outer_q;                 /* f32 inside: A*x */
+    spry_vector inner_x;                 /* SPRY_PRECISION_F32: the part of x that is not yet added to x */
+    spry_vector outer_q;                 /* SPRY_PRECISION_F32: A*x */
     spry_vector own_x, own_b;            /* copies of the caller's */
     spry_vector scaled_b;                /* 2^-c b, if c is not 0 */
 } spryi_cg_buffers;
@@ -103,7 +103,7 @@ typedef struct spryi_cg_recording {
 
 /* A run of the plan. */
 typedef struct spryi_cg_run {
-    spry_cg_options options;       /* the plan's with those of the run */
+    spry_cg_run_options options;   /* of the run, with the plan's in place of zeros */
     spry_spmv_run_options product; /* of products; its stream is that of all work */
     int is_only;                   /* 1: the plan has no other run, so x may stay where it is */
     spry_vector x, b;              /* on the device, without gaps between columns */
@@ -130,6 +130,12 @@ struct spry_cg_plan {
     spryi_cg_run current;
 };
 
+/* Returns whether the iteration starts from the x that the caller gives. */
+static inline bool spryi_cg_starts_from_x(const spry_cg_plan *s)
+{
+    return s->current.options.start == SPRY_START_X;
+}
+
 /* Returns device, format and kernel as the options name them. */
 static inline spryi_solve_plan spryi_cg_names_of(const spry_cg_plan *s)
 {
@@ -140,7 +146,7 @@ static inline spryi_solve_plan spryi_cg_names_of(const spry_cg_plan *s)
 static inline int spryi_cg_is_within(const spry_cg_plan *s)
 {
     const spryi_cg_block_passes *within = s->work.ops ? s->work.ops->cg->within : NULL;
-    return s->o.precond == SPRY_PRECOND_BLOCK_JACOBI && s->o.inside == SPRY_PRECISION_FULL && within &&
+    return s->o.precond == SPRY_PRECOND_BLOCK_JACOBI && s->o.precision == SPRY_PRECISION_FULL && within &&
            s->o.block_size >= within->least && s->o.block_size <= within->most;
 }
 
@@ -153,8 +159,8 @@ static inline int spryi_cg_is_apart(const spry_cg_plan *s)
 /* Returns whether b - A*x replaces the carried residual: the iteration has fewer digits, or another A. */
 static inline int spryi_cg_replaces(const spry_cg_plan *s)
 {
-    return s->o.inside == SPRY_PRECISION_F32 ||
-           (s->o.inside == SPRY_PRECISION_F32_VALUES && !s->product.narrow_is_exact);
+    return s->o.precision == SPRY_PRECISION_F32 ||
+           (s->o.precision == SPRY_PRECISION_F32_VALUES && !s->product.narrow_is_exact);
 }
 
 /* Returns v, which has room for more columns, with as many columns as the work. */

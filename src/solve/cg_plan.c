@@ -39,17 +39,19 @@ static spry_status take_number(int64_t *value, int64_t usual, int64_t most, cons
 
 static spry_status check_precond(const spry_cg_options *o, int is_operator, spry_error *err)
 {
-    if ((unsigned)o->precond > SPRY_PRECOND_CALLBACK)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
-                                "cg: precond is %d, expected a spry_precond, 0 to %d", (int)o->precond,
-                                SPRY_PRECOND_CALLBACK);
+    SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->precond, SPRY_PRECOND_CALLBACK, "precond",
+                                                "SPRY_PRECOND_NONE (0), SPRY_PRECOND_JACOBI (1), "
+                                                "SPRY_PRECOND_BLOCK_JACOBI (2), SPRY_PRECOND_CHEBYSHEV (3) or "
+                                                "SPRY_PRECOND_CALLBACK (4)",
+                                                "cg", err));
     if ((o->precond == SPRY_PRECOND_CALLBACK) != (o->precondition != NULL))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "precondition",
                           o->precondition ? "cg: precondition is given, but precond is not SPRY_PRECOND_CALLBACK"
                                           : "cg: precond is SPRY_PRECOND_CALLBACK, but precondition is NULL");
     if (is_operator && o->precond != SPRY_PRECOND_NONE && o->precond != SPRY_PRECOND_CALLBACK)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
-                                "cg: this precond needs A's entries, which an operator does not have, expected "
+                                "cg: this precond needs the entries of A, which options.products does not have, "
+                                "expected "
                                 "SPRY_PRECOND_NONE or SPRY_PRECOND_CALLBACK");
     if (!(o->eigenvalue_ratio == 0 || (o->eigenvalue_ratio > 1 && isfinite(o->eigenvalue_ratio))))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "eigenvalue_ratio",
@@ -58,17 +60,21 @@ static spry_status check_precond(const spry_cg_options *o, int is_operator, spry
     return SPRY_OK;
 }
 
-static spry_status check_inside(const spry_cg_plan *s, spry_error *err)
+static spry_status check_precision(const spry_cg_plan *s, spry_error *err)
 {
     const spry_cg_options *o = &s->o;
-    if ((unsigned)o->inside > SPRY_PRECISION_F32)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_PRECISION_F32,
-                                "cg: inside is %d, expected a spry_precision, 0 to %d", (int)o->inside,
-                                SPRY_PRECISION_F32);
-    if (o->inside != SPRY_PRECISION_FULL && (s->system.operator.apply || s->system.type != SPRY_F64))
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->system.type, SPRY_F64,
-                                "cg: inside f32 is for a matrix of f64 values, not for %s",
-                                s->system.operator.apply ? "an operator" : spry_type_name(s->system.type));
+    SPRYI_OK_OR_RETURN(
+        spryi_solve_check_choice((int)o->precision, SPRY_PRECISION_F32, "precision",
+                                 "SPRY_PRECISION_FULL (0), SPRY_PRECISION_F32_VALUES (1) or SPRY_PRECISION_F32 (2)",
+                                 "cg", err));
+    if (o->precision == SPRY_PRECISION_FULL) return SPRY_OK;
+    if (s->system.operator.apply)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precision", o->precision, SPRY_PRECISION_FULL,
+                                "cg: a system that is given by options.products needs SPRY_PRECISION_FULL");
+    if (s->system.type != SPRY_F64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precision", s->system.type, SPRY_F64,
+                                "cg: the system is %s, expected f64: only f64 can be solved with f32",
+                                spry_type_name(s->system.type));
     return SPRY_OK;
 }
 
@@ -86,19 +92,34 @@ static spry_status take_symmetry_tolerance(double *tolerance, spry_error *err)
 }
 
 /* Checks the options that a run may change, and sets defaults. */
-static spry_status check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err)
+static spry_status check_run(const spry_cg_plan *s, spry_cg_run_options *o, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_solve_tolerance(&o->tolerance, o->tolerance,
                                              s->system.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
+    if (o->absolute_tolerance == SPRY_TOLERANCE_ZERO) o->absolute_tolerance = 0;
     if (!(o->absolute_tolerance >= 0 && isfinite(o->absolute_tolerance)))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "absolute_tolerance",
-                          "cg: absolute_tolerance is %g, expected a number above 0, or 0 for none",
+                          "cg: absolute_tolerance is %g, expected a number above 0, 0, or SPRY_TOLERANCE_ZERO",
                           o->absolute_tolerance);
     if (o->max_iterations < 0 || o->patience < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience",
                           "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
                           (long long)o->max_iterations, (long long)o->patience);
-    return SPRY_OK;
+    return spryi_solve_check_start(o->start, "cg", err);
+}
+
+/* Returns the options of a run that the options of the plan give. */
+static spry_cg_run_options run_options_of(const spry_cg_options *o)
+{
+    return (spry_cg_run_options){.struct_size = sizeof(spry_cg_run_options),
+                                 .tolerance = o->tolerance,
+                                 .absolute_tolerance = o->absolute_tolerance,
+                                 .max_iterations = o->max_iterations,
+                                 .patience = o->patience,
+                                 .start = o->start,
+                                 .observe = o->observe,
+                                 .observe_user = o->observe_user,
+                                 .stream = o->stream};
 }
 
 /* Copies a text of the options, which lives as long as the plan. */
@@ -117,14 +138,14 @@ static spry_status keep_text(char *room, size_t bytes, const char **text, const 
 static spry_status check_options(spry_cg_plan *s, spry_error *err)
 {
     spry_cg_options *o = &s->o;
-    spry_cg_options stopping = *o;
-    SPRYI_OK_OR_RETURN(check_stopping(s, &stopping, err));
+    spry_cg_run_options runs = run_options_of(o);
+    SPRYI_OK_OR_RETURN(check_run(s, &runs, err));
     SPRYI_OK_OR_RETURN(check_precond(o, s->system.operator.apply != NULL, err));
-    SPRYI_OK_OR_RETURN(check_inside(s, err));
+    SPRYI_OK_OR_RETURN(check_precision(s, err));
     SPRYI_OK_OR_RETURN(take_symmetry_tolerance(&o->symmetry_tolerance, err));
     SPRYI_OK_OR_RETURN(take_number(&o->block_size, BLOCK_SIZE, SPRYI_CG_MOST_BLOCK, "block_size", err));
     SPRYI_OK_OR_RETURN(take_number(&o->degree, DEGREE, MOST_DEGREE, "degree", err));
-    SPRYI_OK_OR_RETURN(take_number(&o->count, 1, INT32_MAX, "columns", err));
+    SPRYI_OK_OR_RETURN(take_number(&o->count, 1, INT32_MAX, "count", err));
     SPRYI_OK_OR_RETURN(keep_text(s->format, sizeof s->format, &o->format, "format", err));
     SPRYI_OK_OR_RETURN(keep_text(s->kernel, sizeof s->kernel, &o->kernel, "kernel", err));
     if (o->eigenvalue_ratio == 0) o->eigenvalue_ratio = EIGENVALUE_RATIO;
@@ -166,9 +187,9 @@ static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *
                                 "not finite: the entry of A at (%lld, %lld), counted from %d, is %g",
                                 (long long)u.row + base, (long long)u.column + base, base, u.value);
     for (int64_t i = 0; s->current.b.data && s->current.b.device == 0 && i < s->system.n; i++) {
-        const double value = spryi_value_at(s->current.b.data, s->system.type, result->column * s->system.n + i);
+        const double value = spryi_value_at(s->current.b.data, s->system.type, result->vector * s->system.n + i);
         if (isfinite(value)) continue;
-        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "b", i, result->column,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "b", i, result->vector,
                                 "not finite: entry %lld of b, counted from %d, is %g", (long long)i + base, base,
                                 value);
     }
@@ -215,7 +236,7 @@ static long double weight(const spry_cg_plan *s, int64_t column)
 
 static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
-    const spryi_cg_state *state = &s->current.states[result->column];
+    const spryi_cg_state *state = &s->current.states[result->vector];
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->rules.limit,
                             "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
                             spry_verdict_text(result->verdict), (long long)result->iterations, result->true_residual,
@@ -226,7 +247,7 @@ static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *resul
 static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     const int64_t k = result->iterations;
-    const spryi_cg_state *state = &s->current.states[result->column];
+    const spryi_cg_state *state = &s->current.states[result->vector];
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
     case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(s, err);
@@ -238,13 +259,13 @@ static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spr
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", k, 0,
                                 "negative curvature: p'Ap is %.3Lg in iteration %lld, so the matrix is not positive "
                                 "definite; relative residual %.3g",
-                                curvature(s, result->column), (long long)k + 1, result->true_residual);
+                                curvature(s, result->vector), (long long)k + 1, result->true_residual);
     case SPRY_VERDICT_BAD_PRECONDITIONER:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "precond", k, 0,
                                 "bad preconditioner: r'Mr is %.3Lg after iteration %lld, so M is not positive "
                                 "definite; "
                                 "relative residual %.3g",
-                                weight(s, result->column), (long long)k, result->true_residual);
+                                weight(s, result->vector), (long long)k, result->true_residual);
     case SPRY_VERDICT_OUT_OF_RANGE:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, 0,
                                 "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
@@ -269,7 +290,7 @@ static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error 
     const double start = spryi_now_us();
     s->current.product.struct_size = sizeof s->current.product;
     s->current.product.stream = s->system.device > 0 ? s->o.stream : NULL;
-    s->system.inner = s->o.inside == SPRY_PRECISION_F32 ? SPRY_F32 : s->system.type;
+    s->system.inner = s->o.precision == SPRY_PRECISION_F32 ? SPRY_F32 : s->system.type;
     SPRYI_TRY(SPRYI_NEW(s->context, &s->current.states, s->o.count, "states of columns", err));
     SPRYI_TRY(SPRYI_NEW(s->context, &s->current.columns, s->o.count, "states of columns", err));
     if (s->system.device > 0)
@@ -280,27 +301,10 @@ done:
     return status;
 }
 
-static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const void *A, const spry_cg_options *options,
-                            spry_error *err)
-{
-    if (!context || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
-                          !context ? "context" : "A");
-    spry_cg_plan *s = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s, 1, "plan of conjugate gradients", err));
-    *s = (spry_cg_plan){.context = spryi_context_retain(context)};
-    *plan = s;
-    return SPRYI_TAKE(&s->o, options, err);
-}
-
-/* Creates a plan of A that is not set up. type: of vectors if A is a pattern. */
-static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const spry_matrix *A, spry_type type,
-                               const spry_cg_options *options, spry_error *err)
+/* Fills a plan with the system of a matrix. type: of vectors if A is a pattern. */
+static spry_status plan_matrix(spry_cg_plan *s, const spry_matrix *A, spry_type type, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
-    *plan = NULL;
-    SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
-    spry_cg_plan *s = *plan;
     s->system.A = spryi_matrix_retain(A);
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     s->system.type = a.value_type == SPRY_PATTERN ? type : a.value_type;
@@ -309,48 +313,63 @@ static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const
     SPRYI_OK_OR_RETURN(spryi_solve_check_square(&a, "cg", err));
     SPRYI_OK_OR_RETURN(spryi_solve_check_values(&a, err));
     s->product.names = s->product.outer_names = spryi_cg_names_of(s);
-    s->system.device = spryi_solve_device_number(context, &s->product.names, &a);
+    s->system.device = spryi_solve_device_number(s->context, &s->product.names, &a);
     return SPRY_OK;
 }
 
-static spry_status check_operator(spry_operator *ours, const spry_operator *A, spry_error *err)
+static spry_status check_operator(spry_operator *ours, const spry_operator *products, spry_error *err)
 {
-    if (!A) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "cg: A is NULL");
-    SPRYI_OK_OR_RETURN(SPRYI_TAKE(ours, A, err));
-    if (!ours->apply) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "cg: the operator's apply is NULL");
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(ours, products, err));
+    if (!ours->apply) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "products", "cg: products.apply is NULL");
     if (ours->n < 0)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", ours->n, 0,
-                                "cg: the operator has %lld rows, expected 0 "
-                                "or more",
-                                (long long)ours->n);
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "products", ours->n, 0,
+                                "cg: products.n is %lld, expected 0 or more", (long long)ours->n);
     if (ours->n > INT64_MAX >> 8)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "A", ours->n, INT64_MAX >> 8,
-                                "cg: the operator has %lld rows, more than memory could hold", (long long)ours->n);
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "products", ours->n, INT64_MAX >> 8,
+                                "cg: products.n is %lld, expected at most %lld", (long long)ours->n,
+                                (long long)(INT64_MAX >> 8));
     if (ours->type != SPRY_F32 && ours->type != SPRY_F64)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "A", ours->type, SPRY_F64,
-                                "cg: the operator's vectors are %s, expected f32 or f64", spry_type_name(ours->type));
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "products", ours->type, SPRY_F64,
+                                "cg: products.type is %s, expected f32 or f64", spry_type_name(ours->type));
     return SPRY_OK;
 }
 
-static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, const spry_operator *A,
-                                 const spry_cg_options *options, spry_error *err)
+/* Fills a plan with the system that options.products gives. */
+static spry_status plan_operator(spry_cg_plan *s, spry_error *err)
 {
-    spry_operator ours;
-    *plan = NULL;
-    SPRYI_OK_OR_RETURN(check_operator(&ours, A, err));
-    SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
-    spry_cg_plan *s = *plan;
-    s->system.operator= ours;
-    s->system.type = ours.type;
-    s->system.n = ours.n;
-    s->system.device = spryi_device_number(ours.device);
+    spry_operator *ours = &s->system.operator;
+    SPRYI_OK_OR_RETURN(check_operator(ours, s->o.products, err));
+    s->o.products = NULL; /* the caller's, read only during the call */
+    s->system.type = ours->type;
+    s->system.n = ours->n;
+    s->system.device = spryi_device_number(ours->device);
     if (s->o.device != SPRY_DEVICE_DEFAULT && spryi_device_number(s->o.device) != s->system.device)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", s->o.device, s->system.device,
-                                "cg: device is %d, but the operator works on device %d", s->o.device, s->system.device);
+                                "cg: device is %d, but products.device is %d", s->o.device, s->system.device);
     if (s->o.format || s->o.kernel)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, s->o.format ? "format" : "kernel",
-                          "cg: an operator has no format and no kernel");
+                          "cg: format and kernel need the entries of A, which options.products does not have");
     return check_options(s, err);
+}
+
+/* Creates a plan that is not set up. type: of vectors if A is a pattern. Destroy *plan also after a failure. */
+static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const spry_matrix *A, spry_type type,
+                            const spry_cg_options *options, spry_error *err)
+{
+    spry_cg_options o;
+    *plan = NULL;
+    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "cg: context is NULL");
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    if (!A && !o.products)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "cg: A is NULL, expected a matrix, or options.products");
+    if (A && o.products)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "products",
+                          "cg: options.products is given with a matrix, expected one of the two");
+    spry_cg_plan *s = NULL;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s, 1, "plan of conjugate gradients", err));
+    *s = (spry_cg_plan){.context = spryi_context_retain(context), .o = o};
+    *plan = s;
+    return A ? plan_matrix(s, A, type, err) : plan_operator(s, err);
 }
 
 static spry_cg_result no_result(void)
@@ -388,23 +407,9 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
     if (plan) *plan = NULL;
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
-    spry_status status = plan_matrix(&s, context, A, SPRY_F64, options, err);
+    spry_status status = new_plan(&s, context, A, SPRY_F64, options, err);
     if (status == SPRY_OK) status = make_ready(s, &told, err);
     if (s) status = tell_setup(s, status, result, &told, err);
-    if (status == SPRY_OK) *plan = s;
-    if (status != SPRY_OK) spry_cg_plan_destroy(s);
-    return status;
-}
-
-spry_status spry_cg_plan_create_operator(spry_context *context, spry_cg_plan **plan, const spry_operator *A,
-                                         const spry_cg_options *options, spry_error *err)
-{
-    spry_cg_plan *s = NULL;
-    spry_cg_result told = no_result();
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
-    *plan = NULL;
-    spry_status status = plan_operator(&s, context, A, options, err);
-    if (status == SPRY_OK) status = make_ready(s, &told, err);
     if (status == SPRY_OK) *plan = s;
     if (status != SPRY_OK) spry_cg_plan_destroy(s);
     return status;
@@ -416,7 +421,8 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     if (!plan->system.A)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "plan",
+                          "cg: the plan was made with options.products, which has no values to update");
     const double start = spryi_now_us();
     plan->refreshes = 1;
     spry_status status = spryi_cg_set_up(plan, &told, err);
@@ -460,11 +466,11 @@ static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, co
     SPRYI_OK_OR_RETURN(spryi_solve_check_columns(b, "b", s->system.n, s->system.type, s->system.device, err));
     if (count_of(x) != count_of(b))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "b", count_of(b), count_of(x),
-                                "cg: b has %lld columns, x has %lld", (long long)count_of(b), (long long)count_of(x));
+                                "cg: b has %lld vectors, x has %lld", (long long)count_of(b), (long long)count_of(x));
     if (count_of(x) > s->o.count)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "x", count_of(x), s->o.count,
-                                "cg: x has %lld columns, the plan was made for at most %lld", (long long)count_of(x),
-                                (long long)s->o.count);
+                                "cg: x has %lld vectors, the plan was made for at most %lld (options.count)",
+                                (long long)count_of(x), (long long)s->o.count);
     const uintptr_t from_x = (uintptr_t)x->data, from_b = (uintptr_t)b->data;
     if (bytes_of(x) > 0 && from_x < from_b + bytes_of(b) && from_b < from_x + bytes_of(x))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "cg: x and b overlap");
@@ -508,21 +514,6 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
     return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
 }
 
-/* Returns the numbers per row that an iteration reads and writes in addition to the product. */
-static double numbers_of(const spry_cg_plan *s)
-{
-    switch (s->o.precond) {
-    case SPRY_PRECOND_NONE: return 9;
-    case SPRY_PRECOND_JACOBI: return 11;
-    case SPRY_PRECOND_BLOCK_JACOBI:
-        if (!spryi_cg_is_within(s)) return 13 + (double)(s->o.block_size + 1) / 2;
-        return 9 + (double)(s->o.block_size + 1) * (double)spry_type_bytes(s->precond.entries.type) /
-                       (double)spry_type_bytes(s->system.inner);
-    case SPRY_PRECOND_CHEBYSHEV: return 13 + 6 * (double)s->o.degree;
-    default: return NAN;
-    }
-}
-
 /* Sets product_us. Products in the iterations of a GPU cannot be timed: additional ones are timed. */
 static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
 {
@@ -533,7 +524,8 @@ static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_err
                       q = spryi_cg_columns_of(&s->work, &s->vectors.q);
     SPRYI_OK_OR_RETURN(
         spryi_solve_time_product(s->context, s->product.plan, p, q, s->current.product.stream, &one, err));
-    told->product_us = one * (double)(told->iterations * told->products);
+    const int64_t products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1; /* of an iteration */
+    told->product_us = one * (double)(told->iterations * products);
     return SPRY_OK;
 }
 
@@ -548,11 +540,9 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, told, err)); /* every run has the bits of a new plan's */
     if (told->verdict != SPRY_VERDICT_NONE) return tell(s, told, err);
     s->product.us = 0;
-    SPRYI_TRY(take_vector(s, &s->current.x, &s->vectors.own_x, x, keeps_x, s->current.options.start_from_x, err));
+    SPRYI_TRY(take_vector(s, &s->current.x, &s->vectors.own_x, x, keeps_x, spryi_cg_starts_from_x(s), err));
     SPRYI_TRY(take_vector(s, &s->current.b, &s->vectors.own_b, b, 0, 1, err));
     SPRYI_TRY(spryi_cg_solve(s, told, err));
-    told->products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1;
-    told->numbers = numbers_of(s);
     told->largest_eigenvalue = s->precond.largest;
     if (s->product.plan) {
         told->format = s->product.names.format;
@@ -569,27 +559,27 @@ done:
 }
 
 /* Sets the options of a run: the plan's, replaced by those that the run gives. */
-static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *options, spry_error *err)
+static spry_status take_run_options(spry_cg_plan *s, const spry_cg_run_options *options, spry_error *err)
 {
-    spry_cg_options given = SPRY_INIT(spry_cg_options), *now = &s->current.options;
+    spry_cg_run_options given, *now = &s->current.options;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
-    *now = s->o;
+    *now = run_options_of(&s->o);
     if (given.tolerance != 0) now->tolerance = given.tolerance;
     if (given.absolute_tolerance != 0) now->absolute_tolerance = given.absolute_tolerance;
     if (given.max_iterations != 0) now->max_iterations = given.max_iterations;
     if (given.patience != 0) now->patience = given.patience;
-    if (given.start_from_x) now->start_from_x = given.start_from_x;
+    if (given.start != SPRY_START_DEFAULT) now->start = given.start;
     if (given.stream) now->stream = given.stream;
     if (given.observe) {
         now->observe = given.observe;
-        now->user = given.user;
+        now->observe_user = given.observe_user;
     }
     s->current.product.stream = s->system.device > 0 ? s->current.options.stream : NULL;
-    return check_stopping(s, &s->current.options, err);
+    return check_run(s, &s->current.options, err);
 }
 
 spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
-                             const spry_cg_options *options, spry_error *err)
+                             const spry_cg_run_options *options, spry_error *err)
 {
     spry_cg_result told = no_result();
     spry_vector right = spryi_solve_vector(b);
@@ -608,25 +598,20 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
 
 /* ---- one call ------------------------------------------------------------------------------------- */
 
-/* Sets up, runs and destroys a plan. status: of its creation. */
-static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, spry_cg_result *result,
-                            spry_const_vector b, spry_error *err)
+/* Sets up and runs a new plan. */
+static spry_status run_once(spry_cg_plan *s, spry_vector *x, spry_cg_result *result, const spry_vector *b,
+                            spry_error *err)
 {
     spry_cg_result told = no_result();
-    spry_vector right = spryi_solve_vector(b);
-    x.device = spryi_device_number(x.device);
-    if (status != SPRY_OK) goto done;
-    s->o.count = count_of(&x);
-    SPRYI_TRY(take_run_options(s, NULL, err));
-    SPRYI_TRY(check_vectors(s, &x, &right, err));
+    s->o.count = count_of(x);
+    SPRYI_OK_OR_RETURN(take_run_options(s, NULL, err));
+    SPRYI_OK_OR_RETURN(check_vectors(s, x, b, err));
     s->current.is_only = 1;
     s->product.names.columns = s->product.outer_names.columns = s->o.count;
-    SPRYI_TRY(make_ready(s, &told, err));
-    status = told.verdict != SPRY_VERDICT_NONE ? tell(s, &told, err) : run(s, &x, &right, &told, err);
+    SPRYI_OK_OR_RETURN(make_ready(s, &told, err));
+    const spry_status status = told.verdict != SPRY_VERDICT_NONE ? tell(s, &told, err) : run(s, x, b, &told, err);
     told.setup_us = s->setup_us;
     if (result && told.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &told);
-done:
-    spry_cg_plan_destroy(s);
     return status;
 }
 
@@ -634,16 +619,11 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
                     spry_const_vector b, const spry_cg_options *options, spry_error *err)
 {
     spry_cg_plan *s = NULL;
+    const spry_vector right = spryi_solve_vector(b);
     SPRYI_OK_OR_RETURN(empty_result(result, err));
-    const spry_status status = plan_matrix(&s, context, A, x.type, options, err);
-    return run_once(s, status, x, result, b, err);
-}
-
-spry_status spry_cg_operator(spry_context *context, spry_vector x, spry_cg_result *result, const spry_operator *A,
-                             spry_const_vector b, const spry_cg_options *options, spry_error *err)
-{
-    spry_cg_plan *s = NULL;
-    SPRYI_OK_OR_RETURN(empty_result(result, err));
-    const spry_status status = plan_operator(&s, context, A, options, err);
-    return run_once(s, status, x, result, b, err);
+    spry_status status = new_plan(&s, context, A, x.type, options, err);
+    x.device = spryi_device_number(x.device);
+    if (status == SPRY_OK) status = run_once(s, &x, result, &right, err);
+    spry_cg_plan_destroy(s);
+    return status;
 }

@@ -341,7 +341,7 @@ static spry_status make_plans(spry_cg_plan *s, spry_error *err)
 {
     const spry_matrix *B = s->scaled.A ? s->scaled.A : s->system.A;
     spryi_vector_forget(&s->work, &s->recording.recorded);
-    if (s->o.inside == SPRY_PRECISION_FULL)
+    if (s->o.precision == SPRY_PRECISION_FULL)
         return make_plan(s, &s->product.plan, &s->product.names, B, s->system.type, err);
     SPRYI_OK_OR_RETURN(make_narrow(s, B, err));
     SPRYI_OK_OR_RETURN(make_plan(s, &s->product.plan, &s->product.names, s->product.narrow, s->system.inner, err));

@@ -54,7 +54,7 @@ typedef struct ranking {
     spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
-    spry_vector v;              /* options' personalised divided by its sum, on the device; data NULL: ones */
+    spry_vector v;              /* options' personalization divided by its sum, on the device; data NULL: ones */
     buffers at;                 /* where the iteration is */
     spryi_rank_state state;     /* as it was when last looked at */
     spryi_recorded recorded;
@@ -79,21 +79,30 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
     if (s->limit < 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "max_iterations", s->limit, 1,
                                 "pagerank: max_iterations is %lld, expected 1 or more", (long long)s->limit);
-    if ((unsigned)o->norm > SPRY_NORM_INF || (unsigned)o->edges > SPRY_COLUMN_TO_ROW ||
-        (unsigned)o->zero_columns > SPRY_ZERO_DROP)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "options",
-                          "pagerank: norm, edges or zero_columns is none of its values");
-    return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->norm, SPRY_NORM_INF, "norm",
+                                                "SPRY_NORM_1 (0), SPRY_NORM_2 (1) or SPRY_NORM_INF (2)", "pagerank",
+                                                err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->edges, SPRY_COLUMN_TO_ROW, "edges",
+                                                "SPRY_ROW_TO_COLUMN (0) or SPRY_COLUMN_TO_ROW (1)", "pagerank", err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->zero_columns, SPRY_ZERO_DROP, "zero_columns",
+                                                "SPRY_ZERO_TELEPORT (0), SPRY_ZERO_REFUSE (1) or SPRY_ZERO_DROP (2)",
+                                                "pagerank", err));
+    return spryi_solve_check_start(o->start, "pagerank", err);
 }
 
-static spry_status check_personalised(const ranking *r, const spry_arrays *a, spry_error *err)
+static bool starts_from_x(const ranking *r)
 {
-    const spry_vector v = spryi_solve_vector(r->o->personalised);
+    return r->o->start == SPRY_START_X;
+}
+
+static spry_status check_personalization(const ranking *r, const spry_arrays *a, spry_error *err)
+{
+    const spry_vector v = spryi_solve_vector(r->o->personalization);
     if (!v.data && v.length == 0) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&v, "personalised", a->rows, a, r->device, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&v, "personalization", a->rows, a, r->device, err));
     if (v.type != r->x.type)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "personalised", v.type, r->x.type,
-                                "personalised is %s, expected %s as x", spry_type_name(v.type),
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "personalization", v.type, r->x.type,
+                                "personalization is %s, expected %s, the type of x", spry_type_name(v.type),
                                 spry_type_name(r->x.type));
     return SPRY_OK;
 }
@@ -461,7 +470,7 @@ static bool report(const ranking *r, int64_t from)
 {
     bool enough = false;
     for (int64_t k = from; k < r->state.iterations && r->o->observe; k++)
-        if (r->o->observe(r->o->user, k + 1, r->state.history[k % SPRYI_MOST_AHEAD]) != 0) enough = true;
+        if (r->o->observe(r->o->observe_user, k + 1, r->state.history[k % SPRYI_MOST_AHEAD]) != 0) enough = true;
     return enough;
 }
 
@@ -478,7 +487,7 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
 {
     const spryi_rank_passes *passes = r->work.ops->rank;
     const spryi_rank_state *s = &r->state;
-    const void *x_0 = r->o->start_from_x ? r->x.data : NULL;
+    const void *x_0 = starts_from_x(r) ? r->x.data : NULL;
     spry_status status = SPRY_OK;
     SPRYI_TRY(passes->start(&r->work, r->at.z, r->at.y_before, x_0, r->links.factors.data, r->v.data, err));
     while (result->verdict == SPRY_VERDICT_NONE) {
@@ -641,13 +650,13 @@ static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spr
 /* Copies the caller's v and x_0, and computes their weights. The state keeps the weight of x_0. */
 static spry_status take_weights(ranking *r, spry_vector x, spry_error *err)
 {
-    const spry_vector given = spryi_solve_vector(r->o->personalised);
+    const spry_vector given = spryi_solve_vector(r->o->personalization);
     if (given.data) {
         SPRYI_OK_OR_RETURN(spryi_solve_copy(r->context, &r->v, &given, r->device, r->run.stream, err));
-        SPRYI_OK_OR_RETURN(weigh(r, &r->v, "personalised", err));
+        SPRYI_OK_OR_RETURN(weigh(r, &r->v, "personalization", err));
         SPRYI_OK_OR_RETURN(r->work.ops->rank->divide(&r->work, r->v.data, err));
     }
-    if (!r->o->start_from_x) return SPRY_OK;
+    if (!starts_from_x(r)) return SPRY_OK;
     if (r->own_x.data) SPRYI_OK_OR_RETURN(spryi_solve_copy_to(r->context, &r->x, &x, r->run.stream, err));
     return weigh(r, &r->x, "x", err);
 }
@@ -661,7 +670,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     SPRYI_OK_OR_RETURN(make_links(r, A, a, err));
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
-    result->as_it_stands = r->links.factors.data == NULL;
+    result->is_stochastic = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_REFUSE) return refuse_zero_columns(r, result, err);
     SPRYI_OK_OR_RETURN(make_vectors(r, err));
     SPRYI_OK_OR_RETURN(take_weights(r, x, err));
@@ -676,8 +685,8 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     r->at = (buffers){r->x.data, r->y.data, r->z.data};
     if (r->work.ops->record) SPRYI_OK_OR_RETURN(spryi_vector_record(&r->work, &r->recorded, start_rounds, r, err));
     r->state.n = r->v.data ? 1 : (double)r->n;
-    r->state.alpha_before = r->o->start_from_x ? 1 : r->state.alpha;
-    r->state.shift_before = r->o->start_from_x ? 0 : 1 / r->state.n; /* x_0 = alpha*0 + v/n */
+    r->state.alpha_before = starts_from_x(r) ? 1 : r->state.alpha;
+    r->state.shift_before = starts_from_x(r) ? 0 : 1 / r->state.n; /* x_0 = alpha*0 + v/n */
     return spryi_vector_put(&r->work, &r->state, sizeof r->state, err);
 }
 
@@ -753,7 +762,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                                 "pagerank: the matrix is empty, expected 1 x 1 or more");
     r.device = spryi_solve_device_number(context, &r.names, &a);
     SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err));
-    SPRYI_OK_OR_RETURN(check_personalised(&r, &a, err));
+    SPRYI_OK_OR_RETURN(check_personalization(&r, &a, err));
     r.run.stream = r.device > 0 ? o.stream : NULL;
     if (r.device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(context, r.device, r.run.stream, err));
     r.n = a.rows;

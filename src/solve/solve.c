@@ -80,6 +80,20 @@ spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual,
                       usual);
 }
 
+spry_status spryi_solve_check_choice(int value, int most, const char *name, const char *names, const char *method,
+                                     spry_error *err)
+{
+    if (value >= 0 && value <= most) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, most, "%s: %s is %d, expected %s", method, name,
+                            value, names);
+}
+
+spry_status spryi_solve_check_start(spry_start start, const char *method, spry_error *err)
+{
+    return spryi_solve_check_choice((int)start, SPRY_START_X, "start",
+                                    "SPRY_START_DEFAULT (0), SPRY_START_ZERO (1) or SPRY_START_X (2)", method, err);
+}
+
 spry_vector spryi_solve_vector(spry_const_vector v)
 {
     return (spry_vector){.data = (void *)(uintptr_t)v.data,

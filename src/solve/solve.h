@@ -7,6 +7,7 @@
 #include "core/device.h"
 #include "device/vector_ops.h"
 #include "matrix/matrix.h"
+#include "spry/solve.h"
 #include "spry/spry.h"
 
 /* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */
@@ -14,6 +15,12 @@ spry_vector spryi_solve_vector(spry_const_vector v);
 
 /* What a method stops at: what was asked for, 0 for SPRY_TOLERANCE_ZERO, the default for 0. */
 spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err);
+
+/* Refuses a value of an enum above `most`. names: the values that there are, with their numbers. */
+spry_status spryi_solve_check_choice(int value, int most, const char *name, const char *names, const char *method,
+                                     spry_error *err);
+/* Refuses a start that is no spry_start. */
+spry_status spryi_solve_check_start(spry_start start, const char *method, spry_error *err);
 
 /* A's values are none, f32 or f64. */
 spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err);

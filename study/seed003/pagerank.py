@@ -54,7 +54,7 @@ def spry_ranks(run, path, device, tolerance=TOLERANCE):
     """The record of `spry pagerank` by the printed steps, with the ranks; they are None where it stopped."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "x.mtx")
-        text, status = run.call("pagerank", path, "--edges", "column-to-row", "--zero-columns", "abort", "--tol",
+        text, status = run.call("pagerank", path, "--edges", "column-to-row", "--zero-columns", "refuse", "--tol",
                                 str(tolerance), "--device", device, "--json", "--out", out)
         record = json.loads(text)
         x = None
@@ -90,9 +90,9 @@ def check_steps(run, path, device):
     shift = max(abs(p - q) for p, q in zip(same, ours))
     return [
         ("a", "divide each entry by its column sum", f"ranks of the plain loop, apart by {distance:.1e} at most",
-         distance <= 1e-14 and not record["as_it_stands"]),
+         distance <= 1e-14 and not record["is_stochastic"]),
         ("a", "left stochastic: as it stands", f"the quotients are taken as they are, ranks apart by {shift:.1e}",
-         bool(stochastic["as_it_stands"]) and shift <= 1e-14),
+         bool(stochastic["is_stochastic"]) and shift <= 1e-14),
         ("a", "a 0-column: abort", f"verdict: {aborted['verdict']}",
          aborted["verdict"] == "zero column" and nothing is None),
         ("b", "x = 1/n e", f"which a permutation leaves as it is: {first['iterations']} iteration",

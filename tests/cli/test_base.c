@@ -74,8 +74,8 @@ static void other_commands(void **state)
     char *table = read_file("ranks.csv");
     assert_non_null(strstr(table, "node,rank\n0,"));
     free(table);
-    expect("pagerank $D/links.spry --personalised 3 --base 1 --top 1", 0, "by node 3", NULL);
-    expect("pagerank $D/links.spry --personalised 4", 2, NULL, "expected a node from 0 to 3 (counted from 0)");
+    expect("pagerank $D/links.spry --personalization 3 --base 1 --top 1", 0, "by node 3", NULL);
+    expect("pagerank $D/links.spry --personalization 4", 2, NULL, "expected a node from 0 to 3 (counted from 0)");
 }
 
 static void edges_of_any_name(void **state)

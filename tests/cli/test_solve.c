@@ -143,7 +143,7 @@ static void iterations_against_their_floor(void **state)
     assert_int_equal(o.status, 0);
     assert_null(strstr(o.out, "floor"));
     release(&o);
-    o = spry("pagerank $D/sink.mtx --zero-columns abort --json --time");
+    o = spry("pagerank $D/sink.mtx --zero-columns refuse --json --time");
     assert_int_equal(o.status, 1);
     cJSON *line = json_line(o.out, 0);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "floor_us")));
@@ -224,7 +224,7 @@ static void solve_refusals(void **state)
          {"$D/infinite.mtx --symmetric", "the entry of A at (1, 2), counted from 1, is inf"},
          {"$D/nan.mtx", "the entry of A at (1, 2), counted from 1, is nan"},
          {"$D/nan.mtx --precond jacobi --type f32", "the entry of A at (1, 2), counted from 1, is nan"},
-         {"$D/nan.mtx --inside f32 --time", "the entry of A at (1, 2), counted from 1, is nan"},
+         {"$D/nan.mtx --precision f32 --time", "the entry of A at (1, 2), counted from 1, is nan"},
          {"$D/block.mtx --precond block-jacobi", "bad block"},
          {"$D/hollow.mtx --precond chebyshev", "zero diagonal"},
          {"$D/near.mtx -b $D/bnan.mtx", "entry 2 of b, counted from 1, is nan"}};
@@ -316,13 +316,13 @@ static void pagerank_of_a_file(void **state)
 }
 
 /* The same graph: all that follows no link goes to nodes 2 and 4, one part in four to the first of them. */
-static void pagerank_personalised(void **state)
+static void pagerank_personalization(void **state)
 {
     double x[4], again[4];
     write_file("mine.mtx", "%%MatrixMarket matrix array real general\n4 1\n0\n1\n0\n3\n");
     write_file("none.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 0\n");
     write_file("below.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 1\n3 1 -2\n");
-    expect("pagerank $D/links.mtx --tol 1e-14 --personalised $D/mine.mtx -o $D/x.mtx", 0, "  personalised    by ",
+    expect("pagerank $D/links.mtx --tol 1e-14 --personalization $D/mine.mtx -o $D/x.mtx", 0, "  personalization by ",
            NULL);
     read_array("x.mtx", 4, x);
     const double rest = 0.15 + 0.85 * x[3];
@@ -331,26 +331,26 @@ static void pagerank_personalised(void **state)
     assert_true(fabs(x[1] - rest / 4 - 0.425 * x[0]) < 1e-13);
     assert_true(fabs(x[2] - 0.85 * (x[0] / 2 + x[1])) < 1e-13);
     assert_true(fabs(x[3] - 3 * rest / 4 - 0.425 * x[2]) < 1e-13);
-    expect("pagerank $D/links.mtx --tol 1e-12 --personalised $D/mine.mtx --start $D/x.mtx -o $D/y.mtx", 0,
+    expect("pagerank $D/links.mtx --tol 1e-12 --personalization $D/mine.mtx --start $D/x.mtx -o $D/y.mtx", 0,
            "converged after 1 iterations", NULL);
     read_array("y.mtx", 4, again);
     for (int i = 0; i < 4; i++) assert_true(fabs(x[i] - again[i]) < 1e-13);
     outcome o = spry("pagerank $D/links.mtx --json --start $D/x.mtx");
     cJSON *line = json_line(o.out, 0);
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "personalised")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "personalization")));
     assert_non_null(strstr(word(line, "start"), "x.mtx"));
     assert_true(cJSON_IsNumber(cJSON_GetObjectItem(line, "upload_us")));
     cJSON_Delete(line);
     release(&o);
-    expect("pagerank $D/links.mtx --personalised $D/b3.mtx", 2, NULL,
+    expect("pagerank $D/links.mtx --personalization $D/b3.mtx", 2, NULL,
            "b3.mtx: the array is 3 x 1, expected 4 x 1, an entry for each node");
-    expect("pagerank $D/links.mtx --personalised $D/none.mtx", 2, NULL,
-           "pagerank: the entries of personalised sum to 0, expected a finite sum above 0");
+    expect("pagerank $D/links.mtx --personalization $D/none.mtx", 2, NULL,
+           "pagerank: the entries of personalization sum to 0, expected a finite sum above 0");
     expect("pagerank $D/links.mtx --start $D/below.mtx", 2, NULL,
            "pagerank: entry 3 of x (counted from 1) is -2, expected finite numbers >= 0");
     expect("pagerank $D/links.mtx --start $D/nowhere.mtx", 2, NULL, "nowhere.mtx");
     expect("pagerank $D/links.mtx --start $D/x.mtx -o $D/x.mtx", 2, NULL, "x.mtx");
-    expect("pagerank $D/links.mtx --personalised $D/mine.mtx -o $D/mine.mtx", 2, NULL, "mine.mtx");
+    expect("pagerank $D/links.mtx --personalization $D/mine.mtx -o $D/mine.mtx", 2, NULL, "mine.mtx");
 }
 
 /* Expects the lines of a file of the folder that begin with `head` and one of each row, numbered from `base`. */
@@ -398,23 +398,24 @@ static void pagerank_of_node(void **state)
     double x[4], y[4];
     write_file("third.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 1\n3 1 1\n");
     write_file("from0.csv", "0,1\n1,2\n");
-    expect("pagerank $D/links.mtx --personalised 3 -o $D/x.mtx", 0, "  personalised    by node 3\n", NULL);
-    expect("pagerank $D/links.mtx --personalised $D/third.mtx -o $D/y.mtx", 0, "third.mtx", NULL);
+    expect("pagerank $D/links.mtx --personalization 3 -o $D/x.mtx", 0, "  personalization by node 3\n", NULL);
+    expect("pagerank $D/links.mtx --personalization $D/third.mtx -o $D/y.mtx", 0, "third.mtx", NULL);
     read_array("x.mtx", 4, x);
     read_array("y.mtx", 4, y);
     for (int i = 0; i < 4; i++) assert_true(x[i] == y[i]);
-    expect("pagerank $D/links.mtx --personalised 0", 2, NULL,
-           "--personalised is 0, expected a node from 1 to 4 (counted from 1) or a file");
-    expect("pagerank $D/links.mtx --personalised 5", 2, NULL, "expected a node from 1 to 4");
-    expect("pagerank $D/from0.csv --personalised 0", 0, "by node 0\n", NULL);
-    expect("pagerank $D/from0.csv --personalised 3", 2, NULL, "expected a node from 0 to 2 (counted from 0) or a file");
+    expect("pagerank $D/links.mtx --personalization 0", 2, NULL,
+           "--personalization is 0, expected a node from 1 to 4 (counted from 1) or a file");
+    expect("pagerank $D/links.mtx --personalization 5", 2, NULL, "expected a node from 1 to 4");
+    expect("pagerank $D/from0.csv --personalization 0", 0, "by node 0\n", NULL);
+    expect("pagerank $D/from0.csv --personalization 3", 2, NULL,
+           "expected a node from 0 to 2 (counted from 0) or a file");
 }
 
 /* The steps of the tutorial, of a matrix that stands for B itself. */
 static void pagerank(void **state)
 {
     double x[3], y[3];
-    expect("pagerank $D/cycle.mtx --edges column-to-row --zero-columns abort -o $D/x.mtx", 0,
+    expect("pagerank $D/cycle.mtx --edges column-to-row --zero-columns refuse -o $D/x.mtx", 0,
            "verdict         converged after ", NULL);
     read_array("x.mtx", 3, x);
     /* 1 -> 2 -> 3 -> {1, 2}: x1 = .05 + .85 x3/2, x2 = .05 + .85 (x1 + x3/2), x3 = .05 + .85 x2 */
@@ -430,9 +431,9 @@ static void pagerank(void **state)
     assert_true(fabs(y[1] - 0.05 - 0.85 * y[2]) < 1e-7);
     expect("pagerank $D/cycle.mtx --alpha 0.5 --top 1 --type f32 --tol 1e-6 --norm 2", 0,
            "||x_k - x_(k-1)||_2 = ", NULL);
-    expect("pagerank $D/sink.mtx --edges column-to-row --zero-columns abort >/dev/null", 1, NULL,
+    expect("pagerank $D/sink.mtx --edges column-to-row --zero-columns refuse >/dev/null", 1, NULL,
            "1 of the nodes link nowhere, the first is 3");
-    expect("pagerank $D/sink.mtx --zero-columns abort >/dev/null", 1, NULL,
+    expect("pagerank $D/sink.mtx --zero-columns refuse >/dev/null", 1, NULL,
            "1 of the nodes link nowhere, the first is 1");
     expect("pagerank $D/sink.mtx --zero-columns teleport", 0, "1 without links out, teleport", NULL);
     expect("pagerank $D/sink.mtx --zero-columns drop", 0, " was lost; ", NULL);
@@ -459,7 +460,7 @@ static void pagerank_records(void **state)
     assert_true(fabs(number_of(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
     cJSON_Delete(line);
     release(&o);
-    o = spry("pagerank $D/sink.mtx --zero-columns abort --json");
+    o = spry("pagerank $D/sink.mtx --zero-columns refuse --json");
     assert_int_equal(o.status, 1);
     line = json_line(o.out, 0);
     assert_string_equal(word(line, "verdict"), "zero column");
@@ -539,7 +540,7 @@ static void pagerank_mistakes(void **state)
     expect("pagerank $D/cycle.mtx --alpha nan", 2, NULL, "--alpha is 'nan', expected a finite number");
     expect("pagerank $D/cycle.mtx --norm 3", 2, NULL, "--norm is '3', expected one of: 1, 2, inf");
     expect("pagerank $D/cycle.mtx --edges both", 2, NULL, "expected one of: row-to-column, column-to-row");
-    expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: teleport, abort, drop");
+    expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: teleport, refuse, drop");
     expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");
     expect("pagerank $D/small.mtx", 2, NULL, "the matrix is 4 x 5, expected a square one");
     expect("pagerank $D/minus.mtx", 2, NULL, "entry (2, 1) (counted from 1) is -1, expected finite numbers >= 0");
@@ -558,7 +559,7 @@ int main(void)
         cmocka_unit_test(solve_near_symmetric),
         cmocka_unit_test(solve_mistakes),
         cmocka_unit_test(pagerank_of_a_file),
-        cmocka_unit_test(pagerank_personalised),
+        cmocka_unit_test(pagerank_personalization),
         cmocka_unit_test(tables),
         cmocka_unit_test(pagerank_of_node),
         cmocka_unit_test(pagerank),

@@ -94,7 +94,7 @@ static void solve_by_callback(spry_type type, double a, double b, bool guess)
     o.precond = SPRY_PRECOND_CALLBACK;
     o.precondition = divide;
     o.precondition_user = plan;
-    o.start_from_x = guess;
+    o.start = guess ? SPRY_START_X : SPRY_START_DEFAULT;
     o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-15;
     expect_status(spry_cg(tested_context, x, &r, A, spry_vector_as_const(right), &o, &err), &err, SPRY_OK, "");
     assert_at_most(r.true_residual, o.tolerance);

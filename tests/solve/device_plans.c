@@ -34,7 +34,8 @@ void cg_plans_run_again(void **state)
         spry_matrix *A = generated(SPEC, SPRY_F64);
         spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64), y = new_vector(N, SPRY_F64);
         spry_vector far_b = there(&b), far_x = there(&b);
-        spry_cg_options o = on_gpu(), first = o;
+        spry_cg_options o = on_gpu();
+        spry_cg_run_options first = SPRY_INIT(spry_cg_run_options);
         spry_cg_plan *plan = NULL;
         spry_cg_result r = SPRY_INIT(spry_cg_result), again = r;
         spry_error err = {0};
@@ -56,7 +57,7 @@ void cg_plans_run_again(void **state)
         assert_int_equal(again.iterations, r.iterations);
         observed.seen = 0;
         first.max_iterations = 0;
-        first.start_from_x = 1; /* the solution: nothing is left to do */
+        first.start = SPRY_START_X; /* the solution: nothing is left to do */
         expect_status(spry_cg_plan_run(plan, far_x, &again, spry_vector_as_const(b), &first, &err), &err, SPRY_OK, "");
         assert_int_equal(again.iterations, 0);
         expect_status(spry_cg_plan_update(plan, &again, &err), &err, SPRY_OK, "");
@@ -98,8 +99,8 @@ void cg_columns_side_by_side(void **state)
             o.observe = NULL;
             const spry_status status = spry_cg(tested_context, x, &r, A, spry_vector_as_const(b), &o, &err);
             expect_status(status, &err, bad ? SPRY_NOT_CONVERGED : SPRY_OK, bad ? "not finite" : "");
-            assert_int_equal(r.columns_converged, COLUMNS - bad);
-            assert_int_equal(bad ? r.column : 4, 4);
+            assert_int_equal(r.converged, COLUMNS - bad);
+            assert_int_equal(bad ? r.vector : 4, 4);
             for (int64_t c = 0; c < COLUMNS - bad; c++) {
                 spry_vector xc = column(&x, c), bc = column(&b, c);
                 if (c == 3)
@@ -130,8 +131,8 @@ void cg_with_f32_inside(void **state)
                 for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* no f32 */
                 for (int64_t i = 0; i < N; i++) ((double *)b.data)[i] += 0.1;
                 o.precond = (spry_precond)precond;
-                o.inside = (spry_precision)inside;
-                o.start_from_x = guess;
+                o.precision = (spry_precision)inside;
+                o.start = guess ? SPRY_START_X : SPRY_START_DEFAULT;
                 o.tolerance = 1e-12;
                 o.kernel = NULL;
                 o.format = "csr";
@@ -220,7 +221,7 @@ void cg_with_callbacks(void **state)
             multiplier *fails = precond ? &by_Q : &by_A;
             fails->fails_at = fails_at;
             fails->message = fails_at == 7 ? "no room on the bench" : NULL;
-            const spry_status status = spry_cg_operator(tested_context, x, &r, &op, spry_vector_as_const(b), &o, &err);
+            const spry_status status = solve_by_products(tested_context, x, &r, &op, spry_vector_as_const(b), &o, &err);
             if (fails_at > 0) {
                 expect_status(status, &err, SPRY_OUT_OF_MEMORY, fails->message ? fails->message : "has returned");
                 continue;

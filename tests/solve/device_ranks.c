@@ -47,7 +47,7 @@ static void compare_ranks(const spry_matrix *A, int64_t n, spry_type type, const
     assert_true(observed.residual[r.iterations - 1] == r.residual && r.residual <= o->tolerance);
     assert_int_equal(r.zero_columns, told.zero_columns);
     assert_int_equal(r.first_zero_column, told.first_zero_column);
-    assert_int_equal(r.as_it_stands, told.as_it_stands);
+    assert_int_equal(r.is_stochastic, told.is_stochastic);
     assert_true(r.iterations - told.iterations <= 1 && told.iterations - r.iterations <= 1);
     double slack = r.error_bound + told.error_bound + 32 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), apart = 0;
     for (int64_t i = 0; i < n; i++) apart += fabs(entry(&x, i) - entry(&y, i));
@@ -144,7 +144,7 @@ void pagerank_zero_columns(void **state)
 }
 
 /* Weights and first guesses, on the host and on the device. */
-void pagerank_personalised(void **state)
+void pagerank_personalization(void **state)
 {
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int scale = 6; scale <= (INSTRUMENTED ? 10 : 13); scale += INSTRUMENTED ? 4 : 7)
@@ -165,8 +165,8 @@ void pagerank_personalised(void **state)
                 o.zero_columns = what & 8 ? SPRY_ZERO_DROP : SPRY_ZERO_TELEPORT;
                 o.norm = (spry_norm)(what % 3);
                 o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
-                o.start_from_x = (what & 2) != 0;
-                if (what & 1) o.personalised = spry_vector_as_const(v);
+                o.start = what & 2 ? SPRY_START_X : SPRY_START_DEFAULT;
+                if (what & 1) o.personalization = spry_vector_as_const(v);
                 if (what & 4) {
                     spry_pagerank_result r;
                     spry_error err = {0};
@@ -174,7 +174,7 @@ void pagerank_personalised(void **state)
                     fill_guess(&x);
                     fill_guess(&y);
                     expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
-                    o.personalised = spry_vector_as_const(there);
+                    o.personalization = spry_vector_as_const(there);
                     expect_status(rank(&r, y, A, &o, &err), &err, SPRY_OK, "");
                     assert_memory_equal(x.data, y.data, (size_t)n * spry_type_bytes((spry_type)type));
                     spry_vector_destroy(tested_context, &x);
@@ -205,14 +205,14 @@ void pagerank_bad_weights(void **state)
             for (int i = 0; i < N; i++) set_entry(&x, i, 2);
             set_entry(start ? &x : &v, 61, bad[b]);
             set_entry(start ? &x : &v, 40, bad[b]);
-            o.start_from_x = 1;
+            o.start = SPRY_START_X;
             o.zero_columns = SPRY_ZERO_TELEPORT;
-            o.personalised = spry_vector_as_const(v);
-            snprintf(text, sizeof text, "entry 41 of %s (counted from 1) is ", start ? "x" : "personalised");
+            o.personalization = spry_vector_as_const(v);
+            snprintf(text, sizeof text, "entry 41 of %s (counted from 1) is ", start ? "x" : "personalization");
             expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, text);
             assert_true(entry(&x, 3) == 2);
             for (int i = 0; i < N; i++) set_entry(&v, i, 0);
-            expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, "personalised sum to 0");
+            expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, "personalization sum to 0");
             spry_vector_destroy(tested_context, &v);
             spry_vector_destroy(tested_context, &x);
         }

@@ -305,7 +305,7 @@ void cg_guesses_and_observers(void **state)
     expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_OK, "");
     assert_int_equal(r.iterations, 1);
     for (int i = 0; i < N; i++) assert_true(entry(&x, i) == entry(&b, i) / 2);
-    o.start_from_x = 1;
+    o.start = SPRY_START_X;
     expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_OK, "");
     assert_int_equal(r.iterations, 0);
     for (int i = 0; i < N; i++) assert_true(entry(&x, i) == entry(&b, i) / 2);
@@ -317,7 +317,7 @@ void cg_guesses_and_observers(void **state)
     spry_matrix_destroy(A);
     /* an observer that has enough is heard at the next look: no later than all that was started */
     A = generated("laplace5,x=100,y=50", SPRY_F64);
-    o.start_from_x = 0;
+    o.start = SPRY_START_DEFAULT;
     for (observed.stop = 1; observed.stop < 60; observed.stop += 19) {
         expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_NOT_CONVERGED, "stopped after");
         assert_int_equal(r.verdict, SPRY_VERDICT_STOPPED);

@@ -25,7 +25,7 @@ void cg_with_f32_inside(void **state);
 void cg_with_callbacks(void **state);
 void pagerank_as_on_the_cpu(void **state);
 void pagerank_zero_columns(void **state);
-void pagerank_personalised(void **state);
+void pagerank_personalization(void **state);
 void pagerank_bad_weights(void **state);
 void pagerank_links(void **state);
 void pagerank_bad_links(void **state);

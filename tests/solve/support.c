@@ -136,3 +136,11 @@ void expect_status(spry_status got, const spry_error *err, spry_status wanted, c
     if (got != wanted || (got != SPRY_OK && (err->status != got || !strstr(err->message, text))))
         fail_msg("status %d, expected %d with '%s'; message '%s'", (int)got, (int)wanted, text, err->message);
 }
+
+spry_status solve_by_products(spry_context *own, spry_vector x, spry_cg_result *result, const spry_operator *A,
+                              spry_const_vector b, const spry_cg_options *options, spry_error *err)
+{
+    spry_cg_options o = options ? *options : SPRY_INIT(spry_cg_options);
+    o.products = A;
+    return spry_cg(own, x, result, NULL, b, &o, err);
+}

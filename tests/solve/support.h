@@ -1,6 +1,7 @@
 /* What the tests of the solvers share: small dense matrices, solved directly, and the same as sparse ones. */
 #pragma once
 
+#include "spry/solve.h"
 #include "testing.h"
 
 /* The context of a test, with its set-up and tear-down for cmocka. */
@@ -15,6 +16,9 @@ typedef struct dense {
 } dense;
 dense dense_make(int n);
 void dense_free(dense *d);
+/* Calls spry_cg for a system that is given by its products. options may be NULL. */
+spry_status solve_by_products(spry_context *own, spry_vector x, spry_cg_result *result, const spry_operator *A,
+                              spry_const_vector b, const spry_cg_options *options, spry_error *err);
 /* Solves d*x = b by Gaussian elimination with partial pivoting; d and b stay. */
 void dense_solve(const dense *d, const double *b, double *x);
 

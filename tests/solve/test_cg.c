@@ -243,7 +243,7 @@ static void guesses_observers_and_nothing(void **state)
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_error err = {0};
     memcpy(x, exact, sizeof x);
-    o.start_from_x = 1;
+    o.start = SPRY_START_X;
     expect_status(spry_cg(context, spry_vector_f64(x, N), &r, A, spry_const_vector_f64(b, N), &o, &err), &err, SPRY_OK,
                   "");
     assert_int_equal(r.iterations, 0);
@@ -259,11 +259,11 @@ static void guesses_observers_and_nothing(void **state)
     assert_true(r.iterations == 0 && r.true_residual == 0);
     o.observe = watch;
     seen = 0;
-    o.start_from_x = 0;
+    o.start = SPRY_START_DEFAULT;
     expect_status(spry_cg(context, spry_vector_f64(x, N), &r, A, spry_const_vector_f64(b, N), &o, &err), &err, SPRY_OK,
                   "");
     assert_int_equal(seen, r.iterations);
-    o.user = &stop;
+    o.observe_user = &stop;
     seen = 0;
     expect_status(spry_cg(context, spry_vector_f64(x, N), &r, A, spry_const_vector_f64(b, N), &o, &err), &err,
                   SPRY_NOT_CONVERGED, "stopped after 3 iterations");

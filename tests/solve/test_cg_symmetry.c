@@ -153,7 +153,7 @@ static void out_of_reach(void **state)
         o.precond = (spry_precond)precond;
         o.precondition = precond == SPRY_PRECOND_CALLBACK ? same : NULL;
         o.tolerance = tolerances[k / 10 % 4];
-        o.inside = f32 ? SPRY_PRECISION_FULL : (spry_precision)inside;
+        o.precision = f32 ? SPRY_PRECISION_FULL : (spry_precision)inside;
         (void)!solve(A, 40, &o, &r, &err);
         if (r.verdict != SPRY_VERDICT_STAGNATION && r.verdict != SPRY_VERDICT_CONVERGED)
             fail_msg("case %d: %s: %s", k, spry_verdict_text(r.verdict), err.message);
@@ -221,7 +221,7 @@ static spry_status fails_at_times(void *user, spry_vector z, spry_const_vector r
     return SPRY_OK;
 }
 
-static void run_plan(spry_cg_plan *plan, double *x, const double *b, int columns, const spry_cg_options *o)
+static void run_plan(spry_cg_plan *plan, double *x, const double *b, int columns, const spry_cg_run_options *o)
 {
     spry_vector to = spry_vector_f64(x, N);
     spry_const_vector from = spry_const_vector_f64(b, N);
@@ -241,7 +241,8 @@ static void failed_runs_leave_nothing(void **state)
         double b[COLUMNS * N], poisoned[COLUMNS * N], x[COLUMNS * N], y[COLUMNS * N];
         dense d = system_of(N, scales[k / 45]);
         spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
-        spry_cg_options o = SPRY_INIT(spry_cg_options), in_between = SPRY_INIT(spry_cg_options);
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_cg_run_options in_between = SPRY_INIT(spry_cg_run_options);
         spry_cg_plan *plan = NULL;
         o.count = COLUMNS;
         o.precond = (spry_precond)(k / 9 % 5);
@@ -282,7 +283,8 @@ static void runs_inherit(void **state)
 {
     dense d = system_of(N, 1);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
-    spry_cg_options o = SPRY_INIT(spry_cg_options), run = SPRY_INIT(spry_cg_options);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_run_options run = SPRY_INIT(spry_cg_run_options);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_cg_plan *plan = NULL;
     int64_t seen = 0, observed = 0;
@@ -290,7 +292,7 @@ static void runs_inherit(void **state)
     for (int i = 0; i < N; i++) b[i] = 1 + i % 5;
     o.tolerance = 1e-13;
     o.observe = counts;
-    o.user = &seen;
+    o.observe_user = &seen;
     assert_int_equal(spry_cg_plan_create(context, &plan, NULL, A, &o, NULL), SPRY_OK);
     const spry_vector to = spry_vector_f64(x, N);
     const spry_const_vector from = spry_const_vector_f64(b, N);
@@ -298,7 +300,7 @@ static void runs_inherit(void **state)
     const int64_t iterations = r.iterations;
     assert_true(seen == iterations && r.true_residual <= 1e-13);
     run.observe = counts;
-    run.user = &observed;
+    run.observe_user = &observed;
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
     assert_true(r.iterations == iterations && observed == iterations);
     run.observe = NULL;
@@ -306,6 +308,48 @@ static void runs_inherit(void **state)
     seen = 0;
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
     assert_true(r.iterations < iterations && seen == r.iterations);
+    run.tolerance = 0;
+    run.start = SPRY_START_X; /* the next run starts from a solution to 1e-2, the one after it from zero again */
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
+    assert_true(r.iterations < iterations);
+    run.start = SPRY_START_DEFAULT;
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
+    assert_int_equal(r.iterations, iterations);
+    run.absolute_tolerance = 1e9;
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
+    assert_int_equal(r.iterations, 0);
+    spry_cg_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+/* SPRY_TOLERANCE_ZERO in a run removes the absolute tolerance of the plan. A or products is given, not both. */
+static void runs_without_absolute_tolerance(void **state)
+{
+    dense d = system_of(N, 1);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+    spry_operator O = SPRY_INIT(spry_operator);
+    spry_cg_options o = SPRY_INIT(spry_cg_options), both = o;
+    spry_cg_run_options run = SPRY_INIT(spry_cg_run_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_cg_plan *plan = NULL;
+    spry_error err = {0};
+    double x[N], b[N];
+    for (int i = 0; i < N; i++) b[i] = 1 + i % 5;
+    const spry_vector to = spry_vector_f64(x, N);
+    const spry_const_vector from = spry_const_vector_f64(b, N);
+    o.absolute_tolerance = 1e9;
+    assert_int_equal(spry_cg_plan_create(context, &plan, NULL, A, &o, NULL), SPRY_OK);
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, NULL, NULL), SPRY_OK);
+    assert_int_equal(r.iterations, 0);
+    run.absolute_tolerance = SPRY_TOLERANCE_ZERO;
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
+    assert_true(r.iterations > 0 && r.true_residual <= 1e-8);
+    run.start = (spry_start)-1;
+    expect_status(spry_cg_plan_run(plan, to, &r, from, &run, &err), &err, SPRY_INVALID_ARGUMENT, "start is -1");
+    both.products = &O;
+    expect_status(spry_cg(context, to, &r, A, from, &both, &err), &err, SPRY_INVALID_ARGUMENT, "one of the two");
+    expect_status(spry_cg(context, to, &r, NULL, from, &o, &err), &err, SPRY_INVALID_ARGUMENT, "A is NULL");
     spry_cg_plan_destroy(plan);
     spry_matrix_destroy(A);
     dense_free(&d);
@@ -339,7 +383,8 @@ static void updates_after_any_run(void **state)
         double x[N], fresh[N], b[N], bad_b[N], *values = NULL;
         dense d = system_of(N, 1);
         spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
-        spry_cg_options o = SPRY_INIT(spry_cg_options), in_between = SPRY_INIT(spry_cg_options);
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_cg_run_options in_between = SPRY_INIT(spry_cg_run_options);
         spry_cg_result r = SPRY_INIT(spry_cg_result);
         spry_cg_plan *plan = NULL;
         const spry_vector to = spry_vector_f64(x, N);
@@ -347,7 +392,7 @@ static void updates_after_any_run(void **state)
         spry_error err = {0};
         o.precond = (spry_precond)precond;
         o.precondition = precond == SPRY_PRECOND_CALLBACK ? same : NULL;
-        o.inside = (spry_precision)inside;
+        o.precision = (spry_precision)inside;
         o.format = inside ? "csr" : "sell";
         for (int i = 0; i < N; i++) {
             b[i] = 1 + i % 5;
@@ -357,7 +402,7 @@ static void updates_after_any_run(void **state)
         expect_status(spry_cg(context, spry_vector_f64(fresh, N), &r, A, from, &o, &err), &err, SPRY_OK, "");
         expect_status(spry_cg_plan_create(context, &plan, &r, A, &o, &err), &err, SPRY_OK, "");
         expect_names(&r, o.format);
-        in_between.start_from_x = earlier > 0;
+        in_between.start = earlier > 0 ? SPRY_START_X : SPRY_START_DEFAULT;
         (void)!spry_cg_plan_run(plan, to, &r, bad, &in_between, NULL);
         expect_names(&r, o.format);
         /* entry (0, 0), or the one after it in the first row, which has a mirror image */
@@ -445,12 +490,12 @@ static void callbacks_that_do_not_converge(void **state)
                 to.count = from.count = columns;
                 to.column_stride = from.column_stride = N;
                 calls = at;
-                const spry_status status = is_operator ? spry_cg_operator(context, to, &r, &O, from, NULL, &err)
+                const spry_status status = is_operator ? solve_by_products(context, to, &r, &O, from, NULL, &err)
                                                        : spry_cg(context, to, &r, A, from, &o, &err);
                 if (calls > 0) continue; /* it ended before */
                 expect_status(status, &err, SPRY_NOT_CONVERGED, "callback has returned the status");
                 assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
-                assert_true(r.iterations == 0 && r.columns_converged == 0 && isnan(r.residual));
+                assert_true(r.iterations == 0 && r.converged == 0 && isnan(r.residual));
                 expect_names(&r, "");
             }
     spry_matrix_destroy(A);
@@ -474,7 +519,7 @@ static void results_are_whole(void **state)
     O.n = 2;
     O.type = SPRY_F64;
     O.apply = same;
-    assert_int_equal(spry_cg_operator(context, to, &r, &O, from, NULL, NULL), SPRY_OK);
+    assert_int_equal(solve_by_products(context, to, &r, &O, from, NULL, NULL), SPRY_OK);
     assert_string_equal(r.format, "");
     assert_string_equal(r.kernel, "");
     r.format = r.kernel = NULL;
@@ -490,7 +535,7 @@ static void results_are_whole(void **state)
     assert_int_equal(spry_cg_plan_run(NULL, to, &r, from, NULL, NULL), SPRY_INVALID_ARGUMENT);
     expect_names(&r, "");
     O.apply = fails;
-    assert_int_equal(spry_cg_operator(context, to, &r, &O, from, NULL, NULL), SPRY_UNSUPPORTED);
+    assert_int_equal(solve_by_products(context, to, &r, &O, from, NULL, NULL), SPRY_UNSUPPORTED);
     assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
     assert_true(isnan(r.residual) && r.iterations == 0);
     assert_string_equal(r.format, "");
@@ -552,6 +597,7 @@ int main(void)
         cmocka_unit_test(out_of_reach),
         cmocka_unit_test(out_of_reach_and_badly_scaled),
         cmocka_unit_test(runs_inherit),
+        cmocka_unit_test(runs_without_absolute_tolerance),
         cmocka_unit_test(failed_runs_leave_nothing),
         cmocka_unit_test(updates_after_any_run),
         cmocka_unit_test(a_run_refuses_the_matrix),

@@ -16,7 +16,7 @@ int main(void)
         cmocka_unit_test(pagerank_as_on_the_cpu),
         cmocka_unit_test(pagerank_zero_columns),
         cmocka_unit_test(data_in_device_memory),
-        cmocka_unit_test(pagerank_personalised),
+        cmocka_unit_test(pagerank_personalization),
         cmocka_unit_test(pagerank_bad_weights),
         cmocka_unit_test(pagerank_links),
         cmocka_unit_test(pagerank_bad_links),

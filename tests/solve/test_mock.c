@@ -67,7 +67,7 @@ static void in_one_stream(void **state)
         o.device = ro.device = po.device = po.vector_device = 1;
         o.format = ro.format = po.format = "csr";
         o.precond = method == 1 ? SPRY_PRECOND_JACOBI : SPRY_PRECOND_NONE;
-        o.start_from_x = method == 1;
+        o.start = method == 1 ? SPRY_START_X : SPRY_START_DEFAULT;
         ro.edges = SPRY_COLUMN_TO_ROW;
         ro.zero_columns = SPRY_ZERO_TELEPORT;
         o.stream = ro.stream = po.stream = &mark;
@@ -217,7 +217,7 @@ static void every_device_allocation_refused(void **state)
                 o.device = 1;
                 o.format = "csr";
                 o.precond = (spry_precond)(method % 3 + 1);
-                o.inside = method == 3 ? SPRY_PRECISION_F32 : SPRY_PRECISION_FULL;
+                o.precision = method == 3 ? SPRY_PRECISION_F32 : SPRY_PRECISION_FULL;
                 status = spry_cg(context, x, NULL, A, spry_vector_as_const(b), &o, &err);
             } else {
                 po.device = 1;
@@ -226,8 +226,8 @@ static void every_device_allocation_refused(void **state)
                 po.zero_columns = SPRY_ZERO_DROP;
                 G = graph_of(context, "rmat,scale=4", SPRY_F64);
                 spry_vector y = ones(context, 16), v = ones(context, 16);
-                po.start_from_x = 1;
-                po.personalised = spry_vector_as_const(v);
+                po.start = SPRY_START_X;
+                po.personalization = spry_vector_as_const(v);
                 status = spry_pagerank(context, y, NULL, G, &po, &err);
                 spry_vector_destroy(context, &y);
                 spry_vector_destroy(context, &v);
@@ -286,7 +286,7 @@ int main(void)
         cmocka_unit_test(cg_with_callbacks),
         cmocka_unit_test(pagerank_as_on_the_cpu),
         cmocka_unit_test(pagerank_zero_columns),
-        cmocka_unit_test(pagerank_personalised),
+        cmocka_unit_test(pagerank_personalization),
         cmocka_unit_test(pagerank_bad_weights),
         cmocka_unit_test(pagerank_links),
         cmocka_unit_test(pagerank_bad_links),

@@ -245,7 +245,7 @@ static void stochastic_as_it_stands(void **state)
         spry_error err = {0};
         o.tolerance = 1e-13;
         expect_status(spry_pagerank(context, spry_vector_f64(x, 12), &r, A, &o, &err), &err, SPRY_OK, "");
-        assert_int_equal(r.as_it_stands, !off);
+        assert_int_equal(r.is_stochastic, !off);
         exact_ranks(&B, SPRY_ZERO_REFUSE, 0.85, exact);
         spry_vector v = spry_vector_f64(x, 12);
         assert_at_most(distance(&v, exact), 1e-12);
@@ -274,7 +274,7 @@ static void error_bound_and_observer(void **state)
         spry_error err = {0};
         o.tolerance = 1e-300;
         o.observe = stop_at;
-        o.user = &stop;
+        o.observe_user = &stop;
         expect_status(spry_pagerank(context, spry_vector_f64(x, 15), &r, A, &o, &err), &err, SPRY_NOT_CONVERGED,
                       "stopped");
         assert_int_equal(r.iterations, stop);
@@ -367,13 +367,15 @@ static void bad_arguments(void **state)
     expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX,
                   "the links of node 1 (counted from 0) sum to 1e-310");
     values[1] = 1;
-    for (int wrong = 0; wrong < 6; wrong++) {
+    static const char *const names[] = {"SPRY_NORM_INF (2)", "SPRY_COLUMN_TO_ROW (1)", "SPRY_ZERO_DROP (2)",
+                                        "SPRY_START_X (2)"};
+    for (int wrong = 0; wrong < 8; wrong++) {
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
         if (wrong / 2 == 0) o.norm = (spry_norm)(wrong % 2 ? -1 : SPRY_NORM_INF + 1);
         if (wrong / 2 == 1) o.edges = (spry_edges)(wrong % 2 ? -1 : SPRY_COLUMN_TO_ROW + 1);
         if (wrong / 2 == 2) o.zero_columns = (spry_zero_columns)(wrong % 2 ? -1 : SPRY_ZERO_DROP + 1);
-        expect_status(spry_pagerank(context, v, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
-                      "norm, edges or zero_columns is none of its values");
+        if (wrong / 2 == 3) o.start = (spry_start)(wrong % 2 ? -1 : SPRY_START_X + 1);
+        expect_status(spry_pagerank(context, v, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, names[wrong / 2]);
     }
     assert_true(x[0] == 5 && x[1] == 5);
     spry_matrix_destroy(A);

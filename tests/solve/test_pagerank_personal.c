@@ -64,8 +64,8 @@ static void check(const dense *links, int ones, spry_type type, spry_zero_column
     o.zero_columns = mode;
     o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-13;
     o.max_iterations = 1000;
-    o.start_from_x = start;
-    o.personalised = (spry_const_vector){.data = weights, .length = N, .type = of_x};
+    o.start = start ? SPRY_START_X : SPRY_START_DEFAULT;
+    o.personalization = (spry_const_vector){.data = weights, .length = N, .type = of_x};
     expect_status(spry_pagerank(context, x, &r, A, &o, &err), &err, SPRY_OK, "");
     double slack = r.error_bound + 60 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), apart = 0, mass = 0;
     for (int i = 0; i < N; i++) {
@@ -105,22 +105,22 @@ static void special_weights(void **state)
     o.tolerance = 1e-14;
     o.max_iterations = 1000;
     expect_status(spry_pagerank(context, spry_vector_f64(usual, N), NULL, A, &o, &err), &err, SPRY_OK, "");
-    o.personalised = spry_const_vector_f64(even, N);
+    o.personalization = spry_const_vector_f64(even, N);
     expect_status(spry_pagerank(context, spry_vector_f64(x, N), NULL, A, &o, &err), &err, SPRY_OK, "");
     for (int i = 0; i < N; i++) assert_at_most(fabs(x[i] - usual[i]), 1e-14);
     spry_matrix_destroy(A);
     pair.a[0 * 4 + 1] = pair.a[1 * 4 + 0] = pair.a[2 * 4 + 0] = 1;
     A = sparse_of(context, &pair, SPRY_CSR, SPRY_F64);
     double one[4] = {1e-310, 0, 0, 0}; /* its reciprocal overflows */
-    o.personalised = spry_const_vector_f64(one, 4);
+    o.personalization = spry_const_vector_f64(one, 4);
     expect_status(spry_pagerank(context, spry_vector_f64(x, 4), NULL, A, &o, &err), &err, SPRY_OK, "");
     assert_at_most(fabs(x[0] - 1 / 1.85), 1e-13);
     assert_at_most(fabs(x[1] - 0.85 / 1.85), 1e-13);
     assert_true(x[2] == 0 && x[3] == 0);
     /* x and v may be the same array: v is copied */
     memcpy(x, one, sizeof one);
-    o.personalised = spry_const_vector_f64(x, 4);
-    o.start_from_x = 1;
+    o.personalization = spry_const_vector_f64(x, 4);
+    o.start = SPRY_START_X;
     expect_status(spry_pagerank(context, spry_vector_f64(x, 4), NULL, A, &o, &err), &err, SPRY_OK, "");
     assert_at_most(fabs(x[0] - 1 / 1.85), 1e-13);
     spry_matrix_destroy(A);
@@ -159,9 +159,9 @@ static void every_step(void **state)
         spry_error err = {0};
         o.tolerance = SPRY_TOLERANCE_ZERO;
         o.observe = stop_at;
-        o.user = &stop;
-        o.personalised = spry_const_vector_f64(v, N);
-        o.start_from_x = 1;
+        o.observe_user = &stop;
+        o.personalization = spry_const_vector_f64(v, N);
+        o.start = SPRY_START_X;
         for (int i = 0; i < N; i++) x[i] = 0.25 * (i + 1);
         expect_status(spry_pagerank(context, spry_vector_f64(x, N), &r, A, &o, &err), &err, SPRY_NOT_CONVERGED,
                       "stopped");
@@ -188,8 +188,8 @@ static void same_bits_for_any_threads(void **state)
         spry_matrix *A = generate_matrix(own, "road,side=70");
         for (int i = 0; i < NODES; i++) v[i] = uniform(&seed);
         for (int i = 0; i < NODES; i++) x[t][i] = uniform(&seed);
-        o.personalised = spry_const_vector_f64(v, NODES);
-        o.start_from_x = 1;
+        o.personalization = spry_const_vector_f64(v, NODES);
+        o.start = SPRY_START_X;
         expect_status(spry_pagerank(own, spry_vector_f64(x[t], NODES), NULL, A, &o, &err), &err, SPRY_OK, "");
         assert_memory_equal(x[t], x[0], sizeof x[0]);
         spry_matrix_destroy(A);
@@ -221,28 +221,28 @@ static void bad_weights(void **state)
             char text[100], *name = strstr(cases[c].text, "%s");
             memcpy(start ? x : v, cases[c].entries, sizeof v);
             snprintf(text, sizeof text, "%.*s%s%s", (int)(name - cases[c].text), cases[c].text,
-                     start ? "x" : "personalised", name + 2);
-            o.start_from_x = start;
-            if (!start) o.personalised = spry_const_vector_f64(v, 3);
+                     start ? "x" : "personalization", name + 2);
+            o.start = start ? SPRY_START_X : SPRY_START_DEFAULT;
+            if (!start) o.personalization = spry_const_vector_f64(v, 3);
             expect_status(spry_pagerank(context, spry_vector_f64(x, 3), NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
                           text);
-            assert_string_equal(err.argument, start ? "x" : "personalised");
+            assert_string_equal(err.argument, start ? "x" : "personalization");
             assert_memory_equal(start ? x : v, cases[c].entries, sizeof v);
         }
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     spry_error err = {0};
     spry_vector of_x = spry_vector_f64(x, 3);
-    o.personalised = spry_const_vector_f64(v, 2);
+    o.personalization = spry_const_vector_f64(v, 2);
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_INVALID_SIZE,
-                  "personalised has 2 entries, expected 3");
-    o.personalised = spry_const_vector_f64(NULL, 3);
+                  "personalization has 2 entries, expected 3");
+    o.personalization = spry_const_vector_f64(NULL, 3);
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
-                  "personalised: data is NULL");
-    o.personalised = (spry_const_vector){.data = narrow, .length = 3, .type = SPRY_F32};
+                  "personalization: data is NULL");
+    o.personalization = (spry_const_vector){.data = narrow, .length = 3, .type = SPRY_F32};
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
-                  "personalised is f32, expected f64");
-    o.personalised = spry_const_vector_f64(v, 3);
-    o.struct_size = offsetof(spry_pagerank_options, personalised); /* of a program that does not know it */
+                  "personalization is f32, expected f64");
+    o.personalization = spry_const_vector_f64(v, 3);
+    o.struct_size = offsetof(spry_pagerank_options, personalization); /* of a program that does not know it */
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_OK, "");
     spry_matrix_destroy(A);
 }
@@ -253,8 +253,8 @@ static spry_status rank_from_x(spry_context *own, const void *A, spry_error *err
     double x[N], v[N];
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     for (int i = 0; i < N; i++) x[i] = v[i] = i;
-    o.personalised = spry_const_vector_f64(v, N);
-    o.start_from_x = 1;
+    o.personalization = spry_const_vector_f64(v, N);
+    o.start = SPRY_START_X;
     const spry_status status = spry_pagerank(own, spry_vector_f64(x, N), NULL, A, &o, err);
     for (int i = 0; i < N && status != SPRY_OK; i++) assert_true(x[i] == i);
     return status;

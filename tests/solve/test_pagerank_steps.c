@@ -49,8 +49,8 @@ static void a_divides(void **state)
     double b[NNZ], x[N], of_quotients[N];
     spry_pagerank_options o = of_the_tutorial();
     divide(b);
-    assert_false(rank(ptr, columns, values, o, SPRY_OK, x).as_it_stands);
-    assert_true(rank(ptr, columns, b, o, SPRY_OK, of_quotients).as_it_stands);
+    assert_false(rank(ptr, columns, values, o, SPRY_OK, x).is_stochastic);
+    assert_true(rank(ptr, columns, b, o, SPRY_OK, of_quotients).is_stochastic);
     for (int i = 0; i < N; i++) assert_at_most(fabs(x[i] - of_quotients[i]), 1e-15);
 }
 
@@ -74,7 +74,7 @@ static void b_begins_even(void **state)
     double x[N];
     spry_pagerank_options o = of_the_tutorial();
     const spry_pagerank_result r = rank(each, turned, ones, o, SPRY_OK, x);
-    assert_true(r.as_it_stands && r.iterations == 1);
+    assert_true(r.is_stochastic && r.iterations == 1);
     assert_at_most(r.residual, 1e-16);
     for (int i = 0; i < N; i++) assert_at_most(fabs(x[i] - 0.25), 1e-16);
 }

@@ -2,6 +2,7 @@
 #include "spry/solve.h"
 #include "spry_python.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static PyObject *value_of(const void *filled, const spry_field *field)
@@ -10,7 +11,7 @@ static PyObject *value_of(const void *filled, const spry_field *field)
     const char *text;
     switch (field->kind) {
     case SPRY_FIELD_INT: return PyLong_FromLong(*(const int *)at);
-    case SPRY_FIELD_BOOL: return PyBool_FromLong(*(const bool *)at);
+    case SPRY_FIELD_BOOL: return PyBool_FromLong(field->size == sizeof(bool) ? *(const bool *)at : *(const int *)at);
     case SPRY_FIELD_INT64: return PyLong_FromLongLong(*(const int64_t *)at);
     case SPRY_FIELD_DOUBLE: return PyFloat_FromDouble(*(const double *)at);
     case SPRY_FIELD_POINTER: return PyLong_FromVoidPtr(*(void *const *)at);
@@ -63,11 +64,14 @@ static int take_int(void *at, PyObject *value, const char *name)
     return 0;
 }
 
-static int take_bool(void *at, PyObject *value)
+static int take_bool(void *at, size_t size, PyObject *value)
 {
-    const int truth = PyObject_IsTrue(value);
-    *(bool *)at = truth > 0;
-    return truth < 0 ? -1 : 0;
+    const int is_true = PyObject_IsTrue(value);
+    if (size == sizeof(bool))
+        *(bool *)at = is_true > 0;
+    else
+        *(int *)at = is_true > 0;
+    return is_true < 0 ? -1 : 0;
 }
 
 static int take(void *options, const spry_field *field, PyObject *value)
@@ -76,7 +80,7 @@ static int take(void *options, const spry_field *field, PyObject *value)
     if (value == Py_None) return 0; /* the default */
     switch (field->kind) {
     case SPRY_FIELD_INT: return take_int(at, value, field->name);
-    case SPRY_FIELD_BOOL: return take_bool(at, value);
+    case SPRY_FIELD_BOOL: return take_bool(at, field->size, value);
     case SPRY_FIELD_INT64:
         *(int64_t *)at = PyLong_AsLongLong(value);
         return *(int64_t *)at == -1 && PyErr_Occurred() ? -1 : 0;

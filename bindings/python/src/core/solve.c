@@ -117,14 +117,14 @@ static const spry_field cg_options[] = {
     OPTION(DOUBLE, absolute_tolerance),
     OPTION(INT64, max_iterations),
     OPTION(INT64, patience),
-    OPTION(BOOL, start_from_x),
+    OPTION(INT, start),
     OPTION(INT, device),
     OPTION(STRING, format),
     OPTION(STRING, kernel),
     OPTION(INT64, block_size),
     OPTION(INT64, degree),
     OPTION(DOUBLE, eigenvalue_ratio),
-    OPTION(INT, inside),
+    OPTION(INT, precision),
     OPTION(POINTER, stream),
     OPTION(INT64, count),
     OPTION(DOUBLE, symmetry_tolerance),
@@ -132,17 +132,23 @@ static const spry_field cg_options[] = {
     SPRY_FIELDS_END,
 };
 
+#undef OPTION
+#define OPTION(kind, member) SPRY_FIELD(spry_cg_run_options, kind, member)
+
+static const spry_field cg_run_options[] = {
+    OPTION(DOUBLE, tolerance),     OPTION(DOUBLE, absolute_tolerance),
+    OPTION(INT64, max_iterations), OPTION(INT, start),
+    OPTION(POINTER, stream),       SPRY_FIELDS_END,
+};
+
 #define RESULT(kind, member) SPRY_FIELD(spry_cg_result, kind, member)
 
 static const spry_field cg_fields[] = {
-    RESULT(VERDICT, verdict),         RESULT(INT64, iterations),
-    RESULT(DOUBLE, residual),         RESULT(DOUBLE, true_residual),
-    RESULT(INT64, restarts),          RESULT(INT64, bad_row),
-    RESULT(STRING, format),           RESULT(STRING, kernel),
-    RESULT(DOUBLE, setup_us),         RESULT(DOUBLE, solve_us),
-    RESULT(DOUBLE, product_us),       RESULT(INT64, replacements),
-    RESULT(INT64, products),          RESULT(INT64, column),
-    RESULT(INT64, columns_converged), SPRY_FIELDS_END,
+    RESULT(VERDICT, verdict),      RESULT(INT64, iterations),  RESULT(DOUBLE, residual),
+    RESULT(DOUBLE, true_residual), RESULT(INT64, restarts),    RESULT(INT64, bad_row),
+    RESULT(STRING, format),        RESULT(STRING, kernel),     RESULT(DOUBLE, setup_us),
+    RESULT(DOUBLE, solve_us),      RESULT(DOUBLE, product_us), RESULT(INT64, replacements),
+    RESULT(INT64, vector),         RESULT(INT64, converged),   SPRY_FIELDS_END,
 };
 
 PyDoc_STRVAR(cg_doc, "cg(A, x, b, is_f32, options, threads, asked=None) -> dict\n\n"
@@ -163,7 +169,7 @@ static PyObject *cg(PyObject *module, PyObject *args)
     Call call;
     spry_error err;
     options.observe = watch;
-    options.user = &call.watch;
+    options.observe_user = &call.watch;
     if (!context || spry_python_options(&options, cg_options, dict) < 0 ||
         begin(&call, into, right, is_f32, spry_matrix_rows(A), "b", asked) < 0)
         return NULL;
@@ -240,14 +246,14 @@ static PyObject *cg_plan_run(PyObject *self, PyObject *args)
     CgPlan *const p = (CgPlan *)self;
     PyObject *into, *right, *dict;
     int is_f32;
-    spry_cg_options options = SPRY_INIT(spry_cg_options);
+    spry_cg_run_options options = SPRY_INIT(spry_cg_run_options);
     spry_cg_result result = SPRY_INIT(spry_cg_result);
     Call call;
     spry_error err;
     options.observe = watch;
-    options.user = &call.watch;
+    options.observe_user = &call.watch;
     if (!PyArg_ParseTuple(args, "OOpO", &into, &right, &is_f32, &dict) || is_running(p) ||
-        spry_python_options(&options, cg_options, dict) < 0 ||
+        spry_python_options(&options, cg_run_options, dict) < 0 ||
         begin(&call, into, right, is_f32, p->rows, "b", NULL) < 0)
         return NULL;
     p->running = 1; /* as the lock is let go, nobody looks before it is taken again */
@@ -303,9 +309,9 @@ int spry_python_add_cg_plan(PyObject *module)
 #define OPTION(kind, member) SPRY_FIELD(spry_pagerank_options, kind, member)
 
 static const spry_field pagerank_options[] = {
-    OPTION(DOUBLE, alpha),  OPTION(DOUBLE, tolerance),  OPTION(INT, norm),       OPTION(INT64, max_iterations),
-    OPTION(INT, edges),     OPTION(INT, zero_columns),  OPTION(INT, device),     OPTION(STRING, format),
-    OPTION(STRING, kernel), OPTION(BOOL, start_from_x), OPTION(POINTER, stream), SPRY_FIELDS_END,
+    OPTION(DOUBLE, alpha),  OPTION(DOUBLE, tolerance), OPTION(INT, norm),       OPTION(INT64, max_iterations),
+    OPTION(INT, edges),     OPTION(INT, zero_columns), OPTION(INT, device),     OPTION(STRING, format),
+    OPTION(STRING, kernel), OPTION(INT, start),        OPTION(POINTER, stream), SPRY_FIELDS_END,
 };
 
 #undef RESULT
@@ -317,7 +323,7 @@ static const spry_field pagerank_fields[] = {
     RESULT(DOUBLE, residual),
     RESULT(DOUBLE, error_bound),
     RESULT(DOUBLE, mass),
-    RESULT(BOOL, as_it_stands),
+    RESULT(BOOL, is_stochastic),
     RESULT(INT64, zero_columns),
     RESULT(INT64, first_zero_column),
     RESULT(DOUBLE, zero_mass),
@@ -335,9 +341,9 @@ PyDoc_STRVAR(pagerank_doc, "pagerank(A, x, personalization or None, is_f32, opti
 static PyObject *pagerank(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *matrix, *into, *personalised, *dict, *asked = NULL;
+    PyObject *matrix, *into, *personalization, *dict, *asked = NULL;
     int is_f32, threads;
-    if (!PyArg_ParseTuple(args, "O!OOpOi|O", spry_python_matrix_type, &matrix, &into, &personalised, &is_f32, &dict,
+    if (!PyArg_ParseTuple(args, "O!OOpOi|O", spry_python_matrix_type, &matrix, &into, &personalization, &is_f32, &dict,
                           &threads, &asked))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
@@ -347,11 +353,11 @@ static PyObject *pagerank(PyObject *module, PyObject *args)
     Call call;
     spry_error err;
     options.observe = watch;
-    options.user = &call.watch;
+    options.observe_user = &call.watch;
     if (!context || spry_python_options(&options, pagerank_options, dict) < 0 ||
-        begin(&call, into, personalised, is_f32, spry_matrix_rows(A), "personalization", asked) < 0)
+        begin(&call, into, personalization, is_f32, spry_matrix_rows(A), "personalization", asked) < 0)
         return NULL;
-    if (personalised != Py_None) options.personalised = spry_vector_as_const(call.b.vector);
+    if (personalization != Py_None) options.personalization = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_pagerank(context, call.x.vector, &result, A, &options, &err);
     return end(&call, &result, pagerank_fields, status, &err);
 }

@@ -38,7 +38,7 @@
 /* ---- fields.c ---- */
 typedef enum spry_field_kind {
     SPRY_FIELD_INT,     /* int, also an enum */
-    SPRY_FIELD_BOOL,    /* bool */
+    SPRY_FIELD_BOOL,    /* bool, or an int that is 0 or 1 */
     SPRY_FIELD_INT64,   /* int64_t */
     SPRY_FIELD_DOUBLE,  /* double */
     SPRY_FIELD_STRING,  /* const char *; None is NULL */
@@ -52,20 +52,20 @@ typedef enum spry_field_kind {
 typedef struct spry_field {
     const char *name;
     spry_field_kind kind;
-    size_t offset;
+    size_t offset, size;
 } spry_field;
 
 #define SPRY_FIELD(type, kind, member)                                                                                 \
     {                                                                                                                  \
-#member, SPRY_FIELD_##kind, offsetof(type, member)                                                             \
+#member, SPRY_FIELD_##kind, offsetof(type, member), sizeof(((type *)0)->member)                                \
     }
 #define SPRY_FIELD_AS(type, kind, member, name)                                                                        \
     {                                                                                                                  \
-        name, SPRY_FIELD_##kind, offsetof(type, member)                                                                \
+        name, SPRY_FIELD_##kind, offsetof(type, member), sizeof(((type *)0)->member)                                   \
     }
 #define SPRY_FIELDS_END                                                                                                \
     {                                                                                                                  \
-        NULL, SPRY_FIELD_INT, 0                                                                                        \
+        NULL, SPRY_FIELD_INT, 0, 0                                                                                     \
     }
 
 PyObject *spry_python_dict(const void *filled, const spry_field *fields);

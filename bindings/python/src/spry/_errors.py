@@ -65,10 +65,9 @@ _CLASSES = {
 
 
 # What the library calls otherwise than the arguments of Python.
-_ARGUMENTS = {"memory_limit_bytes": "memory_limit", "personalised": "personalization", "y": "out"}
+_ARGUMENTS = {"memory_limit_bytes": "memory_limit", "y": "out"}
 _TEXTS = (
     (re.compile(r"\bmemory_limit_bytes\b"), "memory_limit"),
-    (re.compile(r"\bpersonalised\b"), "personalization"),
     (re.compile(r"\bsymmetry_tolerance\b"), "symmetry_tol"),
     (re.compile(r"\bassume_symmetric\b"), "symmetric=True"),
     (re.compile(r" and y overlap$"), " and out overlap"),

@@ -111,7 +111,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         "expected_calls": whole(expected_calls, "expected_calls"),
         "expected_updates": whole(expected_updates, "expected_updates", least=0),
         "memory_limit_bytes": whole(memory_limit, "memory_limit"),
-        "columns": columns,
+        "count": columns,
         "row_major": True if order == "C" and columns is not None and columns > 1 else None,
         "device": device_number(device),
         "vector_device": device_number(vector_device, "vector_device"),

@@ -15,6 +15,7 @@ from ._plan import Info, Plan
 from ._threads import attended, of_call
 
 _TOLERANCE_ZERO = -1.0  # a tolerance of 0 would be the library's default
+_START_X = 2
 _PRECONDITIONERS = {None: 0, "jacobi": 1, "block_jacobi": 2, "chebyshev": 3}
 _ENDED = ("iteration limit", "stagnation")
 
@@ -105,7 +106,7 @@ def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
         "tolerance": rtol if rtol > 0 else _TOLERANCE_ZERO,
         "absolute_tolerance": float(atol),
         "max_iterations": maxiter,
-        "start_from_x": x0 is not None,
+        "start": 0 if x0 is None else _START_X,
         "stream": source.home.stream(),
     }
     if len(right.shape) == 2 and right.shape[1] == 0:
@@ -156,7 +157,7 @@ class CgPlan:
     def _create(self, check=False):
         M, columns, format, device, threads, symmetry_tol, symmetric = self._made
         source = self._source
-        options = {"precond": _preconditioner(M), "columns": columns, "format": format, **_place(source, device),
+        options = {"precond": _preconditioner(M), "count": columns, "format": format, **_place(source, device),
                    **_symmetry(symmetry_tol, symmetric)}
         return attended(_core.CgPlan, _square(source, threads, check), options, of_call(threads), entries=source.nnz,
                         home=source.home)
@@ -314,7 +315,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         "norm": _one_of(norms, norm, "norm"),
         "edges": _one_of(directions, edges, "edges"),
         "zero_columns": _one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
-        "start_from_x": x0 is not None,
+        "start": 0 if x0 is None else _START_X,
         **_place(source, device),
     }
     if tol is not None and not tol >= 0:
