@@ -320,7 +320,7 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
 static void note_rounding(const bench_session *session, const bench_types *types, const char *name,
                           const spry_matrix *A, const spry_rounding *r)
 {
-    const int base = spry_matrix_index_base(A);
+    const int base = index_base_of(A);
     const int64_t nnz = spry_matrix_nnz(A);
     char text[640];
     if (r->overflowed > 0)

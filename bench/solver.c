@@ -216,7 +216,7 @@ static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a
         if (entry > 0) continue;
         snprintf(group->unsuited, sizeof group->unsuited,
                  "the matrix is not positive definite: entry %lld of its diagonal (counted from %d) is %.3g",
-                 (long long)i + spry_matrix_index_base(group->A), spry_matrix_index_base(group->A), entry);
+                 (long long)i + index_base_of(group->A), index_base_of(group->A), entry);
         break;
     }
     return SPRY_OK;
@@ -224,7 +224,7 @@ static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a
 
 static void look_at_graph(solver_group *group, const spry_peer_matrix *a)
 {
-    const int base = spry_matrix_index_base(group->A);
+    const int base = index_base_of(group->A);
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++) {
             const double value = value_at(group->type, a->values, k);

@@ -330,7 +330,7 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
     c->record.max_error = v.max_error;
     if (v.wrong_rows == 0) return 1;
-    const int base = spry_matrix_index_base(group->A);
+    const int base = index_base_of(group->A);
     if (exact && v.first_misshapen >= 0)
         return record_fail(&c->record, RECORD_WRONG,
                            "%lld rows of C are wrong, row %lld (counted from %d) in its positions",

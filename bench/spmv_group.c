@@ -326,7 +326,7 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
         return 1;
     }
     if (group->vectors.columns > 1) snprintf(column, sizeof column, ", column %lld", (long long)wrong);
-    const int base = spry_matrix_index_base(group->matrices.A);
+    const int base = index_base_of(group->matrices.A);
     return record_fail(&c->record, RECORD_WRONG,
                        "%s%s: %lld rows past the error bound, worst at row %lld (counted from %d) with %.3g times the "
                        "bound",

@@ -208,7 +208,7 @@ typedef struct cli_input {
     spry_matrix *A;
     spry_arrays arrays;
     char name[256];
-    int base; /* number of the first row and node in the output: spry_matrix_index_base(A) */
+    int base; /* number of the first row and node in the output: index_base_of(A) */
     double read_us;
 } cli_input;
 /* Notes that Matrix Market, which `out` (NULL: none) may be, counts from 1, if base is 0. */
@@ -291,7 +291,10 @@ int cli_check_output(const char *option, const char *output, const char *input);
 int cli_check_two_outputs(const char *option, const char *output, const char *other, const char *path);
 /* The same of --out and --json. */
 int cli_check_outputs(const char *out, const cli_json *json, const char *input);
-/* Returns how a file of this name is written, as spry_output_kind; NULL if its ending is unknown. */
+/*
+ * Returns the kind of file that spry_matrix_write writes under this name: "Matrix Market", "CSV" or "container", the
+ * first two also with ", gzip". NULL: the ending is unknown.
+ */
 const char *cli_output_kind(const char *path);
 int cli_is_csv(const char *path); /* 1: the kind is "CSV" */
 /* Refuses a name (NULL: none) whose ending no vector has. CLI_GO_ON or CLI_USAGE. */

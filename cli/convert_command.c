@@ -1,6 +1,7 @@
 /* spry convert: a matrix from one file to another. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "common/input.h"
 #include "spry/io.h"
 
 #include <string.h>
@@ -45,14 +46,14 @@ int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, con
         good = cli_json_begin(o, name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a.rows) &&
                cli_json_integer(o, "cols", a.columns) && cli_json_integer(o, "nnz", a.nnz) &&
                cli_json_text(o, "type", spry_type_name(a.value_type)) &&
-               cli_json_integer(o, "index_base", spry_matrix_index_base(A)) && cli_json_text(o, "out", path) &&
+               cli_json_integer(o, "index_base", index_base_of(A)) && cli_json_text(o, "out", path) &&
                cli_json_text(o, "kind", cli_output_kind(path)) && cli_json_integer(o, "bytes", bytes);
         good = cli_json_line(json, o, good);
     }
     if (good && cli_for_people(json) && bytes >= 0) {
         printf("%s: %s x %s, %s entries, %s", path, cli_count(a.rows).s, cli_count(a.columns).s, cli_count(a.nnz).s,
                cli_output_kind(path));
-        if (strncmp(cli_output_kind(path), "CSV", 3) == 0) printf(", nodes counted from %d", spry_matrix_index_base(A));
+        if (strncmp(cli_output_kind(path), "CSV", 3) == 0) printf(", nodes counted from %d", index_base_of(A));
         printf(", %s\n", cli_bytes(bytes).s);
     }
     return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
@@ -71,7 +72,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = cli_check_stdout(a.out, &a.json);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a.out);
     if (status != CLI_GO_ON) return status;
-    writing.full = a.full;
+    writing.full = a.full && strncmp(cli_output_kind(a.out), "Matrix", 6) == 0; /* others have all entries */
     writing.format = a.format;
     const int narrow = a.type == SPRY_BF16 || a.type == SPRY_F16; /* what that does to the values is told */
     status = cli_open_input(&input, argv[0], narrow ? SPRY_TYPE_DEFAULT : a.type, 0);

@@ -59,8 +59,10 @@ static int generate(arguments *a, const char *spec)
     char comment[512];
     snprintf(comment, sizeof comment, "made by: spry gen %.400s", spec);
     reading.value_type = a->type;
-    writing.full = a->full;
-    writing.comment = strncmp(cli_output_kind(a->out), "Matrix", 6) == 0 ? comment : NULL; /* others hold none */
+    if (strncmp(cli_output_kind(a->out), "Matrix", 6) == 0) { /* other kinds have all entries and no comment */
+        writing.full = a->full;
+        writing.comment = comment;
+    }
     cli_progress("generating");
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
     cli_progress_writing(a->out);

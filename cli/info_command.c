@@ -313,12 +313,12 @@ static int json_source(cJSON *o, const spry_source_info *s)
 {
     if (!s->kind[0] || strcmp(s->kind, "generated") == 0) return cJSON_AddNullToObject(o, "file") != NULL;
     cJSON *file = cJSON_AddObjectToObject(o, "file");
-    return file && cli_json_text(file, "kind", s->kind) && cli_json_flag(file, "gzip", s->gzip == 1) &&
-           cli_json_text(file, "packing", s->packing) && cli_json_text(file, "layout", s->layout) &&
-           cli_json_text(file, "field", s->field) && cli_json_text(file, "symmetry", s->symmetry) &&
-           cli_json_integer(file, "rows", s->rows) && cli_json_integer(file, "cols", s->columns) &&
-           cli_json_integer(file, "entries", s->entries) && json_known(file, "by_row", s->by_row) &&
-           json_known(file, "by_column", s->by_column) && json_known(file, "duplicates", s->duplicates);
+    return file && cli_json_text(file, "kind", s->kind) && cli_json_text(file, "packing", s->packing) &&
+           cli_json_text(file, "layout", s->layout) && cli_json_text(file, "field", s->field) &&
+           cli_json_text(file, "symmetry", s->symmetry) && cli_json_integer(file, "rows", s->rows) &&
+           cli_json_integer(file, "cols", s->columns) && cli_json_integer(file, "entries", s->entries) &&
+           json_known(file, "by_row", s->by_row) && json_known(file, "by_column", s->by_column) &&
+           json_known(file, "duplicates", s->duplicates);
 }
 
 static int json_facts(cJSON *o, const facts *f)

@@ -246,7 +246,7 @@ int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
     cli_message("note: %s of %s values were rounded to %s, by %.2g of their size at most%s", cli_count(r.rounded).s,
                 cli_count(a.nnz).s, spry_type_name(stored), r.largest,
                 r.vanished > 0 ? "; some became 0, which counts as 1" : "");
-    const int base = spry_matrix_index_base(*A);
+    const int base = index_base_of(*A);
     if (r.overflowed > 0)
         cli_message("note: %s values overflowed %s, the first in row %s and column %s (counted from %d)",
                     cli_count(r.overflowed).s, spry_type_name(stored), cli_count(r.overflowed_row + base).s,
@@ -308,7 +308,7 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
     const double start = now_us();
     if (open_matrix(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
     input->read_us = now_us() - start;
-    input->base = spry_matrix_index_base(input->A);
+    input->base = index_base_of(input->A);
     if (spry_matrix_get_arrays(input->A, &input->arrays, &err) != SPRY_OK) return cli_fail(&err);
     return note_edges(input);
 }

@@ -473,13 +473,16 @@ int cli_take_input(void *state, const char *value)
 int cli_take_duplicates(void *state, const char *value)
 {
     (void)state;
-    return cli_take_word("duplicates", value, "sum|drop", &reading.drop_duplicates);
+    int word = 0;
+    const int status = cli_take_word("duplicates", value, "sum|drop", &word);
+    reading.drop_duplicates = word == 1;
+    return status;
 }
 
 int cli_take_undirected(void *state, const char *value)
 {
     (void)state, (void)value;
-    reading.undirected = 1;
+    reading.undirected = true;
     return CLI_GO_ON;
 }
 

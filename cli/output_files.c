@@ -7,8 +7,10 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -146,10 +148,26 @@ int cli_ends_with(const char *text, const char *end)
     return length > of_end && strcmp(text + length - of_end, end) == 0;
 }
 
+/* Returns whether the first `length` characters of a name end in `end`, in any case, after other characters. */
+static bool has_ending(const char *name, size_t length, const char *end)
+{
+    const size_t of_end = strlen(end);
+    return length > of_end && strncasecmp(name + length - of_end, end, of_end) == 0;
+}
+
 const char *cli_output_kind(const char *path)
 {
-    const char *kind = NULL;
-    return spry_output_kind(path, &kind, NULL) == SPRY_OK ? kind : NULL;
+    struct stat facts;
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    const bool gzip = has_ending(name, length, ".gz");
+    if (gzip) length -= 3;
+    if (!gzip && has_ending(name, length, ".spry")) return "container";
+    if (has_ending(name, length, ".csv")) return gzip ? "CSV, gzip" : "CSV";
+    const bool has_none = length < 2 || !memchr(name + 1, '.', length - 1);
+    if (has_none || has_ending(name, length, ".mtx") || (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)))
+        return gzip ? "Matrix Market, gzip" : "Matrix Market";
+    return NULL;
 }
 
 int cli_is_csv(const char *path)
@@ -177,8 +195,13 @@ int cli_check_vector_output(const char *out, const cli_json *json)
 spry_status cli_write_vector(spry_context *context, spry_const_vector v, const char *path, const char *row,
                              const char *value, int base, spry_error *err)
 {
-    if (cli_is_csv(path)) return spry_vector_write_table(context, v, path, row, value, base, err);
-    return spry_vector_write(context, v, path, NULL, err);
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    if (cli_is_csv(path)) {
+        options.row_name = row;
+        options.value_name = value;
+        options.index_base = base;
+    }
+    return spry_vector_write(context, v, path, &options, err);
 }
 
 int cli_check_matrix_name(const char *output)

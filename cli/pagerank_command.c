@@ -268,7 +268,7 @@ static int read_weights(const cli_input *input, spry_vector *v, const char *path
 {
     spry_error err = {0};
     if (!path) return CLI_GO_ON;
-    if (spry_vector_open(input->context, v, path, type, &err) != SPRY_OK) return cli_fail(&err);
+    if (spry_vector_read(input->context, v, path, type, &err) != SPRY_OK) return cli_fail(&err);
     if (v->count == 1 && v->length == input->arrays.rows) return CLI_GO_ON;
     cli_message("%s: the array is %lld x %lld, expected %lld x 1, an entry for each node", path, (long long)v->length,
                 (long long)v->count, (long long)input->arrays.rows);

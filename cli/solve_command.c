@@ -53,7 +53,7 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     int ones = strcmp(a->b, "ones") == 0, random = strcmp(a->b, "random") == 0;
     int64_t n = input->arrays.rows;
     if (!ones && !random) {
-        if (spry_vector_open(input->context, b, a->b, a->shared.type, &err) != SPRY_OK) return cli_fail(&err);
+        if (spry_vector_read(input->context, b, a->b, a->shared.type, &err) != SPRY_OK) return cli_fail(&err);
         if (b->length == n) return CLI_GO_ON;
         cli_message("%s: the vector has %lld entries, expected %lld, as many as the matrix has rows", a->b,
                     (long long)b->length, (long long)n);

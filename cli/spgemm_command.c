@@ -411,7 +411,7 @@ static spry_status verify(product *p, const arguments *a, const spry_spgemm_opti
     r->max_error = p->check.max_error;
     if (p->check.wrong_rows == 0) return SPRY_OK;
     r->status = RECORD_WRONG;
-    const int base = spry_matrix_index_base(p->C);
+    const int base = index_base_of(p->C);
     if (p->check.first_misshapen >= 0)
         snprintf(r->reason, sizeof r->reason, "%lld rows of C are wrong, row %lld (counted from %d) in its positions",
                  (long long)p->check.wrong_rows, (long long)p->check.first_misshapen + base, base);
@@ -472,7 +472,7 @@ static int multiply_and_write(product *p, arguments *a)
     if (done == SPRY_OK && status == CLI_OK && a->out) {
         cli_progress_writing(a->out);
         done = spry_matrix_write(p->C, a->out, NULL, &err);
-        if (done == SPRY_OK) cli_note_base(a->out, spry_matrix_index_base(p->C));
+        if (done == SPRY_OK) cli_note_base(a->out, index_base_of(p->C));
         if (done != SPRY_OK) status = cli_fail(&err);
     }
     if (status == CLI_USAGE) return status;

@@ -153,7 +153,7 @@ static int read_x(product *p, const arguments *a)
     p->columns = 1;
     if (!is_file(a->x)) return CLI_GO_ON;
     cli_progress("reading x");
-    if (spry_vector_open(p->context, &p->given, a->x, a->type, &err) != SPRY_OK) return cli_fail_reading(&err);
+    if (spry_vector_read(p->context, &p->given, a->x, a->type, &err) != SPRY_OK) return cli_fail_reading(&err);
     p->columns = p->given.count;
     if (p->columns == 1) return CLI_GO_ON;
     if (a->time)
@@ -248,7 +248,7 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
         if (status != SPRY_OK || v.wrong_rows == 0) continue;
         char column[40] = "";
         if (p->columns > 1) snprintf(column, sizeof column, "column %lld: ", (long long)c + 1);
-        const int base = spry_matrix_index_base(p->A);
+        const int base = index_base_of(p->A);
         record_fail(r, RECORD_WRONG,
                     "%s%lld rows of y are past the error bound, the worst is row %lld (counted from %d)", column,
                     (long long)v.wrong_rows, (long long)v.worst_row + base, base);
@@ -284,8 +284,8 @@ static int multiply(product *p, const arguments *a)
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
     if (status == SPRY_OK && a->out) {
         cli_progress_writing(a->out);
-        status = cli_write_vector(p->context, spry_vector_as_const(p->y), a->out, "row", "value",
-                                  spry_matrix_index_base(p->A), &err);
+        status =
+            cli_write_vector(p->context, spry_vector_as_const(p->y), a->out, "row", "value", index_base_of(p->A), &err);
     }
     return status == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
 }

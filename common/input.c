@@ -4,11 +4,14 @@
 #include "spry/io.h"
 #include "spry/matrix.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_file_name(const char *path)
 {
@@ -125,6 +128,13 @@ spry_status number_of_device(const spry_context *context, int *device, const cha
     return name ? spry_device_find(context, device, name, err) : SPRY_OK;
 }
 
+int index_base_of(const spry_matrix *A)
+{
+    spry_source_info info = SPRY_INIT(spry_source_info);
+    return spry_matrix_get_source(A, &info, NULL) == SPRY_OK ? info.index_base : 0;
+}
+
+static const char standard_input[] = "standard input";
 static int stated_base = -1;
 
 void set_index_base(int base)
@@ -132,13 +142,89 @@ void set_index_base(int base)
     stated_base = base;
 }
 
+/* Returns whether opening /dev/stdin continues where standard input is: not within a file, and not for sockets. */
+static bool can_be_reopened(void)
+{
+    struct stat facts;
+    if (fstat(STDIN_FILENO, &facts) != 0) return true; /* opening reports why */
+    if (S_ISREG(facts.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) != 0) return false;
+    return !S_ISSOCK(facts.st_mode) && access("/dev/stdin", R_OK) == 0;
+}
+
+/* Reads the rest of standard input into *content, which the caller frees. Returns 0, or an error number. */
+static int read_rest(char **content, size_t *bytes)
+{
+    size_t room = (size_t)1 << 16;
+    *bytes = 0;
+    *content = malloc(room);
+    for (;;) {
+        if (!*content) return ENOMEM;
+        const ssize_t got = read(STDIN_FILENO, *content + *bytes, room - *bytes);
+        if (got == 0) return 0;
+        if (got < 0 && errno != EINTR) return errno;
+        if (got > 0) *bytes += (size_t)got;
+        if (*bytes < room) continue;
+        room *= 2;
+        char *const larger = realloc(*content, room);
+        if (!larger) return ENOMEM;
+        *content = larger;
+    }
+}
+
+/* Replaces the path at the start of a message. */
+static void name_standard_input(spry_error *err, const char *path)
+{
+    const size_t length = strlen(path);
+    if (!err || strncmp(err->message, path, length) != 0) return;
+    char rest[sizeof err->message];
+    snprintf(rest, sizeof rest, "%s", err->message + length);
+    snprintf(err->message, sizeof err->message, "%s%.*s", standard_input,
+             (int)(sizeof err->message - sizeof standard_input), rest);
+    snprintf(err->file, sizeof err->file, "%s", standard_input);
+}
+
+static spry_status read_standard_input(spry_context *context, spry_matrix **A, const spry_read_options *options,
+                                       spry_error *err)
+{
+    static const char path[] = "/dev/stdin";
+    char *content = NULL;
+    size_t bytes = 0;
+    spry_status status = SPRY_OK;
+    if (can_be_reopened()) {
+        status = spry_matrix_read(context, A, path, options, err);
+        if (status != SPRY_OK) name_standard_input(err, path);
+        return status;
+    }
+    const int failure = read_rest(&content, &bytes);
+    if (failure == 0) {
+        status = spry_matrix_read_memory(context, A, content, bytes, standard_input, options, err);
+    } else {
+        status = failure == ENOMEM ? SPRY_OUT_OF_MEMORY : SPRY_FILE_ERROR;
+        *err = (spry_error){.status = status};
+        snprintf(err->message, sizeof err->message, "%s: cannot be read: %s", standard_input, strerror(failure));
+        snprintf(err->file, sizeof err->file, "%s", standard_input);
+    }
+    free(content);
+    return status;
+}
+
 spry_status open_matrix(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                         spry_error *err)
 {
     spry_read_options of_file = *options;
-    if (strncmp(path, "gen:", 4) == 0) of_file.input = NULL;
-    if (!is_edge_list_name(path) && !of_file.input) of_file.index_base = of_file.undirected = 0;
-    const spry_status status = spry_matrix_open(context, A, path, &of_file, err);
+    spry_status status;
+    const bool is_generated = strncmp(path, "gen:", 4) == 0;
+    if (is_generated) of_file.input = NULL;
+    if (!is_edge_list_name(path) && !of_file.input) {
+        of_file.index_base = 0;
+        of_file.undirected = false;
+    }
+    if (is_generated)
+        status = spry_matrix_generate(context, A, path, &of_file, err);
+    else if (strcmp(path, "-") == 0)
+        status = read_standard_input(context, A, &of_file, err);
+    else
+        status = spry_matrix_read(context, A, path, &of_file, err);
     if (status != SPRY_OK || stated_base < 0) return status;
     return spry_matrix_set_index_base(*A, stated_base, err);
 }

@@ -34,10 +34,15 @@ int cache_folder(char *folder, size_t size);
 
 /* Sets the base of all matrices that open_matrix opens from now on; -1: that of each file. */
 void set_index_base(int base);
-/* spry_matrix_open of one file among others: index_base and undirected of the options hold for edge lists only. */
+/* Returns the base, 0 or 1, that rows and columns of A are counted from in messages and output. */
+int index_base_of(const spry_matrix *A);
+/*
+ * Reads a file or standard input ("-"), or generates a matrix ("gen:NAME,key=value,..."). index_base and undirected of
+ * the options only apply to edge lists. err must not be NULL.
+ */
 spry_status open_matrix(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                         spry_error *err);
-/* spry_matrix_open into CSR, which peers take: a container may hold another layout, which is converted. */
+/* Calls open_matrix, and converts the matrix to CSR if a container holds another layout. */
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                      spry_error *err);
 

@@ -81,7 +81,10 @@ static PetscErrorCode load(const char source[], PetscInt block, MatType type, Ma
     PetscScalar *ones = NULL;
     PetscFunctionBegin;
     SpryCall(spry_context_create(&context, NULL, err));
-    SpryCall(spry_matrix_open(context, &matrix, source, NULL, err));
+    if (strncmp(source, "gen:", 4) == 0)
+        SpryCall(spry_matrix_generate(context, &matrix, source, NULL, err));
+    else
+        SpryCall(spry_matrix_read(context, &matrix, source, NULL, err));
     SpryCall(spry_matrix_get_arrays(matrix, &arrays, err));
     PetscCheck(arrays.layout == SPRY_CSR && arrays.offset_type == SPRY_I32 && arrays.triangle == SPRY_ALL_ENTRIES,
                PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: CSR with 32-bit indices and all entries was expected", source);

@@ -608,10 +608,6 @@ typedef struct spry_spmv_plan_info {
 /* The first call in a process may take milliseconds: it measures the bandwidth of memory. */
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 
-/* ---- moves to other headers ---- */
-SPRY_API int spry_matrix_index_base(const spry_matrix *A);
-SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -861,8 +861,6 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     spryi_output output = {.fd = -1};
     spry_context *context = A->context;
     spry_matrix *entries = NULL;
-    if (options && options->comment)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a container (.spry) holds no comment");
     SPRYI_TRY(check_machine(path, err));
     if (!options || !options->format || !keep_storage(&c, A, options->format)) {
         SPRYI_TRY(spryi_matrix_entries(A, &entries, err));

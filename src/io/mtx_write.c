@@ -357,12 +357,8 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     spryi_output_kind kind;
     bool gzip;
     SPRYI_OK_OR_RETURN(spryi_output_kind_of(path, &kind, &gzip, err));
+    SPRYI_OK_OR_RETURN(spryi_check_write_options(options, path, kind, false, err));
     if (kind == SPRYI_OUTPUT_CONTAINER) return spryi_container_write(A, path, options, err);
-    if (options->format)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
-                          "write: format %s is for containers, whose names end in .spry", options->format);
-    if (options->comment && kind == SPRYI_OUTPUT_CSV)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a .csv file holds no comment");
     spry_matrix *entries;
     status = spryi_matrix_entries(A, &entries, err);
     if (status == SPRY_OUT_OF_MEMORY) return spryi_name_file(err, status, path);

@@ -119,16 +119,25 @@ spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool
                       path, ends_with(name, length, ".npz") ? "; scipy.sparse.save_npz writes .npz" : "");
 }
 
-spry_status spry_output_kind(const char *path, const char **kind, spry_error *err)
+spry_status spryi_check_write_options(const spry_write_options *options, const char *path, spryi_output_kind kind,
+                                      bool of_vector, spry_error *err)
 {
-    static const char *const names[][2] = {{"Matrix Market", "Matrix Market, gzip"},
-                                           {"CSV", "CSV, gzip"},
-                                           {"container"}};
-    spryi_output_kind found;
-    bool gzip;
-    if (!path || !kind) return spryi_fail_missing(err, !path ? "path" : "kind");
-    SPRYI_OK_OR_RETURN(spryi_output_kind_of(path, &found, &gzip, err));
-    *kind = names[found][gzip];
+    const bool is_mtx = kind == SPRYI_OUTPUT_MTX, is_table = kind == SPRYI_OUTPUT_CSV && of_vector;
+    const struct {
+        const char *name, *files;
+        bool given, is_right;
+    } rules[] = {
+        {"full", "Matrix Market files of matrices", options->full, is_mtx && !of_vector},
+        {"comment", "Matrix Market files", options->comment != NULL, is_mtx},
+        {"format", "containers, whose names end in .spry", options->format != NULL, kind == SPRYI_OUTPUT_CONTAINER},
+        {"row_name", "CSV files of vectors", options->row_name != NULL, is_table},
+        {"value_name", "CSV files of vectors", options->value_name != NULL, is_table},
+        {"index_base", "CSV files of vectors", options->index_base != 0, is_table},
+    };
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
+        if (rules[r].given && !rules[r].is_right)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, rules[r].name,
+                              "write: %s is an option of %s, which %s is not", rules[r].name, rules[r].files, path);
     return SPRY_OK;
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "spry/io.h"
 #include "spry/spry.h"
 
 #include <limits.h>
@@ -27,6 +28,10 @@ typedef enum spryi_output_kind { SPRYI_OUTPUT_MTX, SPRYI_OUTPUT_CSV, SPRYI_OUTPU
  * name without an ending, "-", and what is no regular file. SPRY_INVALID_ARGUMENT: another ending, with those known.
  */
 spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool *gzip, spry_error *err);
+
+/* Refuses options that files of this kind do not have. */
+spry_status spryi_check_write_options(const spry_write_options *options, const char *path, spryi_output_kind kind,
+                                      bool of_vector, spry_error *err);
 
 /*
  * Resolves symbolic links. The last link may lead to a file that does not exist. Returns 0 with errno if the result

@@ -25,8 +25,6 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
                           "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
     SPRYI_OK_OR_RETURN(spryi_check_range("read", "index_base", options->index_base, 0, 1, "0 or 1", err));
-    SPRYI_OK_OR_RETURN(spryi_check_range("read", "drop_duplicates", options->drop_duplicates, 0, 1, "0 or 1", err));
-    SPRYI_OK_OR_RETURN(spryi_check_range("read", "undirected", options->undirected, 0, 1, "0 or 1", err));
     if (options->input && strcmp(options->input, "edges") != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "input", "read: input is '%.40s', expected 'edges'",
                           options->input);
@@ -36,11 +34,11 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
 /* Options that hold for text of edges alone, or for what is sorted while it is read. */
 static spry_status refuse_options(const spry_read_options *o, const char *kind, int sorts, spry_error *err)
 {
-    const char *given = o->input                            ? "input"
-                        : o->index_base != 0                ? "index_base"
-                        : o->undirected != 0                ? "undirected"
-                        : o->drop_duplicates != 0 && !sorts ? "drop_duplicates"
-                                                            : NULL;
+    const char *given = o->input                       ? "input"
+                        : o->index_base != 0           ? "index_base"
+                        : o->undirected                ? "undirected"
+                        : o->drop_duplicates && !sorts ? "drop_duplicates"
+                                                       : NULL;
     if (!given) return SPRY_OK;
     if (strcmp(given, "input") == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, given, "input is 'edges', but this is a %s", kind);
@@ -97,18 +95,18 @@ static void begin_limit(spryi_memory_limit *limit, const spry_read_options *o)
     if (limit->most < HEAD_BYTES) limit->most = HEAD_BYTES;
 }
 
-spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
+spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *content, size_t bytes,
                                     const char *name, const spry_read_options *options, spry_error *err)
 {
     spry_read_options o;
     SPRYI_DEFAULT_FLOATS;
-    /* No text at all may come as NULL. */
-    SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", &o, options, err));
+    /* Without bytes, content may be NULL. */
+    SPRYI_OK_OR_RETURN(check_options(context, A, content || bytes == 0 ? "" : NULL, "content", &o, options, err));
     spryi_text opened;
     if (!name) name = "memory";
     spryi_memory_limit limit;
     begin_limit(&limit, &o);
-    spry_status status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
+    spry_status status = spryi_text_open_memory(context, &opened, content, bytes, name, err);
     if (status == SPRY_OK) {
         status = read_text(&opened, A, &o, err);
         spryi_text_close(&opened);
@@ -116,8 +114,8 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), name);
 }
 
-static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
-                               const spry_read_options *options, spry_error *err)
+spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                             spry_error *err)
 {
     spry_read_options o;
     SPRYI_DEFAULT_FLOATS;
@@ -126,25 +124,12 @@ static spry_status read_source(spry_context *context, spry_matrix **A, const cha
     spryi_text opened = {.name = path};
     spryi_memory_limit limit;
     begin_limit(&limit, &o);
-    spry_status status = spryi_text_open(context, &opened, path, may_be_standard_input, err);
+    spry_status status = spryi_text_open(context, &opened, path, false, err);
     if (status == SPRY_OK) {
         status = read_text(&opened, A, &o, err);
         spryi_text_close(&opened);
     }
     return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), opened.name);
-}
-
-spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
-                             spry_error *err)
-{
-    return read_source(context, A, path, 0, options, err);
-}
-
-spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
-                             const spry_read_options *options, spry_error *err)
-{
-    if (source && strncmp(source, "gen:", 4) == 0) return spry_matrix_generate(context, A, source + 4, options, err);
-    return read_source(context, A, source, 1, options, err);
 }
 
 /* ---- what a matrix keeps of its file ------------------------------------------------------------------- */
@@ -161,7 +146,6 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
         snprintf(told.field, sizeof told.field, "%s", s->field ? s->field : "");
         snprintf(told.symmetry, sizeof told.symmetry, "%s", s->symmetry ? s->symmetry : "");
         snprintf(told.packing, sizeof told.packing, "%s", s->packing ? s->packing : "");
-        told.gzip = strcmp(told.packing, "gzip") == 0;
         told.rows = s->rows;
         told.columns = s->cols;
         told.entries = s->entries;
@@ -170,5 +154,14 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
         told.duplicates = s->duplicates;
     }
     SPRYI_GIVE(info, &told);
+    return SPRY_OK;
+}
+
+spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err)
+{
+    if (!A) return spryi_fail_missing(err, "A");
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "index_base", index_base, 0, 1, "0 or 1", err));
+    A->index_base = index_base;
+    if (A->stored && A->stored->csr) A->stored->csr->index_base = index_base;
     return SPRY_OK;
 }

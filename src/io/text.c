@@ -638,7 +638,7 @@ static spry_status open_regular(spryi_text *text, const char *path, int standard
     return status;
 }
 
-spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, int may_be_standard_input,
+spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, bool may_be_standard_input,
                             spry_error *err)
 {
     const int standard = may_be_standard_input && strcmp(path, "-") == 0;

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -94,7 +95,7 @@ typedef struct spryi_block {
 } spryi_block;
 
 /* path "-" is standard input. On failure nothing is left to close, and err names the input. */
-spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, int may_be_standard_input,
+spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, bool may_be_standard_input,
                             spry_error *err);
 spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, const void *data, size_t bytes,
                                    const char *name, spry_error *err);

@@ -70,8 +70,7 @@ done:
     return status;
 }
 
-static spry_status read_source(spry_context *context, spry_vector *v, const char *path, int may_be_standard_input,
-                               spry_type type, spry_error *err)
+spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type, spry_error *err)
 {
     if (!context || !v || !path) {
         const char *missing = !context ? "context" : !v ? "v" : "path";
@@ -83,20 +82,10 @@ static spry_status read_source(spry_context *context, spry_vector *v, const char
                                 "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
     SPRYI_DEFAULT_FLOATS;
     spryi_text text;
-    SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, may_be_standard_input, err));
+    SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, true, err));
     spry_status status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
     spryi_text_close(&text);
     return status;
-}
-
-spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type, spry_error *err)
-{
-    return read_source(context, v, path, 0, type, err);
-}
-
-spry_status spry_vector_open(spry_context *context, spry_vector *v, const char *source, spry_type type, spry_error *err)
-{
-    return read_source(context, v, source, 1, type, err);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -110,7 +99,7 @@ static spry_status check_write(const spry_context *context, const spry_const_vec
     if (spryi_value_slot(v->type) < 0 || v->length < 0 || (!v->data && v->length > 0) || v->count < 0 ||
         v->row_stride < 0 || v->column_stride < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "v",
-                          "write: expected a vector of f32 or f64, with columns and strides of 0 or more");
+                          "write: expected a vector of f32 or f64, with count and strides of 0 or more");
     if (v->device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "v", "write: the vector is in device memory, expected host memory");
     return SPRY_OK;
@@ -168,9 +157,9 @@ static spry_status make_room(const spryi_output *output, char *text, char **to, 
     return spryi_output_write(output, text, bytes, err);
 }
 
-/* A line holds a row: its number and the values of all columns. */
-static spry_status write_table(const spryi_output *output, const spry_const_vector *v, int base, char *text,
-                               spry_error *err)
+/* Writes a line for each row: its number and its values. */
+static spry_status write_rows(const spryi_output *output, const spry_const_vector *v, int base, char *text,
+                              spry_error *err)
 {
     char *to = text;
     for (int64_t i = 0; i < v->length; i++) {
@@ -187,10 +176,12 @@ static spry_status write_table(const spryi_output *output, const spry_const_vect
     return spryi_output_write(output, text, (size_t)(to - text), err);
 }
 
-/* "row,value", or "row,value1,value2" of two columns. */
-static spry_status write_table_head(const spryi_output *output, const spry_const_vector *v, const char *row,
-                                    const char *value, spry_error *err)
+/* Writes "row,value", or "row,value1,value2" for two vectors. */
+static spry_status write_names(const spryi_output *output, const spry_const_vector *v,
+                               const spry_write_options *options, spry_error *err)
 {
+    const char *const row = options->row_name ? options->row_name : "row";
+    const char *const value = options->value_name ? options->value_name : "value";
     SPRYI_OK_OR_RETURN(spryi_output_write(output, row, strlen(row), err));
     for (int64_t c = 0; c < v->count; c++) {
         char number[24] = "";
@@ -202,44 +193,30 @@ static spry_status write_table_head(const spryi_output *output, const spry_const
     return spryi_output_write(output, "\n", 1, err);
 }
 
-spry_status spry_vector_write_table(spry_context *context, spry_const_vector v, const char *path, const char *row,
-                                    const char *value, int index_base, spry_error *err)
-{
-    SPRYI_DEFAULT_FLOATS;
-    spryi_output output = {.fd = -1};
-    char *text = NULL;
-    spry_status status = check_write(context, &v, path, err);
-    if (status != SPRY_OK) return status;
-    if (!row || !value) return spryi_fail_missing(err, !row ? "row" : "value");
-    SPRYI_OK_OR_RETURN(spryi_check_range("write", "index_base", index_base, 0, 1, "0 or 1", err));
-    v = spryi_resolved(v);
-    SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
-    SPRYI_TRY(spryi_output_open(&output, path, err));
-    SPRYI_TRY(write_table_head(&output, &v, row, value, err));
-    status = write_table(&output, &v, index_base, text, err);
-done:
-    spryi_release(context, text);
-    return spryi_output_close(&output, status, err);
-}
-
-spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path, const char *comment,
-                              spry_error *err)
+spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
+                              const spry_write_options *options, spry_error *err)
 {
     SPRYI_DEFAULT_FLOATS;
     spryi_output output = {.fd = -1};
     char *text = NULL;
     spryi_output_kind kind;
-    spry_status status = check_write(context, &v, path, err);
-    if (status == SPRY_OK) status = check_name(path, &kind, err);
-    if (status != SPRY_OK) return status;
-    if (kind == SPRYI_OUTPUT_CSV && comment)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a .csv file holds no comment");
-    if (kind == SPRYI_OUTPUT_CSV) return spry_vector_write_table(context, v, path, "row", "value", 0, err);
+    spry_write_options o;
+    spry_status status = SPRY_OK;
+    SPRYI_OK_OR_RETURN(check_write(context, &v, path, err));
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    SPRYI_OK_OR_RETURN(check_name(path, &kind, err));
+    SPRYI_OK_OR_RETURN(spryi_check_write_options(&o, path, kind, true, err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("write", "index_base", o.index_base, 0, 1, "0 or 1", err));
     v = spryi_resolved(v);
     SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
-    SPRYI_TRY(write_head(context, &output, comment, &v, err));
-    status = write_numbers(&output, &v, text, err);
+    if (kind == SPRYI_OUTPUT_CSV) {
+        SPRYI_TRY(write_names(&output, &v, &o, err));
+        status = write_rows(&output, &v, o.index_base, text, err);
+    } else {
+        SPRYI_TRY(write_head(context, &output, o.comment, &v, err));
+        status = write_numbers(&output, &v, text, err);
+    }
 done:
     spryi_release(context, text);
     return spryi_output_close(&output, status, err);

@@ -611,20 +611,6 @@ int64_t spry_matrix_nnz(const spry_matrix *A)
     return A ? A->a.nnz : 0;
 }
 
-int spry_matrix_index_base(const spry_matrix *A)
-{
-    return A ? A->index_base : 0;
-}
-
-spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err)
-{
-    if (!A) return spryi_fail_missing(err, "A");
-    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "index_base", index_base, 0, 1, "0 or 1", err));
-    A->index_base = index_base;
-    if (A->stored && A->stored->csr) A->stored->csr->index_base = index_base;
-    return SPRY_OK;
-}
-
 spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)
 {
     if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");

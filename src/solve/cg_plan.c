@@ -157,7 +157,7 @@ static spry_status check_options(spry_cg_plan *s, spry_error *err)
 static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
 {
     const spryi_unequal *u = &s->current.unequal;
-    const int base = spry_matrix_index_base(s->system.A);
+    const int base = s->system.A->index_base;
     char mirrored[48] = "nothing stored";
     if (u->stored) (void)spryi_write(mirrored, sizeof mirrored, "%.17g", u->mirrored);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
@@ -179,7 +179,7 @@ static spry_status find_not_finite(spryi_unequal *found, const spry_matrix *A, s
 static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     spryi_unequal u = s->current.unequal;
-    const int base = s->system.A ? spry_matrix_index_base(s->system.A) : 1;
+    const int base = s->system.A ? s->system.A->index_base : 1;
     if (u.row < 0 && s->system.A && s->system.A->a.device == 0)
         SPRYI_OK_OR_RETURN(find_not_finite(&u, s->system.A, err));
     if (s->system.A && u.row >= 0)
@@ -198,7 +198,7 @@ static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *
 
 static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
 {
-    const int base = spry_matrix_index_base(s->system.A);
+    const int base = s->system.A->index_base;
     const long long shown = (long long)row + base;
     if (s->o.precond == SPRY_PRECOND_BLOCK_JACOBI)
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, s->o.block_size,

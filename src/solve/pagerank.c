@@ -243,12 +243,12 @@ static spry_status make_links_here(spry_context *context, links *links, const sp
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     const int threads = a.nnz < 100000 ? 1 : spryi_team(context->threads);
     const spryi_entry_facts facts = inspect_values(context, &a, threads);
-    if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spry_matrix_index_base(A), err);
+    if (facts.bad >= 0) return refuse_entry(&a, facts.bad, A->index_base, err);
     SPRYI_TRY(spry_vector_create(context, &sums, a.columns, SPRY_F64, 0, err));
     add_up(context, &a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
     if (!sums_to_one(sums.data, a.columns, a.value_type)) {
         SPRYI_TRY(spry_vector_create(context, &links->factors, a.columns, type, 0, err));
-        SPRYI_TRY(invert(links, sums.data, a.columns, spry_matrix_index_base(A), err));
+        SPRYI_TRY(invert(links, sums.data, a.columns, A->index_base, err));
     }
     const bool flips = edges == SPRY_ROW_TO_COLUMN && given->symmetry != SPRY_SYMMETRIC;
     if (flips) a = spryi_transposed_view(&a);
@@ -766,7 +766,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     r.run.stream = r.device > 0 ? o.stream : NULL;
     if (r.device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(context, r.device, r.run.stream, err));
     r.n = a.rows;
-    r.base = spry_matrix_index_base(A);
+    r.base = A->index_base;
     const spry_status status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     spryi_vector_forget(&r.work, &r.recorded);

@@ -76,6 +76,8 @@ static void info(void **state)
     expect("info $D/sym.mtx", 0, "3 x 3, 5 entries", NULL);
     expect("info $D/sym.mtx", 0, "symmetric, as the file says", NULL);
     expect("info - < $D/small.mtx", 0, "stdin\n", NULL);
+    expect("info - < $D", 2, NULL, "standard input: is a directory, expected a file with a matrix");
+    expect("info - < /dev/null", 2, NULL, "standard input: the file is empty");
     expect("info --type int $D/small.mtx", 2, NULL, "--type is 'int', expected one of: f32, f64, pattern");
     expect("info --type f32 --type f64 $D/small.mtx", 2, NULL, "--type is given twice");
     expect("info --type", 2, NULL, "--type needs a value: f32|f64|pattern");

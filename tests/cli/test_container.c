@@ -37,7 +37,8 @@ static void refused(void **state)
     expect("convert $D/small.mtx -o $D/none.spry --format nothing", 2, NULL, "no format \"nothing\"");
     expect("convert $D/small.mtx -o $D/none.spry --format auto", 2, NULL, "auto is a plan's choice of a format");
     expect("convert $D/small.mtx -o $D/none.spry --format bsr:block=2:block=2", 2, NULL, "block is given twice");
-    expect("convert $D/small.mtx -o $D/none.mtx --format csr", 2, NULL, "format csr is for containers");
+    expect("convert $D/small.mtx -o $D/none.mtx --format csr", 2, NULL,
+           "format is an option of containers, whose names end in .spry");
     assert_null(read_file("none.spry"));
     assert_null(read_file("none.mtx"));
 }

@@ -144,7 +144,7 @@ static void plans_in_used_memory(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
-    MUST(spry_matrix_open(context, &A, "gen:laplace7,x=70,y=70,z=60", NULL, err));
+    MUST(spry_matrix_generate(context, &A, "laplace7,x=70,y=70,z=60", NULL, err));
     int64_t m = 70 * 70 * 60;
     double *x = malloc((size_t)m * sizeof *x), *first = malloc((size_t)m * sizeof *x),
            *y = malloc((size_t)m * sizeof *x);

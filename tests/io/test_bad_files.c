@@ -390,7 +390,7 @@ static void test_strange_names(void **state)
     assert_string_equal("no\n\x1b[2J\x7f\tfile", err.file);
     assert_int_equal(BAD, spry_matrix_read_memory(context, &A, "x\n", 2, "a\r\nb", NULL, &err));
     assert_non_null(strstr(err.message, "a\\x0d\\nb:1: expected"));
-    assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_open(context, &A, "gen:gr\nid", NULL, &err));
+    assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_generate(context, &A, "gen:gr\nid", NULL, &err));
     assert_null(strchr(err.message, '\n'));
     assert_non_null(strstr(err.message, "gr\\nid"));
 

@@ -288,7 +288,7 @@ static void test_options(void **state)
     int files = count_files();
     options.comment = "x";
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path("o.spry"), &options, &err));
-    assert_string_equal("write: a container (.spry) holds no comment", err.message);
+    assert_non_null(strstr(err.message, "write: comment is an option of Matrix Market files, which "));
     options.comment = NULL;
     options.format = "nothing";
     assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_write(A, temporary_path("o.spry"), &options, &err));
@@ -301,7 +301,7 @@ static void test_options(void **state)
     }
     options.format = "csr";
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path("o.mtx"), &options, &err));
-    assert_string_equal("write: format csr is for containers, whose names end in .spry", err.message);
+    assert_non_null(strstr(err.message, "write: format is an option of containers, whose names end in .spry, which "));
     assert_int_equal(files, count_files());
     spry_matrix_destroy(A);
     spry_context_destroy(context);

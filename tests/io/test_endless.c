@@ -75,7 +75,7 @@ static spry_status read_input(spry_context *context, spry_matrix **A, const inpu
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
     }
-    spry_status status = spry_matrix_open(context, A, fifo ? fifo : "-", NULL, err);
+    spry_status status = spry_matrix_read(context, A, fifo ? fifo : "/dev/stdin", NULL, err);
     dup2(saved, STDIN_FILENO);
     close(saved);
     stop_writer(child);
@@ -94,7 +94,7 @@ static void expect_refused_by(int ways, const input *in, int64_t most_bytes, spr
         spry_status status = read_input(context, &A, in, by_fifo, &err);
         if (status != expected) fail_msg("status %d, expected %d: %s", status, expected, err.message);
         if (!strstr(err.message, message)) fail_msg("\"%s\", expected \"%s\"", err.message, message);
-        if (!by_fifo) assert_true(strncmp(err.message, "standard input:", 15) == 0);
+        if (!by_fifo) assert_true(strncmp(err.message, "/dev/stdin:", 11) == 0);
         assert_null(A);
         assert_int_equal(0, context_bytes(context));
         spry_context_destroy(context);
@@ -128,9 +128,9 @@ typedef struct endless {
 #define TEXT(text) text, sizeof(text) - 1
 
 static const endless cases[] = {
-    {"", TEXT("\0"), SPRY_BAD_FILE, "standard input:1: " WANTED ZEROS},
-    {"", TEXT("y\n"), SPRY_BAD_FILE, "standard input:1: " WANTED "'y'"},
-    {"", TEXT("\n"), SPRY_BAD_FILE, "standard input:1: " WANTED "the end of the line"},
+    {"", TEXT("\0"), SPRY_BAD_FILE, "/dev/stdin:1: " WANTED ZEROS},
+    {"", TEXT("y\n"), SPRY_BAD_FILE, "/dev/stdin:1: " WANTED "'y'"},
+    {"", TEXT("\n"), SPRY_BAD_FILE, "/dev/stdin:1: " WANTED "the end of the line"},
     {"", TEXT("%"), SPRY_BAD_FILE, WANTED "'%%%%"},
     {COORDINATE, TEXT("% comment\n"), SPRY_BAD_FILE,
      "comments and blank lines take more than 64 MB, the limit in a pipe"},
@@ -151,7 +151,7 @@ static void test_endless(void **state)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const char *message = cases[c].message;
-        if (strncmp(message, "standard input", 14) == 0) message += 14; /* or the FIFO's name */
+        if (strncmp(message, "/dev/stdin", 10) == 0) message += 10; /* or the FIFO's name */
         input in = {.head = cases[c].head, .head_bytes = strlen(cases[c].head)};
         in.chunk = repeated(cases[c].chunk, cases[c].chunk_bytes, &in.chunk_bytes);
         expect_refused_by(c < 4 || cases[c].head[0] == '\x89' ? 2 : 1, &in, LITTLE, cases[c].status, message);
@@ -165,7 +165,7 @@ static void test_endless_gzip(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const char *message = cases[c].message;
         if (cases[c].head[0] == '\x89' || (SAMPLED && c % 2)) continue;
-        if (strncmp(message, "standard input", 14) == 0) message += 14;
+        if (strncmp(message, "/dev/stdin", 10) == 0) message += 10;
         size_t bytes, head_bytes, chunk_bytes;
         char *chunk = repeated(cases[c].chunk, cases[c].chunk_bytes, &bytes);
         unsigned char *head = gzip_of(cases[c].head, strlen(cases[c].head), &head_bytes);

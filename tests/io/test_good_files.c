@@ -471,21 +471,22 @@ static void test_standard_input(void **state)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         spry_matrix *A = NULL;
-        assert_int_equal(SPRY_OK, spry_matrix_open(context, &A, "-", NULL, NULL));
+        assert_int_equal(SPRY_OK, spry_matrix_read(context, &A, "/dev/stdin", NULL, NULL));
         check_against_entries(A, e, count);
         spry_matrix_destroy(A);
         waitpid(child, NULL, 0);
     }
-    static const char two_files[] = "skip me\n" REAL "1 1 1\n1 1 9\n";
+    static const char two_files[] = "skip me\n%%MatrixMarket matrix array real general\n1 1\n9\n";
     int fd = open(temporary_file("stdin.mtx", two_files, sizeof two_files - 1), O_RDONLY);
     dup2(fd, STDIN_FILENO);
     close(fd);
     assert_int_equal(8, lseek(STDIN_FILENO, 8, SEEK_SET));
-    spry_matrix *A = NULL;
+    spry_vector v = {0};
     spry_error err = {0};
-    assert_int_equal(SPRY_OK, spry_matrix_open(context, &A, "-", NULL, &err));
-    spry_matrix_destroy(A);
-    assert_int_equal(SPRY_BAD_FILE, spry_matrix_open(context, &A, "-", NULL, &err));
+    assert_int_equal(SPRY_OK, spry_vector_read(context, &v, "-", SPRY_F64, &err));
+    assert_true(v.length == 1 && ((const double *)v.data)[0] == 9);
+    spry_vector_destroy(context, &v);
+    assert_int_equal(SPRY_BAD_FILE, spry_vector_read(context, &v, "-", SPRY_F64, &err));
     assert_true(strncmp(err.message, "standard input: the file is empty", 33) == 0);
     dup2(saved, STDIN_FILENO);
     close(saved);

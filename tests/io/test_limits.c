@@ -23,7 +23,8 @@ static spry_status read_within(const char *path, int64_t limit, int threads, spr
     spry_matrix *mark = (spry_matrix *)(uintptr_t)1, *A = mark;
     spry_read_options o = within(limit);
     o.value_type = type;
-    spry_status status = spry_matrix_open(context, &A, path, &o, err);
+    spry_status status = strncmp(path, "gen:", 4) == 0 ? spry_matrix_generate(context, &A, path, &o, err)
+                                                       : spry_matrix_read(context, &A, path, &o, err);
     *peak = context_peak_bytes(context);
     if (status == SPRY_OK)
         spry_matrix_destroy(A);

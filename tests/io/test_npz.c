@@ -70,7 +70,7 @@ static void test_what_scipy_wrote(void **state)
                 fail_msg("%s", err.message);
             expect_file(&files[k], A);
             assert_same_matrix(A, B);
-            assert_int_equal(0, spry_matrix_index_base(A));
+            assert_int_equal(0, A->index_base);
             o.value_type = SPRY_PATTERN;
             o.index_type = o.offset_type = SPRY_I64;
             spry_matrix *P = read_matrix(context, path, &o);

@@ -248,7 +248,10 @@ static void test_comments(void **state)
                 if (way < 2) write_to(A, path, NULL, comment);
                 if (way == 2) {
                     spry_vector v = spry_vector_f64(&number, 1);
-                    assert_int_equal(SPRY_OK, spry_vector_write(context, spry_vector_as_const(v), path, comment, NULL));
+                    spry_write_options options = SPRY_INIT(spry_write_options);
+                    options.comment = comment;
+                    assert_int_equal(SPRY_OK,
+                                     spry_vector_write(context, spry_vector_as_const(v), path, &options, NULL));
                 }
                 spry_matrix *B = read_from(context, path, SPRY_F64);
                 assert_same_matrix(A, B);

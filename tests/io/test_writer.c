@@ -94,42 +94,37 @@ static void test_csv(void **state)
 static void test_names(void **state)
 {
     static const struct {
-        const char *name, *kind; /* NULL: refused */
+        const char *name, *begin; /* of the content; NULL: refused */
     } cases[] = {
-        {"a.mtx", "Matrix Market"},
-        {"a.MTX.gz", "Matrix Market, gzip"},
-        {"a", "Matrix Market"},
-        {"a.d/b", "Matrix Market"},
-        {"-", "Matrix Market"},
-        {"/dev/null", "Matrix Market"},
-        {".mtx", "Matrix Market"},
-        {"a.gz", "Matrix Market, gzip"},
-        {"a.b.csv", "CSV"},
-        {"a.csv.gz", "CSV, gzip"},
-        {"a.spry", "container"},
-        {"a.spry.gz", NULL},
-        {"a.npz", NULL},
-        {"a.txt", NULL},
-        {"a.mtx.xz", NULL},
-        {"a.html", NULL},
-        {"a.", NULL},
+        {"a.mtx", "%%Matrix"},    {"a.MTX.gz", "\x1f\x8b"},
+        {"a", "%%Matrix"},        {".mtx", "%%Matrix"},
+        {"a.gz", "\x1f\x8b"},     {"a.b.csv", "source,target"},
+        {"a.csv.gz", "\x1f\x8b"}, {"a.spry", "\x89SPY\r"},
+        {"a.spry.gz", NULL},      {"a.npz", NULL},
+        {"a.txt", NULL},          {"a.mtx.xz", NULL},
+        {"a.html", NULL},         {"a.", NULL},
     };
     spry_context *context = context_of(1);
     spry_matrix *A = read_text(context, HEAD "real general\n0 3 0\n", NULL);
     const int files = count_files();
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        const char *kind = NULL;
+        char begin[16] = "";
+        const char *const path = temporary_path(cases[c].name);
         spry_error err = {0};
-        const spry_status status = spry_output_kind(cases[c].name, &kind, &err);
-        assert_int_equal(cases[c].kind ? SPRY_OK : SPRY_INVALID_ARGUMENT, status);
-        if (cases[c].kind) {
-            assert_string_equal(cases[c].kind, kind);
-        } else {
+        const spry_status status = spry_matrix_write(A, path, NULL, &err);
+        assert_int_equal(cases[c].begin ? SPRY_OK : SPRY_INVALID_ARGUMENT, status);
+        if (!cases[c].begin) {
             assert_non_null(strstr(err.message, "expected .mtx or .csv, also with .gz behind it, or .spry"));
-            assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path(cases[c].name), NULL, &err));
+            continue;
         }
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        (void)fread(begin, 1, sizeof begin - 1, file);
+        fclose(file);
+        assert_int_equal(0, remove(path));
+        if (strncmp(begin, cases[c].begin, strlen(cases[c].begin)) != 0) fail_msg("%s: %s", cases[c].name, begin);
     }
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_output_kind(NULL, &(const char *){NULL}, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_write(A, "/dev/null", NULL, NULL));
     assert_int_equal(files, count_files());
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -153,6 +148,30 @@ static void test_options(void **state)
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(NULL, "x", NULL, &err));
     options.struct_size = 1;
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path("x"), &options, &err));
+    static const struct {
+        const char *file, *argument, *message;
+    } refused[] = {{"x.csv", "full", "write: full is an option of Matrix Market files of matrices, which "},
+                   {"x.spry", "full", "write: full is an option of "},
+                   {"x.csv", "comment", "write: comment is an option of Matrix Market files, which "},
+                   {"x.spry", "comment", "write: comment is an option of "},
+                   {"x.mtx", "format", "write: format is an option of containers, whose names end in .spry, which "},
+                   {"x.csv", "row_name", "write: row_name is an option of CSV files of vectors, which "},
+                   {"x.csv", "value_name", "write: value_name is an option of "},
+                   {"x.csv", "index_base", "write: index_base is an option of "}};
+    for (size_t r = 0; r < sizeof refused / sizeof *refused; r++) {
+        spry_write_options o = SPRY_INIT(spry_write_options);
+        const char *const path = temporary_path(refused[r].file), *const name = refused[r].argument;
+        o.full = strcmp(name, "full") == 0;
+        o.index_base = strcmp(name, "index_base") == 0;
+        if (strcmp(name, "comment") == 0) o.comment = "c";
+        if (strcmp(name, "format") == 0) o.format = "csr";
+        if (strcmp(name, "row_name") == 0) o.row_name = "node";
+        if (strcmp(name, "value_name") == 0) o.value_name = "rank";
+        assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, path, &o, &err));
+        assert_string_equal(name, err.argument);
+        assert_non_null(strstr(err.message, refused[r].message));
+        assert_int_not_equal(0, access(path, F_OK));
+    }
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

@@ -14,6 +14,14 @@ static void put(const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
+static const spry_write_options *with_comment(const char *comment)
+{
+    static spry_write_options o;
+    o = SPRY_INIT(spry_write_options);
+    o.comment = comment;
+    return &o;
+}
+
 static void there_and_back(void **state)
 {
     const int64_t lengths[] = {0, 1, 2, 9000};
@@ -29,7 +37,9 @@ static void there_and_back(void **state)
                 else
                     ((double *)v.data)[i] = i == 1 ? -INFINITY : value;
             }
-            assert_int_equal(spry_vector_write(context, spry_vector_as_const(v), path, "first\nsecond", NULL), SPRY_OK);
+            assert_int_equal(spry_vector_write(context, spry_vector_as_const(v), path, with_comment("first\nsecond"),
+                                               NULL),
+                             SPRY_OK);
             assert_int_equal(spry_vector_read(context, &back, path, (spry_type)type, NULL), SPRY_OK);
             assert_true(back.length == v.length && back.type == v.type && back.count == 1 && back.device == 0);
             assert_memory_equal(back.data, v.data, (size_t)v.length * spry_type_bytes(v.type));
@@ -43,7 +53,8 @@ static void there_and_back(void **state)
 static void what_is_written(void **state)
 {
     const double values[] = {1, -0.5, 1e300};
-    assert_int_equal(spry_vector_write(context, spry_const_vector_f64(values, 3), path, "one\ntwo", NULL), SPRY_OK);
+    assert_int_equal(spry_vector_write(context, spry_const_vector_f64(values, 3), path, with_comment("one\ntwo"), NULL),
+                     SPRY_OK);
     char text[256] = "";
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -57,10 +68,11 @@ static void expect_table(spry_const_vector v, const char *row, const char *value
 {
     char text[256] = "", table[300];
     snprintf(table, sizeof table, "%s.csv", path);
-    if (row)
-        assert_int_equal(spry_vector_write_table(context, v, table, row, value, base, NULL), SPRY_OK);
-    else
-        assert_int_equal(spry_vector_write(context, v, table, NULL, NULL), SPRY_OK);
+    spry_write_options o = SPRY_INIT(spry_write_options);
+    o.row_name = row;
+    o.value_name = value;
+    o.index_base = base;
+    assert_int_equal(spry_vector_write(context, v, table, &o, NULL), SPRY_OK);
     FILE *file = fopen(table, "r");
     assert_non_null(file);
     (void)fread(text, 1, sizeof text - 1, file);
@@ -191,15 +203,25 @@ static void bad_arguments(void **state)
                       SPRY_INVALID_ARGUMENT, "expected a name that ends in .mtx or .csv");
     expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.txt", NULL, &err), &err, SPRY_INVALID_ARGUMENT,
                   "unknown ending");
-    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.csv", "a comment", &err), &err,
-                  SPRY_INVALID_ARGUMENT, "holds no comment");
-    expect_status(spry_vector_write_table(context, spry_vector_as_const(v), "x.csv", "row", "value", 2, &err), &err,
-                  SPRY_INVALID_ARGUMENT, "index_base is 2");
-    expect_status(spry_vector_write_table(context, spry_vector_as_const(v), "x.csv", NULL, "value", 0, &err), &err,
-                  SPRY_INVALID_ARGUMENT, "row is NULL");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.csv", with_comment("a comment"), &err), &err,
+                  SPRY_INVALID_ARGUMENT, "comment is an option of Matrix Market files, which x.csv is not");
+    spry_write_options o = SPRY_INIT(spry_write_options);
+    o.index_base = 2;
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.csv", &o, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "index_base is 2");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.mtx", &o, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "index_base is an option of CSV files of vectors, which x.mtx is not");
+    o.index_base = 0;
+    o.row_name = "node";
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.mtx", &o, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "row_name is an option of CSV files of vectors, which x.mtx is not");
+    o.row_name = NULL;
+    o.full = true;
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.mtx", &o, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "full is an option of Matrix Market files of matrices, which x.mtx is not");
     v.count = -1;
     expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
-                  "columns and strides of 0 or more");
+                  "count and strides of 0 or more");
 }
 
 static spry_status read_or_write(spry_context *own, const void *writing, spry_error *err)

@@ -60,23 +60,6 @@ static PyObject *read_bytes(PyObject *module, PyObject *args)
     return read;
 }
 
-PyDoc_STRVAR(output_kind_doc, "output_kind(path) -> str\n\nHow a file of this name is written.");
-
-static PyObject *output_kind(PyObject *module, PyObject *given)
-{
-    (void)module;
-    PyObject *path;
-    const char *kind;
-    spry_error err;
-    if (!PyUnicode_FSConverter(given, &path)) return NULL;
-    const char *const name = PyBytes_AsString(path);
-    PyObject *result = NULL;
-    if (name)
-        result = spry_output_kind(name, &kind, &err) == SPRY_OK ? PyUnicode_FromString(kind) : spry_python_fail(&err);
-    Py_DECREF(path);
-    return result;
-}
-
 PyDoc_STRVAR(generate_doc, "generate(spec, options) -> Matrix");
 
 static PyObject *generate(PyObject *module, PyObject *args)
@@ -318,7 +301,6 @@ static PyObject *explain(PyObject *module, PyObject *args)
 PyMethodDef spry_python_tool_functions[] = {
     {"read", read_file, METH_VARARGS, read_doc},
     {"read_bytes", read_bytes, METH_VARARGS, read_bytes_doc},
-    {"output_kind", output_kind, METH_O, output_kind_doc},
     {"generate", generate, METH_VARARGS, generate_doc},
     {"generators", generators, METH_NOARGS, generators_doc},
     {"formats", formats, METH_NOARGS, formats_doc},

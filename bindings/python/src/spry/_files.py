@@ -104,7 +104,6 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     """
     if symmetry not in _SYMMETRIES:
         raise InvalidError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
-    _core.output_kind(target)
     matrix = host_source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
     interruptible(matrix.write, os.fspath(target), {"comment": comment if comment is None else os.fsencode(comment), "full": bool(full), "format": format})
 
