@@ -72,12 +72,12 @@ typedef struct bench_input {
     spry_context *preparer;    /* of one thread */
 } bench_input;
 
-/* The operation, the numbers of columns and the types that it is measured with, one after the other. */
+/* The operation, and the numbers of vectors and the types that it is measured with, one after the other. */
 typedef struct bench_operation {
-    const char *op;         /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
-    const int64_t *columns; /* with op spmm and spmm_t */
-    int column_counts;
-    int row_major;            /* 1: rows of all columns are contiguous; 0: columns are */
+    const char *op;        /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
+    const int64_t *counts; /* of vectors, with op spmm and spmm_t */
+    int counts_length;
+    int row_major;            /* 1: vectors are row-major; 0: column-major */
     const bench_types *types; /* the widest first; two types only for products of values with vectors */
     int type_count;
     int pattern; /* 1: values are left out; peers get ones. Not with op "spgemm", "cg" */

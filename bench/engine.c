@@ -143,10 +143,10 @@ static spry_status measure_subject(bench_session *session, const bench_subject *
     if (factor == BY_A_MATRIX) return bench_spgemm(session, subject, err);
     if (factor == BY_A_VECTOR) return bench_spmv(session, subject, err);
     if (bench_iterates(o->operation.op)) return bench_solvers(session, subject, err);
-    for (int c = 0; status == SPRY_OK && c < o->operation.column_counts; c++) {
-        bench_subject columns = *subject;
-        columns.columns = o->operation.columns[c];
-        status = bench_spmv(session, &columns, err);
+    for (int c = 0; status == SPRY_OK && c < o->operation.counts_length; c++) {
+        bench_subject with_count = *subject;
+        with_count.count = o->operation.counts[c];
+        status = bench_spmv(session, &with_count, err);
     }
     return status;
 }

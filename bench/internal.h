@@ -67,7 +67,7 @@ typedef struct bench_subject {
     bench_part part;
     int k;              /* 2, 3 or 4: Band-k's of that k (bandk2 and so on), for csr2, csr3 or csr4 alone; 0: any */
     const char *device; /* of the cases */
-    int64_t columns;    /* of x and y, with op spmm and spmm_t; else 0 */
+    int64_t count;      /* vectors, with op spmm and spmm_t; else 0 */
     const bench_types *types; /* of A's values and of vectors */
 } bench_subject;
 
@@ -133,7 +133,7 @@ spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
 /* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
 void bench_flush_caches(const bench_session *session);
 
-/* All cases of A*x in one type and number of columns, of A*A (spgemm.c), or of a method (solver.c); their records. */
+/* All cases of A*x in one type and number of vectors, of A*A (spgemm.c), or of a method (solver.c); their records. */
 spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_solvers(bench_session *session, const bench_subject *subject, spry_error *err);
@@ -183,15 +183,15 @@ typedef struct spmv_matrices {
     spry_matrix *checked; /* A by columns, which many transposed products are compared with; NULL: A is */
     spry_arrays arrays;   /* of the vectors' type, for peers; a pattern has ones */
     void *ones;           /* these; else NULL */
-    double csr_bytes;     /* of plain CSR: values, columns, offsets, and all columns of x and y once */
+    double csr_bytes;     /* of plain CSR: values, columns, offsets, and all vectors x and y once */
 } spmv_matrices;
 
 /* Vectors of a group. */
 typedef struct spmv_vectors {
     spry_type type;
     int64_t x_length, y_length;
-    int64_t columns; /* of x and y */
-    int row_major;   /* 1: rows of all columns are contiguous; 0: columns are */
+    int64_t count; /* vectors x, and y */
+    int row_major; /* 1: row-major; 0: column-major */
     void *x, *y, *y_before;
     void *column;              /* room for a column of x and y, copied from rows to be compared; NULL: not needed */
     void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */

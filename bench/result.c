@@ -23,7 +23,7 @@ void bench_begin_record(const bench_session *session, record *r, const bench_sou
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)
 {
     bench_begin_record(session, r, subject->source);
-    if (subject->columns > 0) r->columns = subject->columns;
+    if (subject->count > 0) r->count = subject->count;
     r->input.twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
     r->method.peer = 0;
     return record_describe(r, subject->A, err);

@@ -274,9 +274,9 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     const record *r = &c->record;
     const int threads = pool_threads(group->session->context);
     int64_t wrong = 0;
-    if (a->rows != r->input.rows || a->columns != r->input.cols)
+    if (a->rows != r->input.rows || a->columns != r->input.columns)
         return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
-                           (long long)a->columns, (long long)r->input.rows, (long long)r->input.cols);
+                           (long long)a->columns, (long long)r->input.rows, (long long)r->input.columns);
     if (a->nnz != group->estimate.nnz)
         return record_fail(&c->record, RECORD_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
                            (long long)group->estimate.nnz);

@@ -292,7 +292,7 @@ static int measure(spmv_group *group)
     if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
     for (int i = 0; i < group->case_count; i++)
         bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
-                         2 * (double)group->matrices.arrays.nnz * (double)group->vectors.columns,
+                         2 * (double)group->matrices.arrays.nnz * (double)group->vectors.count,
                          group->matrices.csr_bytes);
     group->others = others_since(before, group->children);
     return 1;
@@ -334,7 +334,7 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = c->group->op;
-    options.count = c->group->vectors.columns;
+    options.count = c->group->vectors.count;
     options.row_major = c->group->vectors.row_major;
     options.expected_calls = c->options->candidates.calls;
     options.expected_updates = c->options->candidates.updates;

@@ -1,4 +1,4 @@
-/* One matrix in one type and number of columns: its vectors, its cases, and the check of every case. */
+/* One matrix in one type and number of vectors: its vectors, its cases, and the check of every case. */
 #include "bench/internal.h"
 #include "spry/cuda.h"
 #include "spry/matrix.h"
@@ -23,16 +23,16 @@ static spry_vector vector(const spmv_group *group, void *data, int64_t length, i
     return (spry_vector){.data = data,
                          .length = length,
                          .type = group->vectors.type,
-                         .count = group->vectors.columns,
-                         .row_stride = group->vectors.row_major ? group->vectors.columns : 1,
+                         .count = group->vectors.count,
+                         .row_stride = group->vectors.row_major ? group->vectors.count : 1,
                          .column_stride = group->vectors.row_major ? 1 : length,
                          .device = device};
 }
 
-/* Of all columns. */
+/* Bytes of all vectors. */
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
-    return (size_t)length * (size_t)group->vectors.columns * spry_type_bytes(group->vectors.type);
+    return (size_t)length * (size_t)group->vectors.count * spry_type_bytes(group->vectors.type);
 }
 
 static uint64_t hash_of_y(const spmv_group *group)
@@ -55,24 +55,24 @@ static spry_status widen_values(spmv_group *group, const bench_types *types, spr
     return status == SPRY_OK ? spry_matrix_get_arrays(group->matrices.wide, &group->matrices.arrays, err) : status;
 }
 
-/* 1: columns are copied together from rows to be compared. */
+/* 1: each vector is copied from row-major before it is compared. */
 static int are_gathered(const spmv_group *group)
 {
-    return group->vectors.row_major && group->vectors.columns > 1;
+    return group->vectors.row_major && group->vectors.count > 1;
 }
 
 /* x, y and y as it was before; numbers of bytes that do not fit 64 bits do not fit the machine either. */
 static spry_status make_vectors(spmv_group *group, spry_error *err)
 {
     const double entries = (double)group->vectors.x_length + 2 * (double)group->vectors.y_length;
-    const double bytes = entries * (double)(group->vectors.columns + are_gathered(group)) *
+    const double bytes = entries * (double)(group->vectors.count + are_gathered(group)) *
                          (double)spry_type_bytes(group->vectors.type);
     char text[200];
     if (bytes > (double)available_memory_bytes(group->session->context)) {
         snprintf(text, sizeof text,
                  "out of memory in the benchmark: x, y and a copy of y of %lld column%s take %.0f bytes, which this "
                  "machine has not free",
-                 (long long)group->vectors.columns, group->vectors.columns == 1 ? "" : "s", bytes);
+                 (long long)group->vectors.count, group->vectors.count == 1 ? "" : "s", bytes);
         return bench_fail(err, SPRY_OUT_OF_MEMORY, text);
     }
     group->vectors.x = allocate_pages(vector_bytes(group, group->vectors.x_length));
@@ -83,9 +83,9 @@ static spry_status make_vectors(spmv_group *group, spry_error *err)
     if (!group->vectors.x || !group->vectors.y || !group->vectors.y_before ||
         (are_gathered(group) && !group->vectors.column))
         return bench_out_of_memory(err);
-    fill_random(group->vectors.x, group->vectors.x_length * group->vectors.columns, group->vectors.type, 1,
+    fill_random(group->vectors.x, group->vectors.x_length * group->vectors.count, group->vectors.type, 1,
                 threads_of(group));
-    fill_random(group->vectors.y_before, group->vectors.y_length * group->vectors.columns, group->vectors.type, 2,
+    fill_random(group->vectors.y_before, group->vectors.y_length * group->vectors.count, group->vectors.type, 2,
                 threads_of(group));
     return SPRY_OK;
 }
@@ -95,8 +95,8 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     *group = (spmv_group){.session = session,
                           .matrices.A = subject->A,
                           .planner = session->context,
-                          .vectors.columns = subject->columns > 0 ? subject->columns : 1,
-                          .vectors.row_major = subject->columns > 0 && session->options->operation.row_major,
+                          .vectors.count = subject->count > 0 ? subject->count : 1,
+                          .vectors.row_major = subject->count > 0 && session->options->operation.row_major,
                           .matrices.arrays = SPRY_INIT(spry_arrays)};
     spry_status status = spry_matrix_get_arrays(group->matrices.A, &group->matrices.arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
@@ -117,7 +117,7 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     group->vectors.x_length = transpose ? a->rows : a->columns;
     group->vectors.y_length = transpose ? a->columns : a->rows;
-    group->matrices.csr_bytes = (double)(a->rows + a->columns) * (double)group->vectors.columns *
+    group->matrices.csr_bytes = (double)(a->rows + a->columns) * (double)group->vectors.count *
                                 (double)spry_type_bytes(group->vectors.type);
     for (int part = 0; part < 2; part++) group->matrices.csr_bytes += (double)csr_part_bytes(a, part);
     if (!group->matrices.pattern)
@@ -261,14 +261,14 @@ static spry_const_vector column_of(const spmv_group *group, void *data, int64_t 
     const int64_t bytes = (int64_t)spry_type_bytes(group->vectors.type);
     char *at = are_gathered(group) ? (char *)group->vectors.column + room * bytes : (char *)data + c * length * bytes;
     if (are_gathered(group))
-        gather_column(at, data, length, group->vectors.columns, c, group->vectors.type, threads_of(group));
+        gather_column(at, data, length, group->vectors.count, c, group->vectors.type, threads_of(group));
     return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .count = 1};
 }
 
-/* A, or where many columns of transposed products are compared, A by columns: then several threads share the rows. */
+/* Returns A, or, for transposed products with several vectors, A by columns: several threads share its rows. */
 static const spry_matrix *checked_matrix(spmv_group *group)
 {
-    if (group->op == SPRY_TRANSPOSE && group->vectors.columns > 1 && !group->matrices.checked) {
+    if (group->op == SPRY_TRANSPOSE && group->vectors.count > 1 && !group->matrices.checked) {
         spry_matrix_options options = SPRY_INIT(spry_matrix_options);
         options.layout = SPRY_CSC;
         if (spry_matrix_convert(group->session->context, &group->matrices.checked, NULL, group->matrices.A, &options,
@@ -278,8 +278,8 @@ static const spry_matrix *checked_matrix(spmv_group *group)
     return group->matrices.checked ? group->matrices.checked : group->matrices.A;
 }
 
-/* Compares all columns of group->y with the reference. wrong: the first column with a row past the bound; -1: none. */
-static spry_status verify_columns(spmv_group *group, double alpha, double beta, spry_spmv_verification *worst,
+/* Compares all vectors y with the reference. wrong: the first with a row past the bound; -1: none. */
+static spry_status verify_vectors(spmv_group *group, double alpha, double beta, spry_spmv_verification *worst,
                                   int64_t *wrong, spry_error *err)
 {
     const spry_type type = group->vectors.type;
@@ -288,7 +288,7 @@ static spry_status verify_columns(spmv_group *group, double alpha, double beta, 
     const spry_matrix *A = checked_matrix(group);
     spry_status status = SPRY_OK;
     *wrong = -1;
-    for (int64_t c = 0; c < group->vectors.columns && status == SPRY_OK && *wrong < 0; c++) {
+    for (int64_t c = 0; c < group->vectors.count && status == SPRY_OK && *wrong < 0; c++) {
         spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
         spry_const_vector before = {0};
         if (beta != 0) before = column_of(group, group->vectors.y_before, m, c, n + m);
@@ -317,7 +317,7 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
             return 1;
         }
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    const spry_status status = verify_columns(group, alpha, beta, &v, &wrong, &err);
+    const spry_status status = verify_vectors(group, alpha, beta, &v, &wrong, &err);
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
     keep_error(c, v.max_error);
     if (wrong < 0) {
@@ -325,7 +325,7 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
             group->known[group->known_count++] = (known_product){hash, alpha, beta, v.max_error};
         return 1;
     }
-    if (group->vectors.columns > 1) snprintf(column, sizeof column, ", column %lld", (long long)wrong);
+    if (group->vectors.count > 1) snprintf(column, sizeof column, ", vector %lld", (long long)wrong);
     const int base = index_base_of(group->matrices.A);
     return record_fail(&c->record, RECORD_WRONG,
                        "%s%s: %lld rows past the error bound, worst at row %lld (counted from %d) with %.3g times the "
@@ -348,7 +348,7 @@ static void copy_y_before(spmv_group *group)
 static void check(spmv_group *group, spmv_case *c)
 {
     if (c->device > 0 && !make_device_vectors(group, c)) return;
-    fill_constant(group->vectors.y, group->vectors.y_length * group->vectors.columns, group->vectors.type, NAN,
+    fill_constant(group->vectors.y, group->vectors.y_length * group->vectors.count, group->vectors.type, NAN,
                   threads_of(group));
     if (!move_y(group, c, 1)) return;
     double start = now_us();
@@ -531,7 +531,7 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
     spry_peer_request request = {.matrix = bench_peer_matrix(&group->matrices.arrays),
                                  .variant = peer->kernel->variant,
                                  .transpose = group->op == SPRY_TRANSPOSE,
-                                 .columns = group->vectors.columns,
+                                 .columns = group->vectors.count,
                                  .row_major = group->vectors.row_major,
                                  .threads = threads,
                                  .expected_calls = group->session->options->candidates.calls > 0

@@ -22,13 +22,13 @@ typedef struct arguments {
     text_list only, thread_list;
     bench_types types[BENCH_MOST_TYPES]; /* o.type_count of them */
     int want_peers;
-    int64_t columns[BENCH_MOST_COUNTS]; /* o.column_counts of them */
-    const char *layout;                 /* NULL: not told */
-    int64_t threads;                    /* the most of the list */
-    int64_t part, parts;                /* parts 0: the whole */
-    int transpose;                      /* 1: spmv is spmv_t, spmm is spmm_t */
-    const char *report;                 /* NULL: none is drawn */
-    int sorted;                         /* 1: tables go by time */
+    int64_t counts[BENCH_MOST_COUNTS]; /* o.operation.counts_length of them */
+    const char *layout;                /* NULL: not told */
+    int64_t threads;                   /* the most of the list */
+    int64_t part, parts;               /* parts 0: the whole */
+    int transpose;                     /* 1: spmv is spmv_t, spmm is spmm_t */
+    const char *report;                /* NULL: none is drawn */
+    int sorted;                        /* 1: tables go by time */
     cli_json json;
 } arguments;
 
@@ -150,7 +150,7 @@ static int check_operation(const char *kernel, bench_factor factor, const char *
     if (factor == BY_A_MATRIX)
         return cli_usage_error("--kernels: '%s' multiplies two sparse matrices; add --op spgemm", kernel);
     if (factor == BY_COLUMNS)
-        return cli_usage_error("--kernels: '%s' multiplies with several columns; add --op spmm", kernel);
+        return cli_usage_error("--kernels: '%s' multiplies with several vectors; add --op spmm", kernel);
     if (factor == IN_CG) return cli_usage_error("--kernels: '%s' solves by CG; add --op cg", kernel);
     if (factor == IN_PAGERANK) return cli_usage_error("--kernels: '%s' ranks nodes; add --op pagerank", kernel);
     if (bench_iterates(op))
@@ -168,7 +168,7 @@ static int check_kernels(const bench_options *o, spry_context *context, const be
     int elsewhere[MOST_NAMES] = {0}, status, fitting = 0;
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
     for (int k = 0; known.count < MOST_NAMES && spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK; k++) {
-        /* plans take blocks of vectors as they take a vector */
+        /* plans multiply with any number of vectors */
         factors[known.count] = strcmp(info.operations, "spgemm") == 0 ? BY_A_MATRIX : of_plans;
         elsewhere[known.count] = strcmp(o->candidates.device, "all") != 0 &&
                                  strcmp(o->candidates.device, info.device_kind) != 0;
@@ -245,17 +245,16 @@ static int take_threads(void *state, const char *value)
     return status;
 }
 
-/* Numbers of columns. */
-static int take_columns(void *state, const char *value)
+/* Reads numbers of vectors. */
+static int take_counts(void *state, const char *value)
 {
     arguments *a = state;
     text_list list = {0};
-    int status = cli_take_list("columns", value, &list);
+    int status = cli_take_list("count", value, &list);
     if (status == CLI_GO_ON && list.count > BENCH_MOST_COUNTS)
-        status = cli_usage_error("--columns has %d numbers, expected at most %d", list.count, BENCH_MOST_COUNTS);
-    for (int i = 0; status == CLI_GO_ON && i < list.count; i++)
-        status = cli_take_columns(list.items[i], &a->columns[i]);
-    a->o.operation.column_counts = list.count;
+        status = cli_usage_error("--count has %d numbers, expected at most %d", list.count, BENCH_MOST_COUNTS);
+    for (int i = 0; status == CLI_GO_ON && i < list.count; i++) status = cli_take_count(list.items[i], &a->counts[i]);
+    a->o.operation.counts_length = list.count;
     cli_release_list(&list);
     return status;
 }
@@ -283,14 +282,14 @@ static const cli_option options[] = {
     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
      .take = take_part},
     {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm|cg|pagerank",
-     "operation: spmv multiplies with a vector, spmm with several columns,\n"
+     "operation: spmv multiplies with a vector, spmm with several vectors,\n"
      "_t transposed; spgemm squares the matrix; cg and pagerank time an\n"
      "iteration of whole solves, docs/solvers.md (default: spmv)",
      CLI_WORD, CLI_AT(o.operation.op)},
     {"transpose", 't', NULL, "multiply with the transposed matrix: spmv_t for spmv, spmm_t for spmm", CLI_FLAG,
      CLI_AT(transpose)},
-    {"columns", 0, "LIST", "of spmm and spmm_t: numbers of columns, one after another (default: 8)", CLI_OWN,
-     .take = take_columns},
+    {"count", 0, "LIST", "of spmm and spmm_t: numbers of vectors, one after another (default: 8)", CLI_OWN,
+     .take = take_counts},
     CLI_LAYOUT_OPTION("of spmm and spmm_t"),
     {"formats", 0, "all|auto|LIST",
      "the best kernel of each format named, with parameters if wanted\n"
@@ -477,16 +476,16 @@ static int check_types(const arguments *a)
     return CLI_GO_ON;
 }
 
-static int take_columns_and_layout(arguments *a)
+static int take_counts_and_layout(arguments *a)
 {
     bench_options *o = &a->o;
-    const char *other = o->operation.column_counts > 0 ? "columns" : a->layout ? "layout" : NULL;
+    const char *other = o->operation.counts_length > 0 ? "count" : a->layout ? "layout" : NULL;
     if (bench_factor_of(o->operation.op) != BY_COLUMNS)
-        return other ? cli_usage_error("--%s is of products with several columns, --op is %s: expected spmm or spmm_t",
+        return other ? cli_usage_error("--%s is of products with several vectors, --op is %s: expected spmm or spmm_t",
                                        other, o->operation.op)
                      : CLI_GO_ON;
-    if (o->operation.column_counts == 0) a->columns[o->operation.column_counts++] = 8;
-    o->operation.columns = a->columns;
+    if (o->operation.counts_length == 0) a->counts[o->operation.counts_length++] = 8;
+    o->operation.counts = a->counts;
     o->operation.row_major = cli_is_row_major(a->layout);
     return CLI_GO_ON;
 }
@@ -529,7 +528,7 @@ static int take_defaults(arguments *a)
     if (status != CLI_GO_ON) return status;
     if (o->operation.type_count == 0) status = take_types(a, "f64");
     if (status == CLI_GO_ON) status = check_types(a);
-    if (status == CLI_GO_ON) status = take_columns_and_layout(a);
+    if (status == CLI_GO_ON) status = take_counts_and_layout(a);
     if (status == CLI_GO_ON && bench_iterates(o->operation.op)) status = check_solvers(a);
     if (status == CLI_GO_ON && o->candidates.orderings.count == 0)
         status = cli_take_list("ordering", "none", &o->candidates.orderings);
@@ -578,7 +577,7 @@ typedef struct run_state {
 static int groups_of(const run_state *run)
 {
     const bench_options *o = &run->a->o;
-    const int counts = o->operation.column_counts > 0 ? o->operation.column_counts : 1;
+    const int counts = o->operation.counts_length > 0 ? o->operation.counts_length : 1;
     return o->operation.type_count * counts * (o->candidates.orderings.count > 0 ? o->candidates.orderings.count : 1);
 }
 
@@ -880,12 +879,12 @@ const cli_command cli_bench =
               "stands for the matrices in it. Ends with status 1 when a case is wrong or failed, or\n"
               "when nothing could be measured; a case that is skipped says why.\n\n"
               "Rates count 2 operations an entry and the bytes of plain CSR, x and y once (of several\n"
-              "columns all of them); roof is the share of the copy bandwidth, which is measured in the\n"
+              "vectors all of them); roof is the share of the copy bandwidth, which is measured in the\n"
               "same run. With --op spgemm they count 2 operations a product of entries, and A and C\n"
               "once. With --op cg and pagerank whole solves are timed and an iteration is told.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
-                 "  spry bench matrix.mtx.gz --op spmm --columns 1,8,32 --layout column --peers\n"
+                 "  spry bench matrix.mtx.gz --op spmm --count 1,8,32 --layout column --peers\n"
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
                  "  spry bench gen:laplace7,x=100,y=100,z=100 --op cg --peers\n"
                  "  spry bench matrix.mtx.gz --formats all --peers --report report.html\n"

@@ -19,10 +19,10 @@ static int timed(const record *r)
     return has_time(r) && !r->method.fewer_threads && strcmp(r->method.format, "plan") != 0;
 }
 
-/* 1: the same number of columns, in the same layout; without columns always. */
-static int same_columns(const record *a, const record *b)
+/* Returns whether both have the same number of vectors in the same layout. */
+static int same_vectors(const record *a, const record *b)
 {
-    return a->columns == b->columns && (!a->layout || !b->layout || strcmp(a->layout, b->layout) == 0);
+    return a->count == b->count && (!a->layout || !b->layout || strcmp(a->layout, b->layout) == 0);
 }
 
 /* The fastest peer, the best plain CSR of our own, and the fastest of all: NULL where there is none. */
@@ -35,12 +35,12 @@ static void keep_faster(const record **kept, const record *r)
     if (!*kept || r->time.median_us < (*kept)->time.median_us) *kept = r;
 }
 
-/* Searches cases with as many columns as `like`. */
+/* Searches cases with as many vectors as `like`. */
 static landmarks find_landmarks(const record *records, int count, const record *like, bool with_disturbed)
 {
     landmarks l = {0};
     for (int i = 0; i < count; i++) {
-        if (!timed(&records[i]) || !same_columns(&records[i], like)) continue;
+        if (!timed(&records[i]) || !same_vectors(&records[i], like)) continue;
         if (records[i].time.disturbed == 1 && !with_disturbed) continue;
         keep_faster(&l.best, &records[i]);
         if (record_is_rival(&records[i]))
@@ -196,14 +196,14 @@ static void print_head(FILE *out, const record *r)
         fprintf(out, "%s\n", r->input.name);
         return;
     }
-    if (r->columns > 0)
-        snprintf(more, sizeof more, " of %lld column%s, %s-major", (long long)r->columns, r->columns == 1 ? "" : "s",
+    if (r->count > 0)
+        snprintf(more, sizeof more, " of %lld vector%s, %s-major", (long long)r->count, r->count == 1 ? "" : "s",
                  r->layout);
     if (is_of_spgemm(r))
         snprintf(more, sizeof more, "; %s products, %s entries in C, %.2f to one", cli_count(r->product.products).s,
                  cli_count(r->product.nnz_c).s, r->product.compression);
     snprintf(text, sizeof text, "%s x %s, %s entries, %s; %s%s, indices %s bits, %s%s", cli_count(r->input.rows).s,
-             cli_count(r->input.cols).s, cli_count(r->input.nnz).s, r->input.class_name,
+             cli_count(r->input.columns).s, cli_count(r->input.nnz).s, r->input.class_name,
              is_of_spgemm(r) ? "squared" : r->op, more, r->input.index, r->input.type,
              is_of_solves(r)                      ? ""
              : strcmp(r->time.state, "cold") == 0 ? ", cold caches"
@@ -234,7 +234,7 @@ static const record *runner_up(const record *records, int count, const record *b
 {
     const record *found = NULL;
     for (int i = 0; i < count; i++)
-        if (timed(&records[i]) && &records[i] != best && same_columns(&records[i], best))
+        if (timed(&records[i]) && &records[i] != best && same_vectors(&records[i], best))
             keep_faster(&found, &records[i]);
     return found;
 }
@@ -246,7 +246,7 @@ static void print_winner(FILE *out, const record *records, int count, const land
     const record *ours = NULL;
     int timed_ones = 0;
     for (int i = 0; i < count; i++) {
-        if (!timed(&records[i]) || !same_columns(&records[i], l->best)) continue;
+        if (!timed(&records[i]) || !same_vectors(&records[i], l->best)) continue;
         timed_ones++;
         if (!records[i].method.peer) keep_faster(&ours, &records[i]);
     }
@@ -368,9 +368,9 @@ typedef struct tallies {
 
 static void label_of(const record *r, char *label, size_t size)
 {
-    char columns[32] = "";
-    if (r->columns > 0) snprintf(columns, sizeof columns, " x%lld %s", (long long)r->columns, r->layout);
-    snprintf(label, size, "%s%s%s%s", strcmp(r->method.format, "auto") == 0 ? "auto" : r->method.kernel, columns,
+    char vectors[32] = "";
+    if (r->count > 0) snprintf(vectors, sizeof vectors, " x%lld %s", (long long)r->count, r->layout);
+    snprintf(label, size, "%s%s%s%s", strcmp(r->method.format, "auto") == 0 ? "auto" : r->method.kernel, vectors,
              is_reordered(r) ? " " : "", is_reordered(r) ? r->method.ordering : "");
 }
 
@@ -467,7 +467,7 @@ static void print_legend(FILE *out, const record *first)
         fprintf(out,
                 "roof: bytes of plain CSR%s over time, as a share of the copy bandwidth,\n"
                 "      %.1f GB/s; above 100 %% where caches hold A or a format is smaller\n",
-                first->columns > 0 ? " and of all columns" : "", first->rates.copy_gbps);
+                first->count > 0 ? " and of all vectors" : "", first->rates.copy_gbps);
     else
         fputs("roof: none, for the copy bandwidth was not measured\n", out);
     fputs("pays after: products until set-up has paid, against the best csr kernel\n"

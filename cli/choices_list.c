@@ -56,7 +56,7 @@ static int json_choice(cli_json *json, const spry_choice_info *c)
 {
     cJSON *o = cJSON_CreateObject();
     const int good = cli_json_begin(o, NULL, RECORD_OK, NULL) && cli_json_text(o, "fingerprint", c->fingerprint) &&
-                     cli_json_integer(o, "rows", c->rows) && cli_json_integer(o, "cols", c->columns) &&
+                     cli_json_integer(o, "rows", c->rows) && cli_json_integer(o, "columns", c->columns) &&
                      cli_json_integer(o, "nnz", c->nnz) &&
                      cli_json_text(o, "op", c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv") &&
                      cli_json_text(o, "device", c->device) && cli_json_text(o, "types", c->types) &&

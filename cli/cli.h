@@ -109,13 +109,11 @@ typedef struct cli_option {
             "(default: SPRY_CHOICES, else none; 'spry tune --list')",                                                  \
             CLI_TEXT, CLI_AT(policy.cache)                                                                             \
     }
-/* A const char * named `layout`, NULL where it is not told: how several columns lie. */
+/* A const char * named `layout`, NULL if it is not given: the layout of several vectors. */
 #define CLI_LAYOUT_OPTION(of)                                                                                          \
     {                                                                                                                  \
-        "layout", 0, "row|column",                                                                                     \
-            of ": what of X and Y lies one behind the other, rows\n"                                                   \
-               "of all columns or columns (default: row)",                                                             \
-            CLI_WORD, CLI_AT(layout)                                                                                   \
+        "layout", 0, "row|column", of ": X and Y are row-major or column-major (default: row)", CLI_WORD,              \
+            CLI_AT(layout)                                                                                             \
     }
 #define CLI_END_OF_OPTIONS                                                                                             \
     {                                                                                                                  \
@@ -153,9 +151,9 @@ int cli_take_bytes(const char *option, const char *text, int64_t *bytes);
 int cli_check_range(const char *option, double value, spry_type type);
 /* *index: which of the words of "cpu|cuda". */
 int cli_take_word(const char *option, const char *text, const char *words, int *index);
-/* One number of --columns. */
-enum { CLI_MOST_COLUMNS = 4096 };
-int cli_take_columns(const char *text, int64_t *columns);
+/* Reads a number of --count. */
+enum { CLI_MOST_VECTORS = 4096 };
+int cli_take_count(const char *text, int64_t *count);
 int cli_is_row_major(const char *layout); /* of --layout; NULL: the default */
 /* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);

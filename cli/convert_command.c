@@ -44,7 +44,7 @@ int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, con
     if (json->wanted) {
         cJSON *o = cJSON_CreateObject();
         good = cli_json_begin(o, name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a.rows) &&
-               cli_json_integer(o, "cols", a.columns) && cli_json_integer(o, "nnz", a.nnz) &&
+               cli_json_integer(o, "columns", a.columns) && cli_json_integer(o, "nnz", a.nnz) &&
                cli_json_text(o, "type", spry_type_name(a.value_type)) &&
                cli_json_integer(o, "index_base", index_base_of(A)) && cli_json_text(o, "out", path) &&
                cli_json_text(o, "kind", cli_output_kind(path)) && cli_json_integer(o, "bytes", bytes);

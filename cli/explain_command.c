@@ -15,7 +15,7 @@ typedef struct arguments {
     int transpose, pattern;
     spry_type type, stored; /* of vectors; of values */
     int64_t calls, updates, threads, memory_limit;
-    int64_t columns;    /* of x and y; 0: not told, products with a vector */
+    int64_t count;      /* vectors; 0: not given, products with one vector */
     const char *layout; /* NULL: not told */
     cli_json json;
 } arguments;
@@ -26,10 +26,10 @@ static int take_types(void *state, const char *value)
     return cli_take_types(value, &a->stored, &a->type);
 }
 
-static int take_columns(void *state, const char *value)
+static int take_count(void *state, const char *value)
 {
     arguments *a = state;
-    return cli_take_columns(value, &a->columns);
+    return cli_take_count(value, &a->count);
 }
 
 static const cli_option options[] = {
@@ -38,11 +38,11 @@ static const cli_option options[] = {
      "h200, h100, avx512, avx2, avx512-amd, avx2-amd (default: cpu); measure\n"
      "needs the device",
      CLI_TEXT, CLI_AT(device)},
-    {"columns", 0, "K",
-     "of products with K columns at once, as in 'spry bench --op spmm';\n"
-     "times, bytes and roof are of all columns (default: 1, a vector)",
-     CLI_OWN, .take = take_columns},
-    CLI_LAYOUT_OPTION("of --columns"),
+    {"count", 0, "K",
+     "of products with K vectors at once, as in 'spry bench --op spmm';\n"
+     "times, bytes and roof are of all vectors (default: 1)",
+     CLI_OWN, .take = take_count},
+    CLI_LAYOUT_OPTION("of --count"),
     {"calls", 0, "N", "products expected of a plan (default: 10 000)", CLI_INTEGER, CLI_AT(calls), 1, INT64_MAX},
     {"updates", 0, "N", "updates of values expected of it (default: 0)", CLI_INTEGER, CLI_AT(updates), 0, INT64_MAX},
     CLI_POLICY_OPTIONS,
@@ -71,8 +71,8 @@ static spry_spmv_options plan_options(const arguments *a)
     o.memory_limit_bytes = a->memory_limit;
     cli_apply_policy(&a->policy, &o);
     o.vector_type = a->type;
-    o.count = a->columns;
-    o.row_major = a->columns > 0 && cli_is_row_major(a->layout);
+    o.count = a->count;
+    o.row_major = a->count > 0 && cli_is_row_major(a->layout);
     return o;
 }
 
@@ -238,13 +238,13 @@ static void print_runner_up(const spry_explanation *e, const spry_explanation_in
                    r.taken.kernel[0] ? r.taken.kernel : r.taken.format, with);
 }
 
-/* "  for       10 000 products of 8 columns, row by row, on avx512 (fitted to ...), 2 threads" */
+/* "  for       10 000 products of 8 vectors, row by row, on avx512 (fitted to ...), 2 threads" */
 static void print_products(const spry_explanation_info *info, const arguments *a)
 {
-    char columns[96] = "", threads[32] = "";
-    if (a->columns == 1) snprintf(columns, sizeof columns, " of 1 column");
-    if (a->columns > 1)
-        snprintf(columns, sizeof columns, " of %s columns, %s,", cli_count(a->columns).s,
+    char vectors[96] = "", threads[32] = "";
+    if (a->count == 1) snprintf(vectors, sizeof vectors, " of 1 vector");
+    if (a->count > 1)
+        snprintf(vectors, sizeof vectors, " of %s vectors, %s,", cli_count(a->count).s,
                  cli_is_row_major(a->layout) ? "row by row" : "column by column");
     if (info->threads > 0)
         snprintf(threads, sizeof threads, ", %d thread%s", info->threads, info->threads == 1 ? "" : "s");
@@ -253,7 +253,7 @@ static void print_products(const spry_explanation_info *info, const arguments *a
         snprintf(updates, sizeof updates, "%.40s products and %.40s updates: ", cli_count(a->calls).s,
                  cli_count(a->updates).s);
     cli_print_line(stdout, "for", "%s%s product%s%s%s on %s (fitted %s)%s", updates, cli_count(info->calls).s,
-                   info->calls == 1 ? "" : "s", updates[0] ? " a conversion" : "", columns, info->device_class,
+                   info->calls == 1 ? "" : "s", updates[0] ? " a conversion" : "", vectors, info->device_class,
                    info->fitted, threads);
 }
 
@@ -332,13 +332,13 @@ static int add_features(cJSON *o, const spry_explanation *e, const spry_explanat
 /* As in records of spry bench. */
 static const char *name_of_op(const arguments *a)
 {
-    if (a->columns > 0) return a->transpose ? "spmm_t" : "spmm";
+    if (a->count > 0) return a->transpose ? "spmm_t" : "spmm";
     return a->transpose ? "spmv_t" : "spmv";
 }
 
 static const char *name_of_layout(const arguments *a)
 {
-    if (a->columns == 0) return NULL;
+    if (a->count == 0) return NULL;
     return cli_is_row_major(a->layout) ? "row" : "column";
 }
 
@@ -348,11 +348,11 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
     int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK &&
                cli_json_begin(o, input->name, RECORD_OK, info.reason) &&
-               cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.columns) &&
-               cli_json_integer(o, "nnz", input->arrays.nnz) &&
+               cli_json_integer(o, "rows", input->arrays.rows) &&
+               cli_json_integer(o, "columns", input->arrays.columns) && cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", cli_types_name(a->pattern ? a->type : a->stored, a->type)) &&
                cli_json_flag(o, "pattern", a->pattern) && cli_json_text(o, "op", name_of_op(a)) &&
-               cli_json_integer(o, "columns", a->columns > 0 ? a->columns : -1) &&
+               cli_json_integer(o, "count", a->count > 0 ? a->count : -1) &&
                cli_json_text(o, "layout", name_of_layout(a)) &&
                cli_json_text(o, "policy", a->policy.name ? a->policy.name : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
@@ -366,8 +366,8 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 
 static int check_layout(const arguments *a)
 {
-    if (!a->layout || a->columns > 0) return CLI_GO_ON;
-    return cli_usage_error("--layout is of products with several columns: expected --columns beside it");
+    if (!a->layout || a->count > 0) return CLI_GO_ON;
+    return cli_usage_error("--layout is of products with several vectors: expected --count with it");
 }
 
 static int check_device(const arguments *a)
@@ -432,11 +432,11 @@ const cli_command cli_explain =
      .about =
          "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
          "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken, 'spry bench\n"
-         "--op spmm' that of --columns, --policy measure those that are near the best, whose times are told beside\n"
+         "--op spmm' that of --count, --policy measure those that are near the best, whose times are told beside\n"
          "the predicted ones.",
      .examples = "  spry explain matrix.mtx.gz\n"
                  "  spry explain matrix.mtx.gz --device h200 --calls 1000\n"
-                 "  spry explain matrix.mtx.gz --columns 8 --layout column\n"
+                 "  spry explain matrix.mtx.gz --count 8 --layout column\n"
                  "  spry explain gen:grid7 --policy tree\n"
                  "  spry explain gen:grid7 --policy measure --budget 2s\n",
      .options = options,

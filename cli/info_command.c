@@ -316,7 +316,7 @@ static int json_source(cJSON *o, const spry_source_info *s)
     return file && cli_json_text(file, "kind", s->kind) && cli_json_text(file, "packing", s->packing) &&
            cli_json_text(file, "layout", s->layout) && cli_json_text(file, "field", s->field) &&
            cli_json_text(file, "symmetry", s->symmetry) && cli_json_integer(file, "rows", s->rows) &&
-           cli_json_integer(file, "cols", s->columns) && cli_json_integer(file, "entries", s->entries) &&
+           cli_json_integer(file, "columns", s->columns) && cli_json_integer(file, "entries", s->entries) &&
            json_known(file, "by_row", s->by_row) && json_known(file, "by_column", s->by_column) &&
            json_known(file, "duplicates", s->duplicates);
 }
@@ -327,7 +327,7 @@ static int json_facts(cJSON *o, const facts *f)
     const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
     return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
-           cli_json_integer(o, "cols", a->columns) && cli_json_integer(o, "nnz", a->nnz) &&
+           cli_json_integer(o, "columns", a->columns) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
            cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&
            json_known(o, "pattern_symmetric", s->pattern_symmetric) &&

@@ -124,12 +124,12 @@ int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *f
 #define FIELD(name, kind, member) CLI_JSON_FIELD(record, #name, kind, member)
 
 static const cli_json_field fields[] = {FIELD(op, POINTER, op),
-                                        FIELD(columns, COUNT, columns),
+                                        FIELD(count, COUNT, count),
                                         FIELD(layout, POINTER, layout),
                                         FIELD(matrix, ARRAY, input.name),
                                         FIELD(path, POINTER, input.path),
                                         FIELD(rows, COUNT, input.rows),
-                                        FIELD(cols, COUNT, input.cols),
+                                        FIELD(columns, COUNT, input.columns),
                                         FIELD(nnz, COUNT, input.nnz),
                                         CLI_JSON_FIELD(record, "class", POINTER, input.class_name),
                                         FIELD(twin, FLAG, input.twin),

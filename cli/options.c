@@ -110,6 +110,21 @@ const char *cli_nearest(const char *text, const char *const *names, int count)
     return nearest;
 }
 
+/* Returns the option of the command that has replaced one of an earlier version or of another program. NULL: none. */
+static const char *replacement_of(const char *name, const char *const *names, int count)
+{
+    static const char *const replaced[][2] = {{"columns", "count"},
+                                              {"inside", "precision"},
+                                              {"maxiter", "max-iterations"},
+                                              {"max_iter", "max-iterations"},
+                                              {"personalised", "personalization"},
+                                              {"personalized", "personalization"}};
+    for (size_t r = 0; r < sizeof replaced / sizeof *replaced; r++)
+        for (int o = 0; o < count && strcmp(name, replaced[r][0]) == 0; o++)
+            if (strcmp(names[o], replaced[r][1]) == 0) return names[o];
+    return NULL;
+}
+
 static int unknown_option(const cli_command *command, const char *given)
 {
     char name[64];
@@ -119,7 +134,8 @@ static int unknown_option(const cli_command *command, const char *given)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given + 2, "="), given + 2);
     for (int o = 0; o < count; o++) names[o] = command->options[o].name;
     names[count] = "help";
-    const char *nearest = cli_nearest(name, names, count + 1);
+    const char *nearest = replacement_of(name, names, count);
+    if (!nearest) nearest = cli_nearest(name, names, count + 1);
     if (nearest) return cli_usage_error("unknown option --%s; did you mean --%s?", name, nearest);
     return cli_usage_error("unknown option --%s", name);
 }
@@ -401,9 +417,9 @@ int cli_take_word(const char *option, const char *text, const char *words, int *
                            nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-int cli_take_columns(const char *text, int64_t *columns)
+int cli_take_count(const char *text, int64_t *count)
 {
-    return cli_take_integer("columns", text, 1, CLI_MOST_COLUMNS, columns);
+    return cli_take_integer("count", text, 1, CLI_MOST_VECTORS, count);
 }
 
 int cli_is_row_major(const char *layout)

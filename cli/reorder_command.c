@@ -197,7 +197,7 @@ static int json_facts(cJSON *o, const facts *f)
     const spry_ordering_info *i = &f->ordering;
     const spry_ordering_stats *b = &f->figures;
     return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
-           cli_json_integer(o, "cols", a->columns) && cli_json_integer(o, "nnz", a->nnz) &&
+           cli_json_integer(o, "columns", a->columns) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_integer(o, "index_base", f->input.base) && cli_json_text(o, "method", i->method) &&
            cli_json_integer(o, "threads", pool_threads(f->input.context)) &&
            cli_json_integer(o, "bandwidth_before", b->bandwidth_before) &&

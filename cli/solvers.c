@@ -129,7 +129,7 @@ int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver
 {
     const record_status status = run->verdict == SPRY_VERDICT_CONVERGED ? RECORD_OK : RECORD_FAILED;
     return cli_json_begin(o, input->name, status, err->message) && cli_json_integer(o, "rows", input->arrays.rows) &&
-           cli_json_integer(o, "cols", input->arrays.columns) && cli_json_integer(o, "nnz", input->arrays.nnz) &&
+           cli_json_integer(o, "columns", input->arrays.columns) && cli_json_integer(o, "nnz", input->arrays.nnz) &&
            cli_json_integer(o, "index_base", input->base) && cli_json_text(o, "type", spry_type_name(solver->type)) &&
            cli_json_text(o, "device", solver->device ? solver->device : "cpu") &&
            cli_json_integer(o, "threads", pool_threads(input->context)) &&

@@ -199,7 +199,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
     RECORD_TEXT(r->input.name, p->name);
     r->input.path = p->a_path;
     r->input.rows = a->transpose_a ? p->a.columns : p->a.rows;
-    r->input.cols = a->transpose_b ? p->b.rows : p->b.columns;
+    r->input.columns = a->transpose_b ? p->b.rows : p->b.columns;
     r->input.nnz = p->a.nnz;
     r->input.class_name = p->class_name;
     r->input.twin = 0;

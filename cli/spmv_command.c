@@ -36,7 +36,7 @@ static const cli_option options[] = {
      CLI_AT(out)},
     {"x", 0, "ones|random|FILE",
      "the vector x; random is the same on every machine; FILE: a Matrix\n"
-     "Market file, n x k, of k columns that are multiplied in one run\n"
+     "Market file, n x k, of k vectors that are multiplied in one run\n"
      "(default: ones, so that y has the sums of the rows)",
      CLI_TEXT, CLI_AT(x)},
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
@@ -77,10 +77,10 @@ typedef struct product {
     spry_context *context;
     spry_matrix *A;
     spry_spmv_plan *plan;
-    spry_vector given; /* the columns of --x FILE, one behind the other */
-    spry_vector x, y;  /* several columns lie in rows, which kernels that take them at once read A once for */
+    spry_vector given;            /* the vectors of --x FILE, column-major */
+    spry_vector x, y;             /* several vectors are row-major, so that kernels read A once */
     spry_vector y_before, column; /* of one column: y before, and room to compare one of y in */
-    int64_t columns;
+    int64_t count;                /* vectors */
     double read_us;
     record record;
     copy_bandwidth copy;
@@ -108,11 +108,11 @@ static int check_arguments(const arguments *a, const char *path)
     return status == CLI_GO_ON && is_file(a->x) ? cli_check_outputs(a->out, &a->json, a->x) : status;
 }
 
-static spry_spmv_options plan_options(const arguments *a, int64_t columns)
+static spry_spmv_options plan_options(const arguments *a, int64_t count)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.count = columns;
-    options.row_major = columns > 1;
+    options.count = count;
+    options.row_major = count > 1;
     options.vector_type = a->type;
     options.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     options.format = a->format;
@@ -145,23 +145,23 @@ static int check_names(spry_context *context, arguments *a)
 
 /* ---- the product -------------------------------------------------------------------------------- */
 
-/* Before the matrix, which may take minutes: its columns are known to whoever plans then. */
+/* Before the matrix, which may take minutes: the plan needs the number of vectors. */
 static int read_x(product *p, const arguments *a)
 {
     spry_error err = {0};
     record *r = &p->record;
-    p->columns = 1;
+    p->count = 1;
     if (!is_file(a->x)) return CLI_GO_ON;
     cli_progress("reading x");
     if (spry_vector_read(p->context, &p->given, a->x, a->type, &err) != SPRY_OK) return cli_fail_reading(&err);
-    p->columns = p->given.count;
-    if (p->columns == 1) return CLI_GO_ON;
+    p->count = p->given.count;
+    if (p->count == 1) return CLI_GO_ON;
     if (a->time)
-        return cli_usage_error("--time measures a product with one vector, %s has %lld columns: 'spry bench --op spmm' "
+        return cli_usage_error("--time measures a product with one vector, %s has %lld vectors: 'spry bench --op spmm' "
                                "measures several",
-                               a->x, (long long)p->columns);
+                               a->x, (long long)p->count);
     r->op = a->transpose ? "spmm_t" : "spmm";
-    r->columns = p->columns;
+    r->count = p->count;
     r->layout = "row";
     return CLI_GO_ON;
 }
@@ -170,20 +170,19 @@ static int check_length(const product *p, const arguments *a, int64_t length)
 {
     if (!is_file(a->x) || p->given.length == length) return CLI_GO_ON;
     cli_message("%s: the array is %lld x %lld, expected %lld rows, as many as the matrix has %s", a->x,
-                (long long)p->given.length, (long long)p->columns, (long long)length,
-                a->transpose ? "rows" : "columns");
+                (long long)p->given.length, (long long)p->count, (long long)length, a->transpose ? "rows" : "columns");
     return CLI_USAGE;
 }
 
-/* A vector of all columns, which lie in rows where there are several. */
+/* Creates all vectors, row-major if there are several. */
 static spry_status make_vector(const product *p, spry_vector *v, int64_t length, spry_type type, spry_error *err)
 {
     int64_t entries;
-    if (__builtin_mul_overflow(length, p->columns, &entries)) entries = INT64_MAX; /* which is refused */
+    if (__builtin_mul_overflow(length, p->count, &entries)) entries = INT64_MAX; /* which is refused */
     const spry_status status = spry_vector_create(p->context, v, entries, type, 0, err);
-    if (status != SPRY_OK || p->columns == 1) return status;
+    if (status != SPRY_OK || p->count == 1) return status;
     v->length = length;
-    v->count = v->row_stride = p->columns;
+    v->count = v->row_stride = p->count;
     v->column_stride = 1;
     return SPRY_OK;
 }
@@ -201,23 +200,23 @@ static void fill_x(product *p, const arguments *a)
             fill_constant(p->x.data, p->x.length, a->type, 1, threads);
         return;
     }
-    for (int64_t c = 0; c < p->columns; c++)
-        scatter_column(p->x.data, columns + (size_t)c * column_bytes, p->x.length, p->columns, c, a->type, threads);
+    for (int64_t c = 0; c < p->count; c++)
+        scatter_column(p->x.data, columns + (size_t)c * column_bytes, p->x.length, p->count, c, a->type, threads);
 }
 
 static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
 {
     const record *r = &p->record;
     const int threads = pool_threads(p->context);
-    const int64_t x_length = a->transpose ? r->input.rows : r->input.cols,
-                  y_length = a->transpose ? r->input.cols : r->input.rows;
+    const int64_t x_length = a->transpose ? r->input.rows : r->input.columns,
+                  y_length = a->transpose ? r->input.columns : r->input.rows;
     spry_status status = make_vector(p, &p->x, x_length, a->type, err);
     if (status == SPRY_OK) status = make_vector(p, &p->y, y_length, a->type, err);
     if (status == SPRY_OK) status = spry_vector_create(p->context, &p->y_before, y_length, a->type, 0, err);
     if (status == SPRY_OK) status = spry_vector_create(p->context, &p->column, y_length, a->type, 0, err);
     if (status != SPRY_OK) return status;
     fill_x(p, a);
-    fill_constant(p->y.data, y_length * p->columns, a->type, 1, threads);
+    fill_constant(p->y.data, y_length * p->count, a->type, 1, threads);
     fill_constant(p->y_before.data, y_length, a->type, 1, threads);
     return SPRY_OK;
 }
@@ -239,18 +238,18 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
     const spry_op op = plan_options(a, 1).op;
     record *r = &p->record;
     spry_status status = SPRY_OK;
-    for (int64_t c = 0; c < p->columns && status == SPRY_OK && r->status == RECORD_OK; c++) {
+    for (int64_t c = 0; c < p->count && status == SPRY_OK && r->status == RECORD_OK; c++) {
         spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-        gather_column(p->column.data, p->y.data, p->y.length, p->columns, c, a->type, threads);
+        gather_column(p->column.data, p->y.data, p->y.length, p->count, c, a->type, threads);
         status = spry_spmv_verify(p->context, &v, p->A, op, alpha, column_of(is_file(a->x) ? &p->given : &p->x, c),
                                   beta, spry_vector_as_const(p->y_before), spry_vector_as_const(p->column), err);
         if (status == SPRY_OK && (c == 0 || v.wrong_rows > 0 || v.max_error > r->max_error)) r->max_error = v.max_error;
         if (status != SPRY_OK || v.wrong_rows == 0) continue;
-        char column[40] = "";
-        if (p->columns > 1) snprintf(column, sizeof column, "column %lld: ", (long long)c + 1);
+        char which[40] = "";
+        if (p->count > 1) snprintf(which, sizeof which, "vector %lld: ", (long long)c + 1);
         const int base = index_base_of(p->A);
         record_fail(r, RECORD_WRONG,
-                    "%s%lld rows of y are past the error bound, the worst is row %lld (counted from %d)", column,
+                    "%s%lld rows of y are past the error bound, the worst is row %lld (counted from %d)", which,
                     (long long)v.wrong_rows, (long long)v.worst_row + base, base);
     }
     return status;
@@ -270,9 +269,9 @@ static spry_status run_and_verify(product *p, const arguments *a, spry_error *er
 
 static int multiply(product *p, const arguments *a)
 {
-    const spry_spmv_options options = plan_options(a, p->columns);
+    const spry_spmv_options options = plan_options(a, p->count);
     spry_error err = {0};
-    const int checked = check_length(p, a, a->transpose ? p->record.input.rows : p->record.input.cols);
+    const int checked = check_length(p, a, a->transpose ? p->record.input.rows : p->record.input.columns);
     if (checked != CLI_GO_ON) return checked;
     cli_progress("planning");
     spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
@@ -353,18 +352,18 @@ static void print_prediction(const record *r)
 /* "y = 2 A^T x + 1 y", without factors of 1 and summands of 0. */
 static void print_product(const product *p, const arguments *a)
 {
-    char alpha[32] = "", beta[40] = "", columns[40] = "";
+    char alpha[32] = "", beta[40] = "", vectors[40] = "";
     if (a->alpha != 1) snprintf(alpha, sizeof alpha, "%g ", a->alpha);
     if (a->beta != 0) snprintf(beta, sizeof beta, " + %g y", a->beta);
-    if (p->columns > 1) snprintf(columns, sizeof columns, "%lld columns, ", (long long)p->columns);
+    if (p->count > 1) snprintf(vectors, sizeof vectors, "%lld vectors, ", (long long)p->count);
     cli_print_line(stdout, "product", "y = %sA%s x%s, %s%s, indices %s bits", alpha, a->transpose ? "^T" : "", beta,
-                   columns, p->record.input.type, p->record.input.index);
+                   vectors, p->record.input.type, p->record.input.index);
 }
 
 static void print_report(const product *p, const arguments *a)
 {
     const record *r = &p->record;
-    printf("%s: %s x %s, %s entries, %s\n", r->input.name, cli_count(r->input.rows).s, cli_count(r->input.cols).s,
+    printf("%s: %s x %s, %s entries, %s\n", r->input.name, cli_count(r->input.rows).s, cli_count(r->input.columns).s,
            cli_count(r->input.nnz).s, r->input.class_name);
     cli_print_line(stdout, "read in", "%s", cli_time(p->read_us).s);
     print_product(p, a);

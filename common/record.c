@@ -10,9 +10,9 @@ const char *const record_stage_names[RECORD_STAGES] = {"read", "convert", "count
 
 void record_init(record *r)
 {
-    *r = (record){.columns = -1,
+    *r = (record){.count = -1,
                   .input.rows = -1,
-                  .input.cols = -1,
+                  .input.columns = -1,
                   .input.nnz = -1,
                   .input.twin = -1,
                   .method.threads = -1,
@@ -53,7 +53,7 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     if (status == SPRY_OK) status = spry_matrix_get_stats(A, &stats, err);
     if (status != SPRY_OK) return status;
     r->input.rows = a.rows;
-    r->input.cols = a.columns;
+    r->input.columns = a.columns;
     r->input.nnz = a.nnz;
     r->input.class_name = row_length_class(&stats);
     r->input.type = spry_type_name(a.value_type);

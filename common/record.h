@@ -27,7 +27,7 @@ typedef enum record_status { RECORD_OK = 0, RECORD_WRONG, RECORD_SKIPPED, RECORD
 typedef struct record_input {
     char name[256];
     const char *path; /* "gen:..." or a file; NULL: not known */
-    int64_t rows, cols, nnz;
+    int64_t rows, columns, nnz;
     const char *class_name; /* "regular", "irregular" or "" */
     int twin;               /* 1: generated in the place of a real matrix */
     const char *type, *index;
@@ -61,7 +61,7 @@ typedef struct record_time {
 /*
  * Rates of a run. With op spmv and spmv_t, gflops count two operations per entry, gbps the bytes of plain CSR, x and y
  * once, and bytes the plan's storage. With op spmm and spmm_t, operations and bytes of x and y are those of all
- * columns. With op spgemm, gflops count two operations per product of entries, gbps the bytes of A and C once, and
+ * vectors. With op spgemm, gflops count two operations per product of entries, gbps the bytes of A and C once, and
  * bytes those of C. With op cg and pagerank, gflops count the product's operations, gbps its bytes and the least that
  * the method's vectors take.
  */
@@ -82,7 +82,7 @@ typedef struct record_product {
 /* Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. */
 typedef struct record {
     const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
-    int64_t columns;    /* of x and y, with op spmm and spmm_t */
+    int64_t count;      /* vectors x and y, with op spmm and spmm_t */
     const char *layout; /* "row" or "column", whichever is contiguous, with op spmm and spmm_t; else NULL */
     record_input input;
     record_method method;

@@ -15,6 +15,8 @@ import json
 import math
 import sys
 
+from common.records import with_names_of_now
+
 
 def geometric_mean(numbers):
     return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else math.nan
@@ -36,13 +38,13 @@ def read(path, fields=()):
             continue
         if not isinstance(record, dict) or any(field not in record for field in fields):
             sys.exit(f"{path}:{number}: no record of spry bench, which has {', '.join(fields)}")
-        yield record
+        yield with_names_of_now(record)
 
 
 def operation(record):
-    """Its name, with the columns and the layout of products that have several."""
-    columns = record.get("columns")
-    return f"{record['op']} of {columns}, {record['layout']}-major" if columns else record["op"]
+    """Its name, with the number and the layout of vectors if there are several."""
+    count = record.get("count")
+    return f"{record['op']} of {count}, {record['layout']}-major" if count else record["op"]
 
 
 def load(paths):

@@ -68,7 +68,7 @@ def of_vectors(A, count=7):
     """Ratios over SciPy of plan @ x, of plan.run and of plan @ X."""
     rng = np.random.default_rng(1)
     x, X = rng.standard_normal(A.shape[1]), rng.standard_normal((A.shape[1], 8))
-    plan, csr, wide = spry.plan(A), spry.plan(A, format="csr"), spry.plan(A, columns=8)
+    plan, csr, wide = spry.plan(A), spry.plan(A, format="csr"), spry.plan(A, count=8)
     y, Y = np.empty(A.shape[0]), np.empty((A.shape[0], 8))
     one = beside("A @ x", lambda: A @ x, {
         f"plan @ x, {plan.info.format}": lambda: plan @ x,
@@ -79,11 +79,11 @@ def of_vectors(A, count=7):
     plan @ X
     eight = beside("A @ X", lambda: A @ X, {
         f"plan @ X, {plan.info.blocks.format}": lambda: plan @ X,
-        f"columns=8, {wide.info.format}": lambda: wide @ X,
+        f"count=8, {wide.info.format}": lambda: wide @ X,
         "run": lambda: wide.run(X, Y),
         "patched": patched(lambda: A @ X),
     }, count)
-    return {"plan @ x": one[1], "plan.run": one[2], "columns=8": eight[2], "patched A @ x": one[4]}
+    return {"plan @ x": one[1], "plan.run": one[2], "count=8": eight[2], "patched A @ x": one[4]}
 
 
 def of_square(A, count=7):

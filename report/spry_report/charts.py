@@ -193,7 +193,7 @@ def roofline(points, copies, slug, title, description):
     return svg.render(figure, slug, title, description)
 
 
-def spy(picture, rows, cols, slug, title, description):
+def spy(picture, rows, columns, slug, title, description):
     """picture: entries in each part, a list of lines."""
     import numpy
     counts = numpy.array(picture, dtype=float)
@@ -205,13 +205,14 @@ def spy(picture, rows, cols, slug, title, description):
     image[..., 1] = 0x72
     image[..., 3] = (255 * alpha).astype(numpy.uint8)
     side = 190
-    width, height = (side, max(24, side * rows / cols)) if cols >= rows else (max(24, side * cols / rows), side)
+    width = side if columns >= rows else max(24, side * columns / rows)
+    height = side if rows > columns else max(24, side * rows / columns)
     figure, axes = svg.canvas(round(width) + 64, round(height) + 34, 50, 14, 6, 28)
-    axes.imshow(image, interpolation="none", extent=(0, cols, rows, 0), aspect="auto")
+    axes.imshow(image, interpolation="none", extent=(0, columns, rows, 0), aspect="auto")
     axes.grid(False)
     for side_ in ("top", "right"):
         axes.spines[side_].set_visible(True)
-    for axis, size in ((axes.xaxis, cols), (axes.yaxis, rows)):
+    for axis, size in ((axes.xaxis, columns), (axes.yaxis, rows)):
         axis.set_ticks([0, size])
         axis.set_ticklabels(["1", words.count(size)])
     axes.xaxis.get_ticklabels()[0].set_ha("left")

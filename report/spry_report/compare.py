@@ -71,7 +71,7 @@ class Comparison:
 def key_of(case):
     """What makes two cases of two runs the same one. auto may take another kernel, which is a change of time."""
     kernel = "auto" if case.is_auto else case.kernel
-    return (operation(case), case.matrix, case.rows, case.cols, case.nnz, case.type, case.index, case.device,
+    return (operation(case), case.matrix, case.rows, case.columns, case.nnz, case.type, case.index, case.device,
             case.ordering, case.threads, case.format, kernel, bool(case.peer), case.state,
             case.policy if case.is_auto else None)
 

@@ -16,14 +16,14 @@ class Subject:
     source: int
     class_: str
     rows: float
-    cols: float
+    columns: float
     nnz: float
     label: str
 
     @property
     def identity(self):
         """What two matrices of one name differ in."""
-        return (self.matrix, self.path, self.rows, self.cols, self.nnz)
+        return (self.matrix, self.path, self.rows, self.columns, self.nnz)
 
 
 @dataclass(eq=False)
@@ -44,10 +44,10 @@ class Competitor:
 
 
 def operation(case):
-    """Its name, with the columns and the layout of products that have several."""
-    if case.columns is None:
+    """Its name, with the number and the layout of vectors if there are several."""
+    if case.count is None:
         return case.op or "not known"
-    return f"{case.op} of {case.columns:g} columns" + (f", {case.layout}-major" if case.layout else "")
+    return f"{case.op} of {case.count:g} vectors" + (f", {case.layout}-major" if case.layout else "")
 
 
 def group_key(case):
@@ -201,8 +201,8 @@ def make_groups(cases, sources):
         name = _name(case, (group_key(case), _name(case, False)) in several)
         subject_key = (key, case.source, case.matrix, case.path)
         if subject_key not in subjects:
-            subjects[subject_key] = Subject(case.matrix, case.path, case.source, case.class_, case.rows, case.cols, case.nnz,
-                                            _label(case, places, sources))
+            subjects[subject_key] = Subject(case.matrix, case.path, case.source, case.class_, case.rows, case.columns,
+                                            case.nnz, _label(case, places, sources))
             group.subjects.append(subjects[subject_key])
         competitor_key = (key, name, bool(case.peer))
         if competitor_key not in competitors:

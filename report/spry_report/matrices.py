@@ -75,7 +75,7 @@ def describe(program, subject, folder, generated):
         reason = lines[0].get("reason") if lines else None
         return None, f"There is no picture: {reason or 'spry info did not tell of it'}."
     about = lines[0]
-    for size in ("rows", "cols", "nnz"):
+    for size in ("rows", "columns", "nnz"):
         expected = getattr(subject, size)
         if expected is not None and about.get(size) != expected:
             return None, (f"A matrix of this name was found, but it is another one: {size} is {about.get(size)}, "

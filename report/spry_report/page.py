@@ -193,7 +193,7 @@ def _comparison(c):
 # ---- matrices ---------------------------------------------------------------------------------------
 
 def _matrix(number, subject, name, about, why):
-    size = f"{words.count(subject.rows)} \u00d7 {words.count(subject.cols)}"
+    size = f"{words.count(subject.rows)} \u00d7 {words.count(subject.columns)}"
     found = [element("h3", code(name)),
              facts([("size", size), ("entries", words.count(subject.nnz)), ("row lengths", subject.class_),
                     ("longest row", words.count(about["max_row"])
@@ -201,7 +201,7 @@ def _matrix(number, subject, name, about, why):
                     ("mean", f"{about['mean_row']:.3g}" if about and about.get("mean_row") is not None else None)])]
     if about is None:
         return element("article", *found, paragraph(why), class_="card matrix")
-    picture = charts.spy(about["picture"], about["rows"], about["cols"], f"spy{number}",
+    picture = charts.spy(about["picture"], about["rows"], about["columns"], f"spy{number}",
                          f"Structure of {subject.matrix}", "Where its entries lie: rows downwards, columns to "
                                                            "the right; "
                          "parts in a stronger colour have more entries.")

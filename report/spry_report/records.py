@@ -13,12 +13,12 @@ class Refused(Exception):
 class Case:
     """What became of one kernel on one matrix. Fields are those of the JSON line; None is unknown."""
     op: Optional[str] = None
-    columns: Optional[float] = None
+    count: Optional[float] = None
     layout: Optional[str] = None
     matrix: Optional[str] = None
     path: Optional[str] = None
     rows: Optional[float] = None
-    cols: Optional[float] = None
+    columns: Optional[float] = None
     nnz: Optional[float] = None
     class_: Optional[str] = None
     type: Optional[str] = None
@@ -104,8 +104,17 @@ def _check_kinds(record, place):
             raise Refused(f"{place}: \"{name.rstrip('_')}\" is out of range")
 
 
+def _with_names_of_now(record):
+    """The record with today's field names: before version 0.3, `columns` counted vectors and `cols` columns."""
+    if "cols" not in record:
+        return record
+    names = {"columns": "count", "cols": "columns"}
+    return {names.get(name, name): value for name, value in record.items()}
+
+
 def make_case(record, place, source=0):
     """A case of a line's object."""
+    record = _with_names_of_now(record)
     if "command" in record and "op" not in record and record.get("status") == "failed":
         raise Refused(f"{place}: this command failed and measured nothing: {record.get('reason')}")
     for name in ("op", "matrix", "kernel", "status"):

@@ -233,11 +233,11 @@ spryi_digits spryi_three_digits(double value)
     return text;
 }
 
-/* " of 8 columns"; "" of a vector. */
+/* Writes " of 8 vectors", or "" for one vector. */
 static const char *tell_columns(char *text, size_t size, int64_t columns)
 {
     text[0] = 0;
-    if (columns > 1) (void)spryi_write(text, size, " of %lld columns", (long long)columns);
+    if (columns > 1) (void)spryi_write(text, size, " of %lld vectors", (long long)columns);
     return text;
 }
 

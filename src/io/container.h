@@ -21,7 +21,7 @@
  * file is of version 2, and reading it drops the ones. (Where entries at one position were added up, as bsr does,
  * the values are no ones: then they are kept, as the product needs them.)
  *
- * Indices in a file always count from 0. counts_from_0 states spry_matrix_index_base.
+ * Indices in a file always count from 0. counts_from_0 states the base of messages (spry_source_info.index_base).
  */
 #pragma once
 

@@ -68,7 +68,7 @@ static spry_status make_vector(const spryi_plan *plan, spry_vector *v, int64_t l
     spry_status status = SPRY_OK;
     int64_t count;
     if (__builtin_mul_overflow(length, columns, &count))
-        return spryi_fail(err, SPRY_TOO_LARGE, "columns", "%lld vectors of %lld entries overflow", (long long)columns,
+        return spryi_fail(err, SPRY_TOO_LARGE, "count", "%lld vectors of %lld entries overflow", (long long)columns,
                           (long long)length);
     SPRYI_TRY(spry_vector_create(plan->context, v, count, plan->request.vector_type, o->vector_device, err));
     if (filled && o->vector_device == 0) fill(plan->context, v, count);

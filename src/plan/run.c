@@ -26,7 +26,7 @@ static spry_status check_strides(const spry_const_vector *v, const char *name, s
     if (v->count < 0 || v->row_stride < 1 || v->column_stride < 0 || !apart)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 v->row_stride == 1 ? v->length : v->count,
-                                "%s: %lld columns of %lld entries with row_stride %lld and column_stride %lld, "
+                                "%s: %lld vectors of %lld entries with row_stride %lld and column_stride %lld, "
                                 "expected row_stride 1 and column_stride >= %lld, or column_stride 1 and row_stride "
                                 ">= %lld",
                                 name, (long long)v->count, (long long)v->length, (long long)v->row_stride,
@@ -89,7 +89,7 @@ static spry_status check_run(const spryi_plan *plan, const spry_const_vector *x,
     SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->request.x_length, err));
     SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->request.y_length, err));
     if (x->count != y->count)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->count, x->count, "y has %lld columns, x has %lld",
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->count, x->count, "y has %lld vectors, x has %lld",
                                 (long long)y->count, (long long)x->count);
     SPRYI_OK_OR_RETURN(check_apart(plan, x, y, err));
     const int scalar_device = options ? spryi_device_number(options->scalar_device) : 0;

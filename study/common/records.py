@@ -40,8 +40,18 @@ def read_lines(path):
                 continue
             sys.exit(f"{path}:{number}: no JSON: {error}")
         _check(envelope, f"{path}:{number}")
+        if "record" in envelope:
+            envelope["record"] = with_names_of_now(envelope["record"])
         found.append(envelope)
     return found
+
+
+def with_names_of_now(record):
+    """The record with today's field names: before version 0.3, `columns` counted vectors and `cols` columns."""
+    if "cols" not in record:
+        return record
+    names = {"columns": "count", "cols": "columns"}
+    return {names.get(name, name): value for name, value in record.items()}
 
 
 def finished(lines):

@@ -84,7 +84,7 @@ def _arguments(options):
 def _structure(name, matrix):
     def measure(run):
         for record in run.lines("info", matrix, "--picture", "64"):
-            yield {"kind": "structure", "matrix": name, "rows": record["rows"], "cols": record["cols"],
+            yield {"kind": "structure", "matrix": name, "rows": record["rows"], "columns": record["columns"],
                    "nnz": record["nnz"], "mean_row": record["mean_row"], "max_row": record["max_row"],
                    "picture": record["picture"], "status": "ok"}
     return common.Job(f"structure of {name}", measure)

@@ -130,7 +130,7 @@ def table_of_leaders(report, types):
 
 def table9(report, types, results):
     structures = results.where(kind="structure")
-    rows = [[r["matrix"], r["rows"], r["cols"], r["nnz"], r["mean_row"], r["max_row"]] for r in structures]
+    rows = [[r["matrix"], r["rows"], r["columns"], r["nnz"], r["mean_row"], r["max_row"]] for r in structures]
     report.table("table9", "Table 9: structure of the selected matrices",
                  ["matrix", "rows", "columns", "entries", "mean row", "longest row"], rows,
                  "The document shows pictures without names; these are chosen to differ as much.")
@@ -143,7 +143,7 @@ def table9(report, types, results):
                 continue
             r = structures[place]
             axis.imshow([[math.log1p(n) for n in line] for line in r["picture"]], cmap="Greys", aspect="auto",
-                        interpolation="nearest", extent=(0, r["cols"], r["rows"], 0))
+                        interpolation="nearest", extent=(0, r["columns"], r["rows"], 0))
             axis.set_title(r["matrix"], fontsize=8)
             figures.name_places(axis)
     wide = 4 if len(structures) > 2 else 2

@@ -23,7 +23,7 @@ WORDS = {
     "fill-in": "entries of the factors where A has none.",
     "CG": "conjugate gradients, which multiply with A alone.",
 }
-KNOWN = ("rows", "cols", "nnz", "mean_row", "max_row", "empty_rows", "storage")
+KNOWN = ("rows", "columns", "nnz", "mean_row", "max_row", "empty_rows", "storage")
 GRIDS = {2: (32, 64, 128, 256, 512), 3: (8, 12, 16, 24, 32)}
 QUICK_GRIDS = {2: (8, 16, 32), 3: (4, 6, 8)}
 

@@ -11,7 +11,7 @@ WORD = 4
 def formulas(info):
     """What the table prints; of HYB it has bounds alone."""
     m, nnz, k = info["rows"], info["nnz"], info["max_row"]
-    return {"dense": m * info["cols"], "csr": 2 * nnz + m + 1, "ell": 2 * m * k, "coo": 3 * nnz}
+    return {"dense": m * info["columns"], "csr": 2 * nnz + m + 1, "ell": 2 * m * k, "coo": 3 * nnz}
 
 
 def bounds_of_hyb(info):

@@ -6,8 +6,8 @@
 static const struct {
     const char *name;
     char kind;
-} fields[] = {{"op", 'S'},         {"columns", 'i'},     {"layout", 's'},        {"matrix", 'S'},
-              {"path", 's'},       {"rows", 'I'},        {"cols", 'I'},          {"nnz", 'I'},
+} fields[] = {{"op", 'S'},         {"count", 'i'},       {"layout", 's'},        {"matrix", 'S'},
+              {"path", 's'},       {"rows", 'I'},        {"columns", 'I'},       {"nnz", 'I'},
               {"class", 'S'},      {"twin", 'B'},        {"type", 'S'},          {"index", 'S'},
               {"device", 'S'},     {"threads", 'I'},     {"format", 'S'},        {"kernel", 'S'},
               {"ordering", 'S'},   {"peer", 'B'},        {"deterministic", 'b'}, {"setup_us", 'N'},

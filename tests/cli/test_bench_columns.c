@@ -13,7 +13,7 @@ static void one_count(void **state)
     const cJSON *r = cJSON_GetArrayItem(records, 0);
     const double time = number_of(r, "time_us");
     assert_string_equal(text_of(r, "op"), "spmm");
-    assert_near(number_of(r, "columns"), 8, 0);
+    assert_near(number_of(r, "count"), 8, 0);
     assert_string_equal(text_of(r, "layout"), "row");
     assert_string_equal(text_of(r, "status"), "ok");
     assert_near(number_of(r, "nnz"), entries, 0);
@@ -25,7 +25,7 @@ static void one_count(void **state)
     cJSON_Delete(records);
     records = records_of("bench $D/small.mtx --formats csr --runs 1 --json", 0);
     r = cJSON_GetArrayItem(records, 0);
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "columns")) && cJSON_IsNull(cJSON_GetObjectItem(r, "layout")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "count")) && cJSON_IsNull(cJSON_GetObjectItem(r, "layout")));
     cJSON_Delete(records);
 }
 
@@ -38,7 +38,7 @@ static void counts_layouts_and_types(void **state)
         const char *op = c & 1 ? "spmm_t" : "spmm", *layout = c & 2 ? "column" : "row", *matrix = matrices[c / 4];
         char command[200];
         snprintf(command, sizeof command,
-                 "bench %s --op %s --columns 1,3,8,17 --layout %s --type all --formats csr,csc,sell,csr2,auto "
+                 "bench %s --op %s --count 1,3,8,17 --layout %s --type all --formats csr,csc,sell,csr2,auto "
                  "--device cpu --runs 1 --json",
                  matrix, op, layout);
         cJSON *records = records_of(command, 0);
@@ -49,7 +49,7 @@ static void counts_layouts_and_types(void **state)
             assert_string_equal(text_of(r, "op"), op);
             assert_string_equal(text_of(r, "layout"), layout);
             assert_string_equal(text_of(r, "type"), i < 20 ? "f64" : "f32");
-            assert_near(number_of(r, "columns"), counts[i / 5 % 4], 0);
+            assert_near(number_of(r, "count"), counts[i / 5 % 4], 0);
             assert_near(number_of(r, "gflops") * number_of(r, "time_us"),
                         2e-3 * number_of(r, "nnz") * counts[i / 5 % 4], 1e-4);
         }
@@ -72,7 +72,7 @@ static void other_options(void **state)
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         char command[200];
         snprintf(command, sizeof command,
-                 "bench gen:grid5,x=30,y=20 --op spmm --columns 4 %s --device cpu --runs 1 --json", options[o]);
+                 "bench gen:grid5,x=30,y=20 --op spmm --count 4 %s --device cpu --runs 1 --json", options[o]);
         cJSON *records = records_of(command, 0);
         assert_true(cJSON_GetArraySize(records) > 0);
         const cJSON *r;
@@ -81,7 +81,7 @@ static void other_options(void **state)
             const int may_be_skipped = strcmp(options[o], "--formats all") == 0;
             if (!may_be_skipped) assert_string_equal(text_of(r, "status"), "ok");
             assert_true(strcmp(text_of(r, "status"), "ok") == 0 || strcmp(text_of(r, "status"), "skipped") == 0);
-            assert_near(number_of(r, "columns"), 4, 0);
+            assert_near(number_of(r, "count"), 4, 0);
         }
         cJSON_Delete(records);
     }
@@ -96,8 +96,7 @@ static void on_a_gpu(void **state)
     setenv("SPRY_CUDA_PLUGIN", path, 1);
     for (int c = 0; c < 4; c++) {
         char command[200];
-        snprintf(command, sizeof command,
-                 "bench $D/small.mtx --op %s --layout %s --columns 5 --device cuda --runs 1 %s",
+        snprintf(command, sizeof command, "bench $D/small.mtx --op %s --layout %s --count 5 --device cuda --runs 1 %s",
                  c & 1 ? "spmm_t" : "spmm", c & 2 ? "column" : "row", "--formats csr,sell --json");
         cJSON *records = records_of(command, 0);
         assert_int_equal(cJSON_GetArraySize(records), 2);
@@ -118,19 +117,19 @@ static int count_of(const char *text, const char *what)
 
 static void tables(void **state)
 {
-    outcome o = spry("bench gen:grid5,x=30,y=20 --op spmm_t --columns 1,6 --layout column --formats csr,coo "
+    outcome o = spry("bench gen:grid5,x=30,y=20 --op spmm_t --count 1,6 --layout column --formats csr,coo "
                      "--device cpu --runs 1");
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "; spmm_t of 1 column, column-major,"));
-    assert_non_null(strstr(o.out, "; spmm_t of 6 columns, column-major,"));
+    assert_non_null(strstr(o.out, "; spmm_t of 1 vector, column-major,"));
+    assert_non_null(strstr(o.out, "; spmm_t of 6 vectors, column-major,"));
     assert_non_null(strstr(o.out, " x1 column "));
     assert_non_null(strstr(o.out, " x6 column "));
-    assert_non_null(strstr(o.out, "roof: bytes of plain CSR and of all columns over time"));
+    assert_non_null(strstr(o.out, "roof: bytes of plain CSR and of all vectors over time"));
     /* Each number of columns has a best of its own. */
     assert_int_equal(count_of(o.out, "  100 %  100 %  100 %  100 %\n"), 2);
     release(&o);
     expect("bench --help", 0, "--op spmv|spmv_t|spmm|spmm_t|spgemm", NULL);
-    expect("bench --help", 0, "--columns LIST", NULL);
+    expect("bench --help", 0, "--count LIST", NULL);
     expect("bench --help", 0, "--layout row|column", NULL);
 }
 
@@ -145,7 +144,7 @@ static void wrong_column_is_found_out(void **state)
     for (int l = 0; l < 2; l++) {
         char command[200];
         snprintf(command, sizeof command,
-                 "bench gen:grid5,x=50,y=50 --op spmm --columns 1,6 --layout %s --peers --formats csr --runs 1 --json",
+                 "bench gen:grid5,x=50,y=50 --op spmm --count 1,6 --layout %s --peers --formats csr --runs 1 --json",
                  layouts[l]);
         cJSON *records = records_of(command, 1);
         int wrong = 0;
@@ -155,7 +154,7 @@ static void wrong_column_is_found_out(void **state)
             if (strcmp(text_of(r, "kernel"), "spmm_wrong") != 0) continue;
             assert_string_equal(text_of(r, "status"), "wrong");
             assert_non_null(strstr(text_of(r, "reason"), wrong++ == 0 ? "alpha 1, beta 0: 1 rows past the error bound"
-                                                                      : "alpha 1, beta 0, column 5: 1 rows past the"));
+                                                                      : "alpha 1, beta 0, vector 5: 1 rows past the"));
             assert_non_null(strstr(text_of(r, "reason"), "worst at row 1251 (counted from 1)"));
         }
         assert_int_equal(wrong, 2);
@@ -166,7 +165,7 @@ static void wrong_column_is_found_out(void **state)
     expect("bench $D/small.mtx --op spmm --peers --kernels csr_wrong", 2, NULL,
            "--kernels: 'csr_wrong' multiplies with a vector, which --op spmm does not");
     expect("bench $D/small.mtx --peers --kernels spmm_wrong", 2, NULL,
-           "--kernels: 'spmm_wrong' multiplies with several columns; add --op spmm");
+           "--kernels: 'spmm_wrong' multiplies with several vectors; add --op spmm");
     expect("bench $D/small.mtx --op spmm --peers --kernels spgemm_wrong", 2, NULL,
            "--kernels: 'spgemm_wrong' multiplies two sparse matrices; add --op spgemm");
     unsetenv("SPRY_PEER_DIR");
@@ -175,18 +174,17 @@ static void wrong_column_is_found_out(void **state)
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"--columns 8", "--columns is of products with several columns, --op is spmv: expected spmm or spmm_t"},
-        {"--op spmv_t --columns 8", "--columns is of products with several columns, --op is spmv_t: expected spmm"},
-        {"--op spgemm --columns 8", "--columns is of products with several columns, --op is spgemm: expected spmm"},
-        {"--layout row", "--layout is of products with several columns, --op is spmv: expected spmm or spmm_t"},
-        {"--op spgemm --layout row", "--layout is of products with several columns, --op is spgemm: expected spmm"},
-        {"--op spmm --columns 0", "--columns is 0, expected 1 to 4096"},
-        {"--op spmm --columns 8,4097", "--columns is 4097, expected 1 to 4096"},
-        {"--op spmm --columns 8,8", "--columns has '8' twice"},
-        {"--op spmm --columns two", "--columns is 'two', expected a whole number"},
-        {"--op spmm --columns=", "--columns is empty"},
-        {"--op spmm --columns 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
-         "--columns has 17 numbers, expected at most 16"},
+        {"--count 8", "--count is of products with several vectors, --op is spmv: expected spmm or spmm_t"},
+        {"--op spmv_t --count 8", "--count is of products with several vectors, --op is spmv_t: expected spmm"},
+        {"--op spgemm --count 8", "--count is of products with several vectors, --op is spgemm: expected spmm"},
+        {"--layout row", "--layout is of products with several vectors, --op is spmv: expected spmm or spmm_t"},
+        {"--op spgemm --layout row", "--layout is of products with several vectors, --op is spgemm: expected spmm"},
+        {"--op spmm --count 0", "--count is 0, expected 1 to 4096"},
+        {"--op spmm --count 8,4097", "--count is 4097, expected 1 to 4096"},
+        {"--op spmm --count 8,8", "--count has '8' twice"},
+        {"--op spmm --count two", "--count is 'two', expected a whole number"},
+        {"--op spmm --count=", "--count is empty"},
+        {"--op spmm --count 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "--count has 17 numbers, expected at most 16"},
         {"--op spmm --layout rows", "--layout is 'rows', expected one of: row, column"},
         {"--op spmm --regret", "--regret is of products with a vector, --op is spmm: expected spmv or spmv_t"},
         {"--op spmm --suite products", "--suite products squares matrices, --op is spmm: expected spgemm"},
@@ -199,8 +197,8 @@ static void mistakes(void **state)
 static void too_many_columns(void **state)
 {
     write_file("long.mtx", "%%MatrixMarket matrix coordinate real general\n2 1000000000 2\n1 1 1\n2 1000000000 1\n");
-    expect("bench $D/long.mtx --op spmm --columns 4096 --formats csr --device cpu --runs 1 2>/dev/null", 1,
-           "  failed  ", NULL);
+    expect("bench $D/long.mtx --op spmm --count 4096 --formats csr --device cpu --runs 1 2>/dev/null", 1, "  failed  ",
+           NULL);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void check_times(const cJSON *r, double bytes)
     assert_near(number_of(r, "gflops"), 2e-3 * nnz / time, 1e-5 * number_of(r, "gflops"));
     assert_near(number_of(r, "gbps"), 1e-3 * bytes / time, 1e-5 * number_of(r, "gbps"));
     assert_true(number_of(r, "max_error") >= 0 && number_of(r, "max_error") <= 1);
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "columns")) && cJSON_IsNull(cJSON_GetObjectItem(r, "layout")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "count")) && cJSON_IsNull(cJSON_GetObjectItem(r, "layout")));
 }
 
 static void systems(void **state)
@@ -288,8 +288,8 @@ static void tables(void **state)
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"--op cg --columns 8", "--columns is of products with several columns, --op is cg: expected spmm or spmm_t"},
-        {"--op pagerank --layout row", "--layout is of products with several columns, --op is pagerank"},
+        {"--op cg --count 8", "--count is of products with several vectors, --op is cg: expected spmm or spmm_t"},
+        {"--op pagerank --layout row", "--layout is of products with several vectors, --op is pagerank"},
         {"--op cg --regret", "--regret is of products with a vector, --op is cg: expected spmv or spmv_t"},
         {"--op cg --ordering rcm", "--ordering is 'rcm': --op cg takes the matrix as it is given, expected none"},
         {"--op pagerank --ordering none,plan-rcm", "--ordering is 'plan-rcm': --op pagerank takes the matrix"},

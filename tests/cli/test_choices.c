@@ -57,7 +57,7 @@ static void runner_up(void **state)
 static void in_json(void **state)
 {
     static const char *const texts[] = {"fingerprint", "op", "device", "types", "format", "kernel", "date"};
-    static const char *const numbers[] = {"rows", "cols", "nnz", "calls", "measured_us", "predicted_us"};
+    static const char *const numbers[] = {"rows", "columns", "nnz", "calls", "measured_us", "predicted_us"};
     outcome o = spry("explain %s --policy measure --budget 20s --cache $D/j --json", GRID);
     assert_int_equal(o.status, 0);
     cJSON *line = json_line(o.out, 0);

@@ -190,7 +190,7 @@ static int is_text_or_null(const cJSON *item)
 static void check_explanation(const char *command, const char *device)
 {
     static const char *const texts[] = {"matrix", "type", "op", "policy", "device", "fitted", "format", "reason"};
-    static const char *const numbers[] = {"rows", "cols", "nnz", "threads", "calls"};
+    static const char *const numbers[] = {"rows", "columns", "nnz", "threads", "calls"};
     static const char *const of_each[] = {"predicted_us", "setup_us",   "total_us",    "bytes",
                                           "roof",         "break_even", "measured_us", "measured_setup_us"};
     enum { TEXTS = sizeof texts / sizeof *texts, NUMBERS = sizeof numbers / sizeof *numbers, OF_EACH = 8 };
@@ -203,7 +203,7 @@ static void check_explanation(const char *command, const char *device)
                          2); /* six more that may be null, a flag or lists, and those of all commands */
     assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "pattern")), strstr(command, "--pattern") != NULL);
     assert_true(is_text_or_null(cJSON_GetObjectItem(line, "kernel")));
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "columns")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "count")));
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "layout")));
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         assert_true(cJSON_IsString(cJSON_GetObjectItem(line, texts[t])));

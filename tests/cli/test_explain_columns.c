@@ -1,4 +1,4 @@
-/* spry explain --columns K --layout L: the choice for products with several columns. */
+/* spry explain --count K --layout L: the choice for products with several columns. */
 #include "records.h"
 #include "spawn.h"
 
@@ -37,13 +37,13 @@ static void fields(void **state)
         int columns;
     } cases[] = {{"", "spmv", NULL, 0},
                  {"--transpose", "spmv_t", NULL, 0},
-                 {"--columns 1", "spmm", "row", 1},
-                 {"--columns 8", "spmm", "row", 8},
-                 {"--columns 4096 --layout row", "spmm", "row", 4096},
-                 {"--columns 3 --layout column -t", "spmm_t", "column", 3}};
+                 {"--count 1", "spmm", "row", 1},
+                 {"--count 8", "spmm", "row", 8},
+                 {"--count 4096 --layout row", "spmm", "row", 4096},
+                 {"--count 3 --layout column -t", "spmm_t", "column", 3}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         cJSON *line = explained("$D/small.mtx", cases[c].options);
-        const cJSON *columns = cJSON_GetObjectItem(line, "columns"), *layout = cJSON_GetObjectItem(line, "layout");
+        const cJSON *columns = cJSON_GetObjectItem(line, "count"), *layout = cJSON_GetObjectItem(line, "layout");
         assert_string_equal(text_of(line, "op"), cases[c].op);
         assert_non_null(columns);
         assert_non_null(layout);
@@ -58,7 +58,7 @@ static void fields(void **state)
 /* By rows csr reads the matrix once for all columns: it overtakes packed, which is ahead with a vector. */
 static void rows_of_columns(void **state)
 {
-    cJSON *one = explained(GRID, "--device avx512"), *eight = explained(GRID, "--device avx512 --columns 8");
+    cJSON *one = explained(GRID, "--device avx512"), *eight = explained(GRID, "--device avx512 --count 8");
     assert_string_equal(text_of(one, "format"), "packed");
     assert_string_equal(text_of(eight, "format"), "csr");
     const double us = of(one, "csr", "predicted_us"), us_of_8 = of(eight, "csr", "predicted_us");
@@ -75,7 +75,7 @@ static void rows_of_columns(void **state)
 /* The roof is the time of the bytes of plain CSR and of all columns: roof * predicted_us is that time. */
 static void roof(void **state)
 {
-    static const char *const options[] = {"--device h200 --columns 8", "--device h200 --columns 8 --layout column"};
+    static const char *const options[] = {"--device h200 --count 8", "--device h200 --count 8 --layout column"};
     cJSON *one = explained(GRID, "--device h200");
     const double us = of(one, "sell", "roof") * of(one, "sell", "predicted_us");
     for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
@@ -93,8 +93,8 @@ static void roof(void **state)
 static void columns_apart(void **state)
 {
     cJSON *one = explained(GRID, "--device avx512"),
-          *eight = explained(GRID, "--device avx512 --columns 8 --layout column"),
-          *by_rows = explained(GRID, "--device avx512 --columns 8 --layout row");
+          *eight = explained(GRID, "--device avx512 --count 8 --layout column"),
+          *by_rows = explained(GRID, "--device avx512 --count 8 --layout row");
     assert_near(of(eight, "hyb", "predicted_us") / of(one, "hyb", "predicted_us"), 8, 1e-4);
     assert_near(of(eight, "hyb", "bytes") / of(one, "hyb", "bytes"), 8, 1e-4);
     assert_true(of(eight, "hyb", "predicted_us") < of(by_rows, "hyb", "predicted_us"));
@@ -107,8 +107,8 @@ static void columns_apart(void **state)
 /* The plan of the benchmark takes the same, for the same reason. */
 static void as_the_benchmark(void **state)
 {
-    static const char *const options[] = {"--columns 2", "--columns 8 --layout column", "--columns 8 --layout row",
-                                          "--columns 32 --calls 20"};
+    static const char *const options[] = {"--count 2", "--count 8 --layout column", "--count 8 --layout row",
+                                          "--count 32 --calls 20"};
     for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
         char command[200];
         snprintf(command, sizeof command, "bench gen:grid5,x=200,y=200 --op spmm %s --formats auto %s", options[n],
@@ -119,7 +119,7 @@ static void as_the_benchmark(void **state)
         assert_true(strncmp(text_of(r, "kernel"), text_of(line, "format"), strlen(text_of(line, "format"))) == 0);
         assert_string_equal(text_of(r, "op"), text_of(line, "op"));
         assert_string_equal(text_of(r, "layout"), text_of(line, "layout"));
-        assert_near(number_of(r, "columns"), number_of(line, "columns"), 0);
+        assert_near(number_of(r, "count"), number_of(line, "count"), 0);
         cJSON_Delete(records);
         cJSON_Delete(line);
     }
@@ -140,42 +140,42 @@ static void refused_in_the_list(void **state)
 static void words(void **state)
 {
     const char *const on = " --device avx512 --threads 2";
-    outcome o = spry("explain %s%s --columns 8", GRID, on);
+    outcome o = spry("explain %s%s --count 8", GRID, on);
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "  takes           csr: "));
-    assert_non_null(strstr(o.out, " product of 8 columns"));
-    assert_non_null(strstr(o.out, "  for             10 000 products of 8 columns, row by row, on avx512 (fitted to "));
+    assert_non_null(strstr(o.out, " product of 8 vectors"));
+    assert_non_null(strstr(o.out, "  for             10 000 products of 8 vectors, row by row, on avx512 (fitted to "));
     release(&o);
-    o = spry("explain %s%s --columns 2 --layout column --calls 1", GRID, on);
+    o = spry("explain %s%s --count 2 --layout column --calls 1", GRID, on);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "  for             1 product of 2 columns, column by column, on avx512 (fitted to "));
+    assert_non_null(strstr(o.out, "  for             1 product of 2 vectors, column by column, on avx512 (fitted to "));
     release(&o);
-    o = spry("explain %s%s --columns 1", GRID, on);
+    o = spry("explain %s%s --count 1", GRID, on);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "  for             10 000 products of 1 column on avx512 (fitted to "));
+    assert_non_null(strstr(o.out, "  for             10 000 products of 1 vector on avx512 (fitted to "));
     assert_null(strstr(o.out, " a product of "));
     release(&o);
     expect("explain " GRID " --device avx512", 0, "  for             10 000 products on avx512 (fitted to ", NULL);
-    expect("explain --help", 0, "--columns K", NULL);
+    expect("explain --help", 0, "--count K", NULL);
     expect("explain --help", 0, "--layout row|column", NULL);
 }
 
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"--layout row", "--layout is of products with several columns: expected --columns beside it"},
-        {"--columns 0", "--columns is 0, expected 1 to 4096"},
-        {"--columns -3", "--columns is -3, expected 1 to 4096"},
-        {"--columns 4097", "--columns is 4097, expected 1 to 4096"},
-        {"--columns 99999999999999999999", "--columns is 99999999999999999999, expected 1 to 4096"},
-        {"--columns two", "--columns is 'two', expected a whole number"},
-        {"--columns 1,8", "--columns is '1,8', expected a whole number"},
-        {"--columns=", "--columns is empty, expected K"},
-        {"--columns 8 --columns 9", "--columns is given twice"},
-        {"--columns 8 --layout rows", "--layout is 'rows', expected one of: row, column"},
+        {"--layout row", "--layout is of products with several vectors: expected --count with it"},
+        {"--count 0", "--count is 0, expected 1 to 4096"},
+        {"--count -3", "--count is -3, expected 1 to 4096"},
+        {"--count 4097", "--count is 4097, expected 1 to 4096"},
+        {"--count 99999999999999999999", "--count is 99999999999999999999, expected 1 to 4096"},
+        {"--count two", "--count is 'two', expected a whole number"},
+        {"--count 1,8", "--count is '1,8', expected a whole number"},
+        {"--count=", "--count is empty, expected K"},
+        {"--count 8 --count 9", "--count is given twice"},
+        {"--count 8 --layout rows", "--layout is 'rows', expected one of: row, column"},
     };
     expect_mistakes("explain $D/small.mtx", cases, sizeof cases / sizeof *cases);
-    expect("explain $D/small.mtx --columns", 2, NULL, "--columns needs a value: K");
+    expect("explain $D/small.mtx --count", 2, NULL, "--count needs a value: K");
 }
 
 int main(void)

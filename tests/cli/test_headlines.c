@@ -9,7 +9,7 @@ static record timed(const char *matrix, const char *kernel, int peer, double us)
     record_init(&r);
     r.op = "spmv";
     RECORD_TEXT(r.input.name, matrix);
-    r.input.rows = r.input.cols = r.input.nnz = 10;
+    r.input.rows = r.input.columns = r.input.nnz = 10;
     r.input.class_name = "regular";
     r.input.type = "f64";
     r.input.index = "32/32";

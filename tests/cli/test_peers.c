@@ -206,7 +206,7 @@ static void peers_multiply_columns(void **state)
         const int narrow = c % 3 < 2;
         char command[200];
         snprintf(command, sizeof command,
-                 "bench %s --op %s --layout %s --columns 1,5 --type %s --index %s --formats csr,coo,bsr --peers "
+                 "bench %s --op %s --layout %s --count 1,5 --type %s --index %s --formats csr,coo,bsr --peers "
                  "--runs 3 --json",
                  matrices[c % 3], c & 1 ? "spmm_t" : "spmm", c & 2 ? "column" : "row", c & 4 ? "f32" : "f64",
                  narrow ? "32/32" : "64/64");

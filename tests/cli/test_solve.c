@@ -540,6 +540,10 @@ static void pagerank_mistakes(void **state)
     expect("pagerank $D/cycle.mtx --alpha nan", 2, NULL, "--alpha is 'nan', expected a finite number");
     expect("pagerank $D/cycle.mtx --norm 3", 2, NULL, "--norm is '3', expected one of: 1, 2, inf");
     expect("pagerank $D/cycle.mtx --edges both", 2, NULL, "expected one of: row-to-column, column-to-row");
+    expect("pagerank $D/cycle.mtx --personalised 1", 2, NULL,
+           "unknown option --personalised; did you mean --personalization?");
+    expect("solve $D/spd.mtx --inside f32", 2, NULL, "unknown option --inside; did you mean --precision?");
+    expect("solve $D/spd.mtx --maxiter 9", 2, NULL, "unknown option --maxiter; did you mean --max-iterations?");
     expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: teleport, refuse, drop");
     expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");
     expect("pagerank $D/small.mtx", 2, NULL, "the matrix is 4 x 5, expected a square one");

@@ -115,7 +115,7 @@ static void estimates(void **state)
     expect("spgemm gen:grid5,x=10,y=10 --estimate", 0, "least limit", NULL);
     cJSON *e = json_of("spgemm gen:grid5,x=10,y=10 --device cpu --estimate --json", 0);
     cJSON *c = json_of("spgemm gen:grid5,x=10,y=10 --device cpu --json", 0);
-    static const char *const same[] = {"rows",  "cols",        "nnz",   "nnz_b",     "products",
+    static const char *const same[] = {"rows",  "columns",     "nnz",   "nnz_b",     "products",
                                        "nnz_c", "compression", "bytes", "peak_bytes"};
     for (size_t f = 0; f < sizeof same / sizeof *same; f++)
         assert_near(number_of(e, same[f]), number_of(c, same[f]), 0);

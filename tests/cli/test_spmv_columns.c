@@ -45,12 +45,12 @@ static void several_columns(void **state)
 /* A result goes back in as x. */
 static void there_and_back(void **state)
 {
-    expect("spmv $D/a.mtx --x $D/x.mtx -o $D/y.mtx 2>/dev/null", 0, "y = A x, 2 columns, f64", NULL);
+    expect("spmv $D/a.mtx --x $D/x.mtx -o $D/y.mtx 2>/dev/null", 0, "y = A x, 2 vectors, f64", NULL);
     char *written = read_file("y.mtx");
     assert_non_null(written);
     assert_string_equal(written, y);
     free(written);
-    expect("spmv $D/a.mtx -t --x $D/y.mtx 2>/dev/null", 0, "y = A^T x, 2 columns, f64", NULL);
+    expect("spmv $D/a.mtx -t --x $D/y.mtx 2>/dev/null", 0, "y = A^T x, 2 vectors, f64", NULL);
     outcome o = spry_with_input(x, "spmv $D/a.mtx --x - -o -");
     assert_string_equal(o.out, y);
     release(&o);
@@ -61,7 +61,7 @@ static void records(void **state)
     cJSON *all = records_of("spmv $D/a.mtx --x $D/x.mtx --json", 0);
     const cJSON *r = cJSON_GetArrayItem(all, 0);
     assert_string_equal(text_of(r, "op"), "spmm");
-    assert_near(number_of(r, "columns"), 2, 0);
+    assert_near(number_of(r, "count"), 2, 0);
     assert_string_equal(text_of(r, "layout"), "row");
     assert_true(number_of(r, "max_error") <= 1);
     cJSON_Delete(all);
@@ -72,7 +72,7 @@ static void records(void **state)
     all = records_of("spmv $D/a.mtx --x $D/one.mtx --json", 0);
     r = cJSON_GetArrayItem(all, 0);
     assert_string_equal(text_of(r, "op"), "spmv");
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "columns")) && cJSON_IsNull(cJSON_GetObjectItem(r, "layout")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "count")) && cJSON_IsNull(cJSON_GetObjectItem(r, "layout")));
     cJSON_Delete(all);
     expect("spmv $D/a.mtx --x $D/one.mtx -o - 2>/dev/null", 0, "real general\n4 1\n5\n9\n0\n19\n", NULL);
     expect("spmv $D/a.mtx --x $D/one.mtx --time 2>/dev/null", 0, "GFLOP/s", NULL);

@@ -116,7 +116,7 @@ static void the_plan_agrees(void **state)
         assert_string_equal(info.format, info_of(e).format);
         assert_string_equal(info.reason, info_of(e).reason);
         assert_string_equal(info_of(again).reason, info_of(e).reason);
-        if (c >= 6) assert_non_null(strstr(info.reason, " product of 8 columns"));
+        if (c >= 6) assert_non_null(strstr(info.reason, " product of 8 vectors"));
         if (c == 5) assert_non_null(strstr(info.reason, "csr: hyb would take more memory"));
         spry_spmv_plan_destroy(plan);
         spry_explanation_destroy(e);

@@ -83,7 +83,7 @@ OPTIONS = [
     ({"expected_updates": "a"}, TypeError, "expected_updates is 'a', expected a whole number"),
     ({"memory_limit": 1e9}, TypeError, "memory_limit is 1000000000.0, expected a whole number"),
     ({"threads": 1.5}, TypeError, "threads is 1.5, expected a whole number"),
-    ({"columns": 2**70}, OverflowError, "columns is 1180591620717411303424, an int of 64 bits does not hold it"),
+    ({"count": 2**70}, OverflowError, "count is 1180591620717411303424, an int of 64 bits does not hold it"),
     ({"speed": 1}, TypeError, "speed"),
 ]
 
@@ -177,9 +177,9 @@ WHOLE_NUMBERS = [
     ("threads", lambda n: spry.spgemm(csr(), csr(), threads=n)),
     ("memory_limit", lambda n: spry.generate("grid5", x=3, y=3, memory_limit=n)),
     ("memory_limit", lambda n: spry.mmread("none.mtx", memory_limit=n)),
-    ("maxiter", lambda n: spry.cg(SQUARE, np.ones(2), maxiter=n)),
-    ("columns", lambda n: spry.cg_plan(SQUARE, columns=n)),
-    ("max_iter", lambda n: spry.pagerank(csr(), max_iter=n)),
+    ("max_iterations", lambda n: spry.cg(SQUARE, np.ones(2), max_iterations=n)),
+    ("count", lambda n: spry.cg_plan(SQUARE, count=n)),
+    ("max_iterations", lambda n: spry.pagerank(csr(), max_iterations=n)),
     ("threads", spry.set_num_threads),
     ("least_entries", lambda n: spry.patch_scipy(least_entries=n)),
     ("index_base", lambda n: spry.mmread("none.csv", index_base=n)),

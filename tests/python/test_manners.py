@@ -74,7 +74,7 @@ def test_the_lock_is_released_in_long_calls():
     assert spins_meanwhile(lambda: run(small)) < 20  # not released, so that a count means something
     assert spins_meanwhile(lambda: run(plan)) > 40
     assert spins_meanwhile(lambda: spry.spgemm(A, A)) > 2
-    assert spins_meanwhile(lambda: spry.cg(A, x, maxiter=200)) > 2
+    assert spins_meanwhile(lambda: spry.cg(A, x, max_iterations=200)) > 2
 
 
 def test_updates_and_runs_do_not_meet():
@@ -172,10 +172,10 @@ def test_a_forked_child_works():
 INTERRUPTED = {
     "read": "spry.mmread(path)",
     "generate": "spry.generate('grid5', x=6000, y=6000)",
-    "cg": "spry.cg(A, b, rtol=0, maxiter=10**9)",
-    "pagerank": "spry.pagerank(A, 0.9999999, tol=0, max_iter=10**9)",
+    "cg": "spry.cg(A, b, rtol=0, max_iterations=10**9)",
+    "pagerank": "spry.pagerank(A, 0.9999999, tol=0, max_iterations=10**9)",
     "set-up of cg_plan": "[spry.cg_plan(C, M='chebyshev') for _ in range(10**9)]",
-    "set-up of pagerank": "[spry.pagerank(D, max_iter=1) for _ in range(10**9)]",
+    "set-up of pagerank": "[spry.pagerank(D, max_iterations=1) for _ in range(10**9)]",
     "spgemm": "spry.spgemm(B, B)",
     "products": "[plan @ b for _ in range(10**9)]",
 }

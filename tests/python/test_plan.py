@@ -280,7 +280,7 @@ def test_updates_do_not_grow():
     assert spry._core.held_bytes() == held
 
 
-@pytest.mark.parametrize("name", ["memory_limit", "columns", "expected_calls"])
+@pytest.mark.parametrize("name", ["memory_limit", "count", "expected_calls"])
 def test_numbers_below_one(grid, name):
     with pytest.raises(spry.InvalidError, match=f"{name} is 0"):
         spry.plan(grid, **{name: 0})

@@ -72,7 +72,7 @@ def test_options_of_a_plan(data):
     A = data.draw(sparse(formats=("csr", "csc", "coo")))
     options = {
         "expected_calls": data.draw(st.sampled_from([None, 1, 100])),
-        "columns": data.draw(st.sampled_from([None, 3])),
+        "count": data.draw(st.sampled_from([None, 3])),
         "order": data.draw(st.sampled_from("CF")),
         "threads": data.draw(st.sampled_from([None, 1, 2])),
         "format": data.draw(st.sampled_from([None, "csr", "sell:c=4", "coo"])),

@@ -23,14 +23,14 @@ def test_cg(grid, rng, dtype, rtol, kind):
     assert residual(grid, b.astype(float), x.astype(float)) <= 1.01 * rtol
 
 
-@pytest.mark.parametrize("M", ["jacobi", "block_jacobi", "chebyshev"])
+@pytest.mark.parametrize("M", ["jacobi", "block-jacobi", "chebyshev"])
 def test_cg_with_preconditioners_by_name(grid, rng, M):
     A = grid.copy()
     scale = scipy.sparse.diags_array(10.0 ** rng.uniform(-1, 1, A.shape[0]))
     A, b = (scale @ A @ scale).tocsr(), rng.standard_normal(A.shape[0])
-    x, info, result = spry.cg(A, b, M=M, rtol=1e-10, maxiter=5000, full_output=True)
+    x, info, result = spry.cg(A, b, M=M, rtol=1e-10, max_iterations=5000, full_output=True)
     assert info == 0 and residual(A, b, x) <= 1.01e-10
-    assert result.iterations < spry.cg(A, b, rtol=1e-10, maxiter=5000, full_output=True)[2].iterations
+    assert result.iterations < spry.cg(A, b, rtol=1e-10, max_iterations=5000, full_output=True)[2].iterations
 
 
 def test_cg_with_scipys_arguments(grid, rng):
@@ -48,7 +48,7 @@ def test_cg_with_scipys_arguments(grid, rng):
 def test_cg_stops_where_scipy_does(grid, rng):
     b = rng.standard_normal(grid.shape[0])
     assert np.linalg.norm(b - grid @ spry.cg(grid, b, rtol=0, atol=1e-6)[0]) <= 1.01e-6
-    x, info = spry.cg(grid, b, rtol=1e-12, maxiter=3)
+    x, info = spry.cg(grid, b, rtol=1e-12, max_iterations=3)
     assert info == 3 and residual(grid, b, x) > 1e-12
     exact = scipy.sparse.linalg.spsolve(grid.tocsc(), b)
     x, info, result = spry.cg(grid, b, exact, rtol=1e-8, full_output=True)
@@ -169,7 +169,7 @@ def test_pagerank_of_other_forms(graph):
 
 
 def test_pagerank_tells_of_too_few_iterations(graph):
-    x, info = spry.pagerank(graph, tol=1e-14, max_iter=3)
+    x, info = spry.pagerank(graph, tol=1e-14, max_iterations=3)
     assert info == 3 and x.sum() > 0.99
 
 
@@ -177,7 +177,7 @@ def test_pagerank_refuses(graph):
     n = graph.shape[0]
     cases = [
         ({"alpha": 1.5}, "alpha is 1.5, expected a number between 0 and 1"),
-        ({"edges": "both"}, "edges is 'both', expected one of 'row_to_column'"),
+        ({"edges": "both"}, "edges is 'both', expected one of 'row-to-column'"),
         ({"norm": 3}, "norm is 3"),
         ({"dangling": "refuse"}, "column|row|node"),
         ({"personalization": np.ones(3)}, "personalization has shape"),
@@ -192,7 +192,7 @@ def test_pagerank_refuses(graph):
 
 
 def test_cg_plan(grid, rng):
-    plan = spry.cg_plan(grid, M="jacobi", columns=3)
+    plan = spry.cg_plan(grid, M="jacobi", count=3)
     assert plan.shape == (400, 400) and plan.dtype == np.float64
     for b in (rng.standard_normal(400), rng.standard_normal((400, 3))):
         x, info, result = plan.solve(b, rtol=1e-10, full_output=True)
@@ -202,8 +202,26 @@ def test_cg_plan(grid, rng):
         assert plan.solve(b, x0=x, full_output=True)[2].iterations <= 1
     with pytest.raises(ValueError, match="b has shape"):
         plan.solve(np.ones(3))
-    with pytest.raises(ValueError, match="maxiter"):
-        plan.solve(np.ones(400), maxiter=0)
+    with pytest.raises(ValueError, match="max_iterations"):
+        plan.solve(np.ones(400), max_iterations=0)
+
+
+def test_precision(grid, rng):
+    b = rng.standard_normal(400)
+    for precision in ("full", "f32:f64", "f32"):
+        x, info, result = spry.cg(grid, b, rtol=1e-12, precision=precision, full_output=True)
+        assert info == 0 and result.true_residual <= 1e-12
+        assert (result.replacements > 0) == (precision == "f32")
+        np.testing.assert_array_equal(spry.cg_plan(grid, precision=precision).solve(b, rtol=1e-12)[0], x)
+    with pytest.raises(spry.InvalidError, match="precision is 'same', expected one of 'full', 'f32:f64', 'f32'"):
+        spry.cg(grid, b, precision="same")
+
+
+def test_names_may_have_underscores(grid, rng):
+    b = rng.standard_normal(400)
+    np.testing.assert_array_equal(spry.cg(grid, b, M="block_jacobi")[0], spry.cg(grid, b, M="block-jacobi")[0])
+    ranks = [spry.pagerank(abs(grid), edges=edges)[0] for edges in ("column_to_row", "column-to-row")]
+    np.testing.assert_array_equal(*ranks)
 
 
 def test_cg_plan_of_new_values(grid, rng):

@@ -10,7 +10,7 @@ sys.path.insert(0, REPORT)
 SKIPPED = 77
 
 DEFAULTS = {
-    "op": "spmv", "columns": None, "layout": None, "matrix": "m", "rows": 1000, "cols": 1000, "nnz": 5000,
+    "op": "spmv", "count": None, "layout": None, "matrix": "m", "rows": 1000, "columns": 1000, "nnz": 5000,
     "class": "regular", "twin": False, "type": "f64", "index": "32/32", "device": "cpu", "threads": 2, "format": "csr",
     "kernel": "csr_avx2_cpu", "ordering": "none", "peer": False, "deterministic": True, "setup_us": 100, "upload_us": 0,
     "policy": None, "disturbed": False, "time_us": 100.0, "spread_us": 1.0, "runs": 20, "state": "warm", "gflops": 0.1,

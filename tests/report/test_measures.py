@@ -94,9 +94,9 @@ class OfAGroup(unittest.TestCase):
         self.assertEqual([c.label for c in apart.competitors], ["csr_avx2_cpu, 2 threads", "csr_avx2_cpu, 1 thread"])
 
     def test_groups(self):
-        cases = [support.case(), support.case(type="f32"), support.case(op="spmm", columns=8, layout="row")]
+        cases = [support.case(), support.case(type="f32"), support.case(op="spmm", count=8, layout="row")]
         self.assertEqual([g.title for g in make_groups(cases, ["a"])],
-                         ["spmv, f64, cpu", "spmv, f32, cpu", "spmm of 8 columns, row-major, f64, cpu"])
+                         ["spmv, f64, cpu", "spmv, f32, cpu", "spmm of 8 vectors, row-major, f64, cpu"])
 
 
 class Lists(unittest.TestCase):

@@ -173,7 +173,7 @@ class Words(unittest.TestCase):
 class Pictures(unittest.TestCase):
     @unittest.skipUnless(reports.can_draw(), "no Matplotlib")
     def test_axes_have_names(self):
-        shown = [{"kind": "structure", "matrix": name, "rows": 1600000, "cols": 900, "nnz": 9, "mean_row": 1,
+        shown = [{"kind": "structure", "matrix": name, "rows": 1600000, "columns": 900, "nnz": 9, "mean_row": 1,
                   "max_row": 3, "picture": [[1, 0], [0, 2]], "status": "ok"} for name in ("one", "two", "three")]
         with tempfile.TemporaryDirectory() as out:
             options = argparse.Namespace(seed="000", no_figures=False, quick=False)

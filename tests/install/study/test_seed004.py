@@ -11,7 +11,7 @@ from seed004 import fill_in, leaves, storage
 BALANCED = "insensitive to row length distribution: perfect load balance "
 
 # The lecture's 5 x 5 example: M = N = 5, K = 4, nnz = 12, W = 2, rest 3.
-LECTURE = {"kind": "matrix", "matrix": "lecture", "rows": 5, "cols": 5, "nnz": 12, "mean_row": 2.4, "max_row": 4,
+LECTURE = {"kind": "matrix", "matrix": "lecture", "rows": 5, "columns": 5, "nnz": 12, "mean_row": 2.4, "max_row": 4,
            "empty_rows": 0, "storage": [{"format": "csr", "words": 30, "bytes": 120, "parameters": ""},
                                         {"format": "ell", "words": 40, "bytes": 160, "parameters": ""},
                                         {"format": "coo", "words": 36, "bytes": 144, "parameters": ""},

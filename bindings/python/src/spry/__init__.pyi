@@ -15,6 +15,7 @@ __version__: str
 Sparse = Any
 Vectors = NDArray[np.float64] | NDArray[np.float32]
 Device = str
+Precision = Literal["full", "f32:f64", "f32"]
 Path = str | os.PathLike[str]
 
 class _Array(Protocol):
@@ -92,10 +93,10 @@ class CgPlan:
     def dtype(self) -> np.dtype[Any]: ...
     @overload
     def solve(self, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
-              maxiter: int | None = None, full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
+              max_iterations: int | None = None, full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
     @overload
     def solve(self, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
-              maxiter: int | None = None, full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
+              max_iterations: int | None = None, full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
     def update(self, values: ArrayLike | None = None) -> None: ...
 
 class SpgemmPlan:
@@ -108,7 +109,7 @@ class SpgemmPlan:
     def update(self, a: ArrayLike | None = None, b: ArrayLike | None = None) -> None: ...
 
 def plan(A: Sparse, *, expected_calls: int | None = None, format: str | None = None, device: Device | None = None,
-         threads: int | None = None, check: bool = True, dtype: DTypeLike | None = None, columns: int | None = None,
+         threads: int | None = None, check: bool = True, dtype: DTypeLike | None = None, count: int | None = None,
          order: Literal["C", "F"] = "C", kernel: str | None = None, ordering: str | None = None,
          expected_updates: int | None = None, memory_limit: int | None = None, policy: str | None = None,
          vector_device: Device | None = None) -> Plan: ...
@@ -127,28 +128,31 @@ def spgemm_plan(A: Sparse, B: Sparse, *, memory_limit: int | None = None, thread
                 kernel: str | None = None, check: bool = True) -> SpgemmPlan: ...
 @overload
 def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
-       maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
+       max_iterations: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
        device: Device | None = None, threads: int | None = None, check: bool = True, symmetry_tol: float | None = None,
-       symmetric: bool = False, full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
+       symmetric: bool = False, precision: Precision = "full",
+       full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
 @overload
 def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
-       maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
+       max_iterations: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
        device: Device | None = None, threads: int | None = None, check: bool = True, symmetry_tol: float | None = None,
-       symmetric: bool = False, full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
-def cg_plan(A: Sparse, *, M: Literal["jacobi", "block_jacobi", "chebyshev"] | None = None, columns: int = 1,
+       symmetric: bool = False, precision: Precision = "full",
+       full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
+def cg_plan(A: Sparse, *, M: Literal["jacobi", "block-jacobi", "chebyshev"] | None = None, count: int = 1,
             format: str | None = None, device: Device | None = None, threads: int | None = None, check: bool = True,
-            symmetry_tol: float | None = None, symmetric: bool = False) -> CgPlan: ...
+            symmetry_tol: float | None = None, symmetric: bool = False,
+            precision: Precision = "full") -> CgPlan: ...
 @overload
-def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
+def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iterations: int | None = None,
              personalization: int | Mapping[int, float] | ArrayLike | None = None, x0: ArrayLike | None = None,
-             edges: Literal["row_to_column", "column_to_row"] = "row_to_column",
+             edges: Literal["row-to-column", "column-to-row"] = "row-to-column",
              dangling: Literal["teleport", "drop", "refuse"] = "teleport", norm: float = 1,
              device: Device | None = None, threads: int | None = None, check: bool = True,
              full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
 @overload
-def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
+def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iterations: int | None = None,
              personalization: int | Mapping[int, float] | ArrayLike | None = None, x0: ArrayLike | None = None,
-             edges: Literal["row_to_column", "column_to_row"] = "row_to_column",
+             edges: Literal["row-to-column", "column-to-row"] = "row-to-column",
              dangling: Literal["teleport", "drop", "refuse"] = "teleport", norm: float = 1,
              device: Device | None = None, threads: int | None = None, check: bool = True,
              full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...

@@ -4,8 +4,7 @@ import os
 
 from . import _core
 from ._arrays import csr_of, host_source_of, type_of
-from ._errors import InvalidError
-from ._numbers import whole
+from ._numbers import one_of, whole
 from ._threads import interruptible
 
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": 2}
@@ -102,9 +101,8 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     FileError
         It cannot be written.
     """
-    if symmetry not in _SYMMETRIES:
-        raise InvalidError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
-    matrix = host_source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
+    kind = one_of(_SYMMETRIES, symmetry, "symmetry")
+    matrix = host_source_of(A).matrix(0, kind, check)
     interruptible(matrix.write, os.fspath(target), {"comment": comment if comment is None else os.fsencode(comment), "full": bool(full), "format": format})
 
 

@@ -1,4 +1,4 @@
-"""Whole numbers that calls are given."""
+"""Arguments that are whole numbers or names."""
 
 import operator
 
@@ -20,3 +20,11 @@ def whole(number, name, least=1):
     if taken > _MOST:
         raise OverflowError(f"{name} is {taken}, an int of 64 bits does not hold it")
     return taken
+
+
+def one_of(choices, given, name):
+    """The value in `choices` of the argument `name`. In names, an underscore stands for a hyphen."""
+    key = given.replace("_", "-") if isinstance(given, str) else given
+    if key not in list(choices):
+        raise InvalidError(f"{name} is {given!r}, expected one of {', '.join(map(repr, choices))}")
+    return choices[key]

@@ -49,7 +49,7 @@ class Explanation(Info):
         return "\n".join(lines)
 
 
-def plan(A, *, expected_calls=None, format=None, device=None, threads=None, check=True, dtype=None, columns=None,
+def plan(A, *, expected_calls=None, format=None, device=None, threads=None, check=True, dtype=None, count=None,
          order="C", kernel=None, ordering=None, expected_updates=None, memory_limit=None, policy=None,
          vector_device=None) -> "Plan":
     """Makes the m x n matrix A ready for products.
@@ -74,10 +74,10 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         Looks at every offset and index first, at the speed of memory. Without it, arrays that are no matrix crash.
     dtype : float32 or float64, optional
         Of vectors; None: A's. float32 values multiply float64 vectors, too.
-    columns : int, optional
-        Columns that most products will have, where these are blocks.
+    count : int, optional
+        Vectors that most products will multiply together, as the columns of a block.
     order : "C" or "F"
-        How blocks of so many columns lie: row by row, as NumPy has them, or column by column.
+        The layout of these blocks: row by row, as NumPy has them, or column by column.
     kernel, ordering, policy : str, optional
         As in spry_spmv_options of the C header: "csr_avx2_cpu"; "rcm"; "measure".
     expected_updates : int, optional
@@ -101,7 +101,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     vectors = type_of(source.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
-    columns = whole(columns, "columns")
+    count = whole(count, "count")
     options = {
         "format": format,
         "kernel": kernel,
@@ -111,8 +111,8 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         "expected_calls": whole(expected_calls, "expected_calls"),
         "expected_updates": whole(expected_updates, "expected_updates", least=0),
         "memory_limit_bytes": whole(memory_limit, "memory_limit"),
-        "count": columns,
-        "row_major": True if order == "C" and columns is not None and columns > 1 else None,
+        "count": count,
+        "row_major": True if order == "C" and count is not None and count > 1 else None,
         "device": device_number(device),
         "vector_device": device_number(vector_device, "vector_device"),
         "op": _TRANSPOSED if source.transposed else None,

@@ -10,19 +10,20 @@ from . import _core
 from ._arrays import later_values, origin_of, source_for, write_values
 from ._errors import InvalidError, in_python
 from ._homes import device_number
-from ._numbers import whole
+from ._numbers import one_of, whole
 from ._plan import Info, Plan
 from ._threads import attended, of_call
 
 _TOLERANCE_ZERO = -1.0  # a tolerance of 0 would be the library's default
 _START_X = 2
-_PRECONDITIONERS = {None: 0, "jacobi": 1, "block_jacobi": 2, "chebyshev": 3}
+_PRECISIONS = {"full": 0, "f32:f64": 1, "f32": 2}
+_PRECONDITIONERS = {None: 0, "jacobi": 1, "block-jacobi": 2, "chebyshev": 3}
 _ENDED = ("iteration limit", "stagnation")
 
 
-def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, device=None, threads=None,
-       check=True, symmetry_tol=None, symmetric=False, full_output=False):
-    """Solves A @ x = b for symmetric positive definite A by Conjugate Gradients, called as scipy.sparse.linalg.cg.
+def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, max_iterations=None, M=None, callback=None, device=None,
+       threads=None, check=True, symmetry_tol=None, symmetric=False, precision="full", full_output=False):
+    """Solves A @ x = b for symmetric positive definite A by Conjugate Gradients, called like scipy.sparse.linalg.cg.
 
     Parameters
     ----------
@@ -34,10 +35,10 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         A first guess; None: zero.
     rtol, atol : float
         It has converged when norm(b - A @ x) <= max(rtol * norm(b), atol).
-    maxiter : int, optional
-        None: 10 n, at least 10 000 and at most 100 000.
+    max_iterations : int, optional
+        SciPy's maxiter. None: 10 n, at least 10 000 and at most 100 000.
     M : optional
-        What stands for A's inverse: "jacobi", "block_jacobi", "chebyshev", or what SciPy takes.
+        What stands for A's inverse: "jacobi", "block-jacobi", "chebyshev", or what SciPy takes.
     device : str, optional
         "cuda" solves on the GPU, from host memory, too.
     callback : function, optional
@@ -49,6 +50,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         sqrt(abs(A[i, i] * A[j, j]))) for all i, j, with eps = numpy.finfo(A.dtype).eps. None: 1000.
     symmetric : bool
         True: A is taken as symmetric without a check.
+    precision : "full", "f32:f64" or "f32"
+        Of the iteration, for float64: values of A in float32, or values and vectors. Residuals are of float64.
     full_output : bool
         Gives (x, info, result), with iterations, residuals and times (..._us). Not with SciPy's iteration.
 
@@ -68,8 +71,9 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         Some hundredths of a second after Ctrl-C, or at the end of an iteration.
     """
     if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
-        return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
-    once = {"precond": _preconditioner(M, ", or an operator"), **_symmetry(symmetry_tol, symmetric)}
+        return _by_scipy(A, b, x0, rtol, atol, max_iterations, M, callback, threads, check, precision, full_output)
+    once = {"precond": _preconditioner(M, ", or an operator"), "precision": one_of(_PRECISIONS, precision, "precision"),
+            **_symmetry(symmetry_tol, symmetric)}
     source = source_for(A, device)
     matrix = _square(source, threads, check)
 
@@ -78,13 +82,14 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         return attended(_core.cg, matrix, x, right, is_f32, options, of_call(threads), entries=source.nnz,
                         home=source.home, asks=True)
 
-    return _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output)
+    return _solve(source, iterate, b, x0, rtol, atol, max_iterations, full_output)
 
 
 def _preconditioner(M, others=""):
-    if not (M is None or isinstance(M, str)) or M not in _PRECONDITIONERS:
+    name = M.replace("_", "-") if isinstance(M, str) else M
+    if not (name is None or isinstance(name, str)) or name not in _PRECONDITIONERS:
         raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}{others}")
-    return _PRECONDITIONERS[M]
+    return _PRECONDITIONERS[name]
 
 
 def _symmetry(tolerance, is_known):
@@ -93,9 +98,9 @@ def _symmetry(tolerance, is_known):
     return {"symmetry_tolerance": _TOLERANCE_ZERO if tolerance == 0 else tolerance, "assume_symmetric": bool(is_known)}
 
 
-def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
+def _solve(source, iterate, b, x0, rtol, atol, max_iterations, full_output):
     """What cg gives, by iterate(x, b, is_f32, options), which writes x and tells the result."""
-    maxiter = whole(maxiter, "maxiter")
+    max_iterations = whole(max_iterations, "max_iterations")
     if not (rtol >= 0 and atol >= 0):
         raise InvalidError(f"rtol is {rtol}, atol is {atol}, expected numbers from 0 on")
     right = _columns(b, source, "b")
@@ -105,7 +110,7 @@ def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
     options = {
         "tolerance": rtol if rtol > 0 else _TOLERANCE_ZERO,
         "absolute_tolerance": float(atol),
-        "max_iterations": maxiter,
+        "max_iterations": max_iterations,
         "start": 0 if x0 is None else _START_X,
         "stream": source.home.stream(),
     }
@@ -119,15 +124,15 @@ def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
     return (x, info, result) if full_output else (x, info)
 
 
-def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, check=True, symmetry_tol=None,
-            symmetric=False) -> "CgPlan":
+def cg_plan(A, *, M=None, count=1, format=None, device=None, threads=None, check=True, symmetry_tol=None,
+            symmetric=False, precision="full") -> "CgPlan":
     """A system that is solved for many right sides: what cg does before it iterates is done once.
 
     Parameters
     ----------
-    A, M, device, threads, check, symmetry_tol, symmetric :
+    A, M, device, threads, check, symmetry_tol, symmetric, precision :
         As for spry.cg; M by name, or None. The plan borrows A's arrays.
-    columns : int
+    count : int
         The most right sides that are solved for side by side.
     format : str, optional
         As for spry.plan.
@@ -139,8 +144,8 @@ def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, che
     KeyboardInterrupt
         At once; a thread goes on to the end and forgets the plan.
     """
-    made = CgPlan(source_for(A, device), M, whole(columns, "columns"), format, device, threads, symmetry_tol, symmetric,
-                  check)
+    made = CgPlan(source_for(A, device), M, whole(count, "count"), format, device, threads, symmetry_tol, symmetric,
+                  one_of(_PRECISIONS, precision, "precision"), check)
     made._origin = origin_of(A, made._source)
     return made
 
@@ -150,15 +155,16 @@ class CgPlan:
 
     _origin = None  # what the plan was made of, whose array of values may be another by now
 
-    def __init__(self, source, M, columns, format, device, threads, symmetry_tol=None, symmetric=False, check=False):
-        self._source, self._made = source, (M, columns, format, device, threads, symmetry_tol, symmetric)
+    def __init__(self, source, M, count, format, device, threads, symmetry_tol=None, symmetric=False, precision=0,
+                 check=False):
+        self._source, self._made = source, (M, count, format, device, threads, symmetry_tol, symmetric, precision)
         self._plan = self._create(check)
 
     def _create(self, check=False):
-        M, columns, format, device, threads, symmetry_tol, symmetric = self._made
+        M, count, format, device, threads, symmetry_tol, symmetric, precision = self._made
         source = self._source
-        options = {"precond": _preconditioner(M), "count": columns, "format": format, **_place(source, device),
-                   **_symmetry(symmetry_tol, symmetric)}
+        options = {"precond": _preconditioner(M), "count": count, "format": format, "precision": precision,
+                   **_place(source, device), **_symmetry(symmetry_tol, symmetric)}
         return attended(_core.CgPlan, _square(source, threads, check), options, of_call(threads), entries=source.nnz,
                         home=source.home)
 
@@ -170,11 +176,11 @@ class CgPlan:
     def dtype(self) -> np.dtype:
         return self._source.dtype
 
-    def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, full_output=False):
+    def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, max_iterations=None, full_output=False):
         """As spry.cg."""
         if self._plan is None:
             raise InvalidError("the last update of the plan failed; update the plan again before the next run")
-        return _solve(self._source, self._plan.run, b, x0, rtol, atol, maxiter, full_output)
+        return _solve(self._source, self._plan.run, b, x0, rtol, atol, max_iterations, full_output)
 
     def update(self, values=None) -> None:
         """For new values in the same structure.
@@ -220,18 +226,19 @@ class CgPlan:
         return CgPlan, (self._source, *self._made)
 
 
-def _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output):
+def _by_scipy(A, b, x0, rtol, atol, max_iterations, M, callback, threads, check, precision, full_output):
     import scipy.sparse.linalg
 
     from ._plan import plan
 
-    if full_output or isinstance(M, str):
-        raise InvalidError(f"{'full_output' if full_output else 'M by name'} goes with Spry's own iteration, which "
+    if full_output or isinstance(M, str) or one_of(_PRECISIONS, precision, "precision") != 0:
+        given = "full_output" if full_output else "M by name" if isinstance(M, str) else "precision"
+        raise InvalidError(f"{given} goes with Spry's own iteration, which "
                            "takes no plan, no callback and no operator M")
     operator = A if isinstance(A, Plan) else plan(A, threads=threads, check=check)
     iterate = scipy.sparse.linalg.cg
     name = "rtol" if "rtol" in inspect.signature(iterate).parameters else "tol"  # before SciPy 1.12
-    return iterate(operator, b, x0, atol=atol, maxiter=maxiter, M=M, callback=callback, **{name: rtol})
+    return iterate(operator, b, x0, atol=atol, maxiter=max_iterations, M=M, callback=callback, **{name: rtol})
 
 
 def _square(source, threads, check):
@@ -259,7 +266,7 @@ def _columns(vectors, source, name, copy=False):
     return source.home.columns(array, wanted, copy)
 
 
-def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0=None, edges="row_to_column",
+def pagerank(A, alpha=0.85, *, tol=None, max_iterations=None, personalization=None, x0=None, edges="row-to-column",
              dangling="teleport", norm=1, device=None, threads=None, check=True, full_output=False):
     """The PageRank of a graph whose matrix is A, n x n, of entries >= 0: the weights of links.
 
@@ -268,13 +275,13 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     Parameters
     ----------
     A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch
-        As for spry.plan; integers are converted. A[i, j] is a link from i to j, with edges="column_to_row" one from j
+        As for spry.plan; integers are converted. A[i, j] is a link from i to j, with edges="column-to-row" one from j
         to i.
     alpha : float
         Damping, between 0 and 1.
     tol : float, optional
         Ends when the norm of a step is at most this; None: 1e-8, of float32 1e-6. norm is 1, 2 or numpy.inf.
-    max_iter : int, optional
+    max_iterations : int, optional
         1 or more; None: 200.
     personalization : int, dict or (n,), optional
         v: a node, whose weight is 1; the weights of some nodes, as {node: weight}; or the weights of all. Nodes count
@@ -307,14 +314,14 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     source = source_for(_with_numbers(A), device)
     matrix = _square(source, threads, check)
     norms = {1: 0, 2: 1, np.inf: 2}
-    directions = {"row_to_column": int(source.transposed), "column_to_row": int(not source.transposed)}
+    directions = {"row-to-column": int(source.transposed), "column-to-row": int(not source.transposed)}
     options = {
         "alpha": float(alpha),
         "tolerance": None if tol is None else tol if tol > 0 else _TOLERANCE_ZERO,
-        "max_iterations": whole(max_iter, "max_iter"),
-        "norm": _one_of(norms, norm, "norm"),
-        "edges": _one_of(directions, edges, "edges"),
-        "zero_columns": _one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
+        "max_iterations": whole(max_iterations, "max_iterations"),
+        "norm": one_of(norms, norm, "norm"),
+        "edges": one_of(directions, edges, "edges"),
+        "zero_columns": one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
         "start": 0 if x0 is None else _START_X,
         **_place(source, device),
     }
@@ -356,9 +363,3 @@ def _with_numbers(A):
     """Links are often counted by integers, which are copied as float64."""
     kind = getattr(getattr(A, "dtype", None), "kind", "")
     return A.astype(np.float64) if kind in ("i", "u", "b") and hasattr(A, "tocsr") else A
-
-
-def _one_of(choices, given, name):
-    if given not in list(choices):
-        raise InvalidError(f"{name} is {given!r}, expected one of {', '.join(map(repr, choices))}")
-    return choices[given]
