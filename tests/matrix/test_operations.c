@@ -61,7 +61,7 @@ static void transposes(void **state)
         spry_matrix *A = sample_matrix(*state, &s), *B = NULL;
         dense a = dense_of(A), expected = dense_transpose(&a);
         MUST(spry_matrix_transpose(*state, &B, A, n % 4 ? &o : NULL, err));
-        assert_int_equal(s.index_base, spry_matrix_index_base(B));
+        assert_int_equal(s.index_base, B->index_base);
         if (!s.duplicates && o.value_type != SPRY_PATTERN) assert_int_equal(A->a.symmetry, B->a.symmetry);
         expect_matrix(B, &expected, n % 4 ? &o : NULL, text_of(&s, "transpose"));
         dense_free(&a);

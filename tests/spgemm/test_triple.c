@@ -297,7 +297,7 @@ static void operands(void **state)
         assert_int_equal(C->a.nnz, 4);
         assert_memory_equal(C->a.values, expected, sizeof expected);
         assert_int_equal(C->a.symmetry, SPRY_GENERAL);
-        assert_int_equal(spry_matrix_index_base(C), 1);
+        assert_int_equal(C->index_base, 1);
         spry_matrix_destroy(C);
         spry_spgemm_plan_destroy(plan);
         plan = NULL;

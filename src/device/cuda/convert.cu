@@ -112,7 +112,7 @@ spry_status spry_cuda_order_columns(const spryi_device *device, const spry_array
     make_column_keys<<<convert_blocks(csr->nnz), CONVERT_THREADS>>>((const int32_t *)csr->indices, csr->nnz, width,
                                                                     *keys);
     SPRY_CUDA_TRY(launched(err, "column keys"));
-    return spry_cuda_sort_keys(device, keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->cols - 1) / width),
+    return spry_cuda_sort_keys(device, keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->columns - 1) / width),
                                err);
 }
 

@@ -15,7 +15,7 @@ spry_status spry_cuda_make_rows(const spryi_device *device, spry_arrays *made, i
     if (made->offset_type == SPRY_I32 && nnz > INT32_MAX)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "offset_type", nnz, INT32_MAX,
                                 "%lld entries do not fit 32-bit offsets, which hold %d", (long long)nnz, INT32_MAX);
-    const int64_t offset_bytes = (int64_t)spry_index_type_bytes(made->offset_type);
+    const int64_t offset_bytes = (int64_t)spryi_index_type_bytes(made->offset_type);
     SPRY_CUDA_TRY(spry_cuda_new(device, &offsets, (made->rows + 1) * offset_bytes, "offsets", err));
     made->offsets = offsets;
     SPRY_CUDA_TRY(spry_cuda_new(device, &indices, nnz * (int64_t)sizeof(int32_t), "indices", err));
@@ -100,7 +100,7 @@ spry_status spry_cuda_transpose_rows(const spryi_device *device, spry_arrays *ma
     SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, a->nnz, err));
     void *offsets = (void *)(uintptr_t)made->offsets;
     if (made->offset_type != a->offset_type) {
-        const int64_t bytes = (made->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
+        const int64_t bytes = (made->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type);
         SPRY_CUDA_TRY(space.make(device, bytes, "offsets", err));
         offsets = space.at;
     }

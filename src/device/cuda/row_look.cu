@@ -57,10 +57,10 @@ template <typename P> static void start_of_offsets(const spry_arrays *a, int che
     const P *const offsets = (const P *)a->offsets;
     if (a->index_type == SPRY_I32)
         look_at_rows_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int32_t *)a->indices : NULL, a->rows,
-                                                 a->cols, a->nnz, words);
+                                                 a->columns, a->nnz, words);
     else
         look_at_rows_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int64_t *)a->indices : NULL, a->rows,
-                                                 a->cols, a->nnz, words);
+                                                 a->columns, a->nnz, words);
 }
 
 /* The words of blocks are in host memory when it returns. */

@@ -43,10 +43,10 @@ spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a
     SPRY_CUDA_TRY(row_space.make(device, a->nnz * (int64_t)sizeof(int32_t), "csc: rows", err));
     uint64_t *keys = (uint64_t *)key_space.at, *other = (uint64_t *)other_space.at;
     const int32_t *row_of = (const int32_t *)row_space.at;
-    const unsigned blocks = convert_blocks(a->nnz), columns = convert_blocks(a->cols + 1);
+    const unsigned blocks = convert_blocks(a->nnz), columns = convert_blocks(a->columns + 1);
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
     SPRY_CUDA_TRY(spry_cuda_order_columns(device, a, 1, &keys, &other, err));
-    SPRY_BY_TYPE(a->offset_type, P, find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (P *)offsets));
+    SPRY_BY_TYPE(a->offset_type, P, find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->columns, (P *)offsets));
     SPRY_CUDA_TRY(launched(err, "csc: offsets"));
     if (a->nnz > 0)
         SPRY_BY_STORED(a->value_type, S,
@@ -61,7 +61,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_csr *s = (spryi_csr *)c->storage;
-    const int64_t offset_bytes = (a->cols + 1) * (int64_t)spryi_index_type_bytes(a->offset_type);
+    const int64_t offset_bytes = (a->columns + 1) * (int64_t)spryi_index_type_bytes(a->offset_type);
     const int64_t value_bytes = a->nnz * (int64_t)spry_type_bytes(a->value_type);
     void *offsets = NULL, *rows = NULL, *values = NULL;
     if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "csc: more entries than a key can number");
@@ -71,8 +71,8 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(spry_cuda_make(c, &rows, a->nnz * (int64_t)sizeof(int32_t), "csc rows", err));
     if (a->value_type != SPRY_PATTERN) SPRY_CUDA_TRY(spry_cuda_make(c, &values, value_bytes, "csc values", err));
     s->a = *a; /* of A^T as CSR */
-    s->a.rows = a->cols;
-    s->a.cols = a->rows;
+    s->a.rows = a->columns;
+    s->a.columns = a->rows;
     s->a.offsets = offsets;
     s->a.indices = rows;
     s->a.values = values;

@@ -78,7 +78,7 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
-    return ((const spryi_csr *)request->storage)->a.cols * (int64_t)spry_type_bytes(request->vector_type);
+    return ((const spryi_csr *)request->storage)->a.columns * (int64_t)spry_type_bytes(request->vector_type);
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
@@ -86,14 +86,14 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const csr_row_blocks *s = (const csr_row_blocks *)args->auxiliary;
     V *sums = (V *)args->workspace;
-    if (a->cols == 0) return SPRY_OK;
+    if (a->columns == 0) return SPRY_OK;
     if (a->nnz > 0)
         csr_scatter<V, P, J>
             <<<(unsigned)s->blocks, row_block_shape<V>::threads, 0, stream_of(args)>>>(*s, (const P *)a->offsets,
                                                                                        (const J *)a->indices,
                                                                                        (const V *)a->values,
                                                                                        (const V *)args->x, sums);
-    launch_take_sums(a->cols, sums, args);
+    launch_take_sums(a->columns, sums, args);
     return launched(err, "csr_scatter_cuda");
 }
 

@@ -849,7 +849,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     m.w.Ap = (const P *)a->offsets;
     m.w.Aj = (const int32_t *)a->indices;
     m.w.rows = a->rows;
-    m.w.cols = a->cols;
+    m.w.cols = a->columns;
     m.w.nnz = a->nnz;
     m.w.unroll = spryi_swept_unroll(s->sizes.value_type);
     SPRY_CUDA_TRY(put_blocks_on_device(&m, err));

@@ -789,7 +789,7 @@ template <typename P> static spry_status make(spryi_conversion *c, const windowe
     spryi_windowed *s = (spryi_windowed *)c->storage;
     windowing<P> w = {};
     scratch space, first_entry;
-    w.a = {(const P *)a->offsets, (const int32_t *)a->indices, a->rows, a->cols};
+    w.a = {(const P *)a->offsets, (const int32_t *)a->indices, a->rows, a->columns};
     w.order = order.rows;
     w.leader = order.leader;
     w.window = s->window;

@@ -502,7 +502,7 @@ template <typename P> static spry_status make(spryi_conversion *c, windowed_orde
     m.c = c;
     m.s = (spryi_windowed *)c->storage;
     m.o = order;
-    m.a = {(const P *)a->offsets, (const int32_t *)a->indices, a->rows, a->cols};
+    m.a = {(const P *)a->offsets, (const int32_t *)a->indices, a->rows, a->columns};
     SPRY_CUDA_TRY(find_groups(&m, err));
     choose_run(&m);
     SPRY_CUDA_TRY(mark_kinds(&m, err));

@@ -145,7 +145,7 @@ static bool pays_ahead(const spryi_prepare_request *request)
     const int64_t of_lane = LANES * (int64_t)sizeof *s->rows;
     const int64_t stored = s->slots * of_value + s->units * SPRYI_WINDOWED_UNIT + s->slice_count * of_lane +
                            s->numbers * (int64_t)sizeof *s->dictionary;
-    const int64_t vectors = (s->a.rows + s->a.cols) * (int64_t)spry_type_bytes(request->vector_type);
+    const int64_t vectors = (s->a.rows + s->a.columns) * (int64_t)spry_type_bytes(request->vector_type);
     const int64_t cache = request->device->cache_bytes;
     return stored + vectors >= cache / 3 && stored + vectors <= cache / 16 * 15;
 }

@@ -1,0 +1,354 @@
+/*
+ * Spry for C++17: handles that destroy themselves, spans, and exceptions. Header only; link with libspry.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     spry::context context;
+ *     auto A = spry::matrix::borrow_csr(context, rows, columns, offsets, indices, values); // std::vectors
+ *     spry::spmv_plan plan(context, A);
+ *     plan.run(y, x); // y = A*x
+ *
+ * Each class owns one handle of the C interface, which get() returns for calls that this header does not wrap. Handles
+ * can be moved, not copied. Options and results are the structs of C. A failure throws spry::error. The rules and
+ * contracts of the C headers hold: borrowed arrays must outlive the matrix and its plans.
+ */
+#ifndef SPRY_SPRY_HPP
+#define SPRY_SPRY_HPP
+
+#include <spry/io.h>
+#include <spry/matrix.h>
+#include <spry/solve.h>
+#include <spry/spgemm.h>
+#include <spry/spry.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace spry {
+
+/* A spry_error. what() is its message. */
+class error : public std::runtime_error {
+public:
+    explicit error(const spry_error &e) : std::runtime_error(e.message), error_(std::make_shared<spry_error>(e)) {}
+    spry_status status() const noexcept { return error_->status; }
+    const char *argument() const noexcept { return error_->argument; } /* or "" */
+    std::int64_t value() const noexcept { return error_->value; }
+    std::int64_t limit() const noexcept { return error_->limit; }
+    const char *file() const noexcept { return error_->file; } /* or "" */
+    std::int64_t line() const noexcept { return error_->line; }
+
+private:
+    std::shared_ptr<const spry_error> error_; /* copies of an exception must not throw */
+};
+
+namespace detail {
+
+/* Calls a function of C with an error as its last argument. Throws if the call fails. */
+template <class Function, class... Arguments> void call(Function function, Arguments &&...arguments)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    if (function(std::forward<Arguments>(arguments)..., &err) != SPRY_OK) throw error(err);
+}
+
+template <class T> struct type_of;
+template <> struct type_of<float> {
+    static constexpr spry_type value = SPRY_F32;
+};
+template <> struct type_of<double> {
+    static constexpr spry_type value = SPRY_F64;
+};
+
+template <class I> constexpr spry_index_type index_type_of()
+{
+    static_assert(std::is_integral_v<I> && std::is_signed_v<I> && (sizeof(I) == 4 || sizeof(I) == 8),
+                  "indices have 32 or 64 bits and a sign");
+    return sizeof(I) == 8 ? SPRY_I64 : SPRY_I32;
+}
+
+[[noreturn]] inline void refuse_size(const char *argument, std::int64_t size, std::int64_t expected)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    const std::string text = std::string(argument) + " has " + std::to_string(size) + " elements, expected " +
+                             std::to_string(expected);
+    err.status = SPRY_INVALID_SIZE;
+    text.copy(err.message, sizeof err.message - 1);
+    std::string(argument).copy(err.argument, sizeof err.argument - 1);
+    err.value = size;
+    err.limit = expected;
+    throw error(err);
+}
+
+} // namespace detail
+
+/* Contiguous elements: a pointer and a size, a std::vector, std::array, or std::span. */
+template <class T> class span {
+public:
+    constexpr span() noexcept = default;
+    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class Container, class Element = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
+              class = std::enable_if_t<std::is_convertible_v<Element (*)[], T (*)[]>>>
+    constexpr span(Container &container) noexcept : data_(container.data()), size_(container.size())
+    {
+    }
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
+
+private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+inline spry_vector vector(span<double> v) { return spry_vector_f64(v.data(), v.size()); }
+inline spry_vector vector(span<float> v) { return spry_vector_f32(v.data(), v.size()); }
+inline spry_const_vector vector(span<const double> v) { return spry_const_vector_f64(v.data(), v.size()); }
+inline spry_const_vector vector(span<const float> v) { return spry_const_vector_f32(v.data(), v.size()); }
+
+/* A struct of options or results, cleared, with its size set. */
+template <class Struct> Struct init() { return SPRY_INIT(Struct); }
+
+class context {
+public:
+    context() { create(nullptr); }
+    explicit context(const spry_context_options &options) { create(&options); }
+    explicit context(int threads)
+    {
+        auto options = init<spry_context_options>();
+        options.threads = threads;
+        create(&options);
+    }
+    spry_context *get() const noexcept { return handle_.get(); }
+    spry_context_info info() const
+    {
+        auto info = init<spry_context_info>();
+        detail::call(spry_context_get_info, get(), &info);
+        return info;
+    }
+    /* Finds a device by its name, "cuda". */
+    int device(const char *name) const
+    {
+        int device = 0;
+        detail::call(spry_device_find, get(), &device, name);
+        return device;
+    }
+
+private:
+    void create(const spry_context_options *options)
+    {
+        spry_context *made = nullptr;
+        detail::call(spry_context_create, &made, options);
+        handle_.reset(made);
+    }
+    struct destroy {
+        void operator()(spry_context *c) const noexcept { spry_context_destroy(c); }
+    };
+    std::unique_ptr<spry_context, destroy> handle_;
+};
+
+class matrix {
+public:
+    /* Takes over a handle of the C interface. */
+    explicit matrix(spry_matrix *handle) noexcept : handle_(handle) {}
+    matrix(const context &c, const spry_arrays &arrays)
+    {
+        spry_matrix *made = nullptr;
+        detail::call(spry_matrix_create, c.get(), &made, &arrays);
+        handle_.reset(made);
+    }
+    /* Borrows CSR arrays. Use spry_arrays for other layouts, for device memory and for copies. */
+    template <class I, class J, class T>
+    static matrix borrow_csr(const context &c, std::int64_t rows, std::int64_t columns, span<const I> offsets,
+                             span<const J> indices, span<const T> values)
+    {
+        if (rows >= 0 && offsets.size() != rows + 1) detail::refuse_size("offsets", offsets.size(), rows + 1);
+        if (values.size() != indices.size()) detail::refuse_size("values", values.size(), indices.size());
+        auto arrays = init<spry_arrays>();
+        arrays.layout = SPRY_CSR;
+        arrays.rows = rows;
+        arrays.columns = columns;
+        arrays.nnz = indices.size();
+        arrays.offset_type = detail::index_type_of<I>();
+        arrays.index_type = detail::index_type_of<J>();
+        arrays.value_type = detail::type_of<T>::value;
+        arrays.offsets = offsets.data();
+        arrays.indices = indices.data();
+        arrays.values = values.data();
+        return matrix(c, arrays);
+    }
+    template <class Offsets, class Indices, class Values>
+    static matrix borrow_csr(const context &c, std::int64_t rows, std::int64_t columns, const Offsets &offsets,
+                             const Indices &indices, const Values &values)
+    {
+        return borrow_csr(c, rows, columns, span<const std::remove_pointer_t<decltype(offsets.data())>>(offsets),
+                          span<const std::remove_pointer_t<decltype(indices.data())>>(indices),
+                          span<const std::remove_pointer_t<decltype(values.data())>>(values));
+    }
+    static matrix read(const context &c, const char *path, const spry_read_options &options = init<spry_read_options>())
+    {
+        spry_matrix *made = nullptr;
+        detail::call(spry_matrix_read, c.get(), &made, path, &options);
+        return matrix(made);
+    }
+    static matrix generate(const context &c, const char *spec,
+                           const spry_read_options &options = init<spry_read_options>())
+    {
+        spry_matrix *made = nullptr;
+        detail::call(spry_matrix_generate, c.get(), &made, spec, &options);
+        return matrix(made);
+    }
+    void write(const char *path, const spry_write_options &options = init<spry_write_options>()) const
+    {
+        detail::call(spry_matrix_write, get(), path, &options);
+    }
+    spry_matrix *get() const noexcept { return handle_.get(); }
+    std::int64_t rows() const noexcept { return spry_matrix_rows(get()); }
+    std::int64_t columns() const noexcept { return spry_matrix_columns(get()); }
+    std::int64_t nnz() const noexcept { return spry_matrix_nnz(get()); }
+    spry_arrays arrays() const
+    {
+        auto arrays = init<spry_arrays>();
+        detail::call(spry_matrix_get_arrays, get(), &arrays);
+        return arrays;
+    }
+    void check(spry_check how = SPRY_CHECK_STRUCTURE)
+    {
+        detail::call(spry_matrix_check, get(), static_cast<spry_matrix_report *>(nullptr), how);
+    }
+    /* Updates all plans after values were changed in place. */
+    void values_changed(const spry_update_options &options = init<spry_update_options>())
+    {
+        detail::call(spry_matrix_values_changed, get(), &options);
+    }
+
+private:
+    struct destroy {
+        void operator()(spry_matrix *A) const noexcept { spry_matrix_destroy(A); }
+    };
+    std::unique_ptr<spry_matrix, destroy> handle_;
+};
+
+class spmv_plan {
+public:
+    spmv_plan(const context &c, const matrix &A, const spry_spmv_options &options = init<spry_spmv_options>())
+    {
+        spry_spmv_plan *made = nullptr;
+        detail::call(spry_spmv_plan_create, c.get(), &made, A.get(), &options);
+        handle_.reset(made);
+    }
+    spry_spmv_plan *get() const noexcept { return handle_.get(); }
+    /* y = alpha*op(A)*x + beta*y. alpha and beta have the type of y and x. */
+    void run(span<double> y, span<const double> x, double alpha = 1, double beta = 0) const
+    {
+        run(vector(y), &alpha, vector(x), &beta);
+    }
+    void run(span<float> y, span<const float> x, float alpha = 1, float beta = 0) const
+    {
+        run(vector(y), &alpha, vector(x), &beta);
+    }
+    void run(spry_vector y, const void *alpha, spry_const_vector x, const void *beta,
+             const spry_spmv_run_options &options = init<spry_spmv_run_options>()) const
+    {
+        detail::call(spry_spmv_plan_run, get(), y, alpha, x, beta, &options);
+    }
+    void update(const spry_update_options &options = init<spry_update_options>())
+    {
+        detail::call(spry_spmv_plan_update, get(), &options);
+    }
+    /* Strings in the result live as long as the plan. */
+    spry_spmv_plan_info info() const
+    {
+        auto info = init<spry_spmv_plan_info>();
+        detail::call(spry_spmv_plan_get_info, get(), &info);
+        return info;
+    }
+
+private:
+    struct destroy {
+        void operator()(spry_spmv_plan *plan) const noexcept { spry_spmv_plan_destroy(plan); }
+    };
+    std::unique_ptr<spry_spmv_plan, destroy> handle_;
+};
+
+/* C = alpha*op(A)*op(B). */
+inline matrix spgemm(const context &c, const matrix &A, const matrix &B,
+                     const spry_spgemm_options &options = init<spry_spgemm_options>())
+{
+    spry_matrix *made = nullptr;
+    detail::call(spry_spgemm, c.get(), &made, static_cast<spry_spgemm_info *>(nullptr), A.get(), B.get(), &options);
+    return matrix(made);
+}
+
+/* A product that is repeated with new values. */
+class spgemm_plan {
+public:
+    spgemm_plan(const context &c, const matrix &A, const matrix &B,
+                const spry_spgemm_options &options = init<spry_spgemm_options>())
+    {
+        spry_spgemm_plan *made = nullptr;
+        detail::call(spry_spgemm_plan_create, c.get(), &made, A.get(), B.get(), &options);
+        handle_.reset(made);
+    }
+    spry_spgemm_plan *get() const noexcept { return handle_.get(); }
+    void run() { detail::call(spry_spgemm_plan_run, get(), static_cast<void *>(nullptr), nullptr); }
+    /* C after the first run. Later runs change its values. */
+    matrix result() const
+    {
+        spry_matrix *C = nullptr;
+        detail::call(spry_spgemm_plan_get_result, get(), &C);
+        return matrix(C);
+    }
+
+private:
+    struct destroy {
+        void operator()(spry_spgemm_plan *plan) const noexcept { spry_spgemm_plan_destroy(plan); }
+    };
+    std::unique_ptr<spry_spgemm_plan, destroy> handle_;
+};
+
+/* Solves A*x = b. Throws spry::error with SPRY_NOT_CONVERGED if the iteration does not converge. */
+inline spry_cg_result cg(const context &c, span<double> x, const matrix &A, span<const double> b,
+                         const spry_cg_options &options = init<spry_cg_options>())
+{
+    auto result = init<spry_cg_result>();
+    detail::call(spry_cg, c.get(), vector(x), &result, A.get(), vector(b), &options);
+    return result;
+}
+
+/* A system that is solved for several b. */
+class cg_plan {
+public:
+    cg_plan(const context &c, const matrix &A, const spry_cg_options &options = init<spry_cg_options>())
+    {
+        spry_cg_plan *made = nullptr;
+        detail::call(spry_cg_plan_create, c.get(), &made, static_cast<spry_cg_result *>(nullptr), A.get(), &options);
+        handle_.reset(made);
+    }
+    spry_cg_plan *get() const noexcept { return handle_.get(); }
+    spry_cg_result run(span<double> x, span<const double> b)
+    {
+        auto result = init<spry_cg_result>();
+        detail::call(spry_cg_plan_run, get(), vector(x), &result, vector(b), nullptr);
+        return result;
+    }
+    void update() { detail::call(spry_cg_plan_update, get(), static_cast<spry_cg_result *>(nullptr)); }
+
+private:
+    struct destroy {
+        void operator()(spry_cg_plan *plan) const noexcept { spry_cg_plan_destroy(plan); }
+    };
+    std::unique_ptr<spry_cg_plan, destroy> handle_;
+};
+
+inline spry_pagerank_result pagerank(const context &c, span<double> x, const matrix &A,
+                                     const spry_pagerank_options &options = init<spry_pagerank_options>())
+{
+    auto result = init<spry_pagerank_result>();
+    detail::call(spry_pagerank, c.get(), vector(x), &result, A.get(), &options);
+    return result;
+}
+
+} // namespace spry
+
+#endif
