@@ -30,7 +30,7 @@ typedef struct block {
 
 static block block_make(int64_t length, spry_type type, int row_major, const struct shape *shape)
 {
-    block b = {.host = {.length = length, .columns = shape->columns, .type = type}};
+    block b = {.host = {.length = length, .count = shape->columns, .type = type}};
     b.host.row_stride = row_major ? shape->columns + shape->gap : 1;
     b.host.column_stride = row_major ? 1 : length + shape->gap;
     b.numbers = row_major ? length * b.host.row_stride : shape->columns * b.host.column_stride;
@@ -112,7 +112,7 @@ static void every_kernel(spry_type type, const char *ordering)
     for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));)
         for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
             spry_spmv_options o = gpu_options(kernel, SPRY_NO_TRANSPOSE, on_gpu);
-            o.columns = shapes[0].columns;
+            o.count = shapes[0].columns;
             o.row_major = 1;
             o.ordering = ordering;
             spry_spmv_plan *plan = create_plan(context, A, &o);

@@ -120,7 +120,7 @@ static void compare(const char *what, const spry_spmv_plan *plan, void *host)
     assert_int_equal(spryi_storage_bytes(plan->forward.target.format, plan->forward.stored.storage),
                      spryi_storage_bytes(plan->forward.target.format, host));
     const spry_arrays *a = spryi_storage_arrays(plan->forward.stored.storage), *b = spryi_storage_arrays(host);
-    assert_true(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->layout == b->layout);
+    assert_true(a->rows == b->rows && a->columns == b->columns && a->nnz == b->nnz && a->layout == b->layout);
     assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
 }
 

@@ -135,7 +135,7 @@ static void matrix_in_device_memory(void **state)
     OK(cudaMemcpy(device[2], values, (size_t)nnz * sizeof *values, cudaMemcpyHostToDevice));
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
-    a.rows = a.cols = ROWS;
+    a.rows = a.columns = ROWS;
     a.nnz = nnz;
     a.offset_type = a.index_type = SPRY_I32;
     a.value_type = SPRY_F64;
@@ -350,9 +350,11 @@ static void hooks_have_all(void **state)
     spry_context *context = NULL;
     spry_matrix *moved = NULL;
     void *blocks[3];
-    options.device_allocate = hook_allocate;
-    options.device_release = hook_release;
-    options.device_user = &g;
+    spry_device_hooks hooks = SPRY_INIT(spry_device_hooks);
+    hooks.allocate = hook_allocate;
+    hooks.release = hook_release;
+    hooks.user = &g;
+    options.device_hooks = &hooks;
     assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
     spry_matrix *A = generate_matrix(context, "gen:laplace5,x=150,y=150");
     moved = moved_to_gpu(context, A, blocks);
@@ -398,9 +400,11 @@ static void owned_bytes_of_patterns(void **state)
     spry_matrix *moved = NULL;
     void *blocks[3];
     int index = 0;
-    options.device_allocate = hook_allocate;
-    options.device_release = hook_release;
-    options.device_user = &g;
+    spry_device_hooks hooks = SPRY_INIT(spry_device_hooks);
+    hooks.allocate = hook_allocate;
+    hooks.release = hook_release;
+    hooks.user = &g;
+    options.device_hooks = &hooks;
     assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
     spry_matrix *A = generate_matrix(context, "gen:uniform,rows=3000,degree=5");
     moved = moved_to_gpu(context, A, blocks);

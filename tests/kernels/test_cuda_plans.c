@@ -37,7 +37,7 @@ static spry_vector vector_at(void *data, int64_t length, spry_type type, int dev
     return (spry_vector){.data = data,
                          .length = length,
                          .type = type,
-                         .columns = 1,
+                         .count = 1,
                          .column_stride = length,
                          .device = device};
 }
