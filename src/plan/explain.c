@@ -280,7 +280,8 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     SPRYI_OK_OR_RETURN(find_class(&device, &here, context, A, &o, given.device_class, err));
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
-    *made = (spry_explanation){.context = spryi_context_retain(context)};
+    memset(made, 0, sizeof *made); /* too large for a temporary on the stack */
+    made->context = spryi_context_retain(context);
     spryi_copy_class(&made->own, device);
     const question q =
         {.given = A, .A = entries, .o = &o, .device = &made->own.c, .here = here, .stored = A->stored != NULL};

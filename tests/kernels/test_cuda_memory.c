@@ -373,7 +373,8 @@ static void hooks_have_all(void **state)
     spry_spgemm_options product = SPRY_INIT(spry_spgemm_options);
     spry_matrix *C = NULL;
     product.device = product.result_device = 1;
-    for (product.drop_zeros = 0; product.drop_zeros < 2; product.drop_zeros++) {
+    for (int drops = 0; drops < 2; drops++) {
+        product.drop_zeros = drops == 1;
         C = multiply_matrices(context, moved, A, &product);
         assert_true(g.held > 3);
         spry_matrix_destroy(C);
