@@ -12,7 +12,8 @@ if [ -x "$prefix/bin/spry" ]; then
         share/spry/report/__main__.py)
 fi
 for pattern in include/spry/{spry,matrix,spgemm,solve,io,cuda,tune,study}.h include/spry/spry.hpp \
-    share/doc/*/LICENSE share/doc/*/README.md share/doc/*/docs/formats.md share/doc/*/docs/tutorial/{01-sparse-matrices.md,arrays.py} "${of_program[@]}" \
+    share/doc/*/LICENSE share/doc/*/README.md share/doc/*/docs/formats.md \
+    share/doc/*/docs/tutorial/{01-sparse-matrices.md,arrays.py} "${of_program[@]}" \
     'lib*/libspry.so' 'lib*/libspry.so.0.3' 'lib*/libspry.so.0.3.0' \
     'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \
     'lib*/pkgconfig/spry.pc'; do
