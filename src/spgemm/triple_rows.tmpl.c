@@ -87,6 +87,8 @@ static spry_status SPRY_FN(find_rows)(rows_job *r, spryi_triple_part *part, int6
         const int64_t middle = SPRY_FN(sum_middle)(job, &r->triple->rows, part, (SPRY_J)row);
         const int64_t count = SPRY_FN(find_columns)(job, part, (SPRY_J)row, middle);
         SPRY_FNJ(sort_columns)(list, count);
+        job->offsets[row + 1] = count;
+        if (count == 0) continue; /* the arrays may not exist yet */
         if (count > part->room - part->used) SPRYI_OK_OR_RETURN(make_room(r, part, count, err));
         SPRY_J *columns = (SPRY_J *)part->columns.at + part->used;
         SPRY_C *values = (SPRY_C *)part->values.at + part->used;
@@ -96,7 +98,6 @@ static spry_status SPRY_FN(find_rows)(rows_job *r, spryi_triple_part *part, int6
             sums[list[k]] = 0;
         }
         part->used += count;
-        job->offsets[row + 1] = count;
     }
     return SPRY_OK;
 }
