@@ -102,9 +102,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_vector_read(spry_context *context, spr
 SPRY_MUST_CHECK SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
                                                        const spry_write_options *options, spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * Generated matrices
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Generated matrices ---- */
 
 typedef struct spry_generator_info {
     size_t struct_size;

@@ -48,9 +48,7 @@ typedef enum spry_start {
     SPRY_START_X = 2        /* x */
 } spry_start;
 
-/* ------------------------------------------------------------------------------------------------ *
- * PageRank
- * ------------------------------------------------------------------------------------------------ */
+/* ---- PageRank ---- */
 
 typedef enum spry_norm { SPRY_NORM_1 = 0, SPRY_NORM_2 = 1, SPRY_NORM_INF = 2 } spry_norm;
 
@@ -115,9 +113,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_pagerank(spry_context *context, spry_v
                                                    const spry_matrix *A, const spry_pagerank_options *options,
                                                    spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * Conjugate Gradient
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Conjugate Gradient ---- */
 
 /* Preconditioner M, an approximation of the inverse of A. */
 typedef enum spry_precond {

@@ -58,7 +58,7 @@ typedef struct spry_spgemm_options {
  * with common index types are converted, as workspace. Entries at one position count as their sum.
  * SPRY_TOO_LARGE: memory_limit_bytes does not suffice. error.value is a limit that suffices on the CPU, and on a GPU
  * the bytes needed so far.
- * Bits do not depend on threads, limits or plans. With t_ij the number of products in c_ij:
+ * Same bits for any number of threads, any limit, and plans. With t_ij the number of products in c_ij:
  *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|op(A)| |op(B)|)_ij
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, spry_spgemm_info *info,

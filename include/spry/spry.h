@@ -67,9 +67,7 @@ extern "C" {
 /* Returns the version of the running library, "0.3.0". */
 SPRY_API const char *spry_version(void);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 1. Status and errors
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 1. Status and errors ---- */
 
 typedef enum spry_status {
     SPRY_OK = 0,
@@ -135,9 +133,7 @@ template <typename T> static inline T spry_init_(void)
 #define SPRY_INIT(type) ((type){.struct_size = sizeof(type)})
 #endif
 
-/* ------------------------------------------------------------------------------------------------ *
- * 2. Types
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 2. Types ---- */
 
 /* Type of elements. Vectors have f32 or f64. The 16-bit types (stored as uint16_t) are for values of matrices. */
 typedef enum spry_type {
@@ -162,9 +158,7 @@ typedef enum spry_known { SPRY_NOT_KNOWN = 0, SPRY_KNOWN_NO = 1, SPRY_KNOWN_YES 
 SPRY_API const char *spry_type_name(spry_type type); /* "f32", "f64", "pattern", "bf16", "f16" */
 SPRY_API size_t spry_type_bytes(spry_type type);     /* 4, 8, 0, 2, 2 */
 
-/* ------------------------------------------------------------------------------------------------ *
- * 3. Context
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 3. Context ---- */
 
 typedef struct spry_context spry_context;     /* allocator, threads, devices */
 typedef struct spry_matrix spry_matrix;       /* the user's data, borrowed or owned */
@@ -213,9 +207,7 @@ typedef struct spry_context_info {
 
 SPRY_API spry_status spry_context_get_info(const spry_context *context, spry_context_info *info, spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 4. Devices
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 4. Devices ---- */
 
 /*
  * A device is an int: SPRY_CPU, or 1, 2, ... for GPUs. 0 is the default. For data (arrays, vectors, scalars, copies)
@@ -254,9 +246,7 @@ SPRY_API spry_status spry_device_get_info(const spry_context *context, spry_devi
 SPRY_MUST_CHECK SPRY_API spry_status spry_device_find(const spry_context *context, int *device, const char *name,
                                                       spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 5. Matrix
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 5. Matrix ---- */
 
 typedef enum spry_layout {
     SPRY_LAYOUT_DEFAULT = 0,
@@ -370,9 +360,7 @@ typedef enum spry_check {
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_check how,
                                                        spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 6. Vectors
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 6. Vectors ---- */
 
 /*
  * A vector, or a block of count vectors: element i of vector c is data[i*row_stride + c*column_stride]. A single
@@ -432,9 +420,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_vector_create(spry_context *context, s
                                                         spry_type type, int device, spry_error *err);
 SPRY_API void spry_vector_destroy(spry_context *context, spry_vector *v);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 7. Products
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 7. Products ---- */
 
 typedef struct spry_spmv_options {
     size_t struct_size;
@@ -521,9 +507,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
                                                const spry_matrix *A, spry_const_vector x, const void *beta,
                                                spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 8. Values that change
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 8. Values that change ---- */
 
 typedef struct spry_update_options {
     size_t struct_size;
@@ -545,9 +529,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan,
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options,
                                                                 spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * 9. What a plan is and costs
- * ------------------------------------------------------------------------------------------------ */
+/* ---- 9. What a plan is and costs ---- */
 
 enum { SPRY_NEVER = -1 };
 

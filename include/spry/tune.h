@@ -13,9 +13,7 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------------------------------ *
- * Formats, kernels, classes of devices. All lists: index from 0, SPRY_UNKNOWN_NAME after the last.
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Formats, kernels, classes of devices. All lists: index from 0, SPRY_UNKNOWN_NAME after the last ---- */
 
 typedef struct spry_format_info {
     size_t struct_size;
@@ -61,9 +59,7 @@ typedef struct spry_device_class_info {
 
 SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * Explanation of a choice
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Explanation of a choice ---- */
 
 typedef struct spry_explain_options {
     size_t struct_size;
@@ -131,9 +127,7 @@ SPRY_API spry_status spry_explanation_get_candidate(const spry_explanation *expl
 SPRY_API spry_status spry_explanation_get_feature(const spry_explanation *explanation, spry_feature *feature, int index,
                                                   spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * Measuring and verification
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Measuring and verification ---- */
 
 /* Times of a run. */
 typedef struct spry_measurement {
@@ -170,9 +164,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_verify(spry_context *context, spr
                                                       spry_const_vector x, const void *beta, spry_const_vector y_before,
                                                       spry_const_vector y, spry_error *err);
 
-/* ------------------------------------------------------------------------------------------------ *
- * Rates, measured choices, memory. These calls need exclusive use of the context.
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Rates, measured choices, memory. These calls need exclusive use of the context ---- */
 
 /* A measured time. */
 typedef struct spry_observation {
