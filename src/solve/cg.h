@@ -128,6 +128,7 @@ struct spry_cg_plan {
     int is_stale;  /* 1: the last update failed */
     spryi_cg_recording recording;
     spryi_cg_run current;
+    spryi_dependent of_matrix; /* in A's list of plans */
 };
 
 /* Returns whether the iteration starts from the x that the caller gives. */

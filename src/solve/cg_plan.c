@@ -399,6 +399,15 @@ static spry_status tell_setup(const spry_cg_plan *s, spry_status status, spry_cg
     return status;
 }
 
+/* Updates the plan that the dependent is part of. */
+static spry_status update_dependent(spryi_dependent *self, const spry_update_options *options, spry_error *err)
+{
+    spry_cg_plan *plan = (spry_cg_plan *)((char *)self - offsetof(spry_cg_plan, of_matrix));
+    if (options->stream)
+        SPRYI_OK_OR_RETURN(spry_device_synchronize(plan->context, plan->system.device, options->stream, err));
+    return spry_cg_plan_update(plan, NULL, err);
+}
+
 spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry_cg_result *result,
                                 const spry_matrix *A, const spry_cg_options *options, spry_error *err)
 {
@@ -410,8 +419,13 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
     spry_status status = new_plan(&s, context, A, SPRY_F64, options, err);
     if (status == SPRY_OK) status = make_ready(s, &told, err);
     if (s) status = tell_setup(s, status, result, &told, err);
-    if (status == SPRY_OK) *plan = s;
-    if (status != SPRY_OK) spry_cg_plan_destroy(s);
+    if (status == SPRY_OK) {
+        s->of_matrix.update = update_dependent;
+        if (A) spryi_add_dependent(A, &s->of_matrix);
+        *plan = s;
+    } else {
+        spry_cg_plan_destroy(s);
+    }
     return status;
 }
 
@@ -429,6 +443,7 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
     plan->refreshes = 0;
     plan->is_stale = status != SPRY_OK || told.verdict != SPRY_VERDICT_NONE;
     plan->setup_us = told.setup_us = spryi_now_us() - start;
+    spryi_note_update(&plan->of_matrix);
     return tell_setup(plan, status, result, &told, err);
 }
 
@@ -436,6 +451,7 @@ void spry_cg_plan_destroy(spry_cg_plan *s)
 {
     if (!s) return;
     spry_context *context = s->context;
+    spryi_remove_dependent(&s->of_matrix);
     spryi_cg_tear_down(s);
     spry_matrix_destroy(s->system.A);
     spryi_release(context, s->current.states);
