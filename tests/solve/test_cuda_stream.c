@@ -2,6 +2,7 @@
  * Solvers in a stream of the caller that waits for no other, behind work that writes b and A's values. Needs the CUDA
  * run-time; skipped where there is no GPU.
  */
+#include "base/types.h"
 #include "spry/solve.h"
 #include "support.h"
 
