@@ -43,8 +43,8 @@ install_all() # WHAT: what is missing
 expect() # yes|no FILE: whether it is installed; a file that is not there has to be named
 {
     local found named
-    found=$(find "$work/prefix" -path '*/share/*' -prune -o -type f -name "${2##*/}" -print | grep -c . || true)
-    named=$(grep -c "Not built, so not installed: ${2##*/} " "$work/log" || true)
+    found=$(find "$work/prefix" -path '*/share/*' -prune -o -type f -path "*/$2" -print | grep -c . || true)
+    named=$(grep -c "Not built, so not installed: .*/$2 " "$work/log" || true)
     if { [ "$1" = yes ] && [ "$found$named" != 10 ]; } || { [ "$1" = no ] && [ "$found$named" != 01 ]; }; then
         echo "$2: installed $found times, named as not built $named times, expected installed: $1" >&2
         status=1
