@@ -72,7 +72,7 @@ typedef struct bench_input {
     spry_context *preparer;    /* of one thread */
 } bench_input;
 
-/* The operation, and the numbers of vectors and the types that it is measured with, one after the other. */
+/* The operation, and the numbers of vectors and the types to measure. */
 typedef struct bench_operation {
     const char *op;        /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
     const int64_t *counts; /* of vectors, with op spmm and spmm_t */

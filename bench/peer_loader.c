@@ -279,8 +279,8 @@ spry_peer_matrix bench_peer_matrix(const spry_arrays *a)
                               .cols = a->columns,
                               .nnz = a->nnz,
                               .value_bytes = (int)spry_type_bytes(a->value_type),
-                              .offset_bytes = a->offset_type == SPRY_I64 ? 8 : 4,
-                              .index_bytes = a->index_type == SPRY_I64 ? 8 : 4,
+                              .offset_bytes = index_type_bytes(a->offset_type),
+                              .index_bytes = index_type_bytes(a->index_type),
                               .offsets = a->offsets,
                               .columns = a->indices,
                               .values = a->values};

@@ -233,11 +233,6 @@ static uint64_t hash(const spry_arrays *a, int threads)
 
 /* ---- comparing ---------------------------------------------------------------------------------- */
 
-static int64_t at(const void *array, spry_index_type type, int64_t k)
-{
-    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
-}
-
 enum { BATCH = 1024 };
 
 typedef struct column_job {
@@ -255,10 +250,10 @@ static void check_columns(void *job, int64_t begin, int64_t end)
     (void)begin, (void)end;
     for (int64_t first; (first = atomic_fetch_add(&j->next, BATCH)) < a->rows;)
         for (int64_t i = first; i < first + BATCH && i < a->rows; i++) {
-            const int64_t last = at(a->offsets, a->offset_type, i + 1);
+            const int64_t last = index_at(a->offsets, a->offset_type, i + 1);
             int64_t before = -1;
-            for (int64_t k = at(a->offsets, a->offset_type, i); k < last; k++) {
-                const int64_t column = at(a->indices, a->index_type, k);
+            for (int64_t k = index_at(a->offsets, a->offset_type, i); k < last; k++) {
+                const int64_t column = index_at(a->indices, a->index_type, k);
                 wrong += column < 0 || column >= a->columns;
                 unsorted += column <= before;
                 before = column;
@@ -280,9 +275,9 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     if (a->nnz != group->estimate.nnz)
         return record_fail(&c->record, RECORD_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
                            (long long)group->estimate.nnz);
-    wrong += at(a->offsets, a->offset_type, 0) != 0 || at(a->offsets, a->offset_type, a->rows) != a->nnz;
+    wrong += index_at(a->offsets, a->offset_type, 0) != 0 || index_at(a->offsets, a->offset_type, a->rows) != a->nnz;
     for (int64_t i = 0; i < a->rows && wrong == 0; i++)
-        wrong += at(a->offsets, a->offset_type, i + 1) < at(a->offsets, a->offset_type, i);
+        wrong += index_at(a->offsets, a->offset_type, i + 1) < index_at(a->offsets, a->offset_type, i);
     if (wrong > 0)
         return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not rise from 0 to its entries");
     column_job j = {.a = a};

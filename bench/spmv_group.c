@@ -1,4 +1,4 @@
-/* One matrix in one type and number of vectors: its vectors, its cases, and the check of every case. */
+/* The cases of one matrix in one type and number of vectors: vectors, timing and the check of each case. */
 #include "bench/internal.h"
 #include "spry/cuda.h"
 #include "spry/matrix.h"

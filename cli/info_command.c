@@ -245,8 +245,8 @@ static void print_facts(const facts *f)
                    a->unique == SPRY_KNOWN_YES  ? "none"
                    : a->unique == SPRY_KNOWN_NO ? "some"
                                                 : "not known",
-                   spry_type_name(a->value_type), a->offset_type == SPRY_I64 ? 64 : 32,
-                   a->index_type == SPRY_I64 ? 64 : 32);
+                   spry_type_name(a->value_type), 8 * index_type_bytes(a->offset_type),
+                   8 * index_type_bytes(a->index_type));
     char where[96] = ""; /* no rows, no longest one */
     if (s->longest_row >= 0)
         snprintf(where, sizeof where, " (row %s, counted from %d)", cli_count(s->longest_row + f->input.base).s,

@@ -270,13 +270,10 @@ int cli_open_context(spry_context **context, int64_t threads)
 /* 1: no entry lies in the first row or column of CSR. */
 static int first_node_is_unknown(const spry_arrays *a)
 {
-    const int32_t *i32 = a->index_type == SPRY_I32 ? a->indices : NULL;
-    const int64_t *i64 = a->index_type == SPRY_I32 ? NULL : a->indices;
-    const int64_t first = a->offset_type == SPRY_I32 ? ((const int32_t *)a->offsets)[1]
-                                                     : ((const int64_t *)a->offsets)[1];
+    const int64_t first = index_at(a->offsets, a->offset_type, 1);
     if (a->layout != SPRY_CSR || first > 0) return 0;
     for (int64_t k = 0; k < a->nnz; k++)
-        if ((i32 ? i32[k] : i64[k]) == 0) return 0;
+        if (index_at(a->indices, a->index_type, k) == 0) return 0;
     return 1;
 }
 

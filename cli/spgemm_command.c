@@ -355,11 +355,6 @@ static void print_report(const record *r, const product *p, const arguments *a)
 
 /* ---- the size of C ------------------------------------------------------------------------------ */
 
-static int64_t index_at(const void *indices, spry_index_type type, int64_t k)
-{
-    return type == SPRY_I32 ? ((const int32_t *)indices)[k] : ((const int64_t *)indices)[k];
-}
-
 /* Adds the entries of each row or, if the matrix is transposed, of each column. */
 static void count_rows(int64_t *counts, const spry_arrays *a, bool transposed)
 {
@@ -381,7 +376,7 @@ static double most_bytes(const product *p, const arguments *a)
     double products = 0;
     for (int64_t l = 0; l < length; l++) products += (double)counts[l] * (double)counts[length + l];
     free(counts);
-    return products * (double)(spry_type_bytes(a->type) + (p->a.index_type == SPRY_I64 ? 8 : 4));
+    return products * (double)((int)spry_type_bytes(a->type) + index_type_bytes(p->a.index_type));
 }
 
 /* Refuses a C that would take more than half of the memory left, unless a limit or --yes was given. */

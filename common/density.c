@@ -1,5 +1,7 @@
 #include "common/density.h"
 
+#include "common/input.h"
+
 #include <string.h>
 
 /* Returns the cell, 0 .. parts - 1, of an index below count. */
@@ -8,11 +10,6 @@ static int64_t cell_of(int64_t index, int64_t count, int parts)
     if (count <= INT32_MAX) return (int64_t)((uint64_t)index * (uint64_t)parts / (uint64_t)count);
     __extension__ typedef unsigned __int128 wide;
     return (int64_t)((wide)index * (wide)parts / (wide)count);
-}
-
-static int64_t element(const void *array, spry_index_type type, int64_t k)
-{
-    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
 }
 
 /* Counts one entry, and its mirror image if only a triangle is stored. */
@@ -31,15 +28,15 @@ spry_status count_density(const spry_matrix *A, int64_t *counts, int height, int
     memset(counts, 0, (size_t)height * (size_t)width * sizeof *counts);
     if (a.layout == SPRY_COO) {
         for (int64_t k = 0; k < a.nnz; k++)
-            count_entry(&a, counts, height, width, element(a.row_indices, a.index_type, k),
-                        element(a.indices, a.index_type, k));
+            count_entry(&a, counts, height, width, index_at(a.row_indices, a.index_type, k),
+                        index_at(a.indices, a.index_type, k));
         return SPRY_OK;
     }
     const bool by_columns = a.layout == SPRY_CSC;
     const int64_t majors = by_columns ? a.columns : a.rows;
     for (int64_t m = 0; m < majors; m++)
-        for (int64_t k = element(a.offsets, a.offset_type, m); k < element(a.offsets, a.offset_type, m + 1); k++) {
-            const int64_t minor = element(a.indices, a.index_type, k);
+        for (int64_t k = index_at(a.offsets, a.offset_type, m); k < index_at(a.offsets, a.offset_type, m + 1); k++) {
+            const int64_t minor = index_at(a.indices, a.index_type, k);
             count_entry(&a, counts, height, width, by_columns ? minor : m, by_columns ? m : minor);
         }
     return SPRY_OK;

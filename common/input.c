@@ -264,8 +264,8 @@ int64_t available_memory_bytes(const spry_context *context)
 
 int64_t csr_part_bytes(const spry_arrays *a, int part)
 {
-    if (part == 0) return (a->rows + 1) * (a->offset_type == SPRY_I64 ? 8 : 4);
-    return a->nnz * (part == 1 ? (a->index_type == SPRY_I64 ? 8 : 4) : (int64_t)spry_type_bytes(a->value_type));
+    if (part == 0) return (a->rows + 1) * index_type_bytes(a->offset_type);
+    return a->nnz * (part == 1 ? index_type_bytes(a->index_type) : (int64_t)spry_type_bytes(a->value_type));
 }
 
 void *allocate_pages(size_t bytes)

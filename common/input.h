@@ -53,6 +53,18 @@ int64_t available_memory_bytes(const spry_context *context);
 /* The number of the device with that name; NULL: SPRY_DEVICE_DEFAULT. */
 spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err);
 
+/* Returns the bytes of an offset or index, 4 or 8. */
+static inline int index_type_bytes(spry_index_type type)
+{
+    return type == SPRY_I64 ? 8 : 4;
+}
+
+/* Returns element k of offsets or indices. */
+static inline int64_t index_at(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
 /* Bytes of the offsets (part 0), indices (1) or values (2) of CSR. */
 int64_t csr_part_bytes(const spry_arrays *a, int part);
 

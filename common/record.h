@@ -98,9 +98,9 @@ typedef struct record {
 void record_init(record *r);
 /* The sizes, class, type and index pair of a matrix. */
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
-/* What a plan tells of itself, its format included. */
 /* Updates a plan, so that its info has the time of an update. Plans of containers refuse updates and have none. */
 void measure_update(spry_spmv_plan *plan);
+/* Fills in a plan's info, its format included. */
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
 /* The stages of a product, but for reading. */
 void record_take_stages(record *r, const spry_spgemm_stages *stages);

@@ -187,8 +187,8 @@ typedef struct spry_cg_result {
     double solve_us;           /* iterations */
     double product_us;         /* part of solve_us: products */
     double largest_eigenvalue; /* chebyshev: estimate, after jacobi; else 0 */
-    int64_t vector;    /* of several: the one that this result describes, the first that failed or the slowest */
-    int64_t converged; /* number of vectors that converged */
+    int64_t vector;            /* index of the described vector: the first that failed, else the slowest */
+    int64_t converged;         /* number of vectors that converged */
 } spry_cg_result;
 
 /*

@@ -83,7 +83,7 @@ typedef enum spry_status {
     SPRY_OUT_OF_MEMORY = 30,
     SPRY_TOO_LARGE = 31, /* refused before allocation: over a limit, or more than the index type holds */
 
-    SPRY_UNSUPPORTED = 40,   /* valid, but not implemented */
+    SPRY_UNSUPPORTED = 40,   /* valid, but the library cannot do this */
     SPRY_NOT_CONVERGED = 41, /* an iteration stopped before its tolerance */
 
     SPRY_DEVICE_UNAVAILABLE = 50, /* this machine has no such device, or the device cannot be used */
@@ -529,7 +529,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan,
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options,
                                                                 spry_error *err);
 
-/* ---- 9. What a plan is and costs ---- */
+/* ---- 9. Description and cost of a plan ---- */
 
 enum { SPRY_NEVER = -1 };
 

@@ -53,6 +53,12 @@ template <class Function, class... Arguments> void call(Function function, Argum
     if (function(std::forward<Arguments>(arguments)..., &err) != SPRY_OK) throw error(err);
 }
 
+/* A handle of the C interface, which Destroy frees. */
+template <auto Destroy> struct destroyer {
+    template <class T> void operator()(T *handle) const noexcept { Destroy(handle); }
+};
+template <class T, auto Destroy> using handle = std::unique_ptr<T, destroyer<Destroy>>;
+
 template <class T> struct type_of;
 template <> struct type_of<float> {
     static constexpr spry_type value = SPRY_F32;
@@ -141,10 +147,7 @@ private:
         detail::call(spry_context_create, &made, options);
         handle_.reset(made);
     }
-    struct destroy {
-        void operator()(spry_context *c) const noexcept { spry_context_destroy(c); }
-    };
-    std::unique_ptr<spry_context, destroy> handle_;
+    detail::handle<spry_context, spry_context_destroy> handle_;
 };
 
 class matrix {
@@ -223,10 +226,7 @@ public:
     }
 
 private:
-    struct destroy {
-        void operator()(spry_matrix *A) const noexcept { spry_matrix_destroy(A); }
-    };
-    std::unique_ptr<spry_matrix, destroy> handle_;
+    detail::handle<spry_matrix, spry_matrix_destroy> handle_;
 };
 
 class spmv_plan {
@@ -265,10 +265,7 @@ public:
     }
 
 private:
-    struct destroy {
-        void operator()(spry_spmv_plan *plan) const noexcept { spry_spmv_plan_destroy(plan); }
-    };
-    std::unique_ptr<spry_spmv_plan, destroy> handle_;
+    detail::handle<spry_spmv_plan, spry_spmv_plan_destroy> handle_;
 };
 
 /* C = alpha*op(A)*op(B). */
@@ -301,10 +298,7 @@ public:
     }
 
 private:
-    struct destroy {
-        void operator()(spry_spgemm_plan *plan) const noexcept { spry_spgemm_plan_destroy(plan); }
-    };
-    std::unique_ptr<spry_spgemm_plan, destroy> handle_;
+    detail::handle<spry_spgemm_plan, spry_spgemm_plan_destroy> handle_;
 };
 
 /* Solves A*x = b. Throws spry::error with SPRY_NOT_CONVERGED if the iteration does not converge. */
@@ -335,10 +329,7 @@ public:
     void update() { detail::call(spry_cg_plan_update, get(), static_cast<spry_cg_result *>(nullptr)); }
 
 private:
-    struct destroy {
-        void operator()(spry_cg_plan *plan) const noexcept { spry_cg_plan_destroy(plan); }
-    };
-    std::unique_ptr<spry_cg_plan, destroy> handle_;
+    detail::handle<spry_cg_plan, spry_cg_plan_destroy> handle_;
 };
 
 inline spry_pagerank_result pagerank(const context &c, span<double> x, const matrix &A,

@@ -39,8 +39,8 @@ typedef struct spryi_source {
 } spryi_source;
 
 /*
- * A plan that spry_matrix_values_changed updates. The matrix does not own its dependents: a plan removes itself when it
- * is destroyed, and a matrix that is freed first removes all of them.
+ * A plan that spry_matrix_values_changed updates. The matrix does not own its dependents. A destroyed plan leaves the
+ * list. A matrix that is freed before its plans empties the list.
  */
 typedef struct spryi_dependent {
     struct spryi_dependent *next, **link; /* link: the pointer to this dependent; NULL: in no list */
@@ -214,10 +214,8 @@ struct spry_ordering {
     spry_context *context;
     const char *method;
     int64_t rows, cols, components;
-    int64_t *perm; /* new row -> old row; also of columns if the matrix is square */
-    int64_t sr_count, ssr_count, sssr_count, srs, ssrs, sssrs;
-    spry_groups groups;                   /* the same, for spry_ordering_get_info */
-    int64_t *sr_ptr, *ssr_ptr, *sssr_ptr; /* NULL: none */
+    int64_t *perm;      /* new row -> old row; also of columns if the matrix is square */
+    spry_groups groups; /* owns its pointers; NULL: no such level */
     double setup_us;
     atomic_int others; /* holders in addition to its creator; the last spry_ordering_destroy frees the ordering */
 };

@@ -195,7 +195,6 @@ spry_status spry_matrix_diagonal(const spry_matrix *A, spry_vector diagonal, spr
     SPRYI_NEEDS(A, err);
     const int64_t length = A->a.rows < A->a.columns ? A->a.rows : A->a.columns;
     spry_const_vector d = spry_vector_as_const(diagonal);
-    memcpy(d.reserved, diagonal.reserved, sizeof d.reserved); /* which are checked */
     SPRYI_OK_OR_RETURN(spryi_check_operand_vector(&d, "diagonal", "diagonal", length, A, err));
     diagonal.row_stride = d.row_stride;
     if (A->a.device == 0) return diagonal_on_host(A, &diagonal, err);

@@ -322,7 +322,9 @@ int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned)
     if (!owned) return bytes;
     if (spryi_has_copy(plan) && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
     const spry_ordering *o = plan->map.found;
-    if (o && keeps_groups(plan)) bytes += 8 * (o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0));
+    if (o && keeps_groups(plan))
+        bytes += 8 *
+                 (o->groups.sr_count + o->groups.ssr_count + 2 + (o->groups.sssr_ptr ? o->groups.sssr_count + 1 : 0));
     return bytes;
 }
 

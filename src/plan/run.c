@@ -291,12 +291,18 @@ static spry_status pack(const spryi_plan *plan, void *to, int64_t to_stride, con
     return cpu->ops->map(cpu, &map, err);
 }
 
+/* Returns whether beta is, or may be, other than 0. */
+static bool reads_its_y(const spryi_plan *plan, bool beta_on_device, const void *beta)
+{
+    return beta_on_device || spryi_value_at(beta, plan->request.vector_type, 0) != 0;
+}
+
 /* Host vectors of a device with memory of its own: there, product, back. */
 static spry_status run_staged(const spryi_plan *plan, column *c, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     const int64_t size = (int64_t)spry_type_bytes(plan->request.vector_type);
-    const bool reads_y = c->args.scalars_on_device || spryi_value_at(c->args.beta, plan->request.vector_type, 0) != 0;
+    const bool reads_y = reads_its_y(plan, c->args.scalars_on_device, c->args.beta);
     const int64_t y_stride = c->y_stride;
     const void *x = c->args.x;
     void *given = c->args.y, *y = y_stride == 1 ? given : plan->work.host_y, *stream = c->args.stream;
@@ -360,6 +366,7 @@ static spry_status run_strided(const spryi_plan *plan, spry_vector y, const void
 {
     const spryi_device *d = spryi_device_at(plan->context, plan->request.options.vector_device);
     const int64_t size = (int64_t)plan->request.element_bytes;
+    const bool reads_y = beta && reads_its_y(plan, options && options->scalar_device > 0, beta);
     spryi_vector_map map = {.type = plan->request.vector_type,
                             .threads = plan->product.threads,
                             .pool = &plan->context->pool,
@@ -373,7 +380,7 @@ static spry_status run_strided(const spryi_plan *plan, spry_vector y, const void
     map.from = x.data, map.from_stride = x.row_stride, map.to = x_copy, map.to_stride = 1, map.length = x.length;
     if (x.length > 0) SPRYI_TRY(d->ops->map(d, &map, err));
     map.from = y.data, map.from_stride = y.row_stride, map.to = y_copy, map.length = y.length;
-    SPRYI_TRY(d->ops->map(d, &map, err));
+    if (reads_y) SPRYI_TRY(d->ops->map(d, &map, err));
     SPRYI_TRY(spryi_run(plan, (spry_vector){.data = y_copy, .length = y.length, .type = y.type, .device = y.device},
                         alpha,
                         (spry_const_vector){.data = x_copy, .length = x.length, .type = x.type, .device = x.device},

@@ -558,8 +558,9 @@ static spry_status order_level(spry_context *context, spry_ordering *to, int32_t
                                const int32_t *starts, const int64_t *sizes, int level, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int64_t **const ptr[] = {&to->sr_ptr, &to->ssr_ptr, &to->sssr_ptr};
-    int64_t *const count[] = {&to->sr_count, &to->ssr_count, &to->sssr_count};
+    spry_groups *const made = &to->groups;
+    const int64_t **const ptr[] = {&made->sr_ptr, &made->ssr_ptr, &made->sssr_ptr};
+    int64_t *const count[] = {&made->sr_count, &made->ssr_count, &made->sssr_count}, *pointers;
     node_groups groups = {0};
     spryi_graph coarse = {0};
     spryi_levels levels = {0};
@@ -574,12 +575,13 @@ static spry_status order_level(spry_context *context, spry_ordering *to, int32_t
                         level == 0 ? g->weight : NULL, err));
     SPRYI_TRY(coarsen(context, &coarse, g, &groups, err));
     SPRYI_TRY(SPRYI_NEW(context, &outer, groups.count, "order of groups", err));
-    SPRYI_TRY(SPRYI_NEW(context, ptr[level], (int64_t)groups.count + 1, "pointers of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &pointers, (int64_t)groups.count + 1, "pointers of groups", err));
+    *ptr[level] = pointers;
     SPRYI_TRY(order_level(context, to, outer, &coarse, NULL, sizes, level + 1, err));
     SPRYI_TRY(expand(context, order, g, &groups, outer, err));
     rename_all(order, g->nodes, levels.order);
     reverse(outer, groups.count);
-    point_to_groups(*ptr[level], count[level], outer, &groups, g->weight, level == 0);
+    point_to_groups(pointers, count[level], outer, &groups, g->weight, level == 0);
 done:
     clear_groups(context, &groups);
     spryi_graph_clear(context, &coarse);

@@ -208,9 +208,9 @@ void spry_ordering_destroy(spry_ordering *ordering)
     if (!ordering || atomic_fetch_sub(&ordering->others, 1) > 0) return;
     spry_context *context = ordering->context;
     spryi_release(context, ordering->perm);
-    spryi_release(context, ordering->sr_ptr);
-    spryi_release(context, ordering->ssr_ptr);
-    spryi_release(context, ordering->sssr_ptr);
+    spryi_release(context, (void *)(uintptr_t)ordering->groups.sr_ptr);
+    spryi_release(context, (void *)(uintptr_t)ordering->groups.ssr_ptr);
+    spryi_release(context, (void *)(uintptr_t)ordering->groups.sssr_ptr);
     spryi_release(context, ordering);
     spryi_context_release(context);
 }
@@ -232,22 +232,6 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
-}
-
-/* Fills in the groups that spry_ordering_get_info returns. */
-static void describe_groups(spry_ordering *o)
-{
-    o->groups = SPRY_INIT(spry_groups);
-    o->groups.rows = o->rows;
-    o->groups.sr_count = o->sr_count;
-    o->groups.sr_ptr = o->sr_ptr;
-    o->groups.ssr_count = o->ssr_count;
-    o->groups.ssr_ptr = o->ssr_ptr;
-    o->groups.sssr_count = o->sssr_count;
-    o->groups.sssr_ptr = o->sssr_ptr;
-    o->groups.srs = o->srs;
-    o->groups.ssrs = o->ssrs;
-    o->groups.sssrs = o->sssrs;
 }
 
 /* ---- the caller's groups of CSR-k: rows keep their order --------------------------------------------------- */
@@ -293,12 +277,14 @@ static spry_status check(const spry_groups *g, spry_error *err)
     return check_level("sssr_ptr", g->sssr_ptr, g->sssr_count, g->ssr_count, "super-super-rows", err);
 }
 
-static spry_status copy_level(spry_context *context, int64_t **to, const int64_t *from, int64_t count, const char *what,
-                              spry_error *err)
+static spry_status copy_level(spry_context *context, const int64_t **to, const int64_t *from, int64_t count,
+                              const char *what, spry_error *err)
 {
+    int64_t *copy;
     if (!from) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, to, count + 1, what, err));
-    memcpy(*to, from, (size_t)(count + 1) * sizeof *from);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &copy, count + 1, what, err));
+    memcpy(copy, from, (size_t)(count + 1) * sizeof *from);
+    *to = copy;
     return SPRY_OK;
 }
 
@@ -323,18 +309,19 @@ static spry_status create_from_groups(spry_context *context, spry_ordering **ord
                             .method = "groups",
                             .rows = g.rows,
                             .cols = g.rows,
-                            .sr_count = g.sr_count,
-                            .ssr_count = g.ssr_count,
-                            .sssr_count = g.sssr_count,
-                            .srs = mean_size(g.sr_ptr, g.sr_count),
-                            .ssrs = mean_size(g.ssr_ptr, g.ssr_count),
-                            .sssrs = mean_size(g.sssr_ptr, g.sssr_count)};
+                            .groups = {.struct_size = sizeof g,
+                                       .rows = g.rows,
+                                       .sr_count = g.sr_count,
+                                       .ssr_count = g.ssr_count,
+                                       .sssr_count = g.sssr_count,
+                                       .srs = mean_size(g.sr_ptr, g.sr_count),
+                                       .ssrs = mean_size(g.ssr_ptr, g.ssr_count),
+                                       .sssrs = mean_size(g.sssr_ptr, g.sssr_count)}};
     SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
     for (int64_t i = 0; i < made->rows; i++) made->perm[i] = i;
-    SPRYI_TRY(copy_level(context, &made->sr_ptr, g.sr_ptr, g.sr_count, "sr_ptr", err));
-    SPRYI_TRY(copy_level(context, &made->ssr_ptr, g.ssr_ptr, g.ssr_count, "ssr_ptr", err));
-    SPRYI_TRY(copy_level(context, &made->sssr_ptr, g.sssr_ptr, g.sssr_count, "sssr_ptr", err));
-    describe_groups(made);
+    SPRYI_TRY(copy_level(context, &made->groups.sr_ptr, g.sr_ptr, g.sr_count, "sr_ptr", err));
+    SPRYI_TRY(copy_level(context, &made->groups.ssr_ptr, g.ssr_ptr, g.ssr_count, "ssr_ptr", err));
+    SPRYI_TRY(copy_level(context, &made->groups.sssr_ptr, g.sssr_ptr, g.sssr_count, "sssr_ptr", err));
     made->setup_us = spryi_now_us() - start;
     *ordering = made;
     made = NULL;
@@ -369,13 +356,14 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
                             .method = method_names[s.how],
                             .rows = A->a.rows,
                             .cols = A->a.columns,
-                            .srs = s.sizes[0],
-                            .ssrs = s.sizes[1],
-                            .sssrs = s.sizes[2]};
+                            .groups = {.struct_size = sizeof(spry_groups),
+                                       .rows = A->a.rows,
+                                       .srs = s.sizes[0],
+                                       .ssrs = s.sizes[1],
+                                       .sssrs = s.sizes[2]}};
     SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
     SPRYI_TRY(s.how == DEGREE ? order_by_degree(context, made->perm, A, err)
                               : order_by_graph(context, made, A, &s, err));
-    describe_groups(made);
     made->setup_us = spryi_now_us() - start;
     *ordering = made;
     made = NULL;

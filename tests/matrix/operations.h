@@ -53,3 +53,13 @@ const char *fault_of(spry_matrix *B, const dense *d, const spry_matrix_options *
 
 /* Fails the test if fault_of finds a fault. Destroys B and frees *d. */
 void expect_matrix(spry_matrix *B, dense *d, const spry_matrix_options *o, const char *what);
+
+/* The call fails with this status, argument and message, and leaves the matrix B NULL. */
+#define REFUSED(call, wanted, name, text)                                                                              \
+    do {                                                                                                               \
+        spry_error err = {0};                                                                                          \
+        assert_int_equal(wanted, call);                                                                                \
+        assert_string_equal(text, err.message);                                                                        \
+        assert_string_equal(name, err.argument);                                                                       \
+        assert_null(B);                                                                                                \
+    } while (0)

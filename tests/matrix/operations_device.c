@@ -354,15 +354,6 @@ static void large(void **state)
 
 /* ---- failures ------------------------------------------------------------------------------------------- */
 
-#define REFUSED(call, wanted, name, text)                                                                              \
-    do {                                                                                                               \
-        spry_error err = {0};                                                                                          \
-        assert_int_equal(wanted, call);                                                                                \
-        assert_string_equal(text, err.message);                                                                        \
-        assert_string_equal(name, err.argument);                                                                       \
-        assert_null(B);                                                                                                \
-    } while (0)
-
 static void refusals(void **state)
 {
     const sample s = csr_sample(0);

@@ -437,15 +437,6 @@ static void nothing_leaks(void **state)
     }
 }
 
-#define REFUSED(call, wanted, name, text)                                                                              \
-    do {                                                                                                               \
-        spry_error err = {0};                                                                                          \
-        assert_int_equal(wanted, call);                                                                                \
-        assert_string_equal(text, err.message);                                                                        \
-        assert_string_equal(name, err.argument);                                                                       \
-        assert_null(B);                                                                                                \
-    } while (0)
-
 static void refusals(void **state)
 {
     spry_context *c = *state;

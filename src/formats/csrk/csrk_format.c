@@ -48,20 +48,20 @@ static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const s
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "groups", from->rows, a->rows,
                                 "csr%d: groups are of an ordering of %lld rows, the matrix has %lld", levels,
                                 (long long)from->rows, (long long)a->rows);
-    const char *missing = !from->sr_ptr                   ? "super-rows"
-                          : levels > 2 && !from->ssr_ptr  ? "super-super-rows"
-                          : levels > 3 && !from->sssr_ptr ? "groups of super-super-rows"
-                                                          : NULL;
+    const char *missing = !from->groups.sr_ptr                   ? "super-rows"
+                          : levels > 2 && !from->groups.ssr_ptr  ? "super-super-rows"
+                          : levels > 3 && !from->groups.sssr_ptr ? "groups of super-super-rows"
+                                                                 : NULL;
     if (missing)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups",
                           "csr%d: the ordering (%s) has no %s, expected groups of k = %d", levels, from->method,
                           missing, levels);
-    s->srs = from->srs;
-    s->ssrs = levels > 2 ? from->ssrs : 0;
-    s->sssrs = levels > 3 ? from->sssrs : 0;
-    s->sr_count = from->sr_count;
-    s->ssr_count = levels > 2 ? from->ssr_count : 0;
-    s->sssr_count = levels > 3 ? from->sssr_count : 0;
+    s->srs = from->groups.srs;
+    s->ssrs = levels > 2 ? from->groups.ssrs : 0;
+    s->sssrs = levels > 3 ? from->groups.sssrs : 0;
+    s->sr_count = from->groups.sr_count;
+    s->ssr_count = levels > 2 ? from->groups.ssr_count : 0;
+    s->sssr_count = levels > 3 ? from->groups.sssr_count : 0;
     return SPRY_OK;
 }
 
@@ -199,13 +199,13 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     s->csr.a = request->csr->a;
     s->matrix = spryi_matrix_retain(request->csr);
     s->owns_arrays = request->massively_parallel || request->csr != request->A;
-    SPRYI_OK_OR_RETURN(make_groups(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows,
+    SPRYI_OK_OR_RETURN(make_groups(context, &s->sr_ptr, found ? found->groups.sr_ptr : NULL, s->sr_count, s->csr.a.rows,
                                    s->srs, "super-rows", err));
     if (levels > 2)
-        SPRYI_OK_OR_RETURN(make_groups(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count,
-                                       s->ssrs, "super-super-rows", err));
+        SPRYI_OK_OR_RETURN(make_groups(context, &s->ssr_ptr, found ? found->groups.ssr_ptr : NULL, s->ssr_count,
+                                       s->sr_count, s->ssrs, "super-super-rows", err));
     if (levels > 3)
-        SPRYI_OK_OR_RETURN(make_groups(context, &s->sssr_ptr, found ? found->sssr_ptr : NULL, s->sssr_count,
+        SPRYI_OK_OR_RETURN(make_groups(context, &s->sssr_ptr, found ? found->groups.sssr_ptr : NULL, s->sssr_count,
                                        s->ssr_count, s->sssrs, "groups of super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
     if (request->massively_parallel) return SPRY_OK;

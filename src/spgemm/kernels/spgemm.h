@@ -19,7 +19,7 @@ typedef struct spryi_spgemm_job spryi_spgemm_job;
 typedef void (*spryi_spgemm_fn)(spryi_spgemm_job *job);
 typedef spryi_spgemm_fn spryi_spgemm_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
 
-/* What stages took in us; -1: there was none, or it is not told apart. Those of spry_spgemm_stages. */
+/* Times of the stages in us, as in spry_spgemm_stages; -1: the kernel has no such stage or does not measure it. */
 typedef struct spryi_spgemm_stages {
     double convert_us, count_us, scan_us, fill_us, sort_us;
 } spryi_spgemm_stages;
