@@ -252,7 +252,8 @@ typedef enum spry_layout {
     SPRY_LAYOUT_DEFAULT = 0,
     SPRY_CSR = 1, /* row i has the entries offsets[i] .. offsets[i+1]-1; indices are columns */
     SPRY_COO = 2, /* row_indices and indices (columns) of each entry, in any order */
-    SPRY_CSC = 3  /* column j has the entries offsets[j] .. offsets[j+1]-1; indices are rows */
+    SPRY_CSC = 3, /* column j has the entries offsets[j] .. offsets[j+1]-1; indices are rows */
+    SPRY_BSR = 4  /* block row i has the blocks offsets[i] .. offsets[i+1]-1; indices are block columns. Host memory */
 } spry_layout;
 
 typedef enum spry_ownership {
@@ -282,12 +283,12 @@ typedef struct spry_arrays {
     size_t struct_size;
     spry_layout layout;
     int64_t rows, columns, nnz;
-    spry_index_type offset_type; /* of offsets (CSR, CSC) */
+    spry_index_type offset_type; /* of offsets (CSR, CSC, BSR) */
     spry_index_type index_type;  /* of indices and row_indices */
     spry_type value_type;        /* SPRY_PATTERN: values is NULL */
-    const void *offsets;         /* rows + 1 (CSR) or columns + 1 (CSC) elements, from 0 to nnz */
+    const void *offsets;         /* rows + 1 (CSR) or columns + 1 (CSC) elements, from 0 to nnz; BSR: block rows + 1 */
     const void *row_indices;     /* COO: nnz elements */
-    const void *indices;         /* nnz elements */
+    const void *indices;         /* nnz elements, or one per block */
     const void *values;          /* nnz elements */
     int device;                  /* memory of all arrays; default: host */
     spry_ownership ownership;
@@ -296,6 +297,12 @@ typedef struct spry_arrays {
     spry_known unique;      /* claim: one entry per position */
     spry_symmetry symmetry; /* claim, which is checked before a result depends on it */
     spry_triangle triangle; /* plans that need both triangles build them (spry_spmv_plan_info.expanded) */
+    /*
+     * BSR: rows and columns of a block, 1 to 65536; else 0. rows, columns and nnz count elements. values has blocks
+     * with their elements column by column, all of which are entries. Format bsr reads blocks of up to 16 x 16 in
+     * place if block columns rise. Other plans build CSR (spry_spmv_plan_info.expanded), sparse products refuse BSR.
+     */
+    int64_t block_size;
 } spry_arrays;
 
 /*
@@ -551,7 +558,7 @@ typedef enum spry_reason {
     SPRY_REASON_MEMORY = 13,     /* the first choice exceeds memory_limit_bytes */
     SPRY_REASON_TYPES = 14,      /* the first choice has no kernel for the types */
     SPRY_REASON_FEW_ROWS = 15,   /* too few rows for a GPU */
-    SPRY_REASON_STORED = 16,     /* A is a container in this format */
+    SPRY_REASON_STORED = 16,     /* A is a container in this format, or BSR */
     SPRY_REASON_LEAST_TIME = 17, /* least predicted time, set-up included */
     SPRY_REASON_MEASURED = 18,   /* least measured time */
     SPRY_REASON_REMEMBERED = 19  /* measured earlier */

@@ -218,6 +218,11 @@ typedef struct spryi_format {
     int64_t (*growth_bytes)(const void *storage); /* that owned_bytes may grow by if the values change; NULL: 0 */
     /* Converts the storage to CSR that owns its arrays, without padding. NULL for the matrix's own layouts. */
     spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
+    /*
+     * Creates a storage of SPRY_BSR arrays in host memory that borrows them, so that only the struct is owned. *storage
+     * is NULL if the format cannot read them. NULL for all formats but one.
+     */
+    spry_status (*borrow_blocks)(spry_context *context, void **storage, const spry_arrays *a, spry_error *err);
     /* Checks a restored storage. SPRY_OK: products and to_csr access nothing outside its arrays and the vectors. */
     spry_status (*check)(const spry_context *context, const void *storage, spry_error *err);
     spryi_storage_layout layout;

@@ -36,12 +36,15 @@ spry_status spryi_check_index_type(const char *who, const char *name, spry_index
 
 static int64_t offset_count(const spry_arrays *a)
 {
-    return a->layout == SPRY_CSR ? a->rows + 1 : a->layout == SPRY_CSC ? a->columns + 1 : 0;
+    return a->layout == SPRY_CSR   ? a->rows + 1
+           : a->layout == SPRY_CSC ? a->columns + 1
+           : a->layout == SPRY_BSR ? a->rows / a->block_size + 1
+                                   : 0;
 }
 
 void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a)
 {
-    const int64_t indices = a->nnz * (int64_t)spryi_index_type_bytes(a->index_type);
+    const int64_t indices = spryi_index_count(a) * (int64_t)spryi_index_type_bytes(a->index_type);
     list[SPRYI_VALUES] = (spryi_array){a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type)};
     list[SPRYI_INDICES] = (spryi_array){a->indices, indices};
     list[SPRYI_ROW_INDICES] = (spryi_array){a->row_indices, a->layout == SPRY_COO ? indices : 0};
@@ -81,8 +84,8 @@ spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type
 
 static spry_status check_types(const spry_arrays *a, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(
-        spryi_check_range("arrays", "layout", a->layout, SPRY_CSR, SPRY_CSC, "SPRY_CSR, SPRY_COO or SPRY_CSC", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "layout", a->layout, SPRY_CSR, SPRY_BSR,
+                                         "SPRY_CSR, SPRY_COO, SPRY_CSC or SPRY_BSR", err));
     SPRYI_OK_OR_RETURN(spryi_check_value_type("arrays", a->value_type, SPRY_F32, err));
     int coo = a->layout == SPRY_COO;
     if (!coo) SPRYI_OK_OR_RETURN(spryi_check_index_type("arrays", "offset_type", a->offset_type, err));
@@ -111,6 +114,30 @@ static spry_status check_claim(const char *name, spry_known claim, spry_error *e
                              "SPRY_NOT_KNOWN, SPRY_KNOWN_NO or SPRY_KNOWN_YES", err);
 }
 
+/* Checks the size of blocks and what has to be a multiple of it. */
+static spry_status check_blocks(const spry_arrays *a, spry_error *err)
+{
+    enum { MOST = 1 << 16 };
+    const int64_t b = a->block_size;
+    if (a->layout != SPRY_BSR)
+        return spryi_check_range("arrays", "block_size", b, 0, 0, "0 unless the layout is SPRY_BSR", err);
+    SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "block_size", b, 1, MOST, "1 to 65536 for SPRY_BSR", err));
+    const struct {
+        const char *name;
+        int64_t value, of;
+    } sizes[] = {{"rows", a->rows, b}, {"columns", a->columns, b}, {"nnz", a->nnz, b * b}};
+    for (int s = 0; s < 3; s++)
+        if (sizes[s].value % sizes[s].of != 0)
+            return spryi_fail_value(err, SPRY_INVALID_SIZE, sizes[s].name, sizes[s].value, sizes[s].of,
+                                    "arrays: %s is %lld, expected a multiple of %lld for blocks of %lld x %lld",
+                                    sizes[s].name, (long long)sizes[s].value, (long long)sizes[s].of, (long long)b,
+                                    (long long)b);
+    if (a->triangle != SPRY_ALL_ENTRIES)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "triangle", a->triangle, SPRY_ALL_ENTRIES,
+                                "arrays: SPRY_BSR has to store all entries, not one triangle");
+    return SPRY_OK;
+}
+
 static spry_status check_sizes(const spry_arrays *a, spry_error *err)
 {
     const struct {
@@ -126,8 +153,10 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "nnz", a->nnz, 0,
                                 "arrays: nnz is %lld in a matrix of %lld rows and %lld columns, expected 0",
                                 (long long)a->nnz, (long long)a->rows, (long long)a->columns);
+    SPRYI_OK_OR_RETURN(check_blocks(a, err));
     spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_I64 : a->offset_type, index_type = a->index_type;
-    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->columns, a->nnz, err));
+    SPRYI_OK_OR_RETURN(
+        spryi_pick_index_types(&offset_type, &index_type, a->rows, a->columns, spryi_index_count(a), err));
     SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "symmetry", a->symmetry, SPRY_GENERAL, SPRY_SKEW_SYMMETRIC,
                                          "SPRY_GENERAL, SPRY_SYMMETRIC or SPRY_SKEW_SYMMETRIC", err));
     if (a->symmetry != SPRY_GENERAL && a->rows != a->columns)
@@ -172,12 +201,13 @@ static spry_status check_width(const spry_arrays *a, spry_error *err)
                                     (long long)upper, (long long)(upper - 1), (long long)lower);
     }
     const int64_t pair = (lines + 1) / 2 - 1, found = spryi_offset_of(a, pair);
-    if (a->offset_type == SPRY_I64 && found > UINT32_MAX && found > a->nnz + a->index_base)
-        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", found, a->nnz + a->index_base,
-                                "offsets[%lld] is %lld, more than nnz%s = %lld; the offsets seem to be of 32 bits, but "
+    const int64_t nnz = spryi_index_count(a);
+    if (a->offset_type == SPRY_I64 && found > UINT32_MAX && found > nnz + a->index_base)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", found, nnz + a->index_base,
+                                "offsets[%lld] is %lld, more than %s%s = %lld; the offsets seem to be of 32 bits, but "
                                 "were given as 64",
-                                (long long)pair, (long long)found, a->index_base ? " + 1" : "",
-                                (long long)(a->nnz + a->index_base));
+                                (long long)pair, (long long)found, a->layout == SPRY_BSR ? "the blocks" : "nnz",
+                                a->index_base ? " + 1" : "", (long long)(nnz + a->index_base));
     return SPRY_OK;
 }
 
@@ -217,10 +247,12 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
                                 "offsets[0] is %lld, expected %d%s", (long long)first, a->index_base,
                                 first == 1 ? "; arrays that count from 1 have index_base 1" : "");
     const int64_t last = spryi_offset_of(a, offset_count(a) - 1);
-    if (last != a->nnz + a->index_base)
-        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz + a->index_base,
-                                "offsets[%lld] is %lld, expected nnz%s = %lld", (long long)(offset_count(a) - 1),
-                                (long long)last, a->index_base ? " + 1" : "", (long long)(a->nnz + a->index_base));
+    const int64_t expected = spryi_index_count(a) + a->index_base;
+    if (last != expected)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, expected,
+                                "offsets[%lld] is %lld, expected %s%s = %lld", (long long)(offset_count(a) - 1),
+                                (long long)last, a->layout == SPRY_BSR ? "the number of blocks" : "nnz",
+                                a->index_base ? " + 1" : "", (long long)expected);
     return SPRY_OK;
 }
 
@@ -241,7 +273,7 @@ static spry_status copy_structure(spry_matrix *A, spry_error *err)
     SPRYI_OK_OR_RETURN(
         copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spryi_index_type_bytes(A->a.offset_type), "offsets", err));
     SPRYI_OK_OR_RETURN(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
-    return copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err);
+    return copy_array(A, 2, &A->a.indices, spryi_index_count(&A->a), index_bytes, "indices", err);
 }
 
 /* Counts from 0 what counts from 1. The arrays are the matrix's own. */
@@ -253,7 +285,7 @@ static void count_from_zero(spry_matrix *A)
         spry_index_type type;
     } parts[] = {{A->owned[0], offset_count(&A->a), A->a.offset_type},
                  {A->owned[1], A->a.nnz, A->a.index_type},
-                 {A->owned[2], A->a.nnz, A->a.index_type}};
+                 {A->owned[2], spryi_index_count(&A->a), A->a.index_type}};
     for (int p = 0; p < 3; p++)
         for (int64_t k = 0; parts[p].array && k < parts[p].count; k++)
             spryi_set_index(parts[p].array, parts[p].type, k,
@@ -403,7 +435,7 @@ spry_arrays spryi_transposed_view(const spry_arrays *a)
 static spry_status flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err)
 {
     const spry_arrays a = spryi_transposed_view(&A->a);
-    if (a.triangle != SPRY_ALL_ENTRIES) return spryi_fail(err, SPRY_INTERNAL, "A", "flip: the matrix is one triangle");
+    if (spryi_is_compact(&a)) return spryi_fail(err, SPRY_INTERNAL, "A", "flip: the matrix is one triangle or blocks");
     return view(flipped, A, &a, A->field, err);
 }
 
@@ -750,9 +782,76 @@ done:
     return status;
 }
 
+/* ---- blocks ------------------------------------------------------------------------------------------ */
+
+spry_arrays spryi_block_pattern(const spry_arrays *bsr)
+{
+    spry_arrays blocks = *bsr;
+    blocks.layout = SPRY_CSR;
+    blocks.rows /= bsr->block_size;
+    blocks.columns /= bsr->block_size;
+    blocks.nnz = spryi_index_count(bsr);
+    blocks.value_type = SPRY_PATTERN;
+    blocks.values = NULL;
+    blocks.block_size = 0;
+    return blocks;
+}
+
+typedef struct block_job {
+    const spry_arrays *bsr;
+    const spryi_compressed *to;
+} block_job;
+
+/* Writes the rows of block rows begin .. end - 1. */
+static void write_block_rows(void *job, int64_t begin, int64_t end)
+{
+    const spry_arrays a = *((const block_job *)job)->bsr; /* copies that no store can change */
+    const spryi_compressed to = *((const block_job *)job)->to;
+    const int64_t b = a.block_size;
+    for (int64_t I = begin; I < end; I++) {
+        const int64_t first = spryi_offset_of(&a, I), last = spryi_offset_of(&a, I + 1);
+        for (int64_t r = 0; r < b; r++) {
+            int64_t at = first * b * b + r * (last - first) * b;
+            to.offsets[I * b + r + 1] = at + (last - first) * b;
+            for (int64_t k = first; k < last; k++)
+                for (int64_t c = 0; c < b; c++, at++) {
+                    spryi_set_index(to.indices, to.index_type, at, spryi_minor_of(&a, k) * b + c);
+                    spryi_move_value(to.values, at, a.values, (k * b + c) * b + r, to.value_type);
+                }
+        }
+    }
+}
+
+/* Builds sorted CSR of the blocks. Offsets are as wide as those of the blocks, or 64 bits if necessary. */
+static spry_status expand_blocks(const spry_matrix *A, spry_matrix **entries, spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    spry_status status = SPRY_OK;
+    spry_index_type offset_type = a->offset_type, index_type = a->index_type;
+    spryi_compressed c = {.majors = a->rows,
+                          .minors = a->columns,
+                          .nnz = a->nnz,
+                          .index_type = index_type,
+                          .value_type = a->value_type};
+    if (offset_type == SPRY_I32 && a->nnz > INT32_MAX) offset_type = SPRY_I64;
+    SPRYI_TRY(spryi_compressed_allocate(A->context, &c, err));
+    c.offsets[0] = 0;
+    spryi_loop(A->context, spryi_threads(A->context, a->nnz), a->rows / a->block_size, 256, write_block_rows,
+               &(block_job){a, &c});
+    SPRYI_TRY(spryi_sort(A->context, &c, err));
+    SPRYI_TRY(
+        spryi_compressed_finish(A->context, entries, &c, SPRY_CSR, offset_type, a->unique, a->symmetry, A->field, err));
+    (*entries)->index_base = A->index_base;
+    (*entries)->symmetry_holds = A->symmetry_holds;
+done:
+    spryi_compressed_clear(A->context, &c);
+    return status;
+}
+
 spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err)
 {
     if (A->stored) return csr_of_storage(A, entries, err);
+    if (A->a.layout == SPRY_BSR) return expand_blocks(A, entries, err);
     if (A->a.triangle != SPRY_ALL_ENTRIES) return expand(A, entries, err);
     *entries = spryi_matrix_retain(A);
     return SPRY_OK;

@@ -18,10 +18,11 @@ typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTER
  * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
  */
 #ifndef __cplusplus
-/* The storage of a format, whose arrays lie in a container: it stands for CSR, which is made when it is asked for. */
+/* Storage of a format that is a matrix, from a container or of the caller's blocks. CSR is built on demand. */
 typedef struct spryi_stored {
     const struct spryi_format *format;
     void *storage;         /* the format's struct; its arrays are the matrix's mapping or block */
+    bool from_arrays;      /* the arrays are the caller's blocks, whose values may change */
     int64_t parameters[8]; /* SPRYI_PARAMETERS of the format, as resolved; 0: none, or not known */
     char text[64];         /* the same as text */
     pthread_mutex_t making;
@@ -190,6 +191,21 @@ int64_t spryi_major_of(const spry_arrays *a, int64_t k);
  */
 spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err);
 spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err);
+
+/* Returns the number of indices: blocks of BSR, entries in other layouts. */
+static inline int64_t spryi_index_count(const spry_arrays *a)
+{
+    return a->layout == SPRY_BSR && a->block_size > 0 ? a->nnz / a->block_size / a->block_size : a->nnz;
+}
+
+/* Returns whether the arrays do not list all entries: one triangle, or blocks. */
+static inline bool spryi_is_compact(const spry_arrays *a)
+{
+    return a->triangle != SPRY_ALL_ENTRIES || a->layout == SPRY_BSR;
+}
+
+/* Returns the blocks of BSR as the entries of a pattern in CSR. */
+spry_arrays spryi_block_pattern(const spry_arrays *bsr);
 
 /* The arrays that hold a matrix. A layout that lacks one has 0 bytes of it. */
 enum { SPRYI_VALUES, SPRYI_INDICES, SPRYI_ROW_INDICES, SPRYI_OFFSETS, SPRYI_ARRAYS };

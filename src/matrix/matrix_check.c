@@ -486,8 +486,16 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 }
 
 static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err);
+static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
-/* Checks the CSR of a container again, for the report. */
+/* Checks the offsets and the block columns of BSR. */
+static spry_status check_blocks(const spry_matrix *A, spry_error *err)
+{
+    const spry_arrays blocks = spryi_block_pattern(&A->a);
+    return check_structure(A->context, &blocks, A->index_base, err);
+}
+
+/* Checks the CSR of a container or of sound blocks, for the report. */
 static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     spry_matrix *csr;
@@ -501,7 +509,8 @@ static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_er
 {
     spry_status status = SPRY_OK;
     if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
-    if (A->stored) return check_stored(A, report, err);
+    if (A->a.layout == SPRY_BSR) SPRYI_OK_OR_RETURN(check_blocks(A, err));
+    if (A->stored || A->a.layout == SPRY_BSR) return check_stored(A, report, err);
 
     const spry_arrays *a = &A->a;
     int threads = spryi_threads(A->context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
@@ -639,5 +648,6 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_c
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "report",
                           "check: only SPRY_CHECK_ALL fills a report, expected report NULL");
     if (A->stored) return SPRY_OK; /* checked by the reader */
+    if (A->a.layout == SPRY_BSR) return check_blocks(A, err);
     return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, A->index_base, err);
 }

@@ -175,12 +175,13 @@ static spry_status sum_scattered(spry_context *context, const spry_arrays *a, co
     return SPRY_OK;
 }
 
-/* One triangle has the whole diagonal. */
+/* One triangle has the whole diagonal. Containers and blocks do not list their entries. */
 static spry_status diagonal_on_host(const spry_matrix *A, const spry_vector *d, spry_error *err)
 {
     spry_matrix *entries = NULL;
     spry_status status = SPRY_OK;
-    SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &entries, err) : SPRY_OK);
+    const bool lists = !A->stored && A->a.layout != SPRY_BSR;
+    SPRYI_OK_OR_RETURN(lists ? SPRY_OK : spryi_matrix_entries(A, &entries, err));
     const spry_arrays *a = entries ? &entries->a : &A->a;
     if (a->layout == SPRY_COO)
         status = sum_scattered(A->context, a, d, err);

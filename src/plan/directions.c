@@ -22,7 +22,7 @@ spry_status spryi_share_copy(spryi_plan *plan, spryi_pairing *pairing, spry_erro
     const spryi_device *d = plan->request.device;
     const spry_arrays *a = &plan->A->a;
     const bool may = !d->driver->host_memory && a->device == 0 && a->layout == SPRY_CSR && a->index_type == SPRY_I32 &&
-                     a->triangle == SPRY_ALL_ENTRIES && !plan->A->stored;
+                     !spryi_is_compact(a) && !plan->A->stored;
     if (!may) return SPRY_OK;
     if (!pairing->copy) {
         const double start = spryi_now_us();
@@ -59,8 +59,7 @@ static bool looks_symmetric(const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
     if (a->symmetry != SPRY_GENERAL) return 1;
-    if (a->rows != a->columns || a->layout != SPRY_CSR || a->device > 0 || A->stored || a->triangle != SPRY_ALL_ENTRIES)
-        return 0;
+    if (a->rows != a->columns || a->layout != SPRY_CSR || a->device > 0 || A->stored || spryi_is_compact(a)) return 0;
     for (int r = 0; r < SAMPLED_ROWS && r < a->rows; r++) {
         const int64_t i = a->rows / SAMPLED_ROWS * r + a->rows % SAMPLED_ROWS * r / SAMPLED_ROWS;
         const int64_t begin = spryi_offset_of(a, i), count = spryi_offset_of(a, i + 1) - begin;

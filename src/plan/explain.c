@@ -235,6 +235,13 @@ static void scale_to_device(spryi_ranking *r, const question *q)
     }
 }
 
+/* Chooses the format that the matrix is stored in, as a plan does. */
+static void choose_stored(spryi_choice *choice, const spryi_stored *stored)
+{
+    *choice = (spryi_choice){.format = stored->format, .code = SPRY_REASON_STORED};
+    spryi_tell_stored(choice->reason, sizeof choice->reason, stored);
+}
+
 static spry_status explain(spry_explanation *e, const question *q, spry_error *err)
 {
     const spry_matrix *A = q->A;
@@ -245,6 +252,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     const double columns = o->count > 1 ? (double)o->count : 1, numbers = (double)(a->rows + a->columns);
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
+    if (spryi_may_read_stored(q->given, o)) choose_stored(&e->choice, q->given->stored);
     SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
     if (has_entries) spare_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;
@@ -264,7 +272,7 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     spry_status status = SPRY_OK;
     spry_explain_options given;
     spry_spmv_options o;
-    spry_matrix *entries = NULL;
+    spry_matrix *stored = NULL, *entries = NULL;
     spry_explanation *made = NULL;
     const spryi_device_class *device;
     const spryi_device *here = NULL;
@@ -278,18 +286,24 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
                           "device_class is %s, but the policy \"measure\" times on the plan's device: expected NULL",
                           given.device_class);
     SPRYI_OK_OR_RETURN(find_class(&device, &here, context, A, &o, given.device_class, err));
-    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    SPRYI_TRY(spryi_blocks_as_stored(&stored, A, err));
+    SPRYI_TRY(spryi_matrix_entries(stored, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     memset(made, 0, sizeof *made); /* too large for a temporary on the stack */
     made->context = spryi_context_retain(context);
     spryi_copy_class(&made->own, device);
-    const question q =
-        {.given = A, .A = entries, .o = &o, .device = &made->own.c, .here = here, .stored = A->stored != NULL};
+    const question q = {.given = stored,
+                        .A = entries,
+                        .o = &o,
+                        .device = &made->own.c,
+                        .here = here,
+                        .stored = stored->stored != NULL};
     SPRYI_TRY(explain(made, &q, err));
     if (given.storage_of) SPRYI_TRY(predict_storages(made, &q, given.storage_of, err));
     *explanation = made;
     made = NULL;
 done:
+    spryi_matrix_release(stored);
     spryi_matrix_release(entries);
     spry_explanation_destroy(made);
     return status;

@@ -180,11 +180,14 @@ static bool reads_stored(const spryi_plan *plan)
 
 spry_status spryi_take_entries(spryi_plan *plan, spry_error *err)
 {
+    const bool reads_blocks = spryi_reads_blocks(plan);
     spry_matrix *entries;
-    SPRYI_OK_OR_RETURN(spryi_matrix_entries(plan->A, &entries, err));
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(reads_blocks ? plan->map.given : plan->A, &entries, err));
     spryi_matrix_release(plan->A);
     plan->A = entries;
-    if (plan->map.given) {
+    if (reads_blocks) {
+        plan->map.is_changed = true;
+    } else if (plan->map.given) {
         spryi_matrix_release(plan->map.given);
         plan->map.given = spryi_matrix_retain(entries);
     }
@@ -601,7 +604,9 @@ static void finish(spryi_plan *plan, double start)
 {
     spry_spmv_options *o = &plan->request.options;
     o->format = o->kernel = o->ordering = o->policy = NULL;
-    if (spryi_is_expanded(plan)) add_reason(plan, "; of one triangle the plan has made both");
+    if (spryi_is_expanded(plan))
+        add_reason(plan, plan->map.given->a.layout == SPRY_BSR ? "; the plan has built CSR of the blocks"
+                                                               : "; of one triangle the plan has made both");
     if (plan->request.op != o->op) spryi_tell_transposed(plan->target.reason, sizeof plan->target.reason);
     spryi_drop_copy(plan);
     plan->times.setup_us = spryi_now_us() - start;

@@ -64,7 +64,7 @@ typedef struct spryi_plan_storage {
     void *storage;       /* the format's struct, in host memory */
     bool on_device;      /* the arrays of the struct are device addresses, and the plan owns those in `arrays` */
     bool made_on_device; /* the device converted CSR */
-    bool from_container; /* `storage` belongs to the container that the matrix was read from */
+    bool from_container; /* `storage` is the matrix's own, of a container or of the caller's blocks */
     char parameters[64]; /* as the format resolved them */
     void *arrays[SPRYI_MOST_SECTIONS];
     int array_count;
@@ -245,10 +245,16 @@ spryi_build_request spryi_request_of(const spryi_plan *plan);
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
-/* Why a plan has a container's format, as one sentence. */
+/* Writes the reason to read a matrix in the format that it is stored in, as one sentence. */
 void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored);
 
-/* Returns whether A is a container whose storage serves plans with these options, if there is a kernel. */
+/*
+ * Returns a matrix that keeps A alive and has A's blocks as a storage of format bsr. Returns A itself, retained, if A's
+ * layout is not SPRY_BSR or the format cannot read the blocks.
+ */
+spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err);
+
+/* Returns whether A has a storage that serves plans with these options, if there is a kernel. */
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 
 /* A storage of plan->A in plan->format, by the device or by the host; where plan->A is one, that one. */
@@ -325,6 +331,9 @@ int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned);
 
 /* Returns whether the caller's matrix is one triangle, of which the plan has made both. */
 bool spryi_is_expanded(const spryi_plan *plan);
+
+/* Returns whether the storage is made of the caller's blocks, whose structure runs on the CPU read in place. */
+bool spryi_reads_blocks(const spryi_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */
 

@@ -115,11 +115,11 @@ static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matr
     return SPRY_OK;
 }
 
-/* Replaces plan->A by a matrix of both triangles, in the order that the options name. */
+/* Replaces plan->A by a matrix of both triangles or of the elements of blocks, in the order that the options name. */
 static spry_status order(spryi_plan *plan, spry_error *err)
 {
     const int method = method_of(&plan->request.options);
-    const bool expands = plan->A->a.triangle != SPRY_ALL_ENTRIES;
+    const bool expands = spryi_is_compact(&plan->A->a);
     if (method == NONE && !expands) return SPRY_OK;
     spry_status status = SPRY_OK;
     spry_matrix *A = plan->A, *B = NULL, *host = NULL;
@@ -146,6 +146,17 @@ static spry_status order(spryi_plan *plan, spry_error *err)
 done:
     spryi_matrix_release(host);
     return status;
+}
+
+/* Replaces plan->A by its blocks as a storage, if plans with these options can read them. */
+static spry_status take_blocks(spryi_plan *plan, spry_error *err)
+{
+    spry_matrix *stored;
+    SPRYI_OK_OR_RETURN(spryi_blocks_as_stored(&stored, plan->A, err));
+    const bool reads = spryi_may_read_stored(stored, &plan->request.options);
+    spryi_matrix_release(reads ? plan->A : stored);
+    if (reads) plan->A = stored;
+    return SPRY_OK;
 }
 
 /* ---- transposed --------------------------------------------------------------------------------------- */
@@ -246,7 +257,8 @@ spry_status spryi_map_plan(spryi_plan *plan, spryi_pairing *pairing, spry_error 
                                  .ordering = names[method_of(o)],
                                  .x_scaling = transposes ? o->row_scaling : o->column_scaling,
                                  .y_scaling = transposes ? o->column_scaling : o->row_scaling};
-    SPRYI_OK_OR_RETURN(order(plan, err));
+    if (plan->A->a.layout == SPRY_BSR && !flips) SPRYI_OK_OR_RETURN(take_blocks(plan, err));
+    if (!plan->A->stored) SPRYI_OK_OR_RETURN(order(plan, err));
     if (flips || spryi_multiplies_transposed(plan->request.device, plan->A, o))
         SPRYI_OK_OR_RETURN(flip(plan, err));
     else if (method_of(o) == BANDK)
@@ -308,12 +320,17 @@ void spryi_drop_copy(spryi_plan *plan)
 
 bool spryi_has_copy(const spryi_plan *plan)
 {
-    return plan->A->a.offsets != plan->map.given->a.offsets;
+    return !plan->A->stored && plan->A->a.offsets != plan->map.given->a.offsets;
 }
 
 bool spryi_is_expanded(const spryi_plan *plan)
 {
-    return plan->map.given->a.triangle != SPRY_ALL_ENTRIES;
+    return spryi_is_compact(&plan->map.given->a) && !spryi_reads_blocks(plan);
+}
+
+bool spryi_reads_blocks(const spryi_plan *plan)
+{
+    return plan->A->stored && plan->A->stored->from_arrays;
 }
 
 int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned)
@@ -360,7 +377,7 @@ done:
 static spry_status make_again(spryi_plan *plan, spry_matrix **B, spry_error *err)
 {
     const spryi_plan_map *map = &plan->map;
-    const bool permutes = map->x_from || map->y_from, expands = map->given->a.triangle != SPRY_ALL_ENTRIES;
+    const bool permutes = map->x_from || map->y_from, expands = spryi_is_compact(&map->given->a);
     spry_status status = SPRY_OK;
     spry_matrix *A = NULL, *permuted = NULL;
     if (map->is_transposed && !permutes && !expands) return transpose(plan, B, map->given, err);

@@ -310,11 +310,37 @@ done:
     return status;
 }
 
-/* ---- of a container ------------------------------------------------------------------------------------ */
+/* ---- of the matrix itself ------------------------------------------------------------------------------ */
 
 void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
 {
-    snprintf(reason, size, "the container holds format %s, which is read as it lies", stored->format->name);
+    if (stored->from_arrays)
+        snprintf(reason, size, "the arrays are blocks of %lld x %lld, which format %s reads in place",
+                 (long long)stored->parameters[0], (long long)stored->parameters[0], stored->format->name);
+    else
+        snprintf(reason, size, "the container holds format %s, which is read in place", stored->format->name);
+}
+
+spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err)
+{
+    spryi_stored stored = {.parameters = {A->a.block_size}, .from_arrays = true};
+    const bool is_blocks = A->a.layout == SPRY_BSR;
+    for (int f = 0; is_blocks && !stored.storage && (stored.format = spryi_format_at(f)) != NULL; f++)
+        if (stored.format->borrow_blocks)
+            SPRYI_OK_OR_RETURN(stored.format->borrow_blocks(A->context, &stored.storage, &A->a, err));
+    if (!stored.storage) {
+        *made = spryi_matrix_retain(A);
+        return SPRY_OK;
+    }
+    snprintf(stored.text, sizeof stored.text, "block=%lld", (long long)A->a.block_size);
+    const spry_status status = spryi_matrix_of_storage(A->context, made, &stored, A->a.symmetry, A->field, err);
+    if (status != SPRY_OK) {
+        spryi_release(A->context, stored.storage);
+        return status;
+    }
+    (*made)->structure_of = spryi_matrix_retain(A);
+    (*made)->index_base = A->index_base;
+    return SPRY_OK;
 }
 
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
@@ -398,7 +424,8 @@ static bool borrows_values(const spryi_plan *plan)
 bool spryi_values_in_place(const spryi_plan *plan)
 {
     const spry_matrix *given = plan->map.given;
-    if (given->stored || given->a.triangle != SPRY_ALL_ENTRIES) return false;
+    if (spryi_reads_blocks(plan)) return !plan->stored.on_device;
+    if (given->stored || spryi_is_compact(&given->a)) return false;
     return plan->A->a.values == given->a.values && borrows_values(plan);
 }
 
@@ -411,8 +438,25 @@ void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to)
     spryi_matrix_release(from);
 }
 
+/* Makes the storage of blocks read the values of the caller's matrix, and copies them to the device. */
+static spry_status renew_blocks(const spryi_plan *plan, spry_error *err)
+{
+    const spryi_stored *blocks = plan->A->stored;
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    const int count = blocks->format->layout.sections(blocks->storage, sections);
+    int values = 0;
+    while (values < count - 1 && strcmp(sections[values].name, "values") != 0) values++;
+    void *const before = *sections[values].array;
+    *sections[values].array = (void *)(uintptr_t)plan->map.given->a.values;
+    spry_status status = SPRY_OK;
+    if (plan->stored.on_device) status = overwrite(plan, blocks->storage, SPRYI_TO_DEVICE, err);
+    if (status != SPRY_OK) *sections[values].array = before;
+    return status;
+}
+
 spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
 {
+    if (spryi_reads_blocks(plan)) return renew_blocks(plan, err);
     spryi_plan_storage fresh = {0};
     spry_status status = SPRY_OK;
     bool done = false;
@@ -532,14 +576,18 @@ spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage,
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
     const bool is_auto = spryi_format_is_auto(&o);
-    spry_matrix *entries;
-    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    spry_status status = SPRY_OK;
+    spry_matrix *stored = NULL, *entries = NULL;
+    SPRYI_TRY(spryi_blocks_as_stored(&stored, A, err));
+    SPRYI_TRY(spryi_matrix_entries(stored, &entries, err));
     const bool flips = spryi_multiplies_transposed(device_for(context, A, &o), entries, &o);
-    spry_status status = spryi_may_read_stored(A, &o) ? predict_stored(context, &found, A, entries, &o, is_auto, err)
-                         : flips                      ? predict_flipped(context, &found, entries, &o, is_auto, err)
-                         : is_auto                    ? predict_choice(context, &found, entries, &o, err)
-                                                      : predict(context, &found, entries, &o, err);
-    spryi_matrix_release(entries);
+    status = spryi_may_read_stored(stored, &o) ? predict_stored(context, &found, stored, entries, &o, is_auto, err)
+             : flips                           ? predict_flipped(context, &found, entries, &o, is_auto, err)
+             : is_auto                         ? predict_choice(context, &found, entries, &o, err)
+                                               : predict(context, &found, entries, &o, err);
     if (status == SPRY_OK) *storage = found;
+done:
+    spryi_matrix_release(stored);
+    spryi_matrix_release(entries);
     return status;
 }

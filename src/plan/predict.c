@@ -379,7 +379,8 @@ static void rank(const spry_spmv_plan *of, ranked_times *t)
     spry_matrix *entries = NULL;
     spryi_ranking ranking;
     o.op = plan->request.op;
-    if (A->stored || A->a.nnz == 0 || spryi_matrix_entries(A, &entries, NULL) != SPRY_OK) return;
+    if (A->stored || spryi_reads_blocks(plan) || A->a.nnz == 0 || spryi_matrix_entries(A, &entries, NULL) != SPRY_OK)
+        return;
     if (spryi_rank_for(&ranking, entries, &o, spryi_class_of(plan->request.device), NULL) == SPRY_OK) {
         t->us = ranked_us(&ranking, plan);
         t->csr_us = ranking.list[ranking.csr].us;

@@ -150,7 +150,7 @@ static spry_status invert_blocks(spry_context *context, spry_vector *entries, in
     *bad_row = -1;
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     spry_status status = SPRY_OK;
-    if (a.layout == SPRY_COO || a.triangle != SPRY_ALL_ENTRIES) { /* CSC of a symmetric matrix is its CSR */
+    if (a.layout == SPRY_COO || spryi_is_compact(&a)) { /* CSC of a symmetric matrix is its CSR */
         status = spry_matrix_convert(context, &csr, NULL, A, NULL, err);
         if (status == SPRY_OK) status = spry_matrix_get_arrays(csr, &a, err);
     }
@@ -361,8 +361,24 @@ static void forget_plans(spry_cg_plan *s)
 
 /* ---- 2^-a A ----------------------------------------------------------------------------------------- */
 
+/* Diagonal elements have one index in both orders of a block's elements. */
+static void see_diagonal_of_blocks(spryi_exponents *e, const spry_arrays *a)
+{
+    const int64_t b = a->block_size;
+    for (int64_t I = 0; I < a->rows / b; I++) {
+        const int64_t end = spryi_offset_of(a, I + 1);
+        for (int64_t k = spryi_offset_of(a, I); k < end; k++)
+            for (int64_t r = 0; r < b && spryi_minor_of(a, k) == I; r++)
+                spryi_see_exponent(e, spryi_value_of(a, (k * b + r) * b + r));
+    }
+}
+
 static void see_diagonal(spryi_exponents *e, const spry_arrays *a)
 {
+    if (a->layout == SPRY_BSR) {
+        see_diagonal_of_blocks(e, a);
+        return;
+    }
     if (a->layout == SPRY_COO) {
         for (int64_t k = 0; k < a->nnz; k++)
             if (spryi_row_of(a, k) == spryi_minor_of(a, k)) spryi_see_exponent(e, spryi_value_of(a, k));

@@ -722,7 +722,7 @@ static spry_status check_claim(const spry_matrix *A, spry_arrays *a, spry_error 
     return SPRY_OK;
 }
 
-/* Ranks a matrix of which only one triangle is stored. */
+/* Ranks a matrix of which one triangle or blocks are stored. */
 static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                              const spry_pagerank_options *options, spry_error *err)
 {
@@ -754,7 +754,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(check_options(&r, &o, err));
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
-    if (a.triangle != SPRY_ALL_ENTRIES) return rank_both(context, x, result, A, options, err);
+    if (spryi_is_compact(&a)) return rank_both(context, x, result, A, options, err);
     SPRYI_OK_OR_RETURN(check_claim(A, &a, err));
     SPRYI_OK_OR_RETURN(spryi_solve_check_square(&a, "pagerank", err));
     if (a.rows == 0)

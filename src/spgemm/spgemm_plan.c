@@ -47,6 +47,13 @@ spry_status spryi_spgemm_check_operands(spry_type *type, const spry_matrix *A, c
                                 a_transposed ? "the transpose of A" : "A", (long long)columns,
                                 b_transposed ? "the transpose of B" : "B", (long long)inner);
     const spry_type a = A->a.value_type, b = B->a.value_type, types[] = {a, b};
+    const spry_arrays *const operands[] = {&A->a, &B->a};
+    for (int m = 0; m < 2; m++)
+        if (operands[m]->layout == SPRY_BSR)
+            return spryi_fail_value(err, SPRY_UNSUPPORTED, m == 0 ? "A" : right, SPRY_BSR, SPRY_CSR,
+                                    "spgemm: the layout of %s is SPRY_BSR, expected SPRY_CSR, SPRY_COO or SPRY_CSC: "
+                                    "convert it with spry_matrix_convert",
+                                    m == 0 ? "A" : right);
     for (int m = 0; m < 2; m++)
         if (types[m] != SPRY_PATTERN && spryi_value_slot(types[m]) < 0)
             return spryi_fail_value(err, SPRY_UNSUPPORTED, m == 0 ? "A" : right, types[m], SPRY_F64,

@@ -352,6 +352,53 @@ static void large(void **state)
     }
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------------------- */
+
+enum { SIDE = 4, BLOCKS = 3, SIDES = 8 };
+static const int32_t block_offsets[] = {0, 2, 3}, block_columns[] = {0, 1, 1};
+static double block_values[BLOCKS * SIDE * SIDE];
+
+static void check_block_product(spry_spmv_plan *plan, int by)
+{
+    double x[SIDES], y[SIDES], sums[SIDES] = {0};
+    for (int i = 0; i < SIDES; i++) x[i] = i - 3;
+    for (int k = 0; k < BLOCKS * SIDE * SIDE; k++) {
+        const int block = k / (SIDE * SIDE), row = k % SIDE, column = k / SIDE % SIDE;
+        block_values[k] = (k * 7 + by) % 11 - 5;
+        sums[(block == 2) * SIDE + row] += block_values[k] * x[block_columns[block] * SIDE + column];
+    }
+    MUST(spry_spmv_plan_update(plan, NULL, err));
+    multiply_f64(plan, y, SIDES, x, SIDES);
+    for (int i = 0; i < SIDES; i++) assert_true(y[i] == sums[i]);
+}
+
+/* Blocks in host memory, multiplied on the device: copied as they are where the device has a kernel for them. */
+static void blocks(void **state)
+{
+    spry_arrays a = csr_arrays(2, SIDES, block_offsets, block_columns, block_values, SPRY_F64);
+    a.layout = SPRY_BSR;
+    a.block_size = SIDE;
+    a.rows = SIDES;
+    a.nnz = BLOCKS * SIDE * SIDE;
+    spry_matrix *A = create_matrix(*state, &a);
+    spry_spmv_plan *plan;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.device = DEVICE;
+    MUST(spry_spmv_plan_create(*state, &plan, A, &o, err));
+    if (!operations_mock) {
+        assert_string_equal("bsr", plan_info(plan).format);
+        assert_false(plan_info(plan).expanded);
+    }
+    assert_false(plan_info(plan).values_in_place);
+    for (int round = 0; round < 2; round++) check_block_product(plan, round);
+    spry_spmv_plan_destroy(plan);
+    a.device = DEVICE;
+    spry_matrix *B = NULL;
+    REFUSED(spry_matrix_create(*state, &B, &a, &err), SPRY_UNSUPPORTED, "layout",
+            "arrays in device memory have to be CSR and borrowed");
+    spry_matrix_destroy(A);
+}
+
 /* ---- failures ------------------------------------------------------------------------------------------- */
 
 static void refusals(void **state)
@@ -460,17 +507,10 @@ static void waits_for_the_stream(void **state)
 int operations_on_device(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(converts),
-        cmocka_unit_test(transposes),
-        cmocka_unit_test(adds),
-        cmocka_unit_test(extracts),
-        cmocka_unit_test(scales),
-        cmocka_unit_test(diagonals),
-        cmocka_unit_test(empty_ones),
-        cmocka_unit_test(large),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(nothing_leaks),
-        cmocka_unit_test(waits_for_the_stream),
+        cmocka_unit_test(converts),   cmocka_unit_test(transposes),    cmocka_unit_test(adds),
+        cmocka_unit_test(extracts),   cmocka_unit_test(scales),        cmocka_unit_test(diagonals),
+        cmocka_unit_test(empty_ones), cmocka_unit_test(large),         cmocka_unit_test(blocks),
+        cmocka_unit_test(refusals),   cmocka_unit_test(nothing_leaks), cmocka_unit_test(waits_for_the_stream),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -510,6 +510,58 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     return SPRY_OK;
 }
 
+/* ---- blocks of the caller ------------------------------------------------------------------------------ */
+
+typedef struct order_job {
+    const spryi_bsr *s;
+    atomic_int falls;
+} order_job;
+
+/* Sets falls if the columns of a block row do not rise from 0 to below the number of block columns. */
+static void check_order(void *job, int64_t begin, int64_t end)
+{
+    order_job *j = job;
+    const spryi_bsr *s = j->s;
+    int falls = 0;
+    for (int64_t I = begin; I < end; I++) {
+        const int64_t last = spryi_index_at(s->offsets, s->types.offset_type, I + 1);
+        int64_t before = -1;
+        for (int64_t b = spryi_index_at(s->offsets, s->types.offset_type, I); b < last; b++) {
+            const int64_t column = spryi_index_at(s->columns, s->types.index_type, b);
+            falls |= column <= before;
+            before = column;
+        }
+        falls |= before >= s->head.block_cols;
+    }
+    if (falls) j->falls = 1;
+}
+
+/* Refuses patterns, blocks over SPRYI_BSR_MOST_BLOCK, and block columns that do not rise within a block row. */
+static spry_status borrow_blocks(spry_context *context, void **storage, const spry_arrays *a, spry_error *err)
+{
+    spryi_bsr *s;
+    *storage = NULL;
+    if (a->block_size > SPRYI_BSR_MOST_BLOCK || spryi_stored_row(a->value_type) < 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s, 1, "storage of blocks", err));
+    *s = (spryi_bsr){.head = spryi_bsr_head_of(a, a->block_size),
+                     .offsets = (void *)(uintptr_t)a->offsets,
+                     .columns = (void *)(uintptr_t)a->indices,
+                     .values = (void *)(uintptr_t)a->values};
+    s->head.nnz = a->nnz;
+    s->head.blocks = spryi_index_count(a);
+    s->types = types_of(&s->head);
+    const int threads = spryi_threads(context, a->rows + s->head.blocks);
+    order_job j = {.s = s};
+    spryi_loop(context, threads, s->head.block_rows, 1024, check_order, &j);
+    if (j.falls) {
+        spryi_release(context, s);
+        return SPRY_OK;
+    }
+    set_windows(context, s, threads);
+    *storage = s;
+    return SPRY_OK;
+}
+
 /* ---- back to CSR --------------------------------------------------------------------------------------- */
 
 static void count_lengths(void *job, int64_t begin, int64_t end)
@@ -532,6 +584,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     block_job j = job_of(s);
     spry_arrays a = s->types;
     a.sorted = a.unique = SPRY_KNOWN_YES;
+    if (a.nnz > INT32_MAX) a.offset_type = SPRY_I64; /* a block counts as one in offsets of blocks */
     SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
     const int threads = spryi_threads(context, a.rows + a.nnz);
     j.to = &c;
@@ -663,6 +716,7 @@ const spryi_format spryi_format_bsr = {
     .build = build,
     .workspace_bytes = workspace_bytes,
     .to_csr = to_csr,
+    .borrow_blocks = borrow_blocks,
     .layout.size = sizeof(spryi_bsr),
     .layout.sections = sections,
     .check = check,
