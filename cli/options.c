@@ -118,6 +118,7 @@ static const char *replacement_of(const char *name, const char *const *names, in
                                               {"maxiter", "max-iterations"},
                                               {"max_iter", "max-iterations"},
                                               {"personalised", "personalization"},
+                                              {"zero-columns", "dangling"},
                                               {"personalized", "personalization"}};
     for (size_t r = 0; r < sizeof replaced / sizeof *replaced; r++)
         for (int o = 0; o < count && strcmp(name, replaced[r][0]) == 0; o++)

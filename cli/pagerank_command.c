@@ -12,13 +12,13 @@ typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
-    int edges, zero_columns;             /* -1: the command's default, which is told as such */
+    int edges, dangling;                 /* -1: the command's default, which is told as such */
     const char *personalization, *start; /* a node or a file, a file; NULL: none */
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf"};
 static const char *const edges[] = {"row-to-column", "column-to-row"};
-static const char *const zero_columns[] = {"teleport", "refuse", "drop"};
+static const char *const dangling[] = {"teleport", "refuse", "drop"};
 static const char *const zero_meanings[] = {"count as linking everywhere", "refused", "lose their mass"};
 
 static const cli_option options[] = {
@@ -30,9 +30,9 @@ static const cli_option options[] = {
     {"edges", 0, "row-to-column|column-to-row",
      "entry (i, j) links i to j, as most graph files have it, or j to i (default: row-to-column)", CLI_CHOICE,
      CLI_AT(edges)},
-    {"zero-columns", 0, "teleport|refuse|drop",
+    {"dangling", 0, "teleport|refuse|drop",
      "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
-     CLI_AT(zero_columns)},
+     CLI_AT(dangling)},
     {"personalization", 0, "NODE|FILE",
      "where rank goes that follows no link: a node, counted as in FILE, or a Matrix Market file of n weights >= 0\n"
      "(default: to all nodes alike)",
@@ -129,16 +129,16 @@ static int is_node(const char *personalization)
 /* For those who see neither the report nor the record. */
 static void tell_assumptions(const arguments *a)
 {
-    if (a->edges >= 0 && a->zero_columns >= 0) return;
+    if (a->edges >= 0 && a->dangling >= 0) return;
     cli_message("%s%s: entry (i, j) is a link from %s; nodes without links out: %s%s", edges[a->o.edges],
-                a->edges >= 0 ? "" : " (assumed)", from_to(a), zero_columns[a->o.zero_columns],
-                a->zero_columns >= 0 ? "" : " (assumed)");
+                a->edges >= 0 ? "" : " (assumed)", from_to(a), dangling[a->o.dangling],
+                a->dangling >= 0 ? "" : " (assumed)");
 }
 
 static void print_report(const cli_input *input, const arguments *a, const spry_pagerank_result *r, const cli_run *run,
                          const ranked *top, int64_t count)
 {
-    int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
+    int begun = r->verdict != SPRY_VERDICT_DANGLING;
     printf("%s: %s nodes, %s links, %s\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.nnz).s,
            spry_type_name(a->shared.type));
     cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
@@ -149,12 +149,11 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
                        a->personalization);
     if (a->start) cli_print_line(stdout, "begins with", "%s", a->start);
     const char *links = r->is_stochastic ? "of each node sum to 1 as they stand" : "divided by the sum of their node's";
-    if (r->zero_columns == 0)
+    if (r->dangling_nodes == 0)
         cli_print_line(stdout, "links", "%s; no node without links out", links);
     else
-        cli_print_line(stdout, "links", "%s; %s without links out, %s%s: %s", links, cli_count(r->zero_columns).s,
-                       zero_columns[a->o.zero_columns], a->zero_columns >= 0 ? "" : " (assumed)",
-                       zero_meanings[a->o.zero_columns]);
+        cli_print_line(stdout, "links", "%s; %s without links out, %s%s: %s", links, cli_count(r->dangling_nodes).s,
+                       dangling[a->o.dangling], a->dangling >= 0 ? "" : " (assumed)", zero_meanings[a->o.dangling]);
     if (begun) cli_print_begin(input, run);
     if (begun)
         cli_print_line(stdout, "verdict", "%s after %s iterations", spry_verdict_text(r->verdict),
@@ -165,9 +164,10 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_line(stdout, "residual", "||x_k - x_(k-1)||_%s = %.3g; ||x_k - x||_1 <= %.3g", norms[a->o.norm],
                    r->residual, r->error_bound);
     char lost[64] = "", there[64] = "";
-    if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP)
+    if (r->dangling_nodes > 0 && a->o.dangling == SPRY_DANGLING_DROP)
         snprintf(lost, sizeof lost, ", so %.6g was lost", 1 - r->mass);
-    if (r->zero_columns > 0) snprintf(there, sizeof there, "; %.6g lies on nodes without links out", r->zero_mass);
+    if (r->dangling_nodes > 0)
+        snprintf(there, sizeof there, "; %.6g lies on nodes without links out", r->dangling_mass);
     cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, there);
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
@@ -188,15 +188,15 @@ static int top_to_json(cJSON *o, const ranked *top, int64_t count, int base)
 
 static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_result *r)
 {
-    double lost = a->o.zero_columns == SPRY_ZERO_DROP ? 1 - r->mass : 0;
+    double lost = a->o.dangling == SPRY_DANGLING_DROP ? 1 - r->mass : 0;
     return cli_json_number(o, "alpha", a->o.alpha) && cli_json_number(o, "tol", a->o.tolerance) &&
            cli_json_text(o, "norm", norms[a->o.norm]) && cli_json_text(o, "edges", edges[a->o.edges]) &&
-           cli_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
+           cli_json_text(o, "dangling", dangling[a->o.dangling]) &&
            cli_json_text(o, "personalization", a->personalization) && cli_json_text(o, "start", a->start) &&
            cli_json_number(o, "upload_us", r->upload_us) && cli_json_exact(o, "residual", r->residual) &&
            cli_json_exact(o, "error_bound", r->error_bound) && cli_json_exact(o, "mass", r->mass) &&
-           cli_json_exact(o, "lost_mass", lost) && cli_json_integer(o, "zero_column_count", r->zero_columns) &&
-           cli_json_exact(o, "zero_column_mass", r->zero_mass) &&
+           cli_json_exact(o, "lost_mass", lost) && cli_json_integer(o, "dangling_nodes", r->dangling_nodes) &&
+           cli_json_exact(o, "dangling_mass", r->dangling_mass) &&
            cJSON_AddBoolToObject(o, "is_stochastic", r->is_stochastic);
 }
 
@@ -214,7 +214,7 @@ static int json_line(const cli_input *input, arguments *a, const spry_pagerank_r
 static int report(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_run *run,
                   const spry_vector *x, const spry_error *err, int status)
 {
-    int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
+    int begun = r->verdict != SPRY_VERDICT_DANGLING;
     int64_t count = !begun ? 0 : a->top < x->length ? a->top : x->length;
     ranked *top = highest(x, count);
     if (!top) {
@@ -253,8 +253,7 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)
         cli_message("with --type pattern every entry counts 1, whatever its value");
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
-    int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x, "node", "rank")
-                                                        : CLI_OK;
+    int written = r.verdict != SPRY_VERDICT_DANGLING ? cli_write_result(input, &a->shared, x, "node", "rank") : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(&r, a->personalization != NULL, &convergence);
     run.others = others;
@@ -313,12 +312,12 @@ static int run(const cli_command *command, int argc, char **argv)
                    .o = SPRY_INIT(spry_pagerank_options),
                    .top = 10,
                    .edges = -1,
-                   .zero_columns = -1};
+                   .dangling = -1};
     a.o.alpha = 0.85;
     a.o.tolerance = 1e-8;
     int status = cli_parse(command, &argc, argv, &a);
     a.o.edges = a.edges >= 0 ? (spry_edges)a.edges : SPRY_ROW_TO_COLUMN;
-    a.o.zero_columns = a.zero_columns >= 0 ? (spry_zero_columns)a.zero_columns : SPRY_ZERO_TELEPORT;
+    a.o.dangling = a.dangling >= 0 ? (spry_dangling)a.dangling : SPRY_DANGLING_TELEPORT;
     if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.personalization);
     if (status == CLI_GO_ON && a.start) status = cli_check_solver(&a.shared, argv[0], a.start);
     if (status != CLI_GO_ON) return status;
@@ -342,14 +341,14 @@ const cli_command cli_pagerank =
          "link nowhere count as linking everywhere. Divides the links of each node by their sum (unless all sum\n"
          "to 1 already) and iterates x = alpha B x + (1 - alpha) v, v being 1/n for every node, or the weights of\n"
          "--personalization divided by their sum; nodes that link nowhere then link to all in these proportions.\n"
-         "A matrix that is B itself (column-stochastic) is ranked with --edges column-to-row --zero-columns refuse.\n"
+         "A matrix that is B itself (column-stochastic) is ranked with --edges column-to-row --dangling refuse.\n"
          "Exit status 1 without convergence.\n"
          "With --time the last line compares an iteration with its floor: the product as measured, and 4 numbers\n"
          "a node (3 where the links sum to 1 already; one more with --personalization) at the copy bandwidth, which\n"
          "is measured, too.",
      .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.csv\n"
                  "  spry pagerank graph.mtx.gz --personalization 42\n"
-                 "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns refuse\n"
+                 "  spry pagerank stochastic.mtx --edges column-to-row --dangling refuse\n"
                  "  spry pagerank graph.mtx.gz --personalization mine.mtx --start before.mtx\n"
                  "  spry pagerank gen:rmat16\n"
                  "  spry pagerank signed.mtx --type pattern\n",

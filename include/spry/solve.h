@@ -22,7 +22,7 @@ typedef enum spry_verdict {
     SPRY_VERDICT_NOT_SYMMETRIC = 4,      /* CG: A differs from A^T, see symmetry_tolerance */
     SPRY_VERDICT_NEGATIVE_CURVATURE = 5, /* CG: p'Ap <= 0, A is not positive definite */
     SPRY_VERDICT_BAD_DIAGONAL = 6,       /* CG: jacobi needs finite positive diagonal entries */
-    SPRY_VERDICT_ZERO_COLUMN = 7,        /* PageRank: nodes without links, and SPRY_ZERO_REFUSE */
+    SPRY_VERDICT_DANGLING = 7,           /* PageRank: nodes without links, and SPRY_DANGLING_REFUSE */
     SPRY_VERDICT_NOT_FINITE = 8,         /* infinity or NaN in the input, or by overflow */
     SPRY_VERDICT_STOPPED = 9,            /* by the observer */
     SPRY_VERDICT_OUT_OF_RANGE = 10,      /* CG: the solution overflows the type of x */
@@ -59,11 +59,11 @@ typedef enum spry_edges {
 } spry_edges;
 
 /* Treatment of nodes without outgoing links. */
-typedef enum spry_zero_columns {
-    SPRY_ZERO_TELEPORT = 0, /* their rank is distributed as v */
-    SPRY_ZERO_REFUSE = 1,   /* SPRY_VERDICT_ZERO_COLUMN */
-    SPRY_ZERO_DROP = 2      /* their rank is lost */
-} spry_zero_columns;
+typedef enum spry_dangling {
+    SPRY_DANGLING_TELEPORT = 0, /* their rank is distributed as v */
+    SPRY_DANGLING_REFUSE = 1,   /* SPRY_VERDICT_DANGLING */
+    SPRY_DANGLING_DROP = 2      /* their rank is lost */
+} spry_dangling;
 
 typedef struct spry_pagerank_options {
     size_t struct_size;
@@ -72,7 +72,7 @@ typedef struct spry_pagerank_options {
     spry_norm norm;         /* of tolerance */
     int64_t max_iterations; /* 0: 200 */
     spry_edges edges;
-    spry_zero_columns zero_columns;
+    spry_dangling dangling;
     int device;                        /* default: where A is */
     const char *format, *kernel;       /* as in spry_spmv_options */
     spry_observer observe;             /* residual: ||x_k - x_(k-1)|| */
@@ -86,13 +86,13 @@ typedef struct spry_pagerank_result {
     size_t struct_size;
     spry_verdict verdict;
     int64_t iterations;
-    double residual;           /* ||x_k - x_(k-1)|| in the norm of the options; NaN before the first iteration */
-    double error_bound;        /* bound of ||x_k - x||_1 */
-    double mass;               /* sum of x_k */
-    bool is_stochastic;        /* every column of B already summed to 1 */
-    int64_t zero_columns;      /* nodes without outgoing links */
-    int64_t first_zero_column; /* -1: none */
-    double zero_mass;          /* their share of x_k */
+    double residual;             /* ||x_k - x_(k-1)|| in the norm of the options; NaN before the first iteration */
+    double error_bound;          /* bound of ||x_k - x||_1 */
+    double mass;                 /* sum of x_k */
+    bool is_stochastic;          /* every column of B already summed to 1 */
+    int64_t dangling_nodes;      /* nodes without outgoing links */
+    int64_t first_dangling_node; /* -1: none */
+    double dangling_mass;        /* their share of x_k */
     const char *format, *kernel;
     double setup_us;   /* column sums and plan */
     double upload_us;  /* part of setup_us: copies to the device */
@@ -105,7 +105,7 @@ typedef struct spry_pagerank_result {
  * divided by its sum. A is n x n with finite entries >= 0. x has n elements of A's value type (f32 or f64 for a
  * pattern), in host memory or on the device. result may be NULL.
  * SPRY_NOT_CONVERGED for every verdict except converged: x has the last iterate, and result is filled. x is unchanged
- * after SPRY_VERDICT_ZERO_COLUMN. SPRY_INVALID_MATRIX: a negative or infinite entry. Same bits for any number of
+ * after SPRY_VERDICT_DANGLING. SPRY_INVALID_MATRIX: a negative or infinite entry. Same bits for any number of
  * threads.
  * Source: O. Meister, CUDA Kernels for SpMV, 2013.
  */

@@ -267,7 +267,7 @@ typedef struct spryi_rank_state {
     double alpha_before, shift_before; /* x_(k-1) = alpha_before y_before + shift_before v */
     double d1, residual;               /* ||d||_1, and in the norm asked for */
     double mass;                       /* sum of x_k */
-    double zero_mass;                  /* of it, over columns whose factor is 0 */
+    double dangling_mass;              /* of it, over columns whose factor is 0 */
     int64_t iterations;
     double history[SPRYI_MOST_AHEAD]; /* as above */
     int stop;
@@ -278,7 +278,7 @@ typedef struct spryi_rank_state {
 SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
 {
     double rest = (1 - s->alpha) / s->n;
-    return s->teleports ? rest + s->alpha * s->zero_mass / s->n : rest;
+    return s->teleports ? rest + s->alpha * s->dangling_mass / s->n : rest;
 }
 
 /* After rank_step: ||d||_1, the sum of squares or the largest of |d|, sum of x_k, of it over zero columns. */
@@ -293,7 +293,7 @@ SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums
     s->d1 = sums[0];
     s->residual = s->norm == SPRY_NORM_1 ? sums[0] : s->norm == SPRY_NORM_2 ? sqrt(sums[1]) : sums[1];
     s->mass = sums[2];
-    s->zero_mass = sums[3];
+    s->dangling_mass = sums[3];
     s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
     s->iterations++;
     if (!spryi_finite(s->mass) || !spryi_finite(s->d1))

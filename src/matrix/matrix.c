@@ -359,6 +359,9 @@ static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t ro
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, INT32_MAX, "rows is %lld, expected 0 to %d",
                                 (long long)rows, INT32_MAX);
     if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
+    if (offsets[rows] < 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", offsets[rows], 0,
+                                "offsets[%lld] is %d, expected the number of entries", (long long)rows, offsets[rows]);
     spry_arrays a = spryi_types_of(rows, columns, offsets[rows], (int32_t)type, SPRY_I32, SPRY_I32);
     a.offsets = offsets;
     a.indices = indices;

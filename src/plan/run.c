@@ -65,7 +65,7 @@ static spry_status check_vector(const spryi_plan *plan, const spry_const_vector 
     SPRYI_OK_OR_RETURN(spryi_check_reserved(v, name, err));
     SPRYI_OK_OR_RETURN(check_strides(v, name, err));
     if (v->count > 1 && v->row_stride != 1 && !plan->request.options.row_major)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride, 1,
                                 "%s is row-major (row_stride %lld), expected row_stride 1 or a plan with row_major",
                                 name, (long long)v->row_stride);
     return SPRY_OK;

@@ -138,7 +138,7 @@ spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, 
     run.stream = product->stream;
     spry_status status =
         s->system.operator.apply
-            ? ask(s, s->system.operator.apply, s->system.operator.user, product, "the operator's callback", err)
+            ? ask(s, s->system.operator.apply, s->system.operator.user, product, "apply", err)
             : spry_spmv_plan_run(plan, *product->out, NULL, spry_vector_as_const(*product->in), NULL, &run, err);
     s->product.us += spryi_now_us() - start;
     s->product.count++;

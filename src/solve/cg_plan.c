@@ -473,7 +473,9 @@ static int64_t stride_of(const spry_vector *v)
 static size_t bytes_of(const spry_vector *v)
 {
     if (v->length == 0) return 0;
-    return (size_t)((count_of(v) - 1) * stride_of(v) + v->length) * spry_type_bytes(v->type);
+    const int64_t last = count_of(v) == 1 && v->row_stride > 1 ? (v->length - 1) * v->row_stride
+                                                               : (count_of(v) - 1) * stride_of(v) + v->length - 1;
+    return (size_t)(last + 1) * spry_type_bytes(v->type);
 }
 
 static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_error *err)
@@ -509,7 +511,7 @@ static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, co
 /* Returns whether the iteration can use v in place. */
 static bool serves(const spry_cg_plan *s, const spry_vector *v)
 {
-    return v->device == s->system.device && (count_of(v) == 1 || stride_of(v) == s->system.n);
+    return v->device == s->system.device && v->row_stride <= 1 && (count_of(v) == 1 || stride_of(v) == s->system.n);
 }
 
 /* Sets s->x or s->b to the caller's vector, or to *own, which is allocated when it is first needed. */
@@ -518,6 +520,7 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
 {
     *taken = *given;
     taken->count = count_of(given);
+    taken->row_stride = 1;
     taken->column_stride = s->system.n;
     if (serves(s, given) && !keeps_own) return SPRY_OK;
     spry_status status = SPRY_OK;

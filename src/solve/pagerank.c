@@ -30,7 +30,7 @@
 typedef struct links {
     spry_matrix *B;      /* A or its transpose, with A's arrays; a pattern if every entry is 1 */
     spry_vector factors; /* reciprocal column sums of B, 0 for a zero column; data NULL: all 1 */
-    int64_t zero_columns, first_zero_column;
+    int64_t dangling_nodes, first_dangling_node;
     double upload_us;          /* of copies to the device */
     spry_vector copies[3];     /* on the device, of A's offsets, indices and values; data NULL: none */
     spry_vector transposed[3]; /* the same of the transpose */
@@ -70,7 +70,7 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
     s->alpha = o->alpha == 0 ? 0.85 : o->alpha;
     s->limit = o->max_iterations == 0 ? 200 : o->max_iterations;
     s->norm = o->norm;
-    s->teleports = o->zero_columns == SPRY_ZERO_TELEPORT;
+    s->teleports = o->dangling == SPRY_DANGLING_TELEPORT;
     if (!(s->alpha > 0 && s->alpha < 1))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "alpha", 0, 1,
                                 "pagerank: alpha is %g, expected a number between 0 and 1, neither included", s->alpha);
@@ -84,9 +84,10 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
                                                 err));
     SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->edges, SPRY_COLUMN_TO_ROW, "edges",
                                                 "SPRY_ROW_TO_COLUMN (0) or SPRY_COLUMN_TO_ROW (1)", "pagerank", err));
-    SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->zero_columns, SPRY_ZERO_DROP, "zero_columns",
-                                                "SPRY_ZERO_TELEPORT (0), SPRY_ZERO_REFUSE (1) or SPRY_ZERO_DROP (2)",
-                                                "pagerank", err));
+    SPRYI_OK_OR_RETURN(
+        spryi_solve_check_choice((int)o->dangling, SPRY_DANGLING_DROP, "dangling",
+                                 "SPRY_DANGLING_TELEPORT (0), SPRY_DANGLING_REFUSE (1) or SPRY_DANGLING_DROP (2)",
+                                 "pagerank", err));
     return spryi_solve_check_start(o->start, "pagerank", err);
 }
 
@@ -216,7 +217,7 @@ static spry_status invert(links *links, const double *sums, int64_t n, int base,
             return refuse_sum(j, n, sums[j], type, base, err);
         spryi_set_value(links->factors.data, type, j, factor);
         if (sums[j] != 0) continue;
-        if (links->zero_columns++ == 0) links->first_zero_column = j;
+        if (links->dangling_nodes++ == 0) links->first_dangling_node = j;
     }
     return SPRY_OK;
 }
@@ -239,7 +240,7 @@ static spry_status make_links_here(spry_context *context, links *links, const sp
     spry_status status = SPRY_OK;
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_vector sums = {0};
-    *links = (struct links){.first_zero_column = -1};
+    *links = (struct links){.first_dangling_node = -1};
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     const int threads = a.nnz < 100000 ? 1 : spryi_team(context->threads);
     const spryi_entry_facts facts = inspect_values(context, &a, threads);
@@ -328,8 +329,8 @@ static spry_status invert_there(const spryi_vector_work *w, const spryi_device *
         return SPRY_OK;
     }
     if (facts.bad >= 0) return refuse_sum(facts.bad, n, facts.bad_sum, w->type, base, err);
-    links->zero_columns = facts.zeros;
-    links->first_zero_column = facts.first_zero;
+    links->dangling_nodes = facts.zeros;
+    links->first_dangling_node = facts.first_zero;
     return SPRY_OK;
 }
 
@@ -378,7 +379,7 @@ static spry_status make_links(ranking *r, const spry_matrix *A, const spry_array
     if (r->device > 0 && r->work.ops->links && a->layout != SPRY_COO && a->index_type == SPRY_I32 &&
         a->index_base == 0 && a->offsets) {
         spry_arrays m = *a;
-        r->links.first_zero_column = -1;
+        r->links.first_dangling_node = -1;
         const spry_status status = make_links_there(&r->work, &r->links, &m, r->o->edges, r->base, &why);
         if (status == SPRY_OK) return SPRY_OK;
         clear_links(r->context, &r->links);
@@ -503,19 +504,23 @@ done:
     result->iterations = s->iterations;
     result->residual = s->residual;
     result->mass = s->mass;
-    result->zero_mass = s->zero_mass;
+    result->dangling_mass = s->dangling_mass;
     return status;
 }
 
 /* ---- the bound of the error ------------------------------------------------------------------------- */
+
+static double element_of(const spry_vector *x, int64_t i)
+{
+    return spryi_value_at(x->data, x->type, x->row_stride > 1 ? i * x->row_stride : i);
+}
 
 /* Computes the sum of x over the rows of entries begin to end - 1 of COO or CSC. */
 static double add_rows(const spry_arrays *a, const spry_vector *x, int64_t begin, int64_t end)
 {
     const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
     double sum = 0;
-    for (int64_t k = begin; k < end; k++)
-        sum += spryi_value_at(x->data, x->type, spryi_index_at(rows, a->index_type, k));
+    for (int64_t k = begin; k < end; k++) sum += element_of(x, spryi_index_at(rows, a->index_type, k));
     return sum;
 }
 
@@ -536,8 +541,7 @@ static void add_blocks(void *job, int64_t first, int64_t last)
         const int64_t begin = count * b / LENGTH_BLOCKS, end = count * (b + 1) / LENGTH_BLOCKS;
         j->sums[b] = a->layout == SPRY_CSR ? 0 : add_rows(a, j->x, begin, end);
         for (int64_t i = begin; i < end && a->layout == SPRY_CSR; i++)
-            j->sums[b] += spryi_value_at(j->x->data, j->x->type, i) *
-                          (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i));
+            j->sums[b] += element_of(j->x, i) * (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i));
     }
 }
 
@@ -599,21 +603,21 @@ static spry_status judge(const ranking *r, const spry_pagerank_result *result, s
 
 /* ---- the call --------------------------------------------------------------------------------------- */
 
-static spry_status refuse_zero_columns(const ranking *r, spry_pagerank_result *result, spry_error *err)
+static spry_status refuse_dangling_nodes(const ranking *r, spry_pagerank_result *result, spry_error *err)
 {
-    result->verdict = SPRY_VERDICT_ZERO_COLUMN;
-    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "zero_columns", r->links.zero_columns, 0,
-                            "%lld of the nodes link nowhere, the first is %lld (counted from %d): their columns cannot "
-                            "be divided by their sums of 0; zero columns can 'teleport' (count as linking everywhere) "
-                            "or "
-                            "'drop' (lose their mass) instead",
-                            (long long)r->links.zero_columns, (long long)r->links.first_zero_column + r->base, r->base);
+    result->verdict = SPRY_VERDICT_DANGLING;
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "dangling", r->links.dangling_nodes, 0,
+                            "%lld nodes have no outgoing links, the first is %lld (counted from %d), so their columns "
+                            "cannot be divided by their sums; dangling nodes can 'teleport' (count as linking to all "
+                            "nodes) or 'drop' (lose their rank) instead",
+                            (long long)r->links.dangling_nodes, (long long)r->links.first_dangling_node + r->base,
+                            r->base);
 }
 
 static spry_status make_vectors(ranking *r, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_solve_move(r->context, &r->links.factors, r->device, r->run.stream, err));
-    if (r->x.device != r->device) {
+    if (r->x.device != r->device || r->x.row_stride > 1) {
         SPRYI_OK_OR_RETURN(spry_vector_create(r->context, &r->own_x, r->n, r->x.type, r->device, err));
         r->x = r->own_x;
     }
@@ -668,10 +672,11 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
     SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err));
     SPRYI_OK_OR_RETURN(make_links(r, A, a, err));
-    result->zero_columns = r->links.zero_columns;
-    result->first_zero_column = r->links.first_zero_column;
+    result->dangling_nodes = r->links.dangling_nodes;
+    result->first_dangling_node = r->links.first_dangling_node;
     result->is_stochastic = r->links.factors.data == NULL;
-    if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_REFUSE) return refuse_zero_columns(r, result, err);
+    if (r->links.dangling_nodes > 0 && r->o->dangling == SPRY_DANGLING_REFUSE)
+        return refuse_dangling_nodes(r, result, err);
     SPRYI_OK_OR_RETURN(make_vectors(r, err));
     SPRYI_OK_OR_RETURN(take_weights(r, x, err));
     /* The links may be a copy on the host of a matrix on the device. */
@@ -744,7 +749,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;
-    told.first_zero_column = -1;
+    told.first_dangling_node = -1;
     told.format = told.kernel = "";
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
     if (result) SPRYI_GIVE(result, &told); /* what a previous call has left goes */

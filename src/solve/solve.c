@@ -36,18 +36,26 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
 {
     const int64_t columns = v->count > 1 ? v->count : 1;
     if (v->length != n)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld elements, expected %lld", name,
                                 (long long)v->length, (long long)n);
     if (spryi_value_slot(v->type) < 0 || v->type != type)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
                                 spryi_value_slot(type) < 0 ? "f32 or f64" : spry_type_name(type));
-    if (v->count < 0 || v->row_stride < 0 || v->row_stride > 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
-                                "%s has %lld columns and row_stride %lld, expected columns of row_stride 1", name,
-                                (long long)v->count, (long long)v->row_stride);
+    if (v->count < 0)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->count, 0, "%s: count is %lld, expected 0 or more",
+                                name, (long long)v->count);
+    if (v->row_stride < 0 || (n > 1 && v->row_stride > INT64_MAX / 16 / n))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride, 1,
+                                "%s: row_stride is %lld, expected 1 or more, within memory", name,
+                                (long long)v->row_stride);
+    if (columns > 1 && v->row_stride > 1)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride, 1,
+                                "%s has %lld vectors with row_stride %lld, expected column-major vectors "
+                                "(row_stride 1)",
+                                name, (long long)v->count, (long long)v->row_stride);
     if (columns > 1 && v->column_stride != 0 && v->column_stride < n)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->column_stride, n,
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->column_stride, n,
                                 "%s has column_stride %lld, expected %lld or more", name, (long long)v->column_stride,
                                 (long long)n);
     if (v->device != 0 && v->device != device)
@@ -66,8 +74,8 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
 {
     SPRYI_OK_OR_RETURN(spryi_solve_check_values(a, err));
     if (v->count > 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->count, 1, "%s has %lld columns, expected one",
-                                name, (long long)v->count);
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->count, 1, "%s has %lld vectors, expected one", name,
+                                (long long)v->count);
     return spryi_solve_check_columns(v, name, n, a->value_type == SPRY_PATTERN ? v->type : a->value_type, device, err);
 }
 
@@ -141,11 +149,56 @@ int spryi_solve_device_number(const spry_context *context, const spryi_solve_pla
 
 /* ---- from one memory to the other --------------------------------------------------------------- */
 
+static int64_t stride_of(const spry_vector *v)
+{
+    return v->row_stride > 0 ? v->row_stride : 1;
+}
+
+/* Copies within the memory of a device or of the host. */
+static spry_status copy_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
+                                void *stream, spry_error *err)
+{
+    const spryi_device *d = spryi_device_at(context, to->device);
+    const spryi_vector_map map = {.to = to->data,
+                                  .from = from->data,
+                                  .to_stride = stride_of(to),
+                                  .from_stride = stride_of(from),
+                                  .length = from->length,
+                                  .type = from->type,
+                                  .threads = 1,
+                                  .stream = stream};
+    int previous;
+    SPRYI_OK_OR_RETURN(d->ops->enter(d, &previous, err));
+    const spry_status status = d->ops->map(d, &map, err);
+    d->ops->leave(d, previous);
+    return status;
+}
+
+/* Copies a vector with strides to another memory, or to strides there: by way of a contiguous copy. */
+static spry_status move_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
+                                void *stream, spry_error *err)
+{
+    spry_context *owner = (spry_context *)(uintptr_t)context; /* counts the copy's bytes */
+    spry_vector copy = {0};
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spry_vector_create(owner, &copy, from->length, from->type,
+                                 stride_of(from) > 1 ? from->device : to->device, err));
+    SPRYI_TRY(spryi_solve_copy_to(context, &copy, from, stream, err));
+    SPRYI_TRY(spryi_solve_copy_to(context, to, &copy, stream, err));
+    SPRYI_TRY(spry_device_synchronize(context, to->device > 0 ? to->device : from->device, stream, err));
+done:
+    spry_vector_destroy(owner, &copy);
+    return status;
+}
+
 spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err)
 {
     int64_t bytes = from->length * (int64_t)spry_type_bytes(from->type);
     if (bytes == 0) return SPRY_OK;
+    if (stride_of(to) > 1 || stride_of(from) > 1)
+        return to->device == from->device ? copy_strided(context, to, from, stream, err)
+                                          : move_strided(context, to, from, stream, err);
     if (to->device > 0 || from->device > 0)
         return spry_device_copy(context, to->data, to->device, from->data, from->device, bytes, stream, err);
     memcpy(to->data, from->data, (size_t)bytes);
@@ -318,14 +371,14 @@ void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded)
 const char *spry_verdict_text(spry_verdict verdict)
 {
     static const char *const texts[] = {
-        [SPRY_VERDICT_NONE] = "not begun",
+        [SPRY_VERDICT_NONE] = "no result",
         [SPRY_VERDICT_CONVERGED] = "converged",
         [SPRY_VERDICT_ITERATION_LIMIT] = "iteration limit",
         [SPRY_VERDICT_STAGNATION] = "stagnation",
         [SPRY_VERDICT_NOT_SYMMETRIC] = "not symmetric",
         [SPRY_VERDICT_NEGATIVE_CURVATURE] = "negative curvature",
         [SPRY_VERDICT_BAD_DIAGONAL] = "bad diagonal",
-        [SPRY_VERDICT_ZERO_COLUMN] = "zero column",
+        [SPRY_VERDICT_DANGLING] = "dangling node",
         [SPRY_VERDICT_NOT_FINITE] = "not finite",
         [SPRY_VERDICT_STOPPED] = "stopped",
         [SPRY_VERDICT_OUT_OF_RANGE] = "out of range",

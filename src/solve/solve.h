@@ -24,7 +24,7 @@ spry_status spryi_solve_check_start(spry_start start, const char *method, spry_e
 
 /* A's values are none, f32 or f64. */
 spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err);
-/* Columns of n entries of that type, aligned to it, one behind the other, on the host or on `device`. */
+/* Checks vectors of n elements of a type, on the host or on `device`: column-major, or one with any stride. */
 spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
                                       spry_error *err);
 /* One column of n entries and of the type that products with A take, aligned to it, on the host or on `device`. */
@@ -50,7 +50,7 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
 /* *made: a vector on `device` with the content of v, to destroy (also when it failed). */
 spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device, void *stream,
                              spry_error *err);
-/* Into an existing one; either may be on a GPU. */
+/* Copies a vector to another of its length. Either may be on a GPU, and may have a stride. */
 spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err);
 /* v, allocated by spry_vector_create, goes from the host to `device`. v->data NULL: nothing to do. */

@@ -192,10 +192,28 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
                                     "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
                                     (long long)given[g].length);
         if (spryi_value_slot(v->type) < 0 || v->type != x->type || spryi_device_number(v->device) != 0 ||
-            v->row_stride > 1 || (!v->data && v->length > 0) || v->count < 0 || v->count > 1)
+            (!v->data && v->length > 0) || v->count < 0 || v->count > 1)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
-                              "%s: expected one column of f32 or f64 in host memory, of the type of x", given[g].name);
+                              "%s: expected one vector of f32 or f64 in host memory, of the type of x", given[g].name);
+        if (v->row_stride < 0 || (v->length > 1 && v->row_stride > INT64_MAX / 16 / v->length))
+            return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->row_stride, 1,
+                                    "%s: row_stride is %lld, expected 1 or more, within memory", given[g].name,
+                                    (long long)v->row_stride);
     }
+    return SPRY_OK;
+}
+
+/* Sets *data to the elements of v, or to *copy if they are strided. */
+static spry_status make_contiguous(spry_context *context, const void **data, void **copy, const spry_const_vector *v,
+                                   spry_error *err)
+{
+    *data = v->data;
+    if (v->row_stride <= 1 || v->length == 0) return SPRY_OK;
+    const size_t size = spry_type_bytes(v->type);
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, copy, v->length, size, "contiguous vector", err));
+    for (int64_t i = 0; i < v->length; i++)
+        memcpy((char *)*copy + (size_t)i * size, (const char *)v->data + (size_t)(i * v->row_stride) * size, size);
+    *data = *copy;
     return SPRY_OK;
 }
 
@@ -208,6 +226,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     spry_status status = SPRY_OK;
     spryi_row_sum *rows = NULL;
     spry_matrix *entries = NULL;
+    void *copies[3] = {NULL, NULL, NULL};
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(verification, err));
     SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "op", op, SPRY_NO_TRANSPOSE, SPRY_TRANSPOSE,
@@ -219,9 +238,9 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .sum_row = sum_row_by(context)};
     job.joining = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     job.alpha = alpha ? spryi_value_at(alpha, x.type, 0) : 1;
-    job.x = x.data;
-    job.y = y.data;
-    job.y_before = y_before.data;
+    SPRYI_TRY(make_contiguous(context, &job.x, &copies[0], &x, err));
+    SPRYI_TRY(make_contiguous(context, &job.y, &copies[1], &y, err));
+    if (b != 0) SPRYI_TRY(make_contiguous(context, &job.y_before, &copies[2], &y_before, err));
     if (!is_by_rows(&job)) {
         SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
         memset(rows, 0, (size_t)m * sizeof *rows);
@@ -234,6 +253,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
 done:
     spryi_matrix_release(entries);
     spryi_release(context, rows);
+    for (int v = 0; v < 3; v++) spryi_release(context, copies[v]);
     return status;
 }
 

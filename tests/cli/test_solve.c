@@ -143,7 +143,7 @@ static void iterations_against_their_floor(void **state)
     assert_int_equal(o.status, 0);
     assert_null(strstr(o.out, "floor"));
     release(&o);
-    o = spry("pagerank $D/sink.mtx --zero-columns refuse --json --time");
+    o = spry("pagerank $D/sink.mtx --dangling refuse --json --time");
     assert_int_equal(o.status, 1);
     cJSON *line = json_line(o.out, 0);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "floor_us")));
@@ -293,22 +293,22 @@ static void pagerank_of_a_file(void **state)
     assert_true(fabs(x[2] - rest - 0.85 * (x[0] / 2 + x[1])) < 1e-13);
     assert_true(fabs(x[3] - rest - 0.425 * x[2]) < 1e-13);
     expect("pagerank $D/links.mtx", 0, "1 without links out, teleport (assumed): count as linking everywhere", NULL);
-    expect("pagerank $D/links.mtx --tol 1e-14 --edges row-to-column --zero-columns teleport -o $D/x.mtx", 0,
+    expect("pagerank $D/links.mtx --tol 1e-14 --edges row-to-column --dangling teleport -o $D/x.mtx", 0,
            "edges           row-to-column: entry (i, j)", NULL);
     read_array("x.mtx", 4, explicit);
     assert_memory_equal(x, explicit, sizeof x);
     /* where ranks are all that standard output holds, what was assumed goes to the other */
     expect("pagerank $D/links.mtx -o -", 0, "%%MatrixMarket matrix array real general\n4 1\n",
            "row-to-column (assumed): entry (i, j) is a link from i to j; nodes without links out: teleport (assumed)");
-    outcome o = spry("pagerank $D/links.mtx -o - --edges row-to-column --zero-columns drop");
+    outcome o = spry("pagerank $D/links.mtx -o - --edges row-to-column --dangling drop");
     assert_int_equal(o.status, 0);
     assert_string_equal(o.err, "");
     release(&o);
     o = spry("pagerank $D/links.mtx --json");
     cJSON *line = json_line(o.out, 0);
     assert_string_equal(word(line, "edges"), "row-to-column");
-    assert_string_equal(word(line, "zero_columns"), "teleport");
-    assert_int_equal(number_of(line, "zero_column_count"), 1);
+    assert_string_equal(word(line, "dangling"), "teleport");
+    assert_int_equal(number_of(line, "dangling_nodes"), 1);
     cJSON_Delete(line);
     release(&o);
     expect("pagerank --help", 0, "links i to j, as most graph files have it, or j to i (default: row-to-column)", NULL);
@@ -415,7 +415,7 @@ static void pagerank_of_node(void **state)
 static void pagerank(void **state)
 {
     double x[3], y[3];
-    expect("pagerank $D/cycle.mtx --edges column-to-row --zero-columns refuse -o $D/x.mtx", 0,
+    expect("pagerank $D/cycle.mtx --edges column-to-row --dangling refuse -o $D/x.mtx", 0,
            "verdict         converged after ", NULL);
     read_array("x.mtx", 3, x);
     /* 1 -> 2 -> 3 -> {1, 2}: x1 = .05 + .85 x3/2, x2 = .05 + .85 (x1 + x3/2), x3 = .05 + .85 x2 */
@@ -431,39 +431,38 @@ static void pagerank(void **state)
     assert_true(fabs(y[1] - 0.05 - 0.85 * y[2]) < 1e-7);
     expect("pagerank $D/cycle.mtx --alpha 0.5 --top 1 --type f32 --tol 1e-6 --norm 2", 0,
            "||x_k - x_(k-1)||_2 = ", NULL);
-    expect("pagerank $D/sink.mtx --edges column-to-row --zero-columns refuse >/dev/null", 1, NULL,
-           "1 of the nodes link nowhere, the first is 3");
-    expect("pagerank $D/sink.mtx --zero-columns refuse >/dev/null", 1, NULL,
-           "1 of the nodes link nowhere, the first is 1");
-    expect("pagerank $D/sink.mtx --zero-columns teleport", 0, "1 without links out, teleport", NULL);
-    expect("pagerank $D/sink.mtx --zero-columns drop", 0, " was lost; ", NULL);
+    expect("pagerank $D/sink.mtx --edges column-to-row --dangling refuse >/dev/null", 1, NULL,
+           "1 nodes have no outgoing links, the first is 3");
+    expect("pagerank $D/sink.mtx --dangling refuse >/dev/null", 1, NULL, "1 nodes have no outgoing links, the first is 1");
+    expect("pagerank $D/sink.mtx --dangling teleport", 0, "1 without links out, teleport", NULL);
+    expect("pagerank $D/sink.mtx --dangling drop", 0, " was lost; ", NULL);
     expect("pagerank $D/cycle.mtx --max-iterations 2 >/dev/null", 1, NULL, "not converged (iteration limit) after 2");
 }
 
 static void pagerank_records(void **state)
 {
-    outcome o = spry("pagerank $D/sink.mtx --edges column-to-row --zero-columns drop --json --top 2");
+    outcome o = spry("pagerank $D/sink.mtx --edges column-to-row --dangling drop --json --top 2");
     assert_int_equal(o.status, 0);
     cJSON *line = json_line(o.out, 0), *top = cJSON_GetObjectItem(line, "top");
     assert_int_equal(count_lines(o.out), 1);
-    assert_string_equal(word(line, "zero_columns"), "drop");
+    assert_string_equal(word(line, "dangling"), "drop");
     assert_string_equal(word(line, "edges"), "column-to-row");
-    assert_int_equal(number_of(line, "zero_column_count"), 1);
+    assert_int_equal(number_of(line, "dangling_nodes"), 1);
     /* x1 = .05, x2 = .05 + .425 x1, x3 = x2 + .85 x2 */
     double x3 = 0.07125 * 1.85, mass = 0.05 + 0.07125 + x3;
     assert_true(fabs(number_of(line, "mass") - mass) < 1e-12 &&
                 fabs(number_of(line, "lost_mass") - (1 - mass)) < 1e-12);
-    assert_true(fabs(number_of(line, "zero_column_mass") - x3) < 1e-12);
+    assert_true(fabs(number_of(line, "dangling_mass") - x3) < 1e-12);
     assert_int_equal(cJSON_GetArraySize(top), 2);
     assert_int_equal(number_of(cJSON_GetArrayItem(top, 0), "node"), 3);
     assert_int_equal(number_of(cJSON_GetArrayItem(top, 1), "node"), 2);
     assert_true(fabs(number_of(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
     cJSON_Delete(line);
     release(&o);
-    o = spry("pagerank $D/sink.mtx --zero-columns refuse --json");
+    o = spry("pagerank $D/sink.mtx --dangling refuse --json");
     assert_int_equal(o.status, 1);
     line = json_line(o.out, 0);
-    assert_string_equal(word(line, "verdict"), "zero column");
+    assert_string_equal(word(line, "verdict"), "dangling node");
     assert_non_null(strstr(word(line, "reason"), "'teleport'"));
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "mass")));
     cJSON_Delete(line);
@@ -544,7 +543,7 @@ static void pagerank_mistakes(void **state)
            "unknown option --personalised; did you mean --personalization?");
     expect("solve $D/spd.mtx --inside f32", 2, NULL, "unknown option --inside; did you mean --precision?");
     expect("solve $D/spd.mtx --maxiter 9", 2, NULL, "unknown option --maxiter; did you mean --max-iterations?");
-    expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: teleport, refuse, drop");
+    expect("pagerank $D/cycle.mtx --dangling keep", 2, NULL, "expected one of: teleport, refuse, drop");
     expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");
     expect("pagerank $D/small.mtx", 2, NULL, "the matrix is 4 x 5, expected a square one");
     expect("pagerank $D/minus.mtx", 2, NULL, "entry (2, 1) (counted from 1) is -1, expected finite numbers >= 0");

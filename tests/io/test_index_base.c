@@ -199,9 +199,9 @@ static void solvers(void **state)
         spry_matrix_destroy(A);
         A = read_as(base ? "1 2\n2 1\n1 3\n3 1\n1 4" : "0 1\n1 0\n0 2\n2 0\n0 3\n", "x.txt", base, NULL);
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
-        o.zero_columns = SPRY_ZERO_REFUSE;
+        o.dangling = SPRY_DANGLING_REFUSE;
         expect_message(spry_pagerank(context, spry_vector_f64(x, 4), NULL, A, &o, &err), &err, texts[base][2]);
-        o.zero_columns = SPRY_ZERO_TELEPORT;
+        o.dangling = SPRY_DANGLING_TELEPORT;
         o.personalization = spry_const_vector_f64(weights, 4);
         expect_message(spry_pagerank(context, spry_vector_f64(x, 4), NULL, A, &o, &err), &err, texts[base][3]);
         spry_matrix_destroy(A);

@@ -11,7 +11,7 @@ spry_pagerank_options rank_on_gpu(void)
     o.kernel = tested_kernel;
     o.observe = watch;
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_REFUSE;
+    o.dangling = SPRY_DANGLING_REFUSE;
     return o;
 }
 
@@ -45,32 +45,32 @@ static void compare_ranks(const spry_matrix *A, int64_t n, spry_type type, const
     assert_int_equal(r.verdict, SPRY_VERDICT_CONVERGED);
     assert_int_equal(observed.seen, r.iterations);
     assert_true(observed.residual[r.iterations - 1] == r.residual && r.residual <= o->tolerance);
-    assert_int_equal(r.zero_columns, told.zero_columns);
-    assert_int_equal(r.first_zero_column, told.first_zero_column);
+    assert_int_equal(r.dangling_nodes, told.dangling_nodes);
+    assert_int_equal(r.first_dangling_node, told.first_dangling_node);
     assert_int_equal(r.is_stochastic, told.is_stochastic);
     assert_true(r.iterations - told.iterations <= 1 && told.iterations - r.iterations <= 1);
     double slack = r.error_bound + told.error_bound + 32 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), apart = 0;
     for (int64_t i = 0; i < n; i++) apart += fabs(entry(&x, i) - entry(&y, i));
     assert_at_most(apart, slack);
     assert_at_most(fabs(r.mass - told.mass), slack);
-    assert_at_most(fabs(r.zero_mass - told.zero_mass), slack);
+    assert_at_most(fabs(r.dangling_mass - told.dangling_mass), slack);
     spry_vector_destroy(tested_context, &x);
     spry_vector_destroy(tested_context, &y);
 }
 
-static void compare_graph(const dense *links, spry_zero_columns mode)
+static void compare_graph(const dense *links, spry_dangling mode)
 {
     int n = links->n, all_ones = 1;
     for (int i = 0; i < n * n; i++) all_ones &= links->a[i] == 0 || links->a[i] == 1;
     for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
         for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
             for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
-                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_ZERO_REFUSE) continue; /* rows may well be empty */
+                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_DANGLING_REFUSE) continue; /* rows may well be empty */
                 spry_matrix *A = sparse_of(tested_context, links, SPRY_CSR, (spry_type)type);
                 spry_pagerank_options o = rank_on_gpu();
                 o.norm = (spry_norm)norm;
                 o.edges = (spry_edges)edges;
-                o.zero_columns = mode;
+                o.dangling = mode;
                 o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-13;
                 o.max_iterations = 1000;
                 compare_ranks(A, n, type == SPRY_F32 ? SPRY_F32 : SPRY_F64, &o);
@@ -95,48 +95,48 @@ void pagerank_as_on_the_cpu(void **state)
 {
     for (int ones = 0; ones < 2; ones++) {
         dense d = random_graph(40, ones, 0, 3 + (uint64_t)ones);
-        compare_graph(&d, SPRY_ZERO_REFUSE);
-        compare_graph(&d, SPRY_ZERO_TELEPORT);
+        compare_graph(&d, SPRY_DANGLING_REFUSE);
+        compare_graph(&d, SPRY_DANGLING_TELEPORT);
         dense_free(&d);
     }
     dense one = dense_make(1); /* one node, without and with a loop */
-    compare_graph(&one, SPRY_ZERO_TELEPORT);
-    compare_graph(&one, SPRY_ZERO_DROP);
+    compare_graph(&one, SPRY_DANGLING_TELEPORT);
+    compare_graph(&one, SPRY_DANGLING_DROP);
     one.a[0] = 3;
-    compare_graph(&one, SPRY_ZERO_REFUSE);
+    compare_graph(&one, SPRY_DANGLING_REFUSE);
     dense_free(&one);
     dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
     parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = parts.a[5 * 6 + 5] = 1;
     parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
-    compare_graph(&parts, SPRY_ZERO_REFUSE); /* as it stands: no factors */
+    compare_graph(&parts, SPRY_DANGLING_REFUSE); /* as it stands: no factors */
     dense_free(&parts);
     for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
         spry_matrix *A = graph_of(tested_context, "rmat,scale=13", (spry_type)type);
         spry_arrays a = arrays_of(A);
         spry_pagerank_options o = rank_on_gpu();
         o.edges = SPRY_ROW_TO_COLUMN;
-        o.zero_columns = SPRY_ZERO_TELEPORT;
+        o.dangling = SPRY_DANGLING_TELEPORT;
         o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
         compare_ranks(A, a.rows, type == SPRY_F32 ? SPRY_F32 : SPRY_F64, &o);
         spry_matrix_destroy(A);
     }
 }
 
-void pagerank_zero_columns(void **state)
+void pagerank_dangling_nodes(void **state)
 {
     dense d = random_graph(19, 0, 1, 7), none = dense_make(5);
-    compare_graph(&d, SPRY_ZERO_TELEPORT);
-    compare_graph(&d, SPRY_ZERO_DROP);
-    compare_graph(&none, SPRY_ZERO_TELEPORT);
-    compare_graph(&none, SPRY_ZERO_DROP);
+    compare_graph(&d, SPRY_DANGLING_TELEPORT);
+    compare_graph(&d, SPRY_DANGLING_DROP);
+    compare_graph(&none, SPRY_DANGLING_TELEPORT);
+    compare_graph(&none, SPRY_DANGLING_DROP);
     spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
     double x[19] = {77}, before[19] = {77};
     spry_pagerank_options o = rank_on_gpu();
     spry_pagerank_result r;
     spry_error err = {0};
     expect_status(rank(&r, spry_vector_f64(x, 19), A, &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "7 of the nodes link nowhere, the first is 0 (counted from 0)");
-    assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
+                  "7 nodes have no outgoing links, the first is 0 (counted from 0)");
+    assert_int_equal(r.verdict, SPRY_VERDICT_DANGLING);
     assert_memory_equal(x, before, sizeof x);
     spry_matrix_destroy(A);
     dense_free(&d);
@@ -162,7 +162,7 @@ void pagerank_personalization(void **state)
                                                   n * (int64_t)spry_type_bytes((spry_type)type), NULL, NULL),
                                  SPRY_OK);
                 o.edges = SPRY_ROW_TO_COLUMN;
-                o.zero_columns = what & 8 ? SPRY_ZERO_DROP : SPRY_ZERO_TELEPORT;
+                o.dangling = what & 8 ? SPRY_DANGLING_DROP : SPRY_DANGLING_TELEPORT;
                 o.norm = (spry_norm)(what % 3);
                 o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
                 o.start = what & 2 ? SPRY_START_X : SPRY_START_DEFAULT;
@@ -206,7 +206,7 @@ void pagerank_bad_weights(void **state)
             set_entry(start ? &x : &v, 61, bad[b]);
             set_entry(start ? &x : &v, 40, bad[b]);
             o.start = SPRY_START_X;
-            o.zero_columns = SPRY_ZERO_TELEPORT;
+            o.dangling = SPRY_DANGLING_TELEPORT;
             o.personalization = spry_vector_as_const(v);
             snprintf(text, sizeof text, "entry 41 of %s (counted from 1) is ", start ? "x" : "personalization");
             expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, text);
@@ -251,7 +251,7 @@ void pagerank_links(void **state)
                 to.keep_duplicates = 1;
                 A = convert_matrix(tested_context, rows, &to);
                 o.edges = (spry_edges)edges;
-                o.zero_columns = SPRY_ZERO_TELEPORT;
+                o.dangling = SPRY_DANGLING_TELEPORT;
                 o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
                 compare_ranks(A, N, (spry_type)type, &o);
                 spry_matrix_destroy(A);
@@ -298,7 +298,7 @@ void pagerank_bad_links(void **state)
 /* A side of the graphs whose runs are stopped, many times each. */
 enum { SIDE_LOG = INSTRUMENTED ? 5 : 6 };
 
-static void check_stops(const spry_matrix *A, spry_zero_columns mode, double alpha, int64_t least)
+static void check_stops(const spry_matrix *A, spry_dangling mode, double alpha, int64_t least)
 {
     enum { N = 1 << 2 * SIDE_LOG };
     static double history[MOST_HISTORY];
@@ -306,7 +306,7 @@ static void check_stops(const spry_matrix *A, spry_zero_columns mode, double alp
     spry_pagerank_options o = rank_on_gpu();
     spry_pagerank_result first, r;
     spry_error err = {0};
-    o.zero_columns = mode;
+    o.dangling = mode;
     o.alpha = alpha;
     o.tolerance = 1e-11;
     o.max_iterations = 2000;
@@ -323,7 +323,7 @@ static void check_stops(const spry_matrix *A, spry_zero_columns mode, double alp
         assert_true(r.residual == history[r.iterations - 1]);
     }
     assert_memory_equal(x.data, y.data, N * sizeof(double));
-    assert_true(r.mass == first.mass && r.zero_mass == first.zero_mass && r.error_bound == first.error_bound);
+    assert_true(r.mass == first.mass && r.dangling_mass == first.dangling_mass && r.error_bound == first.error_bound);
     o.max_iterations = 0;
     for (observed.stop = 1; observed.stop < least; observed.stop += 16) {
         expect_status(rank(&r, y, A, &o, &err), &err, SPRY_NOT_CONVERGED, "stopped");
@@ -338,11 +338,11 @@ static void check_stops(const spry_matrix *A, spry_zero_columns mode, double alp
 void pagerank_stops_where_it_says(void **state)
 {
     spry_matrix *A = graph_of(tested_context, INSTRUMENTED ? "rmat,scale=10" : "rmat,scale=12", SPRY_F64);
-    check_stops(A, SPRY_ZERO_TELEPORT, 0.97, 10);
-    check_stops(A, SPRY_ZERO_DROP, 0.97, 10);
+    check_stops(A, SPRY_DANGLING_TELEPORT, 0.97, 10);
+    check_stops(A, SPRY_DANGLING_DROP, 0.97, 10);
     spry_matrix_destroy(A);
     A = graph_of(tested_context, INSTRUMENTED ? "laplace5,x=32,y=32" : "laplace5,x=64,y=64", SPRY_PATTERN);
-    check_stops(A, SPRY_ZERO_REFUSE, 0.9, 50);
+    check_stops(A, SPRY_DANGLING_REFUSE, 0.9, 50);
     spry_matrix_destroy(A);
 }
 
@@ -374,7 +374,7 @@ static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
     spry_error err = {0};
     double *const got = malloc((size_t)n * sizeof *got);
     o.edges = SPRY_ROW_TO_COLUMN;
-    o.zero_columns = SPRY_ZERO_TELEPORT;
+    o.dangling = SPRY_DANGLING_TELEPORT;
     expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
     o.device = SPRY_DEVICE_DEFAULT; /* where the matrix is */
     o.kernel = NULL;
@@ -408,7 +408,7 @@ void ranks_with_data_there(void)
         spry_pagerank_options o = rank_on_gpu();
         spry_pagerank_result r;
         o.edges = (spry_edges)edges;
-        o.zero_columns = SPRY_ZERO_TELEPORT;
+        o.dangling = SPRY_DANGLING_TELEPORT;
         expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
         spry_arrays arrays = SPRY_INIT(spry_arrays);
         spry_matrix *there = matrix_there(A, &arrays);

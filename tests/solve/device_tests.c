@@ -466,7 +466,7 @@ void the_same_bits_again(void **state)
         spry_cg_result r;
         spry_pagerank_options ro = rank_on_gpu();
         spry_pagerank_result rr;
-        ro.zero_columns = SPRY_ZERO_TELEPORT;
+        ro.dangling = SPRY_DANGLING_TELEPORT;
         x[k] = new_vector(N, SPRY_F64);
         y[k] = new_vector(16384, SPRY_F64);
         expect_status(solve(&r, x[k], A, b, &o, &err), &err, SPRY_OK, "");
@@ -508,4 +508,78 @@ void bad_places(void **state)
     spry_vector_destroy(tested_context, &x);
     spry_matrix_destroy(A);
     dense_free(&d);
+}
+
+/* ---- strides ------------------------------------------------------------------------------------- */
+
+enum { STRIDE = 3 };
+
+/* Copies bytes between host memory and the device, or within host memory. */
+static void copy_bytes(void *to, int to_device, const void *from, int from_device, int64_t bytes)
+{
+    if (to_device == 0 && from_device == 0) {
+        memcpy(to, from, (size_t)bytes);
+        return;
+    }
+    MUST(spry_device_copy(tested_context, to, to_device, from, from_device, bytes, NULL, err));
+    MUST(spry_device_synchronize(tested_context, 1, NULL, err));
+}
+
+/* Copies a vector of stride 1 in host memory to every STRIDE-th element of a block, which *block owns. */
+static spry_vector spread(spry_vector *block, const spry_vector *v, int device)
+{
+    spry_vector host = create_vector(tested_context, STRIDE * v->length, v->type, 0);
+    for (int64_t i = 0; i < v->length; i++) set_entry(&host, STRIDE * i, entry(v, i));
+    *block = create_vector(tested_context, STRIDE * v->length, v->type, device);
+    copy_bytes(block->data, device, host.data, 0, host.length * (int64_t)spry_type_bytes(v->type));
+    spry_vector_destroy(tested_context, &host);
+    return (
+        spry_vector){.data = block->data, .length = v->length, .row_stride = STRIDE, .type = v->type, .device = device};
+}
+
+/* Checks that every STRIDE-th element of a block has the bits of v. */
+static void expect_spread(const spry_vector *block, const spry_vector *v)
+{
+    const int64_t size = (int64_t)spry_type_bytes(v->type);
+    char *host = malloc((size_t)(block->length * size));
+    copy_bytes(host, 0, block->data, block->device, block->length * size);
+    for (int64_t i = 0; i < v->length; i++)
+        assert_memory_equal(host + STRIDE * i * size, (const char *)v->data + i * size, (size_t)size);
+    free(host);
+}
+
+/* CG and PageRank have the same bits with vectors of stride 3, in host memory and on the device. */
+void strided_vectors(void **state)
+{
+    for (int what = 0; what < 8; what++) {
+        const spry_type type = what & 1 ? SPRY_F32 : SPRY_F64;
+        const int x_device = what >> 1 & 1, b_device = what >> 2 & 1;
+        spry_matrix *A = generated("laplace5,x=9,y=8", type), *G = graph_of(tested_context, "rmat,scale=5", type);
+        spry_vector x = new_vector(72, type), b = right_side(72, type), x_block, b_block;
+        spry_cg_options o = on_gpu();
+        o.start = SPRY_START_X;
+        o.observe = NULL;
+        for (int64_t i = 0; i < 72; i++) set_entry(&x, i, (double)(i % 3));
+        const spry_vector xs = spread(&x_block, &x, x_device), bs = spread(&b_block, &b, b_device);
+        MUST(spry_cg(tested_context, x, NULL, A, spry_vector_as_const(b), &o, err));
+        MUST(spry_cg(tested_context, xs, NULL, A, spry_vector_as_const(bs), &o, err));
+        expect_spread(&x_block, &x);
+        spry_vector *const vectors[] = {&x, &b, &x_block, &b_block};
+        for (int v = 0; v < 4; v++) spry_vector_destroy(tested_context, vectors[v]);
+        spry_pagerank_options ranked = rank_on_gpu();
+        ranked.observe = NULL;
+        ranked.dangling = SPRY_DANGLING_TELEPORT;
+        x = new_vector(32, type);
+        b = new_vector(32, type);
+        for (int64_t i = 0; i < 32; i++) set_entry(&b, i, (double)(i % 4 + 1));
+        const spry_vector ranks = spread(&x_block, &x, x_device), weights = spread(&b_block, &b, b_device);
+        ranked.personalization = spry_vector_as_const(b);
+        MUST(spry_pagerank(tested_context, x, NULL, G, &ranked, err));
+        ranked.personalization = spry_vector_as_const(weights);
+        MUST(spry_pagerank(tested_context, ranks, NULL, G, &ranked, err));
+        expect_spread(&x_block, &x);
+        for (int v = 0; v < 4; v++) spry_vector_destroy(tested_context, vectors[v]);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(G);
+    }
 }

@@ -24,7 +24,7 @@ void cg_columns_side_by_side(void **state);
 void cg_with_f32_inside(void **state);
 void cg_with_callbacks(void **state);
 void pagerank_as_on_the_cpu(void **state);
-void pagerank_zero_columns(void **state);
+void pagerank_dangling_nodes(void **state);
 void pagerank_personalization(void **state);
 void pagerank_bad_weights(void **state);
 void pagerank_links(void **state);
@@ -32,6 +32,7 @@ void pagerank_bad_links(void **state);
 void pagerank_stops_where_it_says(void **state);
 void data_in_device_memory(void **state);
 void the_same_bits_again(void **state);
+void strided_vectors(void **state);
 void bad_places(void **state);
 
 /* ---- what device_tests.c, device_plans.c and device_ranks.c share -------------------------------- */

@@ -335,7 +335,7 @@ static void bad_arguments(void **state)
                   "2 x 3");
     other.length = 3;
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(other), NULL, &err), &err, SPRY_INVALID_SIZE,
-                  "b has 3 entries");
+                  "b has 3 elements");
     other = w;
     other.type = SPRY_F32;
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(other), NULL, &err), &err, SPRY_INVALID_ARGUMENT,

@@ -493,7 +493,7 @@ static void callbacks_that_do_not_converge(void **state)
                 const spry_status status = is_operator ? solve_by_products(context, to, &r, &O, from, NULL, &err)
                                                        : spry_cg(context, to, &r, A, from, &o, &err);
                 if (calls > 0) continue; /* it ended before */
-                expect_status(status, &err, SPRY_NOT_CONVERGED, "callback has returned the status");
+                expect_status(status, &err, SPRY_NOT_CONVERGED, "has returned the status");
                 assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
                 assert_true(r.iterations == 0 && r.converged == 0 && isnan(r.residual));
                 expect_names(&r, "");

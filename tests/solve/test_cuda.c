@@ -14,7 +14,7 @@ int main(void)
         cmocka_unit_test(cg_with_f32_inside),
         cmocka_unit_test(cg_with_callbacks),
         cmocka_unit_test(pagerank_as_on_the_cpu),
-        cmocka_unit_test(pagerank_zero_columns),
+        cmocka_unit_test(pagerank_dangling_nodes),
         cmocka_unit_test(data_in_device_memory),
         cmocka_unit_test(pagerank_personalization),
         cmocka_unit_test(pagerank_bad_weights),
@@ -22,6 +22,7 @@ int main(void)
         cmocka_unit_test(pagerank_bad_links),
         cmocka_unit_test(pagerank_stops_where_it_says),
         cmocka_unit_test(the_same_bits_again),
+        cmocka_unit_test(strided_vectors),
         cmocka_unit_test(bad_places),
     };
     if (!has_gpu()) return SKIPPED;

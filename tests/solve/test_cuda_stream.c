@@ -82,7 +82,7 @@ static void ranks(void **state)
     o.device = 1;
     o.format = "csr";
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_TELEPORT;
+    o.dangling = SPRY_DANGLING_TELEPORT;
     spry_matrix *A = generate_matrix(context, "rmat,scale=12");
     spry_arrays a = arrays_of(A);
     const int64_t n = a.rows, bytes[] = {(n + 1) * (int64_t)spryi_index_type_bytes(a.offset_type),

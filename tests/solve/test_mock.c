@@ -69,7 +69,7 @@ static void in_one_stream(void **state)
         o.precond = method == 1 ? SPRY_PRECOND_JACOBI : SPRY_PRECOND_NONE;
         o.start = method == 1 ? SPRY_START_X : SPRY_START_DEFAULT;
         ro.edges = SPRY_COLUMN_TO_ROW;
-        ro.zero_columns = SPRY_ZERO_TELEPORT;
+        ro.dangling = SPRY_DANGLING_TELEPORT;
         o.stream = ro.stream = po.stream = &mark;
         mock.stream = &mark;
         mock.stray_copies = mock.stray_work = 0;
@@ -223,7 +223,7 @@ static void every_device_allocation_refused(void **state)
                 po.device = 1;
                 po.format = "csr";
                 po.edges = SPRY_COLUMN_TO_ROW;
-                po.zero_columns = SPRY_ZERO_DROP;
+                po.dangling = SPRY_DANGLING_DROP;
                 G = graph_of(context, "rmat,scale=4", SPRY_F64);
                 spry_vector y = ones(context, 16), v = ones(context, 16);
                 po.start = SPRY_START_X;
@@ -285,7 +285,7 @@ int main(void)
         cmocka_unit_test(cg_with_f32_inside),
         cmocka_unit_test(cg_with_callbacks),
         cmocka_unit_test(pagerank_as_on_the_cpu),
-        cmocka_unit_test(pagerank_zero_columns),
+        cmocka_unit_test(pagerank_dangling_nodes),
         cmocka_unit_test(pagerank_personalization),
         cmocka_unit_test(pagerank_bad_weights),
         cmocka_unit_test(pagerank_links),
@@ -293,6 +293,7 @@ int main(void)
         cmocka_unit_test(pagerank_stops_where_it_says),
         cmocka_unit_test(data_in_device_memory),
         cmocka_unit_test(the_same_bits_again),
+        cmocka_unit_test(strided_vectors),
         cmocka_unit_test(bad_places),
         cmocka_unit_test(few_looks),
         cmocka_unit_test(in_one_stream),

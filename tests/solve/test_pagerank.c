@@ -9,12 +9,12 @@ static spry_pagerank_options of_columns(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_REFUSE;
+    o.dangling = SPRY_DANGLING_REFUSE;
     return o;
 }
 
 /* B of the links, by the mode; NaN never comes up. */
-static dense matrix_of_ranks(const dense *links, spry_zero_columns mode)
+static dense matrix_of_ranks(const dense *links, spry_dangling mode)
 {
     int n = links->n;
     dense B = dense_make(n);
@@ -22,12 +22,12 @@ static dense matrix_of_ranks(const dense *links, spry_zero_columns mode)
         double sum = 0;
         for (int i = 0; i < n; i++) sum += links->a[i * n + j];
         for (int i = 0; i < n; i++)
-            B.a[i * n + j] = sum > 0 ? links->a[i * n + j] / sum : mode == SPRY_ZERO_TELEPORT ? 1.0 / n : 0;
+            B.a[i * n + j] = sum > 0 ? links->a[i * n + j] / sum : mode == SPRY_DANGLING_TELEPORT ? 1.0 / n : 0;
     }
     return B;
 }
 
-static void exact_ranks(const dense *links, spry_zero_columns mode, double alpha, double *x)
+static void exact_ranks(const dense *links, spry_dangling mode, double alpha, double *x)
 {
     int n = links->n;
     if (n < 1) abort(); /* gcc fears for calloc else */
@@ -52,7 +52,7 @@ static dense transposed(const dense *d)
 }
 
 /* Ranks of `links` in every layout and type, both ways, against the dense solution. */
-static void check_graph(const dense *links, spry_zero_columns mode, double alpha)
+static void check_graph(const dense *links, spry_dangling mode, double alpha)
 {
     int n = links->n, all_ones = 1;
     double *exact = calloc((size_t)n, sizeof *exact), mass = 0;
@@ -74,7 +74,7 @@ static void check_graph(const dense *links, spry_zero_columns mode, double alpha
                     o.alpha = alpha;
                     o.norm = (spry_norm)norm;
                     o.edges = (spry_edges)edges;
-                    o.zero_columns = mode;
+                    o.dangling = mode;
                     o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-13;
                     o.max_iterations = 1000;
                     expect_status(spry_pagerank(context, x, &r, A, &o, &err), &err, SPRY_OK, "");
@@ -103,20 +103,20 @@ static void against_a_dense_solution(void **state)
     for (uint64_t seed = 1; seed <= 4; seed++) {
         dense d = random_graph(17, 0.3, seed % 2 == 0, seed);
         for (int j = 0; j < 17; j++) d.a[((j + 5) % 17) * 17 + j] = 1; /* no zero column */
-        check_graph(&d, SPRY_ZERO_REFUSE, 0.85);
-        check_graph(&d, SPRY_ZERO_TELEPORT, 0.5);
+        check_graph(&d, SPRY_DANGLING_REFUSE, 0.85);
+        check_graph(&d, SPRY_DANGLING_TELEPORT, 0.5);
         dense_free(&d);
     }
 }
 
-static void zero_columns(void **state)
+static void dangling_nodes(void **state)
 {
     dense d = random_graph(19, 0.3, 0, 7);
     int zero[] = {0, 4, 18};
     for (int z = 0; z < 3; z++)
         for (int i = 0; i < 19; i++) d.a[i * 19 + zero[z]] = 0;
-    check_graph(&d, SPRY_ZERO_TELEPORT, 0.85);
-    check_graph(&d, SPRY_ZERO_DROP, 0.85);
+    check_graph(&d, SPRY_DANGLING_TELEPORT, 0.85);
+    check_graph(&d, SPRY_DANGLING_DROP, 0.85);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     double x[19], before[19];
     for (int i = 0; i < 19; i++) x[i] = before[i] = 77 + i;
@@ -124,18 +124,18 @@ static void zero_columns(void **state)
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
     expect_status(spry_pagerank(context, spry_vector_f64(x, 19), &r, A, &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "3 of the nodes link nowhere, the first is 0 (counted from 0)");
+                  "3 nodes have no outgoing links, the first is 0 (counted from 0)");
     assert_non_null(strstr(err.message, "'teleport'"));
     assert_non_null(strstr(err.message, "'drop'"));
-    assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
-    assert_int_equal(r.zero_columns, 3);
-    assert_int_equal(r.first_zero_column, 0);
+    assert_int_equal(r.verdict, SPRY_VERDICT_DANGLING);
+    assert_int_equal(r.dangling_nodes, 3);
+    assert_int_equal(r.first_dangling_node, 0);
     assert_memory_equal(x, before, sizeof x);
-    o.zero_columns = SPRY_ZERO_TELEPORT;
+    o.dangling = SPRY_DANGLING_TELEPORT;
     expect_status(spry_pagerank(context, spry_vector_f64(x, 19), &r, A, &o, &err), &err, SPRY_OK, "");
     assert_at_most(fabs(r.mass - 1), 1e-14);
-    assert_at_most(fabs(r.zero_mass - (x[0] + x[4] + x[18])), 1e-15);
-    o.zero_columns = SPRY_ZERO_DROP;
+    assert_at_most(fabs(r.dangling_mass - (x[0] + x[4] + x[18])), 1e-15);
+    o.dangling = SPRY_DANGLING_DROP;
     expect_status(spry_pagerank(context, spry_vector_f64(x, 19), &r, A, &o, &err), &err, SPRY_OK, "");
     assert_true(r.mass < 0.95 && r.mass > 0.15);
     spry_matrix_destroy(A);
@@ -154,17 +154,17 @@ static void defaults_are_those_of_a_file(void **state)
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
     assert_int_equal(o.edges, SPRY_ROW_TO_COLUMN);
-    assert_int_equal(o.zero_columns, SPRY_ZERO_TELEPORT);
-    exact_ranks(&links, SPRY_ZERO_TELEPORT, 0.85, exact);
+    assert_int_equal(o.dangling, SPRY_DANGLING_TELEPORT);
+    exact_ranks(&links, SPRY_DANGLING_TELEPORT, 0.85, exact);
     expect_status(spry_pagerank(context, spry_vector_f64(of_none, 16), NULL, A, NULL, &err), &err, SPRY_OK, "");
     expect_status(spry_pagerank(context, spry_vector_f64(x, 16), &r, A, &o, &err), &err, SPRY_OK, "");
-    assert_int_equal(r.zero_columns, 1);
-    assert_int_equal(r.first_zero_column, 6);
+    assert_int_equal(r.dangling_nodes, 1);
+    assert_int_equal(r.first_dangling_node, 6);
     assert_memory_equal(x, of_none, sizeof x);
     spry_vector v = spry_vector_f64(x, 16);
     assert_at_most(distance(&v, exact), r.error_bound + 1e-14);
     assert_at_most(fabs(r.mass - 1), 1e-14);
-    exact_ranks(&files, SPRY_ZERO_TELEPORT, 0.85, exact);
+    exact_ranks(&files, SPRY_DANGLING_TELEPORT, 0.85, exact);
     assert_true(distance(&v, exact) > 1e-3); /* the reversed graph has other ranks */
     spry_matrix_destroy(A);
     dense_free(&links);
@@ -175,22 +175,22 @@ static void defaults_are_those_of_a_file(void **state)
 static void odd_graphs(void **state)
 {
     dense one = dense_make(1);
-    check_graph(&one, SPRY_ZERO_TELEPORT, 0.85);
-    check_graph(&one, SPRY_ZERO_DROP, 0.85);
+    check_graph(&one, SPRY_DANGLING_TELEPORT, 0.85);
+    check_graph(&one, SPRY_DANGLING_DROP, 0.85);
     one.a[0] = 3;
-    check_graph(&one, SPRY_ZERO_REFUSE, 0.85);
+    check_graph(&one, SPRY_DANGLING_REFUSE, 0.85);
     dense_free(&one);
     dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
     parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = 1;
     parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
     parts.a[5 * 6 + 5] = 1;
-    check_graph(&parts, SPRY_ZERO_REFUSE, 0.85);
+    check_graph(&parts, SPRY_DANGLING_REFUSE, 0.85);
     parts.a[0 * 6 + 0] = parts.a[3 * 6 + 3] = 2;
-    check_graph(&parts, SPRY_ZERO_REFUSE, 0.99);
+    check_graph(&parts, SPRY_DANGLING_REFUSE, 0.99);
     dense_free(&parts);
     dense none = dense_make(5);
-    check_graph(&none, SPRY_ZERO_TELEPORT, 0.85);
-    check_graph(&none, SPRY_ZERO_DROP, 0.85);
+    check_graph(&none, SPRY_DANGLING_TELEPORT, 0.85);
+    check_graph(&none, SPRY_DANGLING_DROP, 0.85);
     dense_free(&none);
 }
 
@@ -235,7 +235,7 @@ static void stochastic_as_it_stands(void **state)
 {
     dense d = random_graph(12, 0.5, 0, 3);
     for (int j = 0; j < 12; j++) d.a[j * 12 + j] = 1;
-    dense B = matrix_of_ranks(&d, SPRY_ZERO_REFUSE);
+    dense B = matrix_of_ranks(&d, SPRY_DANGLING_REFUSE);
     for (int off = 0; off < 2; off++) {
         if (off) B.a[5] += 1e-6;
         spry_matrix *A = sparse_of(context, &B, SPRY_CSR, SPRY_F64);
@@ -246,7 +246,7 @@ static void stochastic_as_it_stands(void **state)
         o.tolerance = 1e-13;
         expect_status(spry_pagerank(context, spry_vector_f64(x, 12), &r, A, &o, &err), &err, SPRY_OK, "");
         assert_int_equal(r.is_stochastic, !off);
-        exact_ranks(&B, SPRY_ZERO_REFUSE, 0.85, exact);
+        exact_ranks(&B, SPRY_DANGLING_REFUSE, 0.85, exact);
         spry_vector v = spry_vector_f64(x, 12);
         assert_at_most(distance(&v, exact), 1e-12);
         spry_matrix_destroy(A);
@@ -267,7 +267,7 @@ static void error_bound_and_observer(void **state)
     for (int j = 0; j < 15; j++) d.a[j * 15 + j] = 1;
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     double exact[15], x[15];
-    exact_ranks(&d, SPRY_ZERO_REFUSE, 0.85, exact);
+    exact_ranks(&d, SPRY_DANGLING_REFUSE, 0.85, exact);
     for (int64_t stop = 1; stop < 40; stop++) {
         spry_pagerank_options o = of_columns();
         spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
@@ -306,7 +306,7 @@ static void same_bits_for_any_threads(void **state)
         r[t] = SPRY_INIT(spry_pagerank_result);
         spry_error err = {0};
         o.edges = SPRY_ROW_TO_COLUMN;
-        o.zero_columns = SPRY_ZERO_TELEPORT;
+        o.dangling = SPRY_DANGLING_TELEPORT;
         expect_status(spry_pagerank(own, spry_vector_f64(x[t], 32768), &r[t], A, &o, &err), &err, SPRY_OK, "");
         assert_memory_equal(x[t], x[0], 32768 * sizeof **x);
         assert_true(r[t].residual == r[0].residual && r[t].mass == r[0].mass && r[t].iterations == r[0].iterations);
@@ -351,7 +351,7 @@ static void bad_arguments(void **state)
     expect_status(spry_pagerank(context, v, &unset_result, A, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "struct_size");
     expect_status(spry_pagerank(context, v, NULL, wide, NULL, &err), &err, SPRY_INVALID_SIZE, "2 x 3");
     v.length = 3;
-    expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_SIZE, "x has 3 entries");
+    expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_SIZE, "x has 3 elements");
     v.length = 2;
     v.type = SPRY_F32;
     expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
@@ -367,13 +367,13 @@ static void bad_arguments(void **state)
     expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX,
                   "the links of node 1 (counted from 0) sum to 1e-310");
     values[1] = 1;
-    static const char *const names[] = {"SPRY_NORM_INF (2)", "SPRY_COLUMN_TO_ROW (1)", "SPRY_ZERO_DROP (2)",
+    static const char *const names[] = {"SPRY_NORM_INF (2)", "SPRY_COLUMN_TO_ROW (1)", "SPRY_DANGLING_DROP (2)",
                                         "SPRY_START_X (2)"};
     for (int wrong = 0; wrong < 8; wrong++) {
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
         if (wrong / 2 == 0) o.norm = (spry_norm)(wrong % 2 ? -1 : SPRY_NORM_INF + 1);
         if (wrong / 2 == 1) o.edges = (spry_edges)(wrong % 2 ? -1 : SPRY_COLUMN_TO_ROW + 1);
-        if (wrong / 2 == 2) o.zero_columns = (spry_zero_columns)(wrong % 2 ? -1 : SPRY_ZERO_DROP + 1);
+        if (wrong / 2 == 2) o.dangling = (spry_dangling)(wrong % 2 ? -1 : SPRY_DANGLING_DROP + 1);
         if (wrong / 2 == 3) o.start = (spry_start)(wrong % 2 ? -1 : SPRY_START_X + 1);
         expect_status(spry_pagerank(context, v, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, names[wrong / 2]);
     }
@@ -387,7 +387,7 @@ static spry_status rank_rows(spry_context *own, const void *A, spry_error *err)
     double x[9];
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.edges = SPRY_ROW_TO_COLUMN;
-    o.zero_columns = SPRY_ZERO_DROP;
+    o.dangling = SPRY_DANGLING_DROP;
     return spry_pagerank(own, spry_vector_f64(x, 9), NULL, A, &o, err);
 }
 
@@ -404,7 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_a_dense_solution),
-        cmocka_unit_test(zero_columns),
+        cmocka_unit_test(dangling_nodes),
         cmocka_unit_test(defaults_are_those_of_a_file),
         cmocka_unit_test(odd_graphs),
         cmocka_unit_test(the_tutorials_steps),

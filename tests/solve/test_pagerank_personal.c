@@ -20,7 +20,7 @@ static void some_weights(double *v, uint64_t seed)
 }
 
 /* B as it is iterated with, v being divided by its sum. */
-static void exact_ranks(const dense *links, spry_zero_columns mode, double alpha, const double *v, double *x)
+static void exact_ranks(const dense *links, spry_dangling mode, double alpha, const double *v, double *x)
 {
     dense system = dense_make(N);
     double b[N], sum = 0;
@@ -29,7 +29,7 @@ static void exact_ranks(const dense *links, spry_zero_columns mode, double alpha
         double out = 0;
         for (int i = 0; i < N; i++) out += links->a[j * N + i];
         for (int i = 0; i < N; i++) {
-            const double of_zero = mode == SPRY_ZERO_TELEPORT ? v[i] / sum : 0;
+            const double of_zero = mode == SPRY_DANGLING_TELEPORT ? v[i] / sum : 0;
             system.a[i * N + j] = (i == j) - alpha * (out > 0 ? links->a[j * N + i] / out : of_zero);
         }
         b[j] = (1 - alpha) * v[j] / sum;
@@ -46,7 +46,7 @@ static void set(void *to, spry_type type, int i, double value)
         ((double *)to)[i] = value;
 }
 
-static void check(const dense *links, int ones, spry_type type, spry_zero_columns mode, spry_norm norm, int start)
+static void check(const dense *links, int ones, spry_type type, spry_dangling mode, spry_norm norm, int start)
 {
     double v[N], x0[N], exact[N], weights[N];
     const spry_type of_x = type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
@@ -61,7 +61,7 @@ static void check(const dense *links, int ones, spry_type type, spry_zero_column
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
     o.norm = norm;
-    o.zero_columns = mode;
+    o.dangling = mode;
     o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-13;
     o.max_iterations = 1000;
     o.start = start ? SPRY_START_X : SPRY_START_DEFAULT;
@@ -75,7 +75,7 @@ static void check(const dense *links, int ones, spry_type type, spry_zero_column
     }
     assert_at_most(apart, slack);
     assert_at_most(fabs(r.mass - mass), slack);
-    assert_int_equal(r.zero_columns > 0, 1);
+    assert_int_equal(r.dangling_nodes > 0, 1);
     spry_vector_destroy(context, &x);
     spry_matrix_destroy(A);
 }
@@ -85,10 +85,10 @@ static void against_a_dense_solution(void **state)
     for (int ones = 0; ones < 2; ones++) {
         dense d = some_graph(ones, 5 + (uint64_t)ones);
         for (int type = SPRY_F32; type <= (ones ? SPRY_PATTERN : SPRY_F64); type++)
-            for (int mode = SPRY_ZERO_TELEPORT; mode <= SPRY_ZERO_DROP; mode += SPRY_ZERO_DROP)
+            for (int mode = SPRY_DANGLING_TELEPORT; mode <= SPRY_DANGLING_DROP; mode += SPRY_DANGLING_DROP)
                 for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
                     for (int start = 0; start < 2; start++)
-                        check(&d, ones, (spry_type)type, (spry_zero_columns)mode, (spry_norm)norm, start);
+                        check(&d, ones, (spry_type)type, (spry_dangling)mode, (spry_norm)norm, start);
         dense_free(&d);
     }
 }
@@ -140,7 +140,7 @@ static void every_step(void **state)
     double v[N], exact[N], by_hand[N], x[N], sum = 0, sum_0 = 0;
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     some_weights(v, 1);
-    exact_ranks(&d, SPRY_ZERO_TELEPORT, 0.85, v, exact);
+    exact_ranks(&d, SPRY_DANGLING_TELEPORT, 0.85, v, exact);
     for (int i = 0; i < N; i++) sum += v[i];
     for (int i = 0; i < N; i++) sum_0 += by_hand[i] = i + 1;
     for (int i = 0; i < N; i++) by_hand[i] /= sum_0;
@@ -234,7 +234,7 @@ static void bad_weights(void **state)
     spry_vector of_x = spry_vector_f64(x, 3);
     o.personalization = spry_const_vector_f64(v, 2);
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_INVALID_SIZE,
-                  "personalization has 2 entries, expected 3");
+                  "personalization has 2 elements, expected 3");
     o.personalization = spry_const_vector_f64(NULL, 3);
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
                   "personalization: data is NULL");

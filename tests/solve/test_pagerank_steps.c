@@ -12,7 +12,7 @@ static spry_pagerank_options of_the_tutorial(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.edges = SPRY_COLUMN_TO_ROW;
-    o.zero_columns = SPRY_ZERO_REFUSE;
+    o.dangling = SPRY_DANGLING_REFUSE;
     return o;
 }
 
@@ -61,8 +61,8 @@ static void a_aborts(void **state)
     double x[N] = {7, 7, 7, 7};
     spry_pagerank_options o = of_the_tutorial();
     const spry_pagerank_result r = rank(ptr, without_2, values, o, SPRY_NOT_CONVERGED, x);
-    assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
-    assert_int_equal(r.first_zero_column, 2);
+    assert_int_equal(r.verdict, SPRY_VERDICT_DANGLING);
+    assert_int_equal(r.first_dangling_node, 2);
     for (int i = 0; i < N; i++) assert_true(x[i] == 7);
 }
 

@@ -180,6 +180,53 @@ static void several_columns(void **state)
     }
 }
 
+/* y = A x by products of a callback, which sees vectors of stride 1. */
+static spry_status twice(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
+{
+    (void)user, (void)stream, (void)err;
+    if (x.row_stride != 1 || y.row_stride != 1 || x.count != 1 || x.column_stride < x.length) return SPRY_INTERNAL;
+    for (int64_t i = 0; i < x.length; i++) ((double *)y.data)[i] = 2 * ((const double *)x.data)[i];
+    return SPRY_OK;
+}
+
+/* Solvers and verification accept one vector with any stride. */
+static void strides(void **state)
+{
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    double x[9] = {0}, b[12], y[7];
+    for (int i = 0; i < 12; i++) b[i] = i;
+    spry_vector xs = {.data = x, .length = 3, .row_stride = 4, .type = SPRY_F64};
+    spry_const_vector bs = {.data = b, .length = 3, .row_stride = 5, .type = SPRY_F64};
+    spry_operator products = SPRY_INIT(spry_operator);
+    products.n = 3;
+    products.type = SPRY_F64;
+    products.apply = twice;
+    assert_int_equal(solve_by_products(context, xs, NULL, &products, bs, NULL, &err), SPRY_OK);
+    for (int i = 0; i < 9; i++) assert_true(x[i] == (i % 4 == 0 ? i / 4 * 5 / 2.0 : 0));
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=3,y=1", NULL, &err), SPRY_OK);
+    const spry_vector ys = {.data = y, .length = 3, .row_stride = 3, .type = SPRY_F64};
+    assert_int_equal(spry_spmv(context, ys, NULL, A, bs, NULL, &err), SPRY_OK);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+    const spry_const_vector none = {0};
+    assert_int_equal(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, bs, NULL, none, spry_vector_as_const(ys),
+                                      &err),
+                     SPRY_OK);
+    assert_int_equal(v.wrong_rows, 0);
+    y[3] += 1;
+    assert_int_equal(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, bs, NULL, none, spry_vector_as_const(ys),
+                                      &err),
+                     SPRY_OK);
+    assert_int_equal(v.wrong_rows, 1);
+    xs.count = 2;
+    expect_status(spry_cg(context, xs, NULL, A, bs, NULL, &err), &err, SPRY_INVALID_SIZE,
+                  "x has 2 vectors with row_stride 4, expected column-major vectors (row_stride 1)");
+    xs.count = 1;
+    xs.row_stride = -1;
+    expect_status(spry_cg(context, xs, NULL, A, bs, NULL, &err), &err, SPRY_INVALID_SIZE, "row_stride is -1");
+    spry_matrix_destroy(A);
+}
+
 static void bad_arguments(void **state)
 {
     spry_vector v = {0};
@@ -256,13 +303,10 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(what_is_written),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(long_table),
-        cmocka_unit_test(what_is_read),
-        cmocka_unit_test(bad_arguments),
-        cmocka_unit_test(every_allocation_refused),
+        cmocka_unit_test(there_and_back),  cmocka_unit_test(what_is_written),
+        cmocka_unit_test(tables),          cmocka_unit_test(long_table),
+        cmocka_unit_test(what_is_read),    cmocka_unit_test(strides),
+        cmocka_unit_test(bad_arguments),   cmocka_unit_test(every_allocation_refused),
         cmocka_unit_test(several_columns),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -342,14 +342,14 @@ static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int6
     for (int64_t b = first; b < end; b++) {
         SPRY_V *z = AT(g->x, b), *y = AT(g->r, b), shift = (SPRY_V)g->shift;
         const SPRY_V *given = AT(g->b, b), *s = AT(g->D, b), *v = AT(g->v, b);
-        double zero_mass = 0;
+        double dangling_mass = 0;
         for (int64_t i = 0, length = length_of(g->w, b); i < length; i++) {
             SPRY_V x = given ? (SPRY_V)((double)given[i] / g->alpha) : v ? shift * v[i] : shift;
             y[i] = given ? x : 0;
             z[i] = s ? s[i] * x : x;
-            zero_mass += s && s[i] == 0 ? (double)x : 0;
+            dangling_mass += s && s[i] == 0 ? (double)x : 0;
         }
-        *SUMS(b) = zero_mass;
+        *SUMS(b) = dangling_mass;
     }
 }
 

@@ -310,7 +310,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
     const vector_pass pass =
         {w, .x = z, .r = y, .b = x, .D = s, .v = v, .alpha = state->weight, .shift = state->shift_before};
     SPRYI_BY_TYPE(w->type, rank_start, (pass));
-    add_blocks(w, 1, &state->zero_mass);
+    add_blocks(w, 1, &state->dangling_mass);
     return SPRY_OK;
 }
 

@@ -25,7 +25,7 @@ template <bool ONE> static __device__ __forceinline__ bool is_maximum(const stat
 
 /* What follows from sums. */
 AFTER_SUMS(rank_weighed, spryi_rank_state, 1, 1, s->weight = sums[0])
-AFTER_SUMS(rank_started, spryi_rank_state, 1, 1, s->zero_mass = sums[0])
+AFTER_SUMS(rank_started, spryi_rank_state, 1, 1, s->dangling_mass = sums[0])
 /* ||d||_1, the sum of x, of it over zero columns, and the sum or maximum of the norm, if it is another. */
 template <bool ONE> struct rank_strided {
     enum { OTHER = ONE ? 0 : 3, SUMS = ONE ? 3 : 4, ALL = SUMS };

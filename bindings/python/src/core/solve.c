@@ -310,7 +310,7 @@ int spry_python_add_cg_plan(PyObject *module)
 
 static const spry_field pagerank_options[] = {
     OPTION(DOUBLE, alpha),  OPTION(DOUBLE, tolerance), OPTION(INT, norm),       OPTION(INT64, max_iterations),
-    OPTION(INT, edges),     OPTION(INT, zero_columns), OPTION(INT, device),     OPTION(STRING, format),
+    OPTION(INT, edges),     OPTION(INT, dangling),     OPTION(INT, device),     OPTION(STRING, format),
     OPTION(STRING, kernel), OPTION(INT, start),        OPTION(POINTER, stream), SPRY_FIELDS_END,
 };
 
@@ -324,9 +324,9 @@ static const spry_field pagerank_fields[] = {
     RESULT(DOUBLE, error_bound),
     RESULT(DOUBLE, mass),
     RESULT(BOOL, is_stochastic),
-    RESULT(INT64, zero_columns),
-    RESULT(INT64, first_zero_column),
-    RESULT(DOUBLE, zero_mass),
+    RESULT(INT64, dangling_nodes),
+    RESULT(INT64, first_dangling_node),
+    RESULT(DOUBLE, dangling_mass),
     RESULT(STRING, format),
     RESULT(STRING, kernel),
     RESULT(DOUBLE, setup_us),

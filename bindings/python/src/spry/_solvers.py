@@ -321,7 +321,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iterations=None, personalization=No
         "max_iterations": whole(max_iterations, "max_iterations"),
         "norm": one_of(norms, norm, "norm"),
         "edges": one_of(directions, edges, "edges"),
-        "zero_columns": one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
+        "dangling": one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
         "start": 0 if x0 is None else _START_X,
         **_place(source, device),
     }
@@ -334,7 +334,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iterations=None, personalization=No
     v = _weights(personalization, source)
     result = Info(attended(_core.pagerank, matrix, home.shown(x), v, dtype == np.float32, options, of_call(threads),
                            entries=source.nnz, home=home, asks=True))
-    if result.verdict == "zero column":
+    if result.verdict == "dangling node":
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
     return (x, info, result) if full_output else (x, info)
