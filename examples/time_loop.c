@@ -31,7 +31,7 @@ int main(void)
         for (int i = 0; i < N; i++)
             for (int k = offsets[i]; k < offsets[i + 1]; k++)
                 values[k] = columns[k] == i ? 1 - c * (offsets[i + 1] - offsets[i] - 1) : c;
-        /* A plan may hold a copy of the values, so after each change it is told. */
+        /* A plan may hold a copy of the values, so it must be updated after each change. */
         if (spry_spmv_plan_update(plan, NULL, &err) != SPRY_OK ||
             spry_spmv_plan_run(plan, spry_vector_f64(next, N), NULL, spry_const_vector_f64(T, N), NULL, NULL, &err) !=
                 SPRY_OK)

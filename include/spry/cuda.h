@@ -1,17 +1,16 @@
 /*
- * Spry: streams and memory of NVIDIA GPUs. The rules of spry.h hold. No header of CUDA is needed.
+ * Spry: streams and memory of NVIDIA GPUs. No header of CUDA is needed.
  * SPDX-License-Identifier: Apache-2.0
  *
  * Streams. A stream is a cudaStream_t; NULL is CUDA's legacy default stream, and in a run the plan's stream.
- *  - A run with vectors in GPU memory starts its kernels in the stream and returns. alpha and beta in host memory are
- *    read before the return, alpha and beta in GPU memory by the kernels.
+ *  - A run with vectors in GPU memory starts its kernels in the stream and returns. Kernels read alpha and beta in GPU
+ *    memory.
  *  - A run with vectors in host memory copies x and y, and returns when y is complete.
  *  - All other calls wait for the stream, and their work has ended on return.
  *  - Only runs with vectors in GPU memory can be captured in a CUDA graph. The graph keeps addresses of vectors, plan
- *    and workspace, and the values of alpha and beta in host memory. An update keeps the addresses, unless it has a new
- *    array of values. Another call fails with SPRY_DEVICE_FAILED and ends the capture.
- *  - Runs in one stream may share the plan's workspace. Runs that overlap need a workspace each
- *    (spry_spmv_run_options).
+ *    and workspace, and the values of alpha and beta in host memory. An update without a new array keeps the addresses.
+ *    Other calls fail with SPRY_DEVICE_FAILED and end the capture.
+ *  - Runs that overlap need a workspace each (spry_spmv_run_options).
  *  - spry_matrix_create and spry_matrix_check have no stream: their arrays must be complete.
  *  - A fault in a kernel is reported by the next call that waits: SPRY_DEVICE_FAILED.
  *  - The current CUDA device of the calling thread is restored on return.
@@ -29,7 +28,7 @@ extern "C" {
 /*
  * The caller's functions for GPU memory, both required. allocate returns memory of that GPU, aligned to 256 bytes, or
  * NULL. The library waits for the GPU before release. Any thread may call them; the GPU is current. Runs never do.
- * The library then caches no GPU memory. The struct is copied.
+ * The library then caches no GPU memory.
  */
 typedef struct spry_device_hooks {
     size_t struct_size;
@@ -38,7 +37,7 @@ typedef struct spry_device_hooks {
     void *user; /* first argument of both */
 } spry_device_hooks;
 
-/* Allocates memory of a GPU (device >= 1). Memory of cudaMalloc is equally usable. */
+/* Allocates memory of a GPU. Memory of cudaMalloc is equally usable. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_device_allocate(const spry_context *context, void **data, int device,
                                                           int64_t bytes, spry_error *err);
 SPRY_API void spry_device_free(const spry_context *context, int device, void *data);

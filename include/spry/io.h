@@ -1,8 +1,6 @@
 /*
- * Spry: files and generated matrices. The rules of spry.h hold.
+ * Spry: files and generated matrices. docs/files.md has the kinds of files in detail, with examples.
  * SPDX-License-Identifier: Apache-2.0
- *
- * docs/files.md has the kinds of files in detail, with examples.
  */
 #ifndef SPRY_IO_H
 #define SPRY_IO_H
@@ -15,44 +13,43 @@ extern "C" {
 
 typedef struct spry_read_options {
     size_t struct_size;
-    spry_type value_type;        /* default: f64; SPRY_PATTERN drops the values */
+    spry_type value_type;        /* default: f64; of containers theirs. SPRY_PATTERN drops the values */
     spry_index_type offset_type; /* default: the smallest that holds nnz */
     spry_index_type index_type;  /* default: the smallest that holds rows and columns */
     /*
-     * Limit of the memory that reading holds at once, the matrix included. SPRY_TOO_LARGE: error.value is a limit that
-     * suffices, except for pipes and edge lists with large gaps between node numbers. 0: no limit.
+     * Limit of memory while reading, the matrix included. SPRY_TOO_LARGE: error.value is a limit that suffices, except
+     * for pipes and edge lists with large gaps between nodes. 0: no limit.
      */
     int64_t memory_limit_bytes;
-    int index_base;       /* edge lists: 0 or 1, the number of the first node */
+    int index_base;       /* edge lists: number of the first node, 0 or 1 */
     bool drop_duplicates; /* uses the first entry at a position instead of the sum; not for containers */
     bool undirected;      /* edge lists: each edge is entered in both directions */
-    const char *input;    /* "edges": the file is an edge list; NULL: content and file name decide */
+    const char *input;    /* "edges": an edge list; NULL: content and name decide */
 } spry_read_options;
 
 /*
- * Reads a matrix. options apply to the kinds that they name, else SPRY_INVALID_ARGUMENT.
+ * Reads a matrix. An option of another kind of file is SPRY_INVALID_ARGUMENT.
  *
  * Matrix Market (.mtx): sorted CSR, duplicates summed, symmetric files expanded. Values are rounded to value_type.
  * Edge list (.txt .csv .tsv .edges .el): two or three columns: source, target, weight. A[source][target] = weight or 1.
- * Repeated edges are summed. A first line with column names, and comments after # or %, are allowed.
+ * Repeated edges are summed. The first line may have names. Comments begin with # or %.
  * SciPy (.npz): csr, csc, coo, bsr or dia; becomes CSR.
- * Container (.spry): mapped, not copied, with the layout and types that it was written with. Must not be changed in
- * place. A container in another format appears as CSR, and plans of that format read it in place.
+ * Container (.spry): mapped, unless options ask for other types. The file must not be changed in place. A container in
+ * another format appears as CSR, and plans of that format read it in place.
  *
- * Text may be compressed (gzip, bzip2, xz, Zstandard; the last three need libarchive at run time). All files are
- * checked completely: the matrix is safe to use. SPRY_BAD_FILE: error.line is the line. SPRY_UNSUPPORTED: complex
- * values, other kinds of files.
+ * Text may be compressed (gzip; with libarchive also bzip2, xz, Zstandard). All files are checked completely, so that
+ * the matrix is safe to use. SPRY_UNSUPPORTED: complex values, other kinds of files.
  * Source: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
                                                       const spry_read_options *options, spry_error *err);
 
-/* Reads a matrix from the content of a file in memory. name stands for the file in messages; its ending counts. */
+/* Reads a matrix from the content of a file in memory. name: as if the file had it. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A,
                                                              const void *content, size_t bytes, const char *name,
                                                              const spry_read_options *options, spry_error *err);
 
-/* Facts about the file that a matrix was read from. Numbers that the file does not have are -1, texts "". */
+/* The file that a matrix was read from. -1 and "": the file does not say. */
 typedef struct spry_source_info {
     size_t struct_size;
     char kind[32];     /* "Matrix Market", "edge list", "SciPy npz", "container", "generated"; "" for arrays */
@@ -61,16 +58,16 @@ typedef struct spry_source_info {
     char symmetry[32]; /* "general", "symmetric", "skew-symmetric", "hermitian" */
     char packing[16];  /* "gzip", "bzip2", "xz", "Zstandard" */
     int64_t rows, columns;
-    int64_t entries;       /* in the file: one triangle of a symmetric matrix, with duplicates */
-    spry_known by_row;     /* entries are ordered by row, then column */
-    spry_known by_column;  /* entries are ordered by column, then row */
-    spry_known duplicates; /* some position occurs more than once */
-    int index_base;        /* 0 or 1: how messages and containers count rows and columns of A */
+    int64_t entries;      /* in the file, with duplicates */
+    spry_known by_row;    /* entries are ordered by row, then column */
+    spry_known by_column; /* entries are ordered by column, then row */
+    spry_known duplicates;
+    int index_base; /* 0 or 1: messages and containers count from it */
 } spry_source_info;
 
 SPRY_API spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info, spry_error *err);
 
-/* Sets the index base of messages about A and of files written from A: 0 or 1. Exclusive use of A. */
+/* Sets the index base of messages about A and of containers of A: 0 or 1. Exclusive use of A. */
 SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err);
 
 typedef struct spry_write_options {
@@ -79,26 +76,26 @@ typedef struct spry_write_options {
     const char *comment;               /* Matrix Market: lines after the banner; NULL: none */
     const char *format;                /* containers: "csr", "sell:c=16", "packed", ...; NULL: A's layout */
     const char *row_name, *value_name; /* CSV of a vector: names of the columns; NULL: "row", "value" */
-    int index_base;                    /* CSV of a vector: 0 or 1, the number of the first row */
+    int index_base;                    /* CSV of a vector: number of the first row, 0 or 1 */
 } spry_write_options;
 
 /*
  * Writes a matrix. The ending of path selects the kind: .mtx, none or "-" (standard output): Matrix Market; .csv: lines
- * "source,target,weight"; .spry: container. .gz after .mtx or .csv compresses. Values are written with the digits that
- * restore them. The file appears when it is complete. SPRY_INVALID_ARGUMENT: another ending, or options of another
- * kind. SPRY_INVALID_MATRIX: A claims a symmetry that it does not have.
+ * "source,target,weight"; .spry: container. .gz after .mtx or .csv compresses. Reading restores all values. The file
+ * appears when it is complete. SPRY_INVALID_ARGUMENT: another ending, or an option of another kind.
+ * SPRY_INVALID_MATRIX: a false claim of symmetry.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path,
                                                        const spry_write_options *options, spry_error *err);
 
 /*
- * Reads a Matrix Market file with n rows and k columns into a block of k vectors of length n, as spry_vector_create
- * creates vectors. path "-" is standard input. type: SPRY_F32 or SPRY_F64 (default).
+ * Creates count vectors from a Matrix Market file with count columns. path "-" is standard input. type: SPRY_F32 or
+ * SPRY_F64 (default).
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path,
                                                       spry_type type, spry_error *err);
 
-/* Writes a vector or a block of vectors in host memory: .csv: lines "row,value"; .mtx, none or "-": Matrix Market. */
+/* Writes vectors in host memory. .csv: lines "row,value" or "row,value1,value2,..."; else Matrix Market. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
                                                        const spry_write_options *options, spry_error *err);
 
@@ -115,8 +112,8 @@ typedef struct spry_generator_info {
 SPRY_MUST_CHECK SPRY_API spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err);
 
 /*
- * Generates a matrix from "NAME" or "NAME,key=value,...", the same on every machine. Values are random: weights in
- * (0, 1] for graphs, else -0.5 to 0.5. Only laplace5, laplace7, grid5a and grid7a are symmetric positive definite.
+ * Generates "NAME" or "NAME,key=value,...", the same matrix on every machine. Values are random: (0, 1] for graphs,
+ * else -0.5 to 0.5. Only laplace5, laplace7, grid5a and grid7a are symmetric positive definite.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                                           const spry_read_options *options, spry_error *err);

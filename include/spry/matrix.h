@@ -1,8 +1,6 @@
 /*
- * Spry: matrices from matrices, statistics, orderings. The rules of spry.h hold.
+ * Spry: matrices from matrices, statistics, orderings.
  * SPDX-License-Identifier: Apache-2.0
- *
- * The new matrices are owned, with sorted rows. A stays unchanged and must be consistent (spry_matrix_check).
  */
 #ifndef SPRY_MATRIX_H
 #define SPRY_MATRIX_H
@@ -15,7 +13,10 @@ extern "C" {
 
 /* ---- New matrices ---- */
 
-/* New matrices are where the operands are, in host memory or on a GPU. Same bits for any number of threads. */
+/*
+ * New matrices are owned, sorted by row (CSC: column), and where the operands are, in host memory or on a GPU. They
+ * have both triangles. Operands must be consistent (spry_matrix_check). A claim of symmetry is kept where it must hold.
+ */
 
 /* Form of a new matrix. On a GPU only CSR with 32-bit columns is supported. */
 typedef struct spry_matrix_options {
@@ -28,7 +29,7 @@ typedef struct spry_matrix_options {
     void *stream;                /* GPU: the call waits for this stream */
 } spry_matrix_options;
 
-/* Effect of rounding to value_type. Rows and columns are of the first such entry; -1: none. */
+/* Effect of rounding to value_type. Rows and columns: of the first such entry; -1: none. */
 typedef struct spry_rounding {
     size_t struct_size;
     int64_t rounded;    /* entries whose value changed */
@@ -39,7 +40,7 @@ typedef struct spry_rounding {
     int64_t overflowed_row, overflowed_column;
 } spry_rounding;
 
-/* Converts A to another layout or other types. rounding: NULL, or filled (host memory) for 8 more bytes per entry. */
+/* Converts A to another layout or other types. rounding: NULL, or filled; host memory, costs 8 bytes per entry. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B,
                                                          spry_rounding *rounding, const spry_matrix *A,
                                                          const spry_matrix_options *options, spry_error *err);
@@ -69,7 +70,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_extract(spry_context *context, 
                                                          const spry_selection *rows, const spry_selection *columns,
                                                          const spry_matrix_options *options, spry_error *err);
 
-/* Computes B = D1*A*D2. The diagonals are single f32 or f64 vectors on A's device; without data: the identity. */
+/* Computes B = D1*A*D2. Diagonals: single f32 or f64 vectors of one type on A's device; without data: the identity. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_scale(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                                        spry_const_vector row_scaling, spry_const_vector column_scaling,
                                                        const spry_matrix_options *options, spry_error *err);
@@ -89,11 +90,11 @@ typedef struct spry_matrix_stats {
     int64_t longest_row; /* first row with max_row entries */
     double mean_row, variance_row;
     int64_t bandwidth;                             /* max |i - j| */
-    int64_t profile;                               /* sum over rows of i - (smallest column <= i, or i) */
+    int64_t profile;                               /* sum over rows of i - smallest column <= i */
     int64_t diagonal_entries;                      /* rows with a stored (i, i) */
     spry_known pattern_symmetric, value_symmetric; /* SPRY_KNOWN_NO if A is not square */
-    double pattern_symmetry; /* share of entries off the diagonal with a stored mirror image; 1 if there are none */
-    int64_t histogram[SPRY_HISTOGRAM_BINS]; /* row lengths 0; 1; 2-3; 4-7; ... */
+    double pattern_symmetry;                       /* share of entries off the diagonal with a stored mirror image */
+    int64_t histogram[SPRY_HISTOGRAM_BINS];        /* row lengths 0; 1; 2-3; 4-7; ... */
 } spry_matrix_stats;
 
 /* Reads all entries; host memory. */
@@ -106,13 +107,13 @@ typedef struct spry_ordering_options {
     const char *method; /* "rcm" (NULL): narrow band; "bandk": for CSR-k; "degree": longest rows first; "bfs": faster */
     int k;              /* "bandk", as all that follow, see study.h: levels, 2 to 4; 0: 3 */
     int64_t srs, ssrs, sssrs;         /* target sizes of the levels; 0: from tuning */
-    const char *tuning;               /* "cpu" (NULL), ... */
+    const char *tuning;               /* NULL: "cpu" */
     const struct spry_groups *groups; /* the caller's groups in place of a method; A may be NULL */
 } spry_ordering_options;
 
 /*
  * Computes a permutation: of rows and columns together if A is square, else of rows. A is in host memory and has less
- * than 2^31 - 1 rows. Same result for any number of threads.
+ * than 2^31 - 1 rows.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering,
                                                           const spry_matrix *A, const spry_ordering_options *options,
@@ -125,8 +126,8 @@ typedef struct spry_ordering_info {
     int64_t rows, columns;
     const int64_t *row_perm;          /* row_perm[new] = old; the ordering's array */
     const int64_t *column_perm;       /* NULL: columns keep their order */
-    int64_t components;               /* connected components of the graph; 0: not computed */
-    const struct spry_groups *groups; /* of "bandk" and of the caller, else empty, see study.h */
+    int64_t components;               /* connected components; 0: not computed */
+    const struct spry_groups *groups; /* of "bandk" and of the caller, else empty */
     double setup_us;
 } spry_ordering_info;
 
@@ -135,10 +136,10 @@ SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_
 typedef struct spry_ordering_stats {
     size_t struct_size;
     int64_t bandwidth_before, bandwidth_after, profile_before, profile_after; /* as in spry_matrix_stats */
-    double sectors_before, sectors_after; /* 32-byte sectors of x per entry, in groups of 32 rows: 0.25 / n to 1 */
+    double sectors_before, sectors_after; /* 32-byte sectors of x per entry, for 32 rows at a time */
 } spry_ordering_stats;
 
-/* Compares A with A in that order. A is in host memory and has the size of the ordered matrix. */
+/* Compares A with A in that order. A is in host memory. */
 SPRY_API spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *stats,
                                              const spry_matrix *A, spry_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * Spry: PageRank and Conjugate Gradient (CG). The rules of spry.h hold.
+ * Spry: PageRank and Conjugate Gradient (CG).
  * SPDX-License-Identifier: Apache-2.0
  *
  * docs/solvers.md has the algorithms, their costs, and which tolerances can be reached.
@@ -15,15 +15,15 @@ extern "C" {
 
 /* How an iteration ended. */
 typedef enum spry_verdict {
-    SPRY_VERDICT_NONE = 0, /* not begun, or ended by an error */
+    SPRY_VERDICT_NONE = 0, /* the call failed; other fields of the result are empty */
     SPRY_VERDICT_CONVERGED = 1,
     SPRY_VERDICT_ITERATION_LIMIT = 2,
     SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer decreases */
     SPRY_VERDICT_NOT_SYMMETRIC = 4,      /* CG: A differs from A^T, see symmetry_tolerance */
     SPRY_VERDICT_NEGATIVE_CURVATURE = 5, /* CG: p'Ap <= 0, A is not positive definite */
     SPRY_VERDICT_BAD_DIAGONAL = 6,       /* CG: jacobi needs finite positive diagonal entries */
-    SPRY_VERDICT_DANGLING = 7,           /* PageRank: nodes without links, and SPRY_DANGLING_REFUSE */
-    SPRY_VERDICT_NOT_FINITE = 8,         /* infinity or NaN in the input, or by overflow */
+    SPRY_VERDICT_DANGLING = 7,           /* PageRank: dangling nodes, and SPRY_DANGLING_REFUSE */
+    SPRY_VERDICT_NOT_FINITE = 8,         /* an infinity or NaN in the iteration */
     SPRY_VERDICT_STOPPED = 9,            /* by the observer */
     SPRY_VERDICT_OUT_OF_RANGE = 10,      /* CG: the solution overflows the type of x */
     SPRY_VERDICT_BAD_PRECONDITIONER = 11 /* CG: r'Mr <= 0, M is not positive definite */
@@ -33,12 +33,12 @@ typedef enum spry_verdict {
 SPRY_API const char *spry_verdict_text(spry_verdict verdict);
 
 /*
- * Called after each iteration. A result other than 0 stops the iteration. On a GPU, up to 16 further iterations may
- * have been started.
+ * Called in the calling thread after each iteration, from 1. residual: of several vectors the largest. A result other
+ * than 0 stops the iteration. On a GPU, up to 16 further iterations may have been started.
  */
 typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
 
-/* In options, a tolerance of 0 means the default. This constant is the tolerance zero. */
+/* In options, a tolerance of 0 means the default. This constant means zero, for every tolerance. */
 #define SPRY_TOLERANCE_ZERO (-1.0)
 
 /* First iterate. */
@@ -58,7 +58,7 @@ typedef enum spry_edges {
     SPRY_COLUMN_TO_ROW = 1  /* a link from j to i */
 } spry_edges;
 
-/* Treatment of nodes without outgoing links. */
+/* Treatment of dangling nodes, which have no outgoing links. */
 typedef enum spry_dangling {
     SPRY_DANGLING_TELEPORT = 0, /* their rank is distributed as v */
     SPRY_DANGLING_REFUSE = 1,   /* SPRY_VERDICT_DANGLING */
@@ -67,9 +67,9 @@ typedef enum spry_dangling {
 
 typedef struct spry_pagerank_options {
     size_t struct_size;
-    double alpha;           /* damping, in (0, 1); 0: 0.85 */
-    double tolerance;       /* limit of ||x_k - x_(k-1)||; 0: 1e-8, in f32 1e-6 */
-    spry_norm norm;         /* of tolerance */
+    double alpha;     /* damping, in (0, 1); 0: 0.85 */
+    double tolerance; /* limit of ||x_k - x_(k-1)|| in norm; 0: 1e-8, in f32 1e-6 */
+    spry_norm norm;
     int64_t max_iterations; /* 0: 200 */
     spry_edges edges;
     spry_dangling dangling;
@@ -77,8 +77,8 @@ typedef struct spry_pagerank_options {
     const char *format, *kernel;       /* as in spry_spmv_options */
     spry_observer observe;             /* residual: ||x_k - x_(k-1)|| */
     void *observe_user;                /* first argument of observe */
-    void *stream;                      /* GPU: stream of the whole call */
-    spry_const_vector personalization; /* v: n finite elements >= 0, scaled to sum 1; empty: 1/n */
+    void *stream;                      /* GPU */
+    spry_const_vector personalization; /* v: elements >= 0 of x's type, scaled to sum 1; empty: 1/n */
     spry_start start;
 } spry_pagerank_options;
 
@@ -86,11 +86,11 @@ typedef struct spry_pagerank_result {
     size_t struct_size;
     spry_verdict verdict;
     int64_t iterations;
-    double residual;             /* ||x_k - x_(k-1)|| in the norm of the options; NaN before the first iteration */
-    double error_bound;          /* bound of ||x_k - x||_1 */
-    double mass;                 /* sum of x_k */
-    bool is_stochastic;          /* every column of B already summed to 1 */
-    int64_t dangling_nodes;      /* nodes without outgoing links */
+    double residual;    /* ||x_k - x_(k-1)|| in the norm of the options; NaN before the first iteration */
+    double error_bound; /* bound of ||x_k - x||_1 */
+    double mass;        /* sum of x_k */
+    bool is_stochastic; /* every column of B already summed to 1 */
+    int64_t dangling_nodes;
     int64_t first_dangling_node; /* -1: none */
     double dangling_mass;        /* their share of x_k */
     const char *format, *kernel;
@@ -102,11 +102,10 @@ typedef struct spry_pagerank_result {
 
 /*
  * Computes PageRank: x_k = alpha*B*x_(k-1) + (1-alpha)*v. B is A^T (A, if edges is SPRY_COLUMN_TO_ROW) with each column
- * divided by its sum. A is n x n with finite entries >= 0. x has n elements of A's value type (f32 or f64 for a
- * pattern), in host memory or on the device. result may be NULL.
+ * divided by its sum. A is n x n with finite entries >= 0, else SPRY_INVALID_MATRIX. x: n elements of A's value type
+ * (f32 or f64 for a pattern), in host memory or on the device. result: may be NULL.
  * SPRY_NOT_CONVERGED for every verdict except converged: x has the last iterate, and result is filled. x is unchanged
- * after SPRY_VERDICT_DANGLING. SPRY_INVALID_MATRIX: a negative or infinite entry. Same bits for any number of
- * threads.
+ * after SPRY_VERDICT_DANGLING.
  * Source: O. Meister, CUDA Kernels for SpMV, 2013.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,
@@ -124,7 +123,7 @@ typedef enum spry_precond {
     SPRY_PRECOND_CALLBACK = 4      /* the caller's function */
 } spry_precond;
 
-/* Types in the iteration, for systems of f64. Residuals are computed in f64 with A's own values. */
+/* Types in the iteration, for f64 systems. True residuals are computed in f64 with A's own values. */
 typedef enum spry_precision {
     SPRY_PRECISION_FULL = 0,
     SPRY_PRECISION_F32_VALUES = 1, /* values of A in f32, vectors in f64 */
@@ -132,9 +131,10 @@ typedef enum spry_precision {
 } spry_precision;
 
 /*
- * Computes y = A*x or z = M*r in the caller's code. The vectors are column-major, on the device of the work, with as
- * many vectors as are solved for together. y is only written. On a GPU the work must be started in `stream`. A status
- * other than SPRY_OK ends the call with this status. err is never NULL.
+ * Computes y = A*x or z = M*r in the caller's code and thread; it may call the library. Vectors are column-major, on
+ * the device of the work, as many as are solved for together, with all strides set. y is only written. On a GPU the
+ * work must be started in `stream`. A status other than SPRY_OK ends the solver with this status. err is not NULL and
+ * may be left empty.
  */
 typedef spry_status (*spry_apply)(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err);
 
@@ -151,25 +151,25 @@ typedef struct spry_operator {
 typedef struct spry_cg_options {
     size_t struct_size;
     double tolerance;          /* limit of ||b - A*x||_2 / ||b||_2; 0: 1e-8, in f32 1e-3 */
-    double absolute_tolerance; /* or of ||b - A*x||_2, if larger; 0: none */
+    double absolute_tolerance; /* or of ||b - A*x||_2: the easier goal counts; 0: none */
     int64_t max_iterations;    /* 0: 10*n, at least 10 000, at most 100 000 */
-    int64_t patience;          /* iterations without progress that mean stagnation; 0: n, 200 to 50 000 */
+    int64_t patience;          /* iterations without progress until SPRY_VERDICT_STAGNATION; 0: n, 200 to 50 000 */
     spry_start start;
     spry_precond precond;
-    int64_t block_size;            /* block jacobi: 1 to 32; 0: 3 */
-    int64_t degree;                /* chebyshev: 1 to 64; 0: 4 */
-    double eigenvalue_ratio;       /* chebyshev: largest over smallest eigenvalue in the interval; 0: 100 */
-    spry_apply precondition;       /* callback: z = M*r, M symmetric positive definite and constant */
-    void *precondition_user;       /* first argument of precondition */
-    spry_precision precision;      /* types in the iteration */
+    int64_t block_size;      /* block jacobi: 1 to 32; 0: 3 */
+    int64_t degree;          /* chebyshev: 1 to 64; 0: 4 */
+    double eigenvalue_ratio; /* chebyshev: largest over smallest eigenvalue in the interval; 0: 100 */
+    spry_apply precondition; /* callback, else NULL: z = M*r, M symmetric positive definite and constant */
+    void *precondition_user; /* first argument of precondition */
+    spry_precision precision;
     int64_t count;                 /* of a plan: most vectors b per run; 0: 1 */
-    double symmetry_tolerance;     /* A is symmetric if |a_ij - a_ji| is at most this many eps, relative; 0: 1000 */
+    double symmetry_tolerance;     /* allowed |a_ij - a_ji|, relative, in eps; 0: 1000 */
     bool assume_symmetric;         /* A is not checked */
     int device;                    /* default: where A is */
     const char *format, *kernel;   /* as in spry_spmv_options */
     spry_observer observe;         /* residual: relative to ||b|| */
     void *observe_user;            /* first argument of observe */
-    void *stream;                  /* GPU: stream of the whole call */
+    void *stream;                  /* GPU */
     const spry_operator *products; /* A by its products, with the argument A NULL; precond NONE or CALLBACK */
 } spry_cg_options;
 
@@ -177,26 +177,26 @@ typedef struct spry_cg_result {
     size_t struct_size;
     spry_verdict verdict;
     int64_t iterations;
-    double residual;      /* ||b - A*x|| / ||b|| as updated by the iteration; NaN if not begun */
+    double residual;      /* ||b - A*x|| / ||b|| as updated by the iteration; NaN: none */
     double true_residual; /* the same, computed from x at the end */
     int64_t restarts;     /* from a computed residual */
-    int64_t replacements; /* of the updated residual by a computed one (SPRY_PRECISION_F32) */
+    int64_t replacements; /* of the residual by a computed one (SPRY_PRECISION_F32) */
     int64_t bad_row;      /* SPRY_VERDICT_BAD_DIAGONAL; -1: none */
     const char *format, *kernel;
     double setup_us;           /* check, preconditioner and plan; 0 for a run of a plan */
     double solve_us;           /* iterations */
     double product_us;         /* part of solve_us: products */
-    double largest_eigenvalue; /* chebyshev: estimate, after jacobi; else 0 */
-    int64_t vector;            /* index of the described vector: the first that failed, else the slowest */
-    int64_t converged;         /* number of vectors that converged */
+    double largest_eigenvalue; /* chebyshev: estimate; else 0 */
+    int64_t vector;            /* described vector: the first that failed, else the slowest */
+    int64_t converged;         /* vectors that converged */
 } spry_cg_result;
 
 /*
- * Solves A*x = b for symmetric positive definite A, n x n. x and b have n elements of A's value type (f32 or f64 for a
- * pattern), in host memory or on the device, and must not overlap. Column-major blocks of vectors are solved together.
- * result may be NULL. Same bits for any number of threads.
- * SPRY_NOT_CONVERGED for every verdict except converged: x has the last iterate, and result is filled. If the check of
- * A failed (result.kernel is ""), x is unchanged. After an error of a callback x is undefined.
+ * Solves A*x = b for symmetric positive definite A, n x n. x and b: n elements of A's value type (f32 or f64 for a
+ * pattern), in host memory or on the device, without overlap; one vector, or column-major vectors solved together.
+ * result: may be NULL.
+ * SPRY_NOT_CONVERGED for every verdict except converged: x has the last iterate, and result is filled. x is unchanged
+ * if A is refused by its check, and undefined after an error of a callback.
  * Sources: M. R. Hestenes, E. Stiefel, 1952; G. Meurant, 1987 (both dots in one pass); Y. Saad, Iterative Methods for
  * Sparse Linear Systems, 2003, 12.3 (chebyshev); H. van der Vorst, Q. Ye, 2000 (residual replacement).
  */
@@ -204,17 +204,14 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg(spry_context *context, spry_vector 
                                              const spry_matrix *A, spry_const_vector b, const spry_cg_options *options,
                                              spry_error *err);
 
-/* A system prepared for many b. The matrix handle may be destroyed, borrowed arrays not. */
+/* A system prepared for many b. */
 typedef struct spry_cg_plan spry_cg_plan;
 
-/*
- * Checks A and builds the preconditioner and the plan of products. result may be NULL. SPRY_NOT_CONVERGED: as spry_cg.
- */
+/* Checks A and builds the preconditioner and the plan of products. SPRY_NOT_CONVERGED: A is refused by its check. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan,
                                                          spry_cg_result *result, const spry_matrix *A,
                                                          const spry_cg_options *options, spry_error *err);
 
-/* Zero and NULL mean the plan's value. */
 typedef struct spry_cg_run_options {
     size_t struct_size;
     double tolerance, absolute_tolerance;
@@ -231,8 +228,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_v
                                                       spry_error *err);
 
 /*
- * Takes over values of A that changed in place: checks A again and rebuilds the preconditioner. Exclusive use of the
- * plan. After a failure the plan can only be updated again or destroyed.
+ * Takes over values of A that changed in place: checks A and rebuilds the preconditioner. Exclusive use of the plan.
+ * After a failure the plan can only be updated again or destroyed.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err);
 

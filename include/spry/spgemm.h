@@ -1,5 +1,5 @@
 /*
- * Spry: products of sparse matrices. The rules of spry.h hold. docs/spgemm.md explains memory, devices and algorithms.
+ * Spry: products of sparse matrices. docs/spgemm.md explains memory, devices and algorithms.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef SPRY_SPGEMM_H
@@ -19,16 +19,16 @@ typedef struct spry_spgemm_info {
     int device;                 /* that computes: SPRY_CPU, 1, ... */
     const char *device_name;    /* "cpu", "cuda", ... */
     const char *kernel;         /* "spgemm_rows_cpu" */
-    char reason[200];           /* one sentence: why this device and this kernel */
-    bool deterministic;         /* every run has the same bits, on the CPU for any number of threads */
+    char reason[200];           /* for device and kernel */
+    bool deterministic;         /* every run has the same bits */
     int threads;                /* 0 on a GPU */
     int64_t rows, columns, nnz; /* of C */
     int64_t products;           /* multiplications */
-    double compression;         /* products / entries of C's structure; 0 if there are none */
-    int64_t chunks;             /* pieces of rows; more than 1 only under a memory limit */
+    double compression;         /* products / nnz */
+    int64_t chunks;             /* pieces of rows, over 1 under a memory limit */
     int64_t peak_bytes;         /* most bytes held at once on the device: inputs, result, workspace */
-    int64_t workspace_bytes;    /* of these, neither inputs nor result */
-    double setup_us;            /* before run_us: conversion, upload, counting; of a plan, its creation */
+    int64_t workspace_bytes;    /* part of peak_bytes */
+    double setup_us;            /* conversion, upload, counting; of a plan, its creation */
     double upload_us;           /* part of setup_us: copies of inputs to the device */
     double run_us;              /* computing; of a plan, the last run */
     double download_us;         /* part of run_us: copies of C to the host */
@@ -36,17 +36,17 @@ typedef struct spry_spgemm_info {
 
 typedef struct spry_spgemm_options {
     size_t struct_size;
-    const void *alpha;  /* one element of C's value type in host memory; NULL: 1 */
-    spry_op op_a, op_b; /* matrices in device memory are not transposed */
-    int device;        /* SPRY_DEVICE_DEFAULT: the named kernel's, else A's; SPRY_DEVICE_AUTO: predicted to be faster */
-    int result_device; /* of C: SPRY_CPU or the GPU that computes; SPRY_DEVICE_DEFAULT: A's */
+    const void *alpha;           /* one element of C's value type in host memory; NULL: 1 */
+    spry_op op_a, op_b;          /* matrices in device memory are not transposed */
+    int device;                  /* default: the named kernel's, else A's; SPRY_DEVICE_AUTO: predicted to be faster */
+    int result_device;           /* of C: SPRY_CPU or the GPU that computes; default: A's */
     const char *kernel;          /* "spgemm" kernel of spry_kernel_get_info (tune.h); NULL: the best */
     spry_type value_type;        /* of C if A and B are patterns: SPRY_F32 or SPRY_F64 (default) */
     spry_index_type offset_type; /* of C; default: the smallest that holds its entries */
     bool drop_zeros;             /* C leaves out entries whose value is 0 */
     int threads;                 /* at most 4096; 0: the context's */
     int64_t memory_limit_bytes;  /* for inputs, result, workspace and conversions on the device; 0: no limit */
-    void *stream;                /* of the GPU that computes: its work comes first. The product has ended on return */
+    void *stream;                /* GPU: the call waits for this stream */
     struct spry_spgemm_stages *stages; /* receives times of stages (study.h); NULL: they are not measured */
 } spry_spgemm_options;
 
@@ -54,11 +54,11 @@ typedef struct spry_spgemm_options {
  * Computes C = alpha*op(A)*op(B).
  * C: an owned CSR matrix, rows sorted, each position once, with the structure of the product of the patterns.
  * info: filled on success; may be NULL.
- * A, B: sound, any layout, f32 or f64 values of one type, or patterns. They may be one matrix. Operands other than CSR
- * with common index types are converted, as workspace. Entries at one position count as their sum.
- * SPRY_TOO_LARGE: memory_limit_bytes does not suffice. error.value is a limit that suffices on the CPU, and on a GPU
- * the bytes needed so far.
- * Same bits for any number of threads, any limit, and plans. With t_ij the number of products in c_ij:
+ * A, B: consistent, any layout except BSR, f32 or f64 values of one type, or patterns. They may be one matrix.
+ * Operands other than CSR with common index types are converted, as workspace.
+ * SPRY_TOO_LARGE: memory_limit_bytes does not suffice. error.value: on the CPU a limit that suffices, perhaps not the
+ * least; on a GPU the bytes needed so far.
+ * Same bits for any limit and for plans. With t_ij the number of products in c_ij:
  *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|op(A)| |op(B)|)_ij
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, spry_spgemm_info *info,
@@ -67,12 +67,12 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm(spry_context *context, spry_mat
 
 typedef struct spry_spgemm_estimate_info {
     size_t struct_size;
-    int64_t rows, columns, products; /* exact */
-    int64_t nnz, nnz_bound;          /* of C: exact, or from a sample of rows; upper bound */
-    bool exact;
+    int64_t rows, columns, products;
+    int64_t nnz, nnz_bound; /* of C; upper bound */
+    bool exact;             /* nnz is no estimate */
     double compression;
     int64_t input_bytes, result_bytes, workspace_bytes, peak_bytes; /* without a limit */
-    int64_t least_bytes;                                            /* smallest limit that suffices */
+    int64_t least_bytes;                                            /* least limit that suffices */
     int device;
     const char *device_name, *kernel;
 } spry_spgemm_estimate_info;
@@ -83,17 +83,17 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_estimate(spry_context *context,
                                                           const spry_spgemm_options *options, spry_error *err);
 
 /*
- * Creates a plan for products with new values in the same structure. It has C's structure and all workspace.
- * The structures of A and B must not change while the plan exists. Their values may change in place. The plan keeps
- * both matrices. drop_zeros is SPRY_UNSUPPORTED.
+ * Creates a plan for products with new values in the same structure. The plan has C's structure and all workspace.
+ * Structures of A and B must not change while the plan exists; values may change in place. drop_zeros is
+ * SPRY_UNSUPPORTED.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan,
                                                              const spry_matrix *A, const spry_matrix *B,
                                                              const spry_spgemm_options *options, spry_error *err);
 
 /*
- * Shows C's structure as CSR without values. The arrays are on the plan's result_device, belong to the plan, and are
- * valid while the plan or a matrix of its result exists.
+ * Shows C's structure: CSR of C's type with values NULL. The arrays are the plan's, on result_device, and are valid
+ * while the plan or its result exists.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan,
                                                                     spry_arrays *structure, spry_error *err);
@@ -106,17 +106,15 @@ typedef struct spry_spgemm_run_options {
 
 /*
  * Computes C's values from the present values of A and B.
- * values: nnz elements on the plan's result_device, separate from the arrays of A and B and C's structure. NULL: the
- * plan's own array.
- * Not while another thread uses the plan or its result. Allocates nothing, except the plan's own array in the first run
- * that needs it.
+ * values: nnz elements on result_device that overlap no other array. NULL: the plan's own array.
+ * Exclusive use of the plan and its result. Allocates only the plan's own array, in the first run that needs it.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, void *values,
                                                           const spry_spgemm_run_options *options, spry_error *err);
 
 /*
  * Returns C with the plan's own values, which later runs change. C may outlive the plan. SPRY_INVALID_ARGUMENT before
- * the first run into these values.
+ * the first run with values NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C,
                                                                  spry_error *err);
@@ -126,10 +124,10 @@ SPRY_API void spry_spgemm_plan_destroy(spry_spgemm_plan *plan);
 
 /*
  * Computes C = alpha * P^T*A*P, the coarse matrix of multigrid. A is n x n and P is n x m, as for spry_spgemm.
- * C: an owned CSR matrix. It claims no symmetry, because rounded c_ij and c_ji may differ.
- * plan: NULL, or receives a plan whose runs compute C from the present values of A and P. C is its result.
- * options: op_a and op_b must be 0. A plan refuses drop_zeros. kernel may also be "spgemm_triple_rows_cpu" or
- * "spgemm_triple_runs_cpu", which store no product of two. On the CPU NULL chooses one of these if rows of P are short.
+ * C: an owned CSR matrix without a claim of symmetry, because rounded c_ij and c_ji may differ.
+ * plan: NULL, or receives a plan whose result is C and whose runs use the present values of A and P.
+ * options: op_a and op_b must be 0. kernel may also be "spgemm_triple_rows_cpu" or "spgemm_triple_runs_cpu", which
+ * store no product of two.
  * SPRY_TOO_LARGE: error.value is the bytes needed so far. With t_ij the number of products p_ki*a_kl*p_lj:
  *     |computed c_ij - exact c_ij| <= (t_ij + 6) * eps * |alpha| (|P|^T |A| |P|)_ij
  */
@@ -144,15 +142,15 @@ typedef enum spry_thoroughness {
 
 typedef struct spry_spgemm_verification {
     size_t struct_size;
-    double max_error;        /* largest |computed - reference| / bound of spry_spgemm; NaN or Inf: infinite */
+    double max_error;        /* largest error, as a share of the bound of spry_spgemm */
     int64_t worst_row;       /* row of max_error; -1: C has no rows */
     int64_t wrong_rows;      /* rows over the bound, or with a wrong structure */
-    int64_t first_misshapen; /* SPRY_VERIFY_EXACT: first row with a wrong structure; -1: none */
+    int64_t first_misshapen; /* with SPRY_VERIFY_EXACT: first row with a wrong structure; -1: none */
 } spry_spgemm_verification;
 
 /*
- * Compares C with the product in about twice the precision. A, B and C: host memory, sound. options: alpha, op_a, op_b
- * and drop_zeros count. SPRY_OK means that both were compared; C is right if wrong_rows is 0.
+ * Compares C with the product in about twice the precision; host memory. options: alpha, op_a, op_b and drop_zeros
+ * count. Returns SPRY_OK also if C is wrong (wrong_rows).
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *verification,
                                                         const spry_matrix *C, const spry_matrix *A,

@@ -18,15 +18,18 @@
  *
  * Rules:
  *  - Arguments: the context or handle, outputs, inputs, options, error.
- *  - A function that can fail returns a spry_status. After a failure, outputs are unchanged and nothing leaks. err and
- *    options may be NULL. The library never prints, exits or aborts.
- *  - Each handle has one destroy function, which accepts NULL. Handles may be destroyed in any order.
+ *  - A function that can fail returns a spry_status. After a failure, outputs are unchanged unless the function says
+ *    otherwise, and nothing leaks. err and options may be NULL. The library never prints, exits or aborts.
+ *  - Each handle has one destroy function, which accepts NULL. Handles may be destroyed in any order. Vectors of
+ *    spry_vector_create are destroyed before their context.
  *  - A struct with struct_size is created by SPRY_INIT. Zero, NULL and false mean the default. In the options of a run
- *    they mean the plan's value. Structs of an older header with the same SONAME are accepted.
- *  - Options, and arrays that they point to, are read during the call. Arrays that must live longer say so.
- *  - Strings in filled structs are never NULL. They live as long as the handle they came from, or forever if there is
- *    none.
+ *    they mean the plan's value, if it has one. Structs of an older header with the same SONAME are accepted.
+ *  - Options and their arrays are read during the call, unless a comment says otherwise. Arrays without elements may be
+ *    NULL. Other pointers are aligned to their elements.
+ *  - Strings in filled structs are never NULL. They live as long as the handle that the function was given, else
+ *    forever.
  *  - Threads may share contexts, matrices and plans. A function that needs exclusive use of a handle says so.
+ *  - Results have the same bits for any number of threads. Exceptions say so.
  *  - Sizes in bytes end in _bytes, times in microseconds in _us.
  *
  * Spry does not have: complex values; triangular solves, factorizations, solvers for unsymmetric systems; dense
@@ -83,7 +86,7 @@ typedef enum spry_status {
     SPRY_OUT_OF_MEMORY = 30,
     SPRY_TOO_LARGE = 31, /* refused before allocation: over a limit, or more than the index type holds */
 
-    SPRY_UNSUPPORTED = 40,   /* valid, but the library cannot do this */
+    SPRY_UNSUPPORTED = 40,   /* valid, but the library cannot do this: no kernel for these types, ... */
     SPRY_NOT_CONVERGED = 41, /* an iteration stopped before its tolerance */
 
     SPRY_DEVICE_UNAVAILABLE = 50, /* this machine has no such device, or the device cannot be used */
@@ -97,10 +100,10 @@ typedef struct spry_error {
     spry_status status;
     char message[512]; /* one sentence */
     char argument[48]; /* name of the argument or option, or "" */
-    int64_t value;     /* the value, and the limit that it exceeded; 0: none */
-    int64_t limit;
-    char file[256]; /* input file, or "" */
-    int64_t line;   /* line of the file, from 1; 0: none */
+    int64_t value;     /* the number at fault, or the number needed; 0: none */
+    int64_t limit;     /* the number that is allowed or expected */
+    char file[256];    /* input file, or "" */
+    int64_t line;      /* line of the file, from 1; 0: none */
     int64_t reserved[4];
 } spry_error;
 
@@ -169,21 +172,19 @@ typedef struct spry_context_options {
     size_t struct_size;
     /*
      * Host memory: both functions or none. allocate returns memory of that alignment (a power of two), or NULL.
-     * release gets the size back. Any thread may call them. user is their first argument.
+     * release gets the size back. Any thread may call them.
      */
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
     /*
      * Threads per call, the calling thread included, at most 4096. 0: OMP_NUM_THREADS, else the number of processors.
-     * Small products use fewer. The context owns a pool, which starts when first needed. Results do not depend on the
-     * number of threads. docs/how-to/threads-and-devices.md has forking, stacks and concurrent calls.
+     * Small products use fewer. docs/how-to/threads-and-devices.md has forking, stacks and concurrent calls.
      */
     int threads;
     /*
-     * Runs tasks on the caller's threads instead of the pool. Calls task(argument, i) once for each i from 0 to
-     * tasks - 1, in any order, and returns when all have ended. Several threads may call it concurrently. user is
-     * execute_user.
+     * Runs tasks on the caller's threads instead of the context's. Calls task(argument, i) once for each i from 0 to
+     * tasks - 1, in any order, and returns when all have ended. Any thread may call it.
      */
     void (*execute)(void *user, int tasks, void (*task)(void *argument, int index), void *argument);
     void *execute_user;
@@ -199,9 +200,9 @@ SPRY_API void spry_context_destroy(spry_context *context);
 
 typedef struct spry_context_info {
     size_t struct_size;
-    int threads;                    /* of a call by this thread; 1 in a forked child */
-    int64_t bytes, peak_bytes;      /* memory held for this context now, and at most; borrowed arrays do not count */
-    int64_t cached_bytes;           /* released memory that the context keeps for reuse */
+    int threads;               /* of a call by this thread; 1 in a forked child */
+    int64_t bytes, peak_bytes; /* memory of handles and their work, now and at most; borrowed arrays do not count */
+    int64_t cached_bytes;      /* released memory that the context keeps for reuse */
     int64_t available_memory_bytes; /* host memory that this process can still allocate */
 } spry_context_info;
 
@@ -211,7 +212,7 @@ SPRY_API spry_status spry_context_get_info(const spry_context *context, spry_con
 
 /*
  * A device is an int: SPRY_CPU, or 1, 2, ... for GPUs. 0 is the default. For data (arrays, vectors, scalars, copies)
- * the default is host memory. For work, the comment of the option names the default.
+ * the default is host memory. For work, see the option.
  */
 enum {
     SPRY_DEVICE_DEFAULT = 0,
@@ -267,7 +268,7 @@ typedef enum spry_symmetry {
     SPRY_SKEW_SYMMETRIC = 2 /* A = -A^T */
 } spry_symmetry;
 
-/* Stored entries of a square symmetric or skew-symmetric matrix in host memory. */
+/* Stored entries. One triangle stands for both: host memory, a matrix with a claim of symmetry. */
 typedef enum spry_triangle {
     SPRY_ALL_ENTRIES = 0,
     SPRY_LOWER_TRIANGLE = 1, /* entries with j <= i; each entry below the diagonal also stands for (j, i) */
@@ -292,22 +293,22 @@ typedef struct spry_arrays {
     const void *values;          /* nnz elements */
     int device;                  /* memory of all arrays; default: host */
     spry_ownership ownership;
-    int index_base;         /* 0, or 1: offsets and indices count from 1 and are copied, values are borrowed */
+    int index_base;         /* 0, or 1: offsets and indices count from 1, and A copies them to count from 0 */
     spry_known sorted;      /* claim: by row (CSC: column), then by index. SPRY_NOT_KNOWN is always safe */
     spry_known unique;      /* claim: one entry per position */
     spry_symmetry symmetry; /* claim, which is checked before a result depends on it */
     spry_triangle triangle; /* plans that need both triangles build them (spry_spmv_plan_info.expanded) */
     /*
-     * BSR: rows and columns of a block, 1 to 65536; else 0. rows, columns and nnz count elements. values has blocks
-     * with their elements column by column, all of which are entries. Format bsr reads blocks of up to 16 x 16 in
-     * place if block columns rise. Other plans build CSR (spry_spmv_plan_info.expanded), sparse products refuse BSR.
+     * BSR: rows and columns of a block; else 0. rows, columns and nnz count elements, which are stored column by column
+     * in each block and are all entries. Format bsr reads blocks of up to 16 x 16 in place if block columns rise. Other
+     * plans build CSR (expanded). Sparse products refuse BSR.
      */
     int64_t block_size;
 } spry_arrays;
 
 /*
  * Creates a matrix from arrays. Checks sizes, pointers, alignment, types and the first and last offset, in constant
- * time. Arrays from an unknown source need spry_matrix_check: products with inconsistent arrays crash.
+ * time. Arrays of unknown source need spry_matrix_check: products with inconsistent arrays crash.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A,
                                                         const spry_arrays *arrays, spry_error *err);
@@ -330,7 +331,7 @@ SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_columns(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
 
-/* Fills in the arrays of A, which stay A's. ownership: SPRY_BORROW if they are the caller's or a mapped file's. */
+/* Fills in the arrays of A, which stay A's. ownership: SPRY_BORROW if values are the caller's or a mapped file's. */
 SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err);
 
 /*
@@ -370,16 +371,18 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matr
 /* ---- 6. Vectors ---- */
 
 /*
- * A vector, or a block of count vectors: element i of vector c is data[i*row_stride + c*column_stride]. A single
- * vector may have any row_stride >= 1. Several vectors are column-major (row_stride 1, column_stride >= length) or
- * row-major (column_stride 1, row_stride >= count, and a plan with row_major); other strides are SPRY_INVALID_SIZE.
+ * A vector, or a block of count vectors: element i of vector c is data[i*row_stride + c*column_stride].
+ *  - one vector: row_stride >= 1
+ *  - column-major: row_stride 1, column_stride >= length
+ *  - row-major: column_stride 1, row_stride >= count; only in spry_spmv and for plans with row_major
+ * Other strides are SPRY_INVALID_SIZE. x and y may differ in order.
  */
 typedef struct spry_vector {
     void *data;
     int64_t length;
     int64_t count;         /* 0: 1 */
     int64_t row_stride;    /* 0: 1 */
-    int64_t column_stride; /* 0: length, or 1 if row_stride is over 1 */
+    int64_t column_stride; /* 0: length, or 1 for row-major */
     spry_type type;        /* SPRY_F32 or SPRY_F64 */
     int device;            /* memory of data; default: host */
     int64_t reserved[2];   /* must be 0 */
@@ -440,31 +443,31 @@ typedef struct spry_spmv_options {
     const char *ordering;
     const spry_ordering *groups; /* CSR-k's super-rows, see study.h; NULL: chosen */
     /*
-     * Type of x, y, alpha and beta. Default: the matrix's; f64 for a pattern, f32 for 16-bit values. Other
-     * combinations: f32 values with f64 vectors; any vectors with a pattern.
+     * Type of x, y, alpha and beta. Default: the matrix's; f64 for a pattern, f32 for 16-bit values. Also supported:
+     * f64 with f32 values, f32 with a pattern.
      */
     spry_type vector_type;
-    int64_t count;               /* number of vectors per run that the plan is tuned for; 0: 1. Runs may have others */
-    bool row_major;              /* blocks of vectors are row-major */
+    int64_t count;               /* vectors per run that the plan is tuned for; 0: 1. Runs may have other counts */
+    bool row_major;              /* runs also accept row-major blocks, for which the plan is tuned */
     int64_t expected_calls;      /* runs that set-up is weighed against; 0: 10 000 */
     int64_t expected_updates;    /* updates of values among them, each of which may convert again */
     bool allow_nondeterministic; /* also choose kernels whose bits can differ between runs */
     /*
      * Limit of owned_bytes (spry_spmv_plan_info), also after updates. SPRY_TOO_LARGE: error.value is a limit that
-     * suffices. 0: no limit, but formats that would store over two zeros per entry are refused.
+     * suffices. 0: no limit, but over two stored zeros per entry are refused.
      */
     int64_t memory_limit_bytes;
     void *stream; /* GPU: planning waits for this stream, and runs use it by default, see cuda.h */
     /*
-     * Only for a pattern: multiplies by diag(row_scaling)*A*diag(column_scaling). Arrays of vector_type in host memory,
-     * which must outlive the plan. NULL: ones.
+     * Only for a pattern on the CPU: diag(row_scaling)*A*diag(column_scaling) replaces A. Arrays of vector_type, which
+     * runs read and which must outlive the plan. NULL: ones. For values see spry_matrix_scale (matrix.h).
      */
     const void *row_scaling, *column_scaling;
     int threads; /* of a run on the CPU; 0: up to the context's */
     /*
-     * "cost" (NULL): chooses the format with the least predicted time over expected_calls, set-up included. "measure":
-     * times the most promising formats and remembers the fastest (spry_context_set_choices in tune.h). Also "tree",
-     * see study.h. docs/choosing.md has the rules.
+     * "cost" (NULL): chooses the format with the least predicted time over expected_calls, set-up included. For few
+     * calls it does not inspect the matrix and chooses csr. "measure": times the most promising formats and remembers
+     * the fastest (spry_context_set_choices in tune.h). Also "tree" (study.h). docs/choosing.md has the rules.
      */
     const char *policy;
     double measure_budget_us; /* limit of the time that "measure" takes; 0: 50 000 */
@@ -472,10 +475,9 @@ typedef struct spry_spmv_options {
 } spry_spmv_options;
 
 /*
- * Creates a plan: chooses a format and a kernel, and converts A if necessary. CSR arrays are used in place if the
- * format is csr. With expected_calls of 1 or 2, creation takes microseconds. Several threads may run a plan at once.
- * Deterministic: a plan gives the same bits in every run, on the CPU with any number of threads, unless
- * spry_spmv_plan_info.deterministic is false.
+ * Creates a plan: chooses a format and a kernel, and converts A if necessary. Format csr uses CSR arrays in place.
+ * With expected_calls of 1 or 2, creation takes microseconds. Several threads may run a plan at once.
+ * Every run has the same bits, unless spry_spmv_plan_info.deterministic is false. A may belong to another context.
  * Accuracy, with eps = 2^-23 (f32 vectors) or 2^-52 (f64) and nnz_i entries in row i of op(A), unless values overflow
  * or underflow: |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  */
@@ -502,14 +504,14 @@ typedef struct spry_spmv_run_options {
  * Computes y = alpha*op(A)*x + beta*y. alpha and beta point to one element of vector_type; NULL: 1 and 0. If beta is
  * 0, y is not read. If alpha is 0, x is not read. y must not overlap x or an array of the plan. With vectors on the
  * GPU, the call returns when its kernels are started (cuda.h).
- * A run allocates memory only in two cases: on a CPU, if runs of a plan with workspace_bytes overlap; and for a single
- * vector with row_stride over 1, if the plan has no row_major.
+ * A run allocates memory only if runs of a plan with workspace_bytes overlap on a CPU, or for a single vector with
+ * row_stride over 1 if the plan has no row_major.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
                                                         const spry_spmv_run_options *options, spry_error *err);
 
-/* Computes one product without a plan. */
+/* Computes one product without a plan. Arguments, accuracy and bits as spry_spmv_plan_run; vectors where A is. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha,
                                                const spry_matrix *A, spry_const_vector x, const void *beta,
                                                spry_error *err);
@@ -518,7 +520,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
 
 typedef struct spry_update_options {
     size_t struct_size;
-    const void *values; /* new array of values, in place of A's, for this plan; NULL: A's array, changed in place */
+    const void *values; /* new array, which must outlive the plan; NULL: the present one, changed in place */
     void *stream;       /* GPU: the update waits for this stream */
 } spry_update_options;
 
@@ -530,8 +532,9 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan,
                                                            spry_error *err);
 
 /*
- * Updates all SpMV and CG plans of A after its values have changed in place. Exclusive use of A and of the plans.
- * After a failure some plans have the old values. options->values must be NULL.
+ * Updates all SpMV and CG plans of A after its values have changed in place. Plans with an array of their own read that
+ * array again. Exclusive use of A and of the plans. After a failure some plans have the old values. options->values
+ * must be NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options,
                                                                 spry_error *err);
@@ -578,11 +581,11 @@ typedef struct spry_spmv_plan_info {
     const char *reason; /* one sentence: why this format */
     bool deterministic;
     bool values_in_place;     /* runs read the caller's values; a change needs no update */
-    bool expanded;            /* A stores one triangle, the plan both */
+    bool expanded;            /* A stores one triangle or blocks, the plan CSR of all entries */
     bool from_file;           /* runs read a mapped container (io.h) */
     int threads;              /* at most, of a run; 0 on a GPU */
     int64_t storage_bytes;    /* read by a run, borrowed arrays included */
-    int64_t owned_bytes;      /* allocated by the plan */
+    int64_t owned_bytes;      /* allocated by the plan, workspace included */
     int64_t workspace_bytes;  /* needed by each concurrent run */
     double setup_us;          /* time of planning */
     double upload_us;         /* part of setup_us: copies to the device */
@@ -590,7 +593,7 @@ typedef struct spry_spmv_plan_info {
     double predicted_us;      /* predicted time of a run with count vectors; 0: not predicted */
     const char *baseline;     /* format to compare with: "csr" */
     double baseline_us;       /* predicted time of a run in baseline */
-    int64_t break_even_calls; /* runs after which the plan is ahead of baseline, set-up included, or SPRY_NEVER */
+    int64_t break_even_calls; /* runs until ahead of baseline, set-up included; 0: is baseline; or SPRY_NEVER */
     const char *other_format, *other_kernel; /* with both_directions: of the other direction, else "" */
 } spry_spmv_plan_info;
 

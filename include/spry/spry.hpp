@@ -9,7 +9,7 @@
  *
  * Each class owns one handle of the C interface, which get() returns for calls that this header does not wrap. Handles
  * can be moved, not copied. Options and results are the structs of C. A failure throws spry::error. The rules and
- * contracts of the C headers hold: borrowed arrays must outlive the matrix and its plans.
+ * contracts of the C headers hold: borrowed arrays must outlive the matrix and its plans. Callbacks must not throw.
  */
 #ifndef SPRY_SPRY_HPP
 #define SPRY_SPRY_HPP
@@ -59,13 +59,11 @@ template <auto Destroy> struct destroyer {
 };
 template <class T, auto Destroy> using handle = std::unique_ptr<T, destroyer<Destroy>>;
 
-template <class T> struct type_of;
-template <> struct type_of<float> {
-    static constexpr spry_type value = SPRY_F32;
-};
-template <> struct type_of<double> {
-    static constexpr spry_type value = SPRY_F64;
-};
+template <class T> constexpr spry_type type_of()
+{
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "values are float or double");
+    return std::is_same_v<T, float> ? SPRY_F32 : SPRY_F64;
+}
 
 template <class I> constexpr spry_index_type index_type_of()
 {
@@ -87,43 +85,96 @@ template <class I> constexpr spry_index_type index_type_of()
     throw error(err);
 }
 
+template <class C> std::int64_t size_of(const C &container) { return static_cast<std::int64_t>(container.size()); }
+
+/*
+ * Type of a container's elements, with const if they are const. No type if the container is a temporary that owns its
+ * elements. Temporary views, such as std::span, are accepted.
+ */
+template <class C, class Element = std::remove_pointer_t<decltype(std::declval<C &>().data())>>
+using lasting = std::enable_if_t<
+    std::is_lvalue_reference_v<C> ||
+        (std::is_trivially_copyable_v<C> && std::is_constructible_v<C, Element *, std::size_t>),
+    Element>;
+
 } // namespace detail
 
-/* Contiguous elements: a pointer and a size, a std::vector, std::array, or std::span. */
+/* Borrowed elements: a pointer and a size, or a container that is no temporary. */
 template <class T> class span {
 public:
-    constexpr span() noexcept = default;
     constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
-    template <class Container, class Element = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
-              class = std::enable_if_t<std::is_convertible_v<Element (*)[], T (*)[]>>>
-    constexpr span(Container &container) noexcept : data_(container.data()), size_(container.size())
-    {
-    }
+    template <class C, class = std::enable_if_t<std::is_convertible_v<detail::lasting<C> (*)[], T (*)[]>>>
+    constexpr span(C &&container) noexcept : data_(container.data()), size_(container.size()) {}
     constexpr T *data() const noexcept { return data_; }
-    constexpr std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
+    constexpr std::size_t size() const noexcept { return size_; }
 
 private:
-    T *data_ = nullptr;
-    std::size_t size_ = 0;
+    T *data_;
+    std::size_t size_;
 };
 
-inline spry_vector vector(span<double> v) { return spry_vector_f64(v.data(), v.size()); }
-inline spry_vector vector(span<float> v) { return spry_vector_f32(v.data(), v.size()); }
-inline spry_const_vector vector(span<const double> v) { return spry_const_vector_f64(v.data(), v.size()); }
-inline spry_const_vector vector(span<const float> v) { return spry_const_vector_f32(v.data(), v.size()); }
+/*
+ * Describes one vector in host memory: a pointer and a size, or a container that is no temporary. Const elements give
+ * a spry_const_vector, see std::as_const.
+ */
+inline spry_vector vector(double *data, std::int64_t size) { return spry_vector_f64(data, size); }
+inline spry_vector vector(float *data, std::int64_t size) { return spry_vector_f32(data, size); }
+inline spry_const_vector vector(const double *data, std::int64_t size) { return spry_const_vector_f64(data, size); }
+inline spry_const_vector vector(const float *data, std::int64_t size) { return spry_const_vector_f32(data, size); }
+template <class C, class Element = detail::lasting<C>>
+auto vector(C &&container) -> decltype(vector(static_cast<Element *>(nullptr), 0))
+{
+    return vector(container.data(), detail::size_of(container));
+}
+
+/* Argument that a call writes: a container of double or float, or a spry_vector (blocks, strides, memory of a GPU). */
+struct output {
+    spry_vector v;
+    output(const spry_vector &described) : v(described) {}
+    template <class C, class = std::enable_if_t<std::is_same_v<decltype(vector(std::declval<C>())), spry_vector>>>
+    output(C &&container) : v(vector(container)) {}
+};
+
+/* Argument that a call only reads: as output, or const, or a temporary. */
+struct input {
+    spry_const_vector v;
+    input(const spry_const_vector &described) : v(described) {}
+    input(const spry_vector &described) : v(spry_vector_as_const(described)) {}
+    template <class C, class = decltype(vector(std::declval<const C &>()))>
+    input(const C &container) : input(vector(container)) {}
+};
 
 /* A struct of options or results, cleared, with its size set. */
 template <class Struct> Struct init() { return SPRY_INIT(Struct); }
 
+/* Result of a solver. An iteration that does not converge throws nothing, as in most solvers: check verdict. */
+template <class Result> struct [[nodiscard]] outcome : Result {
+    std::string message; /* why the iteration did not converge, or "" */
+};
+
+namespace detail {
+
+template <class Result, class Function, class Handle, class... Arguments>
+outcome<Result> solve(Function function, Handle *handle, const output &x, Arguments... arguments)
+{
+    outcome<Result> result{init<Result>(), {}};
+    spry_error err = SPRY_ERROR_INIT;
+    const spry_status status = function(handle, x.v, &result, arguments..., &err);
+    if (status != SPRY_OK && result.verdict == SPRY_VERDICT_NONE) throw error(err);
+    result.message = err.message;
+    return result;
+}
+
+} // namespace detail
+
 class context {
 public:
-    context() { create(nullptr); }
-    explicit context(const spry_context_options &options) { create(&options); }
-    explicit context(int threads)
+    explicit context(const spry_context_options &options) { create(options); }
+    explicit context(int threads = 0)
     {
         auto options = init<spry_context_options>();
         options.threads = threads;
-        create(&options);
+        create(options);
     }
     spry_context *get() const noexcept { return handle_.get(); }
     spry_context_info info() const
@@ -141,10 +192,10 @@ public:
     }
 
 private:
-    void create(const spry_context_options *options)
+    void create(const spry_context_options &options)
     {
         spry_context *made = nullptr;
-        detail::call(spry_context_create, &made, options);
+        detail::call(spry_context_create, &made, &options);
         handle_.reset(made);
     }
     detail::handle<spry_context, spry_context_destroy> handle_;
@@ -160,34 +211,31 @@ public:
         detail::call(spry_matrix_create, c.get(), &made, &arrays);
         handle_.reset(made);
     }
-    /* Borrows CSR arrays. Use spry_arrays for other layouts, for device memory and for copies. */
-    template <class I, class J, class T>
-    static matrix borrow_csr(const context &c, std::int64_t rows, std::int64_t columns, span<const I> offsets,
-                             span<const J> indices, span<const T> values)
+    /* Borrows CSR arrays in containers. Use spry_arrays for other layouts, for device memory and for copies. */
+    template <class Offsets, class Indices, class Values, class I = detail::lasting<Offsets>,
+              class J = detail::lasting<Indices>, class T = detail::lasting<Values>>
+    static matrix borrow_csr(const context &c, std::int64_t rows, std::int64_t columns, Offsets &&offsets,
+                             Indices &&indices, Values &&values)
     {
-        if (rows >= 0 && offsets.size() != rows + 1) detail::refuse_size("offsets", offsets.size(), rows + 1);
-        if (values.size() != indices.size()) detail::refuse_size("values", values.size(), indices.size());
+        const std::int64_t size = detail::size_of(offsets), nnz = detail::size_of(indices);
+        if (rows >= 0 && size != rows + 1) detail::refuse_size("offsets", size, rows + 1);
+        if (detail::size_of(values) != nnz) detail::refuse_size("values", detail::size_of(values), nnz);
         auto arrays = init<spry_arrays>();
         arrays.layout = SPRY_CSR;
         arrays.rows = rows;
         arrays.columns = columns;
-        arrays.nnz = indices.size();
+        arrays.nnz = nnz;
         arrays.offset_type = detail::index_type_of<I>();
         arrays.index_type = detail::index_type_of<J>();
-        arrays.value_type = detail::type_of<T>::value;
+        arrays.value_type = detail::type_of<std::remove_const_t<T>>();
         arrays.offsets = offsets.data();
         arrays.indices = indices.data();
         arrays.values = values.data();
         return matrix(c, arrays);
     }
-    template <class Offsets, class Indices, class Values>
-    static matrix borrow_csr(const context &c, std::int64_t rows, std::int64_t columns, const Offsets &offsets,
-                             const Indices &indices, const Values &values)
-    {
-        return borrow_csr(c, rows, columns, span<const std::remove_pointer_t<decltype(offsets.data())>>(offsets),
-                          span<const std::remove_pointer_t<decltype(indices.data())>>(indices),
-                          span<const std::remove_pointer_t<decltype(values.data())>>(values));
-    }
+    /* Refuses temporary containers: the matrix would outlive them. */
+    template <class... Arrays>
+    static matrix borrow_csr(const context &, std::int64_t rows, std::int64_t columns, Arrays &&...) = delete;
     static matrix read(const context &c, const char *path, const spry_read_options &options = init<spry_read_options>())
     {
         spry_matrix *made = nullptr;
@@ -238,19 +286,18 @@ public:
         handle_.reset(made);
     }
     spry_spmv_plan *get() const noexcept { return handle_.get(); }
-    /* y = alpha*op(A)*x + beta*y. alpha and beta have the type of y and x. */
-    void run(span<double> y, span<const double> x, double alpha = 1, double beta = 0) const
+    /* y = alpha*op(A)*x + beta*y. */
+    void run(output y, input x, double alpha = 1, double beta = 0) const
     {
-        run(vector(y), &alpha, vector(x), &beta);
+        if (y.v.type != SPRY_F32) return run(y, &alpha, x, &beta);
+        const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
+        run(y, &alpha32, x, &beta32);
     }
-    void run(span<float> y, span<const float> x, float alpha = 1, float beta = 0) const
-    {
-        run(vector(y), &alpha, vector(x), &beta);
-    }
-    void run(spry_vector y, const void *alpha, spry_const_vector x, const void *beta,
+    /* alpha and beta point to the type of y and x, or are NULL: 1 and 0. */
+    void run(output y, const void *alpha, input x, const void *beta,
              const spry_spmv_run_options &options = init<spry_spmv_run_options>()) const
     {
-        detail::call(spry_spmv_plan_run, get(), y, alpha, x, beta, &options);
+        detail::call(spry_spmv_plan_run, get(), y.v, alpha, x.v, beta, &options);
     }
     void update(const spry_update_options &options = init<spry_update_options>())
     {
@@ -301,30 +348,36 @@ private:
     detail::handle<spry_spgemm_plan, spry_spgemm_plan_destroy> handle_;
 };
 
-/* Solves A*x = b. Throws spry::error with SPRY_NOT_CONVERGED if the iteration does not converge. */
-inline spry_cg_result cg(const context &c, span<double> x, const matrix &A, span<const double> b,
-                         const spry_cg_options &options = init<spry_cg_options>())
+/* A of a system A*x = b: a matrix, or a struct with the function that multiplies by A. */
+struct system_matrix {
+    const spry_matrix *A = nullptr;
+    const spry_operator *products = nullptr;
+    system_matrix(const matrix &described) : A(described.get()) {}
+    system_matrix(const spry_operator &described) : products(&described) {}
+};
+
+/* Solves A*x = b. */
+inline outcome<spry_cg_result> cg(const context &c, output x, system_matrix A, input b,
+                                  spry_cg_options options = init<spry_cg_options>())
 {
-    auto result = init<spry_cg_result>();
-    detail::call(spry_cg, c.get(), vector(x), &result, A.get(), vector(b), &options);
-    return result;
+    if (A.products) options.products = A.products;
+    return detail::solve<spry_cg_result>(spry_cg, c.get(), x, A.A, b.v, &options);
 }
 
-/* A system that is solved for several b. */
+/* A system that is solved for several b. The constructor and update throw SPRY_NOT_CONVERGED if they refuse A. */
 class cg_plan {
 public:
-    cg_plan(const context &c, const matrix &A, const spry_cg_options &options = init<spry_cg_options>())
+    cg_plan(const context &c, system_matrix A, spry_cg_options options = init<spry_cg_options>())
     {
         spry_cg_plan *made = nullptr;
-        detail::call(spry_cg_plan_create, c.get(), &made, static_cast<spry_cg_result *>(nullptr), A.get(), &options);
+        if (A.products) options.products = A.products;
+        detail::call(spry_cg_plan_create, c.get(), &made, static_cast<spry_cg_result *>(nullptr), A.A, &options);
         handle_.reset(made);
     }
     spry_cg_plan *get() const noexcept { return handle_.get(); }
-    spry_cg_result run(span<double> x, span<const double> b)
+    outcome<spry_cg_result> run(output x, input b, const spry_cg_run_options &options = init<spry_cg_run_options>())
     {
-        auto result = init<spry_cg_result>();
-        detail::call(spry_cg_plan_run, get(), vector(x), &result, vector(b), nullptr);
-        return result;
+        return detail::solve<spry_cg_result>(spry_cg_plan_run, get(), x, b.v, &options);
     }
     void update() { detail::call(spry_cg_plan_update, get(), static_cast<spry_cg_result *>(nullptr)); }
 
@@ -332,12 +385,10 @@ private:
     detail::handle<spry_cg_plan, spry_cg_plan_destroy> handle_;
 };
 
-inline spry_pagerank_result pagerank(const context &c, span<double> x, const matrix &A,
-                                     const spry_pagerank_options &options = init<spry_pagerank_options>())
+inline outcome<spry_pagerank_result> pagerank(const context &c, output x, const matrix &A,
+                                              const spry_pagerank_options &options = init<spry_pagerank_options>())
 {
-    auto result = init<spry_pagerank_result>();
-    detail::call(spry_pagerank, c.get(), vector(x), &result, A.get(), &options);
-    return result;
+    return detail::solve<spry_pagerank_result>(spry_pagerank, c.get(), x, A.get(), &options);
 }
 
 } // namespace spry

@@ -1,12 +1,11 @@
 /*
- * Spry: details for studies of formats. The rules of spry.h hold.
+ * Spry: details for studies of formats.
  * SPDX-License-Identifier: Apache-2.0
  *
- * spry_spmv_options.policy "tree" is the decision tree of the lecture Sparse Methods, by row lengths alone;
- * "tree:memory" and "tree:unpredictable" answer its two questions to the user with yes.
- * spry_ordering_options: k is 2 for super-rows, 3 for super-super-rows too, 4 for one more level. srs, ssrs, sssrs are
- * the numbers of items per group. tuning is "cpu", "volta", "ampere", "hopper", "table", "volta-ssrs" or
- * "ampere-ssrs", as in the format csr3. docs/csr-k.md has CSR-k.
+ * spry_spmv_options.policy "tree" is the decision tree of the lecture Sparse Methods. "tree:memory" and
+ * "tree:unpredictable" answer its two questions to the user with yes.
+ * spry_ordering_options: k is the number of levels with rows, 2 to 4. srs, ssrs, sssrs are the numbers of items per
+ * group. tuning is "cpu", "volta", "ampere", "hopper", "table", "volta-ssrs" or "ampere-ssrs". docs/csr-k.md has CSR-k.
  */
 #ifndef SPRY_STUDY_H
 #define SPRY_STUDY_H
@@ -20,7 +19,7 @@ extern "C" {
 
 /*
  * Groups of CSR-k: super-row s has the rows sr_ptr[s] .. sr_ptr[s+1]-1, super-super-row t the super-rows ssr_ptr[t] ..
- * ssr_ptr[t+1]-1, and so on. Each pointer array has count + 1 elements, from 0 to the number of grouped items.
+ * ssr_ptr[t+1]-1, and so on. Pointer arrays have count + 1 elements, from 0.
  * Source: Lane and Booth, 2022, figure 1.
  */
 typedef struct spry_groups {
@@ -37,8 +36,8 @@ typedef struct spry_groups {
 
 /*
  * Times of the stages of a sparse product, in microseconds; -1: not measured, or there is no such stage.
- * spry_spgemm_options.stages points to it. A plan writes it at creation and in every run, so it must outlive the plan.
- * A GPU measures stages only of kernels for studies.
+ * spry_spgemm_options.stages points to it and must outlive a plan, whose runs write it. On a GPU only kernels for
+ * studies are measured.
  */
 typedef struct spry_spgemm_stages {
     size_t struct_size;

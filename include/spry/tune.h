@@ -1,5 +1,5 @@
 /*
- * Spry: how formats are chosen, measuring, lists. The rules of spry.h hold.
+ * Spry: how formats are chosen, measuring, lists.
  * SPDX-License-Identifier: Apache-2.0
  *
  * docs/choosing.md has the model of times and the rules.
@@ -22,7 +22,7 @@ typedef struct spry_format_info {
     const char *storage;    /* "nnz values + nnz columns + (m+1) offsets" */
     const char *best_for;   /* one line */
     const char *parameters; /* "c=NUMBER (rows a slice); sigma=NUMBER (...)", or "" */
-    int kernels;            /* number of kernels */
+    int kernels;
 } spry_format_info;
 
 SPRY_API spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *err);
@@ -32,13 +32,13 @@ typedef struct spry_kernel_info {
     const char *name;        /* "csr_avx512_cpu" */
     const char *format;      /* "csr" */
     const char *device_kind; /* "cpu" or "cuda" */
-    const char *operations;  /* "spmv", "spmv spmv_t" or "spgemm" */
+    const char *operations;  /* "spmv", "spmv spmv_t", "spgemm" */
     const char *types;       /* of values and vectors: "f32 f64", "f32:f64", "pattern" */
     const char *indices;     /* "32/32 64/32 64/64" */
     bool deterministic;
-    bool available;         /* on this machine */
-    const char *reason;     /* why not available, or "" */
-    const char *idea;       /* one sentence */
+    bool available;     /* on this machine */
+    const char *reason; /* if not available */
+    const char *idea;
     const char *source;     /* publication, or "this library" */
     bool is_study;          /* only used by name */
     const char *parameters; /* "lanes=NUMBER (a row)", or "" */
@@ -48,13 +48,13 @@ typedef struct spry_kernel_info {
 SPRY_API spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index,
                                           spry_error *err);
 
-/* A class of devices with common rates, the constants of the time model. */
+/* A class of devices with the same rates, the constants of the time model. */
 typedef struct spry_device_class_info {
     size_t struct_size;
     const char *name;        /* "h200", "avx512" */
     const char *title;       /* "NVIDIA H100 and H200" */
     const char *device_kind; /* "cpu", "cuda" */
-    const char *fitted;      /* what the rates were fitted to, and when */
+    const char *fitted;      /* measurements that the rates were fitted to */
 } spry_device_class_info;
 
 SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err);
@@ -63,9 +63,9 @@ SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, in
 
 typedef struct spry_explain_options {
     size_t struct_size;
-    const spry_spmv_options *spmv; /* of the plan, without format, kernel and ordering; NULL: defaults */
-    const char *device_class;      /* this machine need not have such a device; NULL: the class of the plan's device */
-    const char *storage_of; /* a format, or "all": its candidate has sizes. Costs up to a conversion; NULL: none */
+    const spry_spmv_options *spmv; /* of the plan; format, kernel and ordering are ignored; NULL: defaults */
+    const char *device_class;      /* of any device class; NULL: the plan's device */
+    const char *storage_of; /* a format, or "all": also computes its sizes, in up to a conversion's time; NULL: none */
 } spry_explain_options;
 
 typedef struct spry_explanation spry_explanation;
@@ -74,11 +74,11 @@ typedef struct spry_explanation_info {
     size_t struct_size;
     const char *device_class, *fitted;
     const char *format; /* chosen by "auto" */
-    const char *kernel; /* chosen among several of the format, or "" */
+    const char *kernel; /* if the format has several ranked kernels, else "" */
     spry_reason reason_code;
     const char *reason; /* one sentence */
     int64_t calls;      /* that set-up is divided by */
-    int threads;        /* of a product on a CPU; 0 on a GPU */
+    int threads;        /* 0 on a GPU */
     int candidates, features;
 } spry_explanation_info;
 
@@ -91,17 +91,17 @@ typedef struct spry_candidate {
     double predicted_us;      /* of a run; 0: not predicted */
     double setup_us;          /* predicted, of the conversion */
     double total_us;          /* predicted, of set-up and all calls */
-    int64_t break_even_calls; /* runs after which the format is ahead of csr, or SPRY_NEVER */
+    int64_t break_even_calls; /* as in spry_spmv_plan_info, with baseline csr */
     double bytes;             /* that a run moves */
-    double roof;              /* time of csr's bytes at copy bandwidth, as a share of predicted_us; 0: not known */
-    double measured_us;       /* of a run, by the policy "measure"; 0: not measured */
+    double roof;              /* time of csr's bytes at copy bandwidth / predicted_us; 0: not known */
+    double measured_us;       /* of a run, with policy "measure"; else 0 */
     double measured_setup_us; /* with copies to the device */
     const char *parameters;   /* with storage_of: of the format, else "" */
-    int64_t storage_bytes;    /* with storage_of: exact size of the format's arrays; -1: not computed */
-    int64_t owned_bytes;      /* part of storage_bytes that a plan allocates */
+    int64_t storage_bytes;    /* with storage_of: of the format's arrays; packed may take less; -1: not computed */
+    int64_t owned_bytes;      /* part of storage_bytes that a plan allocates, next to work lists and workspace */
     int64_t elements;         /* stored values and indices */
-    int64_t padding;          /* stored entries that are not entries of A */
-    bool over_limit;          /* the padding or memory limit refuses the format */
+    int64_t padding;          /* stored zeros that are not entries */
+    bool over_limit;          /* refused for its padding or the memory limit */
 } spry_candidate;
 
 typedef struct spry_feature {
@@ -140,11 +140,11 @@ typedef struct spry_measurement {
     double gbps;   /* bytes of csr, x and y / median */
 } spry_measurement;
 
-/* Times a plan with vectors of its own: at least 20 batches of 1 ms. */
+/* Times runs with vectors of its own. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement,
                                                             spry_error *err);
 
-/* Measures the copy bandwidth of a GPU in GB/s, read plus written bytes, in less than a second. */
+/* Measures the copy bandwidth of a GPU in GB/s, read plus written bytes. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_device_measure_copy(const spry_context *context, double *gbps, int device,
                                                               spry_error *err);
 
@@ -156,8 +156,8 @@ typedef struct spry_spmv_verification {
 } spry_spmv_verification;
 
 /*
- * Compares y with alpha*op(A)*x + beta*y_before in about twice the precision. Single vectors in host memory with
- * row_stride 1. y_before may be empty if beta is 0. Returns SPRY_OK also if y is wrong.
+ * Compares y with alpha*op(A)*x + beta*y_before in about twice the precision. Single vectors in host memory. y_before
+ * may be empty if beta is 0. Returns SPRY_OK also if y is wrong (wrong_rows).
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification,
                                                       const spry_matrix *A, spry_op op, const void *alpha,
@@ -169,10 +169,10 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_verify(spry_context *context, spr
 /* A measured time. */
 typedef struct spry_observation {
     size_t struct_size;
-    const spry_explanation *explanation; /* of the matrix, for the class to be fitted */
+    const spry_explanation *explanation; /* of the matrix, for the class */
     const char *format, *kernel;         /* that ran; kernel may be NULL */
     double time_us;                      /* of a run, > 0 */
-    double setup_us;                     /* of the plan without copies to a device; 0: not known */
+    double setup_us;                     /* of the plan, without copies; 0: not known */
 } spry_observation;
 
 /* Agreement of predictions and observations, before and after fitting. */
@@ -180,13 +180,13 @@ typedef struct spry_rates_fit_info {
     size_t struct_size;
     int64_t cases;              /* explanations */
     double error, error_before; /* median of |log(predicted / measured)| */
-    double loss, loss_before;   /* time of the predicted best format / least time, geometric mean */
+    double loss, loss_before;   /* time of the predicted format / least time, geometric mean */
     double worst_loss, worst_loss_before;
 } spry_rates_fit_info;
 
 /*
- * Fits the rates of a class to observations, in seconds. Later plans of the context use them. fitted describes the
- * observations in a line of at most 159 characters without #. info may be NULL.
+ * Fits the rates of a class to observations, in seconds. Later plans use them. fitted describes the observations in at
+ * most 159 characters without #. info may be NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_rates_fit(spry_context *context, spry_rates_fit_info *info,
                                                     const char *device_class, const spry_observation *observations,
@@ -199,15 +199,15 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_rates_print(const spry_context *contex
 /* Reads rates and group sizes from a file of `spry tune`. Later plans use them. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
 
-/* A remembered result of the policy "measure". The fingerprint covers structure, types, device, threads and options. */
+/* A remembered result of the policy "measure". */
 typedef struct spry_choice_info {
     size_t struct_size;
-    char fingerprint[24];
+    char fingerprint[24]; /* of structure, types, device, threads and options */
     int64_t rows, columns, nnz;
     spry_op op;
     char device[64]; /* "cuda NVIDIA H200" */
     char types[32];  /* values, vectors, offsets/columns: "f64 f64 32/32" */
-    int64_t calls;   /* that set-up was divided by; 0: set-up did not count */
+    int64_t calls;   /* that set-up was divided by; 0: none */
     char format[96]; /* "sell:c=16:sigma=4096" */
     char kernel[64];
     double measured_us, csr_us;            /* of a run; 0: not measured */
@@ -216,19 +216,18 @@ typedef struct spry_choice_info {
 } spry_choice_info;
 
 /*
- * Reads remembered choices from a file, and writes each new choice to it. Processes may share the file. The file is
- * created if it does not exist. path NULL: no file. A choice that cannot be written later is reported in
- * spry_spmv_plan_info.reason.
+ * Reads remembered choices from a file, which may be missing, and writes each new choice to it. Processes may share the
+ * file. path NULL: no file. spry_spmv_plan_info.reason reports a choice that could not be written.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err);
 SPRY_API spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *info, int index,
                                           spry_error *err);
 
-/* Forgets all choices of the context and its file, and with a path those of that file. */
+/* Forgets all choices of the context and its file; with a path, those of that file. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_context_clear_choices(spry_context *context, const char *path,
                                                                 spry_error *err);
 
-/* Gives cached memory of the context and its GPUs (spry_context_info.cached_bytes) back. Returns the bytes. */
+/* Releases the cached memory of the context and its GPUs. Returns the bytes. */
 SPRY_API int64_t spry_context_trim(spry_context *context);
 
 #ifdef __cplusplus

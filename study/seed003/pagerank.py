@@ -54,7 +54,7 @@ def spry_ranks(run, path, device, tolerance=TOLERANCE):
     """The record of `spry pagerank` by the printed steps, with the ranks; they are None where it stopped."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "x.mtx")
-        text, status = run.call("pagerank", path, "--edges", "column-to-row", "--zero-columns", "refuse", "--tol",
+        text, status = run.call("pagerank", path, "--edges", "column-to-row", "--dangling", "refuse", "--tol",
                                 str(tolerance), "--device", device, "--json", "--out", out)
         record = json.loads(text)
         x = None
@@ -94,7 +94,7 @@ def check_steps(run, path, device):
         ("a", "left stochastic: as it stands", f"the quotients are taken as they are, ranks apart by {shift:.1e}",
          bool(stochastic["is_stochastic"]) and shift <= 1e-14),
         ("a", "a 0-column: abort", f"verdict: {aborted['verdict']}",
-         aborted["verdict"] == "zero column" and nothing is None),
+         aborted["verdict"] == "dangling node" and nothing is None),
         ("b", "x = 1/n e", f"which a permutation leaves as it is: {first['iterations']} iteration",
          first["iterations"] == 1 and all(abs(v - 1 / n) <= 1e-16 for v in even)),
         ("c, d", "y = B x, x = alpha y + (1 - alpha) 1/n e", f"{iterations} iterations, the sum of x {sum(ours):.15f}",

@@ -432,8 +432,9 @@ static void pagerank(void **state)
     expect("pagerank $D/cycle.mtx --alpha 0.5 --top 1 --type f32 --tol 1e-6 --norm 2", 0,
            "||x_k - x_(k-1)||_2 = ", NULL);
     expect("pagerank $D/sink.mtx --edges column-to-row --dangling refuse >/dev/null", 1, NULL,
-           "1 nodes have no outgoing links, the first is 3");
-    expect("pagerank $D/sink.mtx --dangling refuse >/dev/null", 1, NULL, "1 nodes have no outgoing links, the first is 1");
+           "nodes without outgoing links: 1, the first is 3");
+    expect("pagerank $D/sink.mtx --dangling refuse >/dev/null", 1, NULL,
+           "nodes without outgoing links: 1, the first is 1");
     expect("pagerank $D/sink.mtx --dangling teleport", 0, "1 without links out, teleport", NULL);
     expect("pagerank $D/sink.mtx --dangling drop", 0, " was lost; ", NULL);
     expect("pagerank $D/cycle.mtx --max-iterations 2 >/dev/null", 1, NULL, "not converged (iteration limit) after 2");

@@ -129,7 +129,7 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.struct_size = 0, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(csr, a.struct_size = 8, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(csr, a.layout = SPRY_LAYOUT_DEFAULT, SPRY_INVALID_ARGUMENT, "layout");
-    REFUSE(csr, a.layout = (spry_layout)4, SPRY_INVALID_ARGUMENT, "layout");
+    REFUSE(csr, a.layout = (spry_layout)5, SPRY_INVALID_ARGUMENT, "layout");
     REFUSE(csr, a.rows = -1, SPRY_INVALID_SIZE, "rows");
     REFUSE(csr, a.columns = -1, SPRY_INVALID_SIZE, "cols");
     REFUSE(csr, a.nnz = -1, SPRY_INVALID_SIZE, "nnz");

@@ -147,8 +147,8 @@ static void refused_strides(void **state)
         expect_error(spry_spmv_plan_run(plan, ys, NULL, spry_vector_as_const(xs), NULL, NULL, &err), status,           \
                      argument);                                                                                        \
     } while (0)
-    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_ARGUMENT, "x"); /* the plan was not told */
-    REFUSE(ys = block(y, s.rows, 1), SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_SIZE, "x"); /* the plan was not told */
+    REFUSE(ys = block(y, s.rows, 1), SPRY_INVALID_SIZE, "y");
     REFUSE(xs.type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "x");
     const spry_const_vector untyped = {x, s.cols, 1, 1, s.cols, SPRY_TYPE_DEFAULT, 0, {0, 0}};
     spry_error why = SPRY_ERROR_INIT;

@@ -135,7 +135,7 @@ void pagerank_dangling_nodes(void **state)
     spry_pagerank_result r;
     spry_error err = {0};
     expect_status(rank(&r, spry_vector_f64(x, 19), A, &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "7 nodes have no outgoing links, the first is 0 (counted from 0)");
+                  "nodes without outgoing links: 7, the first is 0 (counted from 0)");
     assert_int_equal(r.verdict, SPRY_VERDICT_DANGLING);
     assert_memory_equal(x, before, sizeof x);
     spry_matrix_destroy(A);

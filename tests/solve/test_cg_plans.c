@@ -207,8 +207,8 @@ static void bad_options(void **state)
                   "at most 2");
     expect_status(spry_cg_plan_run(plan, two, NULL, constant(data, N), NULL, &err), &err, SPRY_INVALID_SIZE,
                   "b has 1 vectors, x has 2");
-    expect_status(spry_cg_plan_run(plan, near, NULL, spry_vector_as_const(near), NULL, &err), &err,
-                  SPRY_INVALID_SIZE, "column_stride 44");
+    expect_status(spry_cg_plan_run(plan, near, NULL, spry_vector_as_const(near), NULL, &err), &err, SPRY_INVALID_SIZE,
+                  "column_stride 44");
     expect_status(spry_cg_plan_run(plan, two, NULL, spry_vector_as_const(two), NULL, &err), &err, SPRY_INVALID_ARGUMENT,
                   "overlap");
     expect_status(spry_cg_plan_run(NULL, two, NULL, spry_vector_as_const(two), NULL, &err), &err, SPRY_INVALID_ARGUMENT,

@@ -124,7 +124,7 @@ static void dangling_nodes(void **state)
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
     expect_status(spry_pagerank(context, spry_vector_f64(x, 19), &r, A, &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "3 nodes have no outgoing links, the first is 0 (counted from 0)");
+                  "nodes without outgoing links: 3, the first is 0 (counted from 0)");
     assert_non_null(strstr(err.message, "'teleport'"));
     assert_non_null(strstr(err.message, "'drop'"));
     assert_int_equal(r.verdict, SPRY_VERDICT_DANGLING);
