@@ -6,7 +6,7 @@
  *  - A run with vectors in GPU memory starts its kernels in the stream and returns. Kernels read alpha and beta in GPU
  *    memory.
  *  - A run with vectors in host memory copies x and y, and returns when y is complete.
- *  - All other calls wait for the stream, and their work has ended on return.
+ *  - All other calls, except copies, wait for the stream, and have ended their work on return.
  *  - Only runs with vectors in GPU memory can be captured in a CUDA graph. The graph keeps addresses of vectors, plan
  *    and workspace, and the values of alpha and beta in host memory. An update without a new array keeps the addresses.
  *    Other calls fail with SPRY_DEVICE_FAILED and end the capture.
@@ -42,7 +42,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_device_allocate(const spry_context *co
                                                           int64_t bytes, spry_error *err);
 SPRY_API void spry_device_free(const spry_context *context, int device, void *data);
 
-/* Copies bytes between the host (0) and a GPU, or within one GPU, in the order of the stream. */
+/* Copies bytes between the host (0) and a GPU, or within one GPU, in stream order. May return before the copy ends. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_device_copy(const spry_context *context, void *to, int to_device,
                                                       const void *from, int from_device, int64_t bytes, void *stream,
                                                       spry_error *err);

@@ -49,7 +49,7 @@
 #define SPRY_API __attribute__((visibility("default")))
 #endif
 
-/* Compilers warn if the result is not used. */
+/* The compiler warns if the result is unused. */
 #if defined(__GNUC__)
 #define SPRY_MUST_CHECK __attribute__((warn_unused_result))
 #else
@@ -243,7 +243,7 @@ SPRY_API int spry_device_count(const spry_context *context);
 SPRY_API spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device,
                                           spry_error *err);
 
-/* Finds an available device by its name. SPRY_DEVICE_UNAVAILABLE: the message has the reason. */
+/* Finds an available device by name. SPRY_DEVICE_UNAVAILABLE: the message has the reason. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_device_find(const spry_context *context, int *device, const char *name,
                                                       spry_error *err);
 
@@ -271,7 +271,7 @@ typedef enum spry_symmetry {
 /* Stored entries. One triangle stands for both: host memory, a matrix with a claim of symmetry. */
 typedef enum spry_triangle {
     SPRY_ALL_ENTRIES = 0,
-    SPRY_LOWER_TRIANGLE = 1, /* entries with j <= i; each entry below the diagonal also stands for (j, i) */
+    SPRY_LOWER_TRIANGLE = 1, /* entries with j <= i; a_ij below the diagonal also stands for a_ji */
     SPRY_UPPER_TRIANGLE = 2  /* entries with j >= i */
 } spry_triangle;
 
@@ -504,8 +504,8 @@ typedef struct spry_spmv_run_options {
  * Computes y = alpha*op(A)*x + beta*y. alpha and beta point to one element of vector_type; NULL: 1 and 0. If beta is
  * 0, y is not read. If alpha is 0, x is not read. y must not overlap x or an array of the plan. With vectors on the
  * GPU, the call returns when its kernels are started (cuda.h).
- * A run allocates memory only if runs of a plan with workspace_bytes overlap on a CPU, or for a single vector with
- * row_stride over 1 if the plan has no row_major.
+ * A run allocates memory only if runs of a plan with workspace_bytes overlap on a CPU, or, and then waits for its work,
+ * if a single vector has a row_stride over 1 and the plan no row_major.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
@@ -526,7 +526,8 @@ typedef struct spry_update_options {
 
 /*
  * Takes over new values of A in the plan; the structure is unchanged. A plan with values_in_place (spry_spmv_plan_info)
- * reads changed values without it. Exclusive use of the plan. After a failure the plan multiplies by the old values.
+ * reads changed values without it. Exclusive use of the plan. After a failure the plan has the old values, except
+ * perhaps in one of both_directions.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options,
                                                            spry_error *err);
@@ -597,7 +598,7 @@ typedef struct spry_spmv_plan_info {
     const char *other_format, *other_kernel; /* with both_directions: of the other direction, else "" */
 } spry_spmv_plan_info;
 
-/* The first call in a process may take milliseconds: it measures the bandwidth of memory. */
+/* Measures the memory bandwidth once in a process, in milliseconds. */
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 
 #ifdef __cplusplus

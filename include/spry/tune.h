@@ -44,7 +44,7 @@ typedef struct spry_kernel_info {
     const char *parameters; /* "lanes=NUMBER (a row)", or "" */
 } spry_kernel_info;
 
-/* Kernels of products with vectors come before those of sparse products. */
+/* Kernels of products with vectors come first. */
 SPRY_API spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index,
                                           spry_error *err);
 
@@ -140,7 +140,7 @@ typedef struct spry_measurement {
     double gbps;   /* bytes of csr, x and y / median */
 } spry_measurement;
 
-/* Times runs with vectors of its own. */
+/* Times runs with own vectors. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement,
                                                             spry_error *err);
 
@@ -192,7 +192,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_rates_fit(spry_context *context, spry_
                                                     const char *device_class, const spry_observation *observations,
                                                     int64_t count, const char *fitted, spry_error *err);
 
-/* Writes the rates of a class as text for spry_context_load_tuning. SPRY_TOO_LARGE: *length is the size needed. */
+/* Writes the rates of a class as text for spry_context_load_tuning. SPRY_TOO_LARGE: size must exceed *length. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_rates_print(const spry_context *context, char *text, int64_t size,
                                                       int64_t *length, const char *device_class, spry_error *err);
 
