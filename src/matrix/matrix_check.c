@@ -11,6 +11,7 @@
 #include "spry/matrix.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- symmetry ------------------------------------------------------------------------------------ */
 
@@ -488,14 +489,72 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err);
 static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
-/* Checks the offsets and the block columns of BSR. */
-static spry_status check_blocks(const spry_matrix *A, spry_error *err)
+/* Says in the message that entries and rows are blocks and block rows. */
+static spry_status fail_blocks(spry_status status, const spry_error *why, spry_error *err)
 {
-    const spry_arrays blocks = spryi_block_pattern(&A->a);
-    return check_structure(A->context, &blocks, A->index_base, err);
+    spry_error fault = *why;
+    snprintf(fault.message, sizeof fault.message, "in CSR of the blocks: %.480s", why->message);
+    return status == SPRY_OK ? status : spryi_hand_on(err, &fault);
 }
 
-/* Checks the CSR of a container or of sound blocks, for the report. */
+/* Checks the offsets and the block columns of BSR. */
+static spry_status check_block_structure(const spry_matrix *A, spry_error *err)
+{
+    const spry_arrays blocks = spryi_block_pattern(&A->a);
+    spry_error why = SPRY_ERROR_INIT;
+    return fail_blocks(check_structure(A->context, &blocks, A->index_base, &why), &why, err);
+}
+
+typedef struct element_job {
+    const spry_arrays *a;
+    atomic_llong count, first;
+} element_job;
+
+static void find_not_finite(void *job, int64_t begin, int64_t end)
+{
+    element_job *j = job;
+    int64_t count = 0, first = INT64_MAX;
+    for (int64_t k = begin; k < end; k++)
+        if (!isfinite(spryi_value_of(j->a, k)) && count++ == 0) first = k;
+    atomic_fetch_add(&j->count, count);
+    spryi_lower(&j->first, first);
+}
+
+/* Counts elements of BSR that are infinite or NaN. The major of the first is its row. */
+static void report_elements(spry_matrix_report *report, const spry_matrix *A)
+{
+    const spry_arrays *a = &A->a;
+    const int64_t b = a->block_size;
+    element_job j = {.a = a, .first = INT64_MAX};
+    if (a->value_type == SPRY_PATTERN) return;
+    spryi_loop(A->context, spryi_threads(A->context, a->nnz), a->nnz, 0, find_not_finite, &j);
+    report->not_finite = j.count;
+    if (j.count == 0) return;
+    const int64_t k = j.first, block = k / (b * b);
+    const spry_arrays blocks = spryi_block_pattern(a);
+    report->first_not_finite = k;
+    report->first_not_finite_major = spryi_major_of(&blocks, block) * b + k % b;
+}
+
+/* Checks BSR: its blocks as entries of CSR, then the elements and the claim of symmetry. */
+static spry_status check_blocks(spry_matrix *A, spry_matrix_report *report, spry_error *err)
+{
+    spry_matrix blocks = {.context = A->context, .a = spryi_block_pattern(&A->a), .index_base = A->index_base};
+    spry_matrix_report found = SPRY_INIT(spry_matrix_report);
+    spry_error why = SPRY_ERROR_INIT;
+    blocks.a.symmetry = SPRY_GENERAL;
+    const spry_status status = check_all(&blocks, &found, &why);
+    if (status == SPRY_OK) report_elements(&found, A);
+    if (report && (status == SPRY_OK || status == SPRY_INVALID_MATRIX)) SPRYI_GIVE(report, &found);
+    SPRYI_OK_OR_RETURN(fail_blocks(status, &why, err));
+    SPRYI_OK_OR_RETURN(spryi_check_symmetry(A, err));
+    A->symmetry_holds = A->owned[3] || A->a.value_type == SPRY_PATTERN;
+    A->a.sorted = blocks.a.sorted;
+    A->a.unique = blocks.a.unique;
+    return SPRY_OK;
+}
+
+/* Checks the CSR of a container, for the report. */
 static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     spry_matrix *csr;
@@ -509,8 +568,8 @@ static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_er
 {
     spry_status status = SPRY_OK;
     if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
-    if (A->a.layout == SPRY_BSR) SPRYI_OK_OR_RETURN(check_blocks(A, err));
-    if (A->stored || A->a.layout == SPRY_BSR) return check_stored(A, report, err);
+    if (A->a.layout == SPRY_BSR) return check_blocks(A, report, err);
+    if (A->stored) return check_stored(A, report, err);
 
     const spry_arrays *a = &A->a;
     int threads = spryi_threads(A->context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
@@ -648,6 +707,6 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_c
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "report",
                           "check: only SPRY_CHECK_ALL fills a report, expected report NULL");
     if (A->stored) return SPRY_OK; /* checked by the reader */
-    if (A->a.layout == SPRY_BSR) return check_blocks(A, err);
+    if (A->a.layout == SPRY_BSR) return check_block_structure(A, err);
     return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, A->index_base, err);
 }

@@ -77,8 +77,10 @@ static spry_status scale_on_host(spry_context *context, spry_matrix **B, const s
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     SPRYI_TRY(spryi_compress(context, &c, &entries->a, o->layout, o->index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, c.value_type, SPRYI_KEEP_ALL, &duplicates, err));
-    if (scales && o->value_type != SPRY_PATTERN)
-        SPRYI_TRY(scale_values(context, &c, by_column ? column : row, by_column ? row : column, o->value_type, err));
+    if (scales && o->value_type != SPRY_PATTERN) { /* duplicates are rounded once, after they are summed */
+        const spry_type type = duplicates > 0 && !o->keep_duplicates ? SPRY_F64 : o->value_type;
+        SPRYI_TRY(scale_values(context, &c, by_column ? column : row, by_column ? row : column, type, err));
+    }
     /* Scaled duplicates may have another sum than their mirror images. */
     const bool keeps = are_equal(row, column) && !(scales && duplicates > 0);
     SPRYI_TRY(spryi_deliver(context, &made, &c, o, entries, keeps ? entries->a.symmetry : SPRY_GENERAL, err));

@@ -321,13 +321,22 @@ static spry_status update_both(spry_spmv_plan *plan, const spry_update_options *
     spry_update_options o = *options;
     spryi_plan *forward = &plan->forward, *backward = plan->backward;
     const double start = spryi_now_us();
+    const void *before = forward->map.given->a.values;
+    if (o.values && (forward->map.given->stored || backward->map.given->stored)) return spryi_refuse_new_values(err);
     if (backward == forward) SPRYI_OK_OR_RETURN(check_values(forward, o.values, err));
     if (plan->pairing.copy) {
         SPRYI_OK_OR_RETURN(copy_values(plan, &o, err));
         o.values = NULL;
     }
     SPRYI_OK_OR_RETURN(spryi_update_one(forward, &o, err));
-    if (backward != forward) SPRYI_OK_OR_RETURN(spryi_update_one(backward, &o, err));
+    if (backward != forward) {
+        const spry_status status = spryi_update_one(backward, &o, err);
+        if (status != SPRY_OK) { /* the other direction returns to the array that it read before */
+            o.values = o.values ? before : NULL;
+            if (o.values) (void)spryi_update_one(forward, &o, NULL);
+            return status;
+        }
+    }
     forward->times.update_us = spryi_now_us() - start;
     return SPRY_OK;
 }

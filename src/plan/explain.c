@@ -110,12 +110,12 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
 
 /* One explain request. */
 typedef struct question {
-    const spry_matrix *given; /* the caller's matrix */
-    const spry_matrix *A;     /* its entries as arrays */
+    const spry_matrix *given;  /* the caller's matrix */
+    const spry_matrix *stored; /* the same with its storage, if a plan may read one */
+    const spry_matrix *A;      /* its entries as arrays */
     const spry_spmv_options *o;
     const spryi_device_class *device; /* class that times are predicted for */
     const spryi_device *here;         /* the plan's device; NULL: a class was named */
-    bool stored;                      /* A is from a container */
 } question;
 
 /* Bytes of copies that a plan of a GPU has of vectors in host memory. */
@@ -134,7 +134,7 @@ static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const quest
     spryi_storage storage = {0};
     spry_spmv_options named = *q->o;
     named.format = format;
-    SPRYI_OK_OR_RETURN(spryi_predict_storage(e->context, &storage, q->A, &named, err));
+    SPRYI_OK_OR_RETURN(spryi_predict_storage(e->context, &storage, q->given, &named, err));
     *bytes = spryi_class_is_cpu(q->device) || q->here ? storage.owned_bytes : storage.bytes;
     return SPRY_OK;
 }
@@ -148,7 +148,7 @@ static spry_status try_csr(spry_explanation *e, const question *q, spry_error *w
     named.format = "csr";
     if (q->here) {
         named.kernel = e->choice.kernel;
-        const spry_status status = spry_spmv_plan_create(e->context, &plan, q->A, &named, why);
+        const spry_status status = spry_spmv_plan_create(e->context, &plan, q->given, &named, why);
         spry_spmv_plan_destroy(plan);
         return status == SPRY_TOO_LARGE || status == SPRY_OUT_OF_MEMORY ? status : SPRY_OK;
     }
@@ -193,7 +193,7 @@ static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_er
         spryi_choose_instead(&e->choice, "csr", format);
         e->choice.kernel = NULL;
     }
-    if (spryi_is_measured(q->o->policy) || q->stored) return SPRY_OK; /* its plan will tell; storage that is there */
+    if (spryi_is_measured(q->o->policy) || q->given->stored) return SPRY_OK; /* its plan reports; no new storage */
     const spry_status status = try_csr(e, q, &why);
     if (status == SPRY_TOO_LARGE) return fail_over_limit(e, q, &why, err);
     return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
@@ -252,7 +252,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     const double columns = o->count > 1 ? (double)o->count : 1, numbers = (double)(a->rows + a->columns);
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
-    if (spryi_may_read_stored(q->given, o)) choose_stored(&e->choice, q->given->stored);
+    if (spryi_may_read_stored(q->stored, o)) choose_stored(&e->choice, q->stored->stored);
     SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
     if (has_entries) spare_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;
@@ -292,12 +292,7 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     memset(made, 0, sizeof *made); /* too large for a temporary on the stack */
     made->context = spryi_context_retain(context);
     spryi_copy_class(&made->own, device);
-    const question q = {.given = stored,
-                        .A = entries,
-                        .o = &o,
-                        .device = &made->own.c,
-                        .here = here,
-                        .stored = stored->stored != NULL};
+    const question q = {.given = A, .stored = stored, .A = entries, .o = &o, .device = &made->own.c, .here = here};
     SPRYI_TRY(explain(made, &q, err));
     if (given.storage_of) SPRYI_TRY(predict_storages(made, &q, given.storage_of, err));
     *explanation = made;

@@ -665,12 +665,17 @@ static spry_status renew(spryi_plan *plan, spry_error *err)
     return status;
 }
 
+spry_status spryi_refuse_new_values(spry_error *err)
+{
+    return spryi_fail(err, SPRY_UNSUPPORTED, "values",
+                      "values: the matrix is a container, whose values cannot be replaced");
+}
+
 /* Stores the values of another array, which the plan refers to from then on. */
 static spry_status take_values(spryi_plan *plan, const void *values, spry_error *err)
 {
     spry_matrix *old = plan->map.given, *made;
-    if (old->stored)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "values", "values: the plan reads a container, whose values stay");
+    if (old->stored) return spryi_refuse_new_values(err);
     SPRYI_OK_OR_RETURN(spryi_matrix_with_values(&made, old, values, err));
     old = spryi_matrix_retain(old);
     spryi_refer_to(plan, old, made);

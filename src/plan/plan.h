@@ -187,6 +187,9 @@ spry_status spryi_plan_one(spry_context *context, spryi_plan *plan, const spry_m
 void spryi_discard_plan(spryi_plan *plan);
 spry_status spryi_update_one(spryi_plan *plan, const spry_update_options *options, spry_error *err);
 
+/* Refuses new values for a plan of a container. */
+spry_status spryi_refuse_new_values(spry_error *err);
+
 /* Builds the plan in a format that was chosen. After a failure the plan has no storage or workspace. */
 spry_status spryi_build_choice(spryi_plan *plan, const spryi_choice *choice, spry_error *err);
 

@@ -485,7 +485,8 @@ static const spryi_device *device_for(const spry_context *context, const spry_ma
     return found ? found : spryi_device_at(context, 0);
 }
 
-static spry_status predict(spry_context *context, spryi_storage *storage, const spry_matrix *A,
+/* is_built: the arrays of A are built for the plan, which owns them. */
+static spry_status predict(spry_context *context, spryi_storage *storage, const spry_matrix *A, bool is_built,
                            const spry_spmv_options *o, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -497,7 +498,8 @@ static spry_status predict(spry_context *context, spryi_storage *storage, const 
     request.value_type = A->a.value_type;
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
     SPRYI_TRY(spryi_check_stores(format, request.value_type, err));
-    if (A->a.device > 0 && !format->in_place) request.copied = 1; /* only csr uses arrays where a device has them */
+    if (is_built || (A->a.device > 0 && !format->in_place))
+        request.copied = 1; /* only csr uses arrays where a device has them */
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
     *storage = (spryi_storage){
@@ -515,18 +517,18 @@ done:
 }
 
 /* Of what the policy picks, with its reason. */
-static spry_status predict_choice(spry_context *context, spryi_storage *storage, const spry_matrix *A,
+static spry_status predict_choice(spry_context *context, spryi_storage *storage, const spry_matrix *A, bool is_built,
                                   const spry_spmv_options *options, spry_error *err)
 {
     spryi_choice choice = {0};
     spry_spmv_options o = *options;
     SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, device_for(context, A, options), &choice, err));
     o.format = choice.format->name;
-    SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
+    SPRYI_OK_OR_RETURN(predict(context, storage, A, is_built, &o, err));
     if (storage->refused && strcmp(o.format, "csr") != 0) {
         spryi_choose_instead(&choice, "csr", o.format);
         o.format = choice.format->name;
-        SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
+        SPRYI_OK_OR_RETURN(predict(context, storage, A, is_built, &o, err));
     }
     snprintf(storage->reason, sizeof storage->reason, "%s", choice.reason);
     return SPRY_OK;
@@ -542,7 +544,8 @@ static spry_status predict_flipped(spry_context *context, spryi_storage *storage
     o.op = SPRY_NO_TRANSPOSE;
     SPRYI_TRY(spryi_structure_of(&T, A, SPRY_TRANSPOSE, err));
     T->a.value_type = A->a.value_type; /* values are not looked at */
-    SPRYI_TRY(is_auto ? predict_choice(context, storage, T, &o, err) : predict(context, storage, T, &o, err));
+    SPRYI_TRY(is_auto ? predict_choice(context, storage, T, true, &o, err)
+                      : predict(context, storage, T, true, &o, err));
     if (is_auto) spryi_tell_transposed(storage->reason, sizeof storage->reason);
 done:
     spryi_matrix_release(T);
@@ -560,7 +563,7 @@ static spry_status predict_stored(spry_context *context, spryi_storage *storage,
     const bool on_cpu = device_for(context, A, options)->driver->host_memory;
     snprintf(name, sizeof name, "%s%s%s", format->name, A->stored->text[0] ? ":" : "", A->stored->text);
     o.format = name;
-    SPRYI_OK_OR_RETURN(predict(context, storage, entries, &o, err));
+    SPRYI_OK_OR_RETURN(predict(context, storage, entries, false, &o, err));
     storage->owned_bytes = on_cpu ? 0 : storage->bytes;
     storage->refused = o.memory_limit_bytes > 0 && storage->owned_bytes > o.memory_limit_bytes;
     if (is_auto) spryi_tell_stored(storage->reason, sizeof storage->reason, A->stored);
@@ -575,7 +578,7 @@ spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage,
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
-    const bool is_auto = spryi_format_is_auto(&o);
+    const bool is_auto = spryi_format_is_auto(&o), is_built = spryi_is_compact(&A->a);
     spry_status status = SPRY_OK;
     spry_matrix *stored = NULL, *entries = NULL;
     SPRYI_TRY(spryi_blocks_as_stored(&stored, A, err));
@@ -583,8 +586,8 @@ spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage,
     const bool flips = spryi_multiplies_transposed(device_for(context, A, &o), entries, &o);
     status = spryi_may_read_stored(stored, &o) ? predict_stored(context, &found, stored, entries, &o, is_auto, err)
              : flips                           ? predict_flipped(context, &found, entries, &o, is_auto, err)
-             : is_auto                         ? predict_choice(context, &found, entries, &o, err)
-                                               : predict(context, &found, entries, &o, err);
+             : is_auto                         ? predict_choice(context, &found, entries, is_built, &o, err)
+                                               : predict(context, &found, entries, is_built, &o, err);
     if (status == SPRY_OK) *storage = found;
 done:
     spryi_matrix_release(stored);

@@ -195,6 +195,10 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
             (!v->data && v->length > 0) || v->count < 0 || v->count > 1)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
                               "%s: expected one vector of f32 or f64 in host memory, of the type of x", given[g].name);
+        SPRYI_OK_OR_RETURN(spryi_check_reserved(v, given[g].name, err));
+        if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name, "%s: data is not aligned to its type",
+                              given[g].name);
         if (v->row_stride < 0 || (v->length > 1 && v->row_stride > INT64_MAX / 16 / v->length))
             return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->row_stride, 1,
                                     "%s: row_stride is %lld, expected 1 or more, within memory", given[g].name,

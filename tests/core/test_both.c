@@ -156,11 +156,41 @@ static void a_container_by_columns(void **state)
     spry_context_destroy(context);
 }
 
+/* Refused new values leave both directions as they were, and the new array is read no more. */
+static void refused_updates(void **state)
+{
+    static const char *const formats[] = {"csr", "sell", "packed"};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        spry_status status = SPRY_OUT_OF_MEMORY;
+        for (int64_t n = 1; status != SPRY_OK; n++) {
+            test_memory memory = {0};
+            spry_context *context = counted_context(&memory, 1);
+            spry_matrix *G = generate_matrix(context, "grid5,x=9,y=7");
+            by_columns by = by_columns_of(context, G, SPRY_GENERAL);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            spry_update_options u = SPRY_INIT(spry_update_options);
+            o.both_directions = true;
+            o.format = formats[f];
+            spry_spmv_plan *plan = create_plan(context, by.A, &o);
+            u.values = by.others;
+            fail_call(&memory, n, 0);
+            status = spry_spmv_plan_update(plan, &u, NULL);
+            fail_call(&memory, 0, 0);
+            for (int t = 0; t < 2; t++)
+                check_run(context, plan, status == SPRY_OK ? by.B : by.A, t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, t);
+            spry_spmv_plan_destroy(plan);
+            spry_matrix_destroy(G);
+            clear(&by);
+            spry_context_destroy(context);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values_by_columns), cmocka_unit_test(a_container_by_columns),
                                        cmocka_unit_test(both_ways),         cmocka_unit_test(one_storage_of_symmetric),
                                        cmocka_unit_test(other_values),      cmocka_unit_test(limits_and_refusals),
-                                       cmocka_unit_test(other_options)};
+                                       cmocka_unit_test(other_options),     cmocka_unit_test(refused_updates)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

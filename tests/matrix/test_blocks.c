@@ -282,6 +282,84 @@ static void solves(void **state)
         REFUSED(spry_matrix_create(*state, &B, &a, &err), wanted, name, text);                                         \
     } while (0)
 
+/* The report of a check counts blocks and elements, and a check records the order of the blocks. */
+static void reports(void **state)
+{
+    static const int32_t outside[] = {0, 2, 3, 0, 1, 1}, falling[] = {0, 2, 2, 0, 1, 1},
+                         repeated[] = {0, 0, 0, 1, 2, 1};
+    spry_arrays a = block_arrays();
+    a.indices = outside;
+    spry_matrix *A = create_matrix(*state, &a);
+    spry_matrix_report r = SPRY_INIT(spry_matrix_report);
+    spry_error err = {0};
+    assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_check(A, &r, SPRY_CHECK_ALL, &err));
+    assert_true(strncmp(err.message, "in CSR of the blocks: ", 22) == 0);
+    assert_int_equal(1, r.out_of_range);
+    assert_int_equal(2, r.first_out_of_range);
+    assert_int_equal(2, r.first_out_of_range_major);
+    assert_int_equal(-1, r.first_duplicate);
+    spry_matrix_destroy(A);
+    a = block_arrays();
+    a.indices = falling;
+    a.sorted = SPRY_KNOWN_YES;
+    A = create_matrix(*state, &a);
+    expect_error(spry_matrix_check(A, &r, SPRY_CHECK_ALL, &err), SPRY_INVALID_MATRIX, "sorted");
+    assert_int_equal(1, r.unsorted);
+    spry_matrix_destroy(A);
+    a = block_arrays();
+    a.indices = repeated;
+    A = create_matrix(*state, &a);
+    values[2 * BLOCK * BLOCK + 4] = INFINITY; /* block row 2: row 2 * BLOCK + 4 % BLOCK */
+    MUST(spry_matrix_check(A, &r, SPRY_CHECK_ALL, err));
+    assert_int_equal(1, r.duplicates);
+    assert_int_equal(1, r.not_finite);
+    assert_int_equal(2 * BLOCK * BLOCK + 4, r.first_not_finite);
+    assert_int_equal(2 * BLOCK + 1, r.first_not_finite_major);
+    assert_true(arrays_of(A).sorted == SPRY_KNOWN_NO && arrays_of(A).unique == SPRY_KNOWN_NO);
+    spry_matrix_destroy(A);
+}
+
+/* Explain and plans agree about a memory limit: blocks are read in place, CSR of them is owned. */
+static void limits(void **state)
+{
+    enum { NODES = 60 };
+    static int32_t rows[NODES + 1], node[NODES];
+    static double ones[NODES * BLOCK * BLOCK];
+    for (int i = 0; i < NODES; i++) rows[i + 1] = i + 1, node[i] = i;
+    for (int k = 0; k < NODES * BLOCK * BLOCK; k++) ones[k] = 1;
+    spry_arrays a = csr_arrays(NODES, NODES * BLOCK, rows, node, ones, SPRY_F64);
+    a.layout = SPRY_BSR;
+    a.block_size = BLOCK;
+    a.rows = NODES * BLOCK;
+    a.nnz = NODES * BLOCK * BLOCK;
+    spry_matrix *A = create_matrix(*state, &a);
+    for (int64_t limit = 500; limit < 20000; limit *= 2) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_explain_options how = SPRY_INIT(spry_explain_options);
+        spry_explanation_info told = SPRY_INIT(spry_explanation_info);
+        spry_explanation *e = NULL;
+        spry_spmv_plan *plan = NULL;
+        o.memory_limit_bytes = limit;
+        how.spmv = &o;
+        MUST(spry_spmv_plan_create(*state, &plan, A, &o, err));
+        assert_string_equal("bsr", plan_info(plan).format);
+        spry_spmv_plan_destroy(plan);
+        MUST(spry_spmv_explain(*state, &e, A, &how, err));
+        MUST(spry_explanation_get_info(e, &told, err));
+        assert_string_equal("bsr", told.format);
+        spry_explanation_destroy(e);
+        spry_error err = {0};
+        o.format = "csr";
+        how.storage_of = "csr";
+        MUST(spry_spmv_explain(*state, &e, A, &how, err));
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        for (int k = 0; spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK; k++)
+            if (strcmp(c.format, "csr") == 0) assert_int_equal(c.storage_bytes, c.owned_bytes);
+        spry_explanation_destroy(e);
+    }
+    spry_matrix_destroy(A);
+}
+
 static void refusals(void **state)
 {
     static const int32_t wrong[] = {0, 2, 2, 5, 7}, outside[] = {0, 2, 3, 0, 1, 1};
@@ -313,6 +391,8 @@ int main(void)
         cmocka_unit_test(both_directions),
         cmocka_unit_test(other_forms),
         cmocka_unit_test(solves),
+        cmocka_unit_test(reports),
+        cmocka_unit_test(limits),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -437,6 +437,20 @@ static void nothing_leaks(void **state)
     }
 }
 
+/* Scaled entries at one position are summed in f64 and rounded once. */
+static void scaled_duplicates(void **state)
+{
+    static const int32_t offsets[] = {0, 2}, columns[] = {0, 0};
+    static const float values[] = {1.0f + 0x1p-23f, -1.0f}, factor[] = {1.0f + 0x1p-23f};
+    const spry_arrays a = csr_arrays(1, 1, offsets, columns, values, SPRY_F32);
+    spry_matrix *A = create_matrix(*state, &a), *B = NULL;
+    MUST(spry_matrix_scale(*state, &B, A, spry_const_vector_f32(factor, 1), (spry_const_vector){0}, NULL, err));
+    const double exact = (double)factor[0] * ((double)values[0] + (double)values[1]);
+    assert_true(((const float *)arrays_of(B).values)[0] == (float)exact);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+}
+
 static void refusals(void **state)
 {
     spry_context *c = *state;
@@ -566,6 +580,7 @@ int main(void)
         cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(nothing_leaks),
+        cmocka_unit_test(scaled_duplicates),
         cmocka_unit_test(refusals),
         cmocka_unit_test(refused_selections),
         cmocka_unit_test(comparison_rejects_faults),
