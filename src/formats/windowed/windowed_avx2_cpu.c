@@ -1,13 +1,13 @@
 /*
  * windowed_avx2_cpu: windows with AVX2.
  *
- * Idea: x of a window's dictionary is copied into room that stays in a near cache. A row a lane: the 32 of a slice are
- *       eight registers of f64 or four of f32. A permutation hands the lanes the words of their groups, of which shifts
- *       make the numbers of eight runs at once. x is put together by loads and inserts; of runs, two columns of a lane
- *       are one load. Lanes that lack a slot are the last ones, and are masked. Values and indices are fetched ahead by
- *       software, and y of a slice before its sums are known.
- * Work: one thread a part of the windows; a piece of a long row (windowed_driver.c).
- * Cost: bytes of windowed, and the staged x twice in cache.
+ * Idea: copies x of a window's dictionary into a buffer that remains in a near cache. Each lane computes a row; the 32
+ *       lanes of a slice are eight registers of f64 or four of f32. A permutation distributes the words of the groups
+ *       to the lanes; shifts then extract the dictionary indices of eight runs. x is gathered by loads and inserts. In
+ *       runs, one load reads two columns of a lane. Lanes without a slot are the last lanes and are masked. Values and
+ *       indices are prefetched by software, and y before the sums are computed.
+ * Work: a task is a part of the windows, or pieces of long rows (windowed_driver.c).
+ * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
  * Good at: meshes, blocks. Bad at: rows of a few entries that share no column.
  */
@@ -18,25 +18,26 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 8,    /* runs, whose numbers fill whole words */
-    DECODED = 32,   /* runs whose numbers are kept: stores are done when they are read back */
-    MOST_WORDS = 4, /* of AT_ONCE numbers */
+    AT_ONCE = 8,    /* runs; their indices fill whole words */
+    DECODED = 32,   /* runs decoded in advance, so that stores complete before the indices are read back */
+    MOST_WORDS = 4, /* of AT_ONCE indices */
     EIGHTS = SPRYI_WINDOWED_LANES / 8,
     SIXTEENS = SPRYI_WINDOWED_LANES / 16,
 };
 
 /*
- * The numbers of a slice, decoded AT_ONCE runs at a time. Groups follow each other, so that eight lanes are of at most
- * eight groups. Of 16 bits a lane, registers have lanes 0-3, 8-11, 4-7, 12-15 of their sixteen, as packing leaves them.
+ * Decodes the dictionary indices of a slice, AT_ONCE runs at a time. Groups are consecutive, so eight lanes belong to
+ * at most eight groups. Registers of 16-bit elements hold lanes 0-3, 8-11, 4-7, 12-15 of their sixteen, the order of
+ * the pack instruction.
  */
 typedef struct numbers {
-    __m256i group_length[SIXTEENS]; /* in runs, group by group; 0 past the last */
+    __m256i group_length[SIXTEENS]; /* per group, in runs; 0 after the last group */
     __m256i lane_length[SIXTEENS];
-    __m256i group[EIGHTS];    /* of eight lanes, less the first's */
-    __m256i possible[EIGHTS]; /* eight groups from the first's on */
-    int first[EIGHTS];        /* the first's group */
+    __m256i group[EIGHTS];    /* of eight lanes, minus the group of the first lane */
+    __m256i possible[EIGHTS]; /* eight consecutive groups, starting with the group of the first lane */
+    int first[EIGHTS];        /* group of the first lane */
     int groups, run;
-    const uint32_t *word; /* the next, of group 0; q is its number */
+    const uint32_t *word; /* word q of group 0, the next word */
     int q;
 } numbers;
 
@@ -49,7 +50,7 @@ SPRYI_INLINE __m256i eight_bytes(const uint8_t *bytes)
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)bytes));
 }
 
-/* Registers 0 .. 1 of the lengths; nothing behind the last group is read. */
+/* Returns register n (0 or 1) of the lengths. Does not read past the last group. */
 SPRYI_INLINE __m256i sixteen_lengths(const spryi_windowed_view *v, int n)
 {
     const __m256i in_head = _mm256_cmpgt_epi32(_mm256_set1_epi32((v->groups + 1) / 2), eight_bytes(rising + 8 * n));
@@ -58,11 +59,11 @@ SPRYI_INLINE __m256i sixteen_lengths(const spryi_windowed_view *v, int n)
                             _mm256_cmpgt_epi16(_mm256_set1_epi16((short)v->groups), groups));
 }
 
-/* Members one by one: an initializer would clear all of them first, which is slow. */
+/* Sets the members individually: an initializer would first clear all of them, which is slow. */
 static void open_numbers(numbers *n, const spryi_windowed_view *v)
 {
     const uint8_t *group = v->group ? v->group : rising;
-    uint16_t length[SPRYI_WINDOWED_LANES + 8]; /* eight may be read from any group on */
+    uint16_t length[SPRYI_WINDOWED_LANES + 8]; /* eight elements are read, starting at any group */
     __m256i of_lanes[EIGHTS];
     n->groups = v->groups;
     n->run = v->run;
@@ -84,23 +85,23 @@ static void open_numbers(numbers *n, const spryi_windowed_view *v)
     for (int i = 0; i < SIXTEENS; i++) n->lane_length[i] = _mm256_packus_epi32(of_lanes[2 * i], of_lanes[2 * i + 1]);
 }
 
-/* How many of the groups, or of the lanes, have more than so many runs: the first ones. */
+/* Returns the number of groups, or lanes, with more than `runs` runs. They are the first ones. */
 SPRYI_INLINE int longer(const __m256i *length, int runs)
 {
     const __m256i least = _mm256_set1_epi16((short)runs);
-    const __m256i some = _mm256_cmpgt_epi16(length[0], least), others = _mm256_cmpgt_epi16(length[1], least);
-    return __builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi16(some, others)));
+    const __m256i low = _mm256_cmpgt_epi16(length[0], least), high = _mm256_cmpgt_epi16(length[1], least);
+    return __builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi16(low, high)));
 }
 
-/* The words of eight lanes, of a word of the first `groups` groups. */
+/* Returns the words of eight lanes. `word` points to a word of the first `groups` groups. */
 SPRYI_INLINE __m256i words_of(const numbers *n, int eight, const uint32_t *word, int groups)
 {
-    const __m256i there = _mm256_cmpgt_epi32(_mm256_set1_epi32(groups), n->possible[eight]);
-    const __m256i some = _mm256_maskload_epi32((const int *)(const void *)(word + n->first[eight]), there);
+    const __m256i present = _mm256_cmpgt_epi32(_mm256_set1_epi32(groups), n->possible[eight]);
+    const __m256i some = _mm256_maskload_epi32((const int *)(const void *)(word + n->first[eight]), present);
     return _mm256_permutevar8x32_epi32(some, n->group[eight]);
 }
 
-/* Numbers of `bits` from bit `from` of words on, of which each register has those of eight lanes. */
+/* Extracts `bits` bits, starting at bit `from`, from the words of eight lanes. */
 SPRYI_INLINE __m256i part_of_words(const __m256i *words, int from, int bits)
 {
     __m256i some = _mm256_srli_epi32(words[from / 32], from % 32);
@@ -109,10 +110,10 @@ SPRYI_INLINE __m256i part_of_words(const __m256i *words, int from, int bits)
 }
 
 /*
- * at[u] = where x of the lanes begins in run t + u, 0 of those that lack the run; t, a multiple of AT_ONCE, is the
- * next. whole: all lanes have these runs.
+ * Sets at[u] to the positions in the staged x of run t + u of all lanes, 0 for lanes without the run. t is the next
+ * run, a multiple of AT_ONCE. whole: all lanes have these runs.
  */
-SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, int whole, uint16_t (*at)[SPRYI_WINDOWED_LANES])
+SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, bool whole, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {
     const int count = AT_ONCE * bits / 32;
     const uint32_t *word[MOST_WORDS];
@@ -134,7 +135,7 @@ SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, int whole, uint16_t 
 #pragma GCC unroll 8
         for (int u = 0; u < AT_ONCE; u++) {
             __m256i all = _mm256_packus_epi32(part_of_words(low, u * bits, bits), part_of_words(high, u * bits, bits));
-            if (bits == 16) all = _mm256_mullo_epi16(all, _mm256_set1_epi16((short)n->run)); /* 12: runs of 1 */
+            if (bits == 16) all = _mm256_mullo_epi16(all, _mm256_set1_epi16((short)n->run)); /* 12 bits: runs of 1 */
             if (!whole)
                 all = _mm256_and_si256(all, _mm256_cmpgt_epi16(n->lane_length[i], _mm256_set1_epi16((short)(t + u))));
             _mm256_storeu_si256((void *)(at[u] + 16 * i), all);
@@ -142,29 +143,29 @@ SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, int whole, uint16_t 
     }
 }
 
-/* Runs t .. t + DECODED - 1, as far as the slice has them. */
+/* Decodes runs t .. t + DECODED - 1, up to the slice's width. */
 static void decode(numbers *n, const spryi_windowed_view *v, int t, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {
     const int end = t + DECODED < v->width ? t + DECODED : v->width;
     for (; t < end; t += AT_ONCE, at += AT_ONCE) {
-        const int whole = t + AT_ONCE <= v->whole;
+        const bool whole = t + AT_ONCE <= v->whole;
         for (int b = 0; b < AT_ONCE * SPRYI_WINDOWED_LANES * 2; b += 64)
             spryi_prefetch(n->word, b + SPRYI_AHEAD_STEPPED / 4);
         if (v->bits == 16 && whole)
-            next_numbers(n, t, 16, 1, at);
+            next_numbers(n, t, 16, true, at);
         else if (v->bits == 16)
-            next_numbers(n, t, 16, 0, at);
+            next_numbers(n, t, 16, false, at);
         else if (whole)
-            next_numbers(n, t, SPRYI_WINDOWED_SHORT_BITS, 1, at);
+            next_numbers(n, t, SPRYI_WINDOWED_SHORT_BITS, true, at);
         else
-            next_numbers(n, t, SPRYI_WINDOWED_SHORT_BITS, 0, at);
+            next_numbers(n, t, SPRYI_WINDOWED_SHORT_BITS, false, at);
     }
 }
 
-/* Where lanes 4*q .. 4*q + 3 lie among numbers. */
+/* Position of lanes 4*q .. 4*q + 3 in the order of the pack instruction. */
 #define QUAD(q) (4 * (((q) & ~3) | ((q)&1) << 1 | ((q)&2) >> 1))
 
-/* Four indices by one load: as fast as four loads, or faster. */
+/* Four indices. One load of all four is at least as fast as four loads. */
 typedef struct four {
     uint64_t i0, i1, i2, i3;
 } four;
@@ -198,7 +199,9 @@ SPRYI_INLINE void store_four_f32(float *to, __m128 v)
     _mm_storeu_ps(to, v);
 }
 
-/* Of register v of a slot x, and of two columns that lie side by side the second's. */
+/*
+ * Return x for register v of a slot's lanes. The functions two_columns also return x of the adjacent column in *second.
+ */
 SPRYI_INLINE __m256d column_f64(const double *x, const uint16_t *at, int v)
 {
     return x_of_f64(x, at + QUAD(v));
@@ -218,7 +221,7 @@ SPRYI_INLINE __m256d two_columns_f64(const double *x, const uint16_t *at, int v,
     return _mm256_unpacklo_pd(even, odd);
 }
 
-/* Two columns of two lanes. */
+/* Loads two adjacent columns of each of two lanes. */
 SPRYI_INLINE __m128 two_by_two(const float *a, const float *b)
 {
     return _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64((const void *)a)), (const void *)b);
@@ -233,7 +236,9 @@ SPRYI_INLINE __m256 two_columns_f32(const float *x, const uint16_t *at, int v, _
     return _mm256_shuffle_ps(low, high, 0x88);
 }
 
-/* The mask of register v of the first `count` lanes: a window that slides over ones and zeros. */
+/*
+ * The functions first_lanes return the mask of register v for the first `count` lanes: a window into ones, then zeros.
+ */
 static const int8_t ones[2 * SPRYI_WINDOWED_LANES + 8] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
@@ -248,7 +253,7 @@ SPRYI_INLINE __m256i first_lanes_f32(int count, int v)
     return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(ones + SPRYI_WINDOWED_LANES - count + 8 * v)));
 }
 
-SPRYI_INLINE int all_are_rows(const uint32_t *rows)
+SPRYI_INLINE bool all_are_rows(const uint32_t *rows)
 {
     const __m256i none = _mm256_set1_epi32((int)SPRYI_WINDOWED_NO_ROW);
     __m256i found = _mm256_setzero_si256();
@@ -257,7 +262,7 @@ SPRYI_INLINE int all_are_rows(const uint32_t *rows)
     return _mm256_testz_si256(found, found);
 }
 
-/* Names for code that is instantiated by type: LANES numbers a register, 4 of f64 or 8 of f32. */
+/* Names for code that is instantiated by type. LANES: elements of a register, 4 of f64 or 8 of f32. */
 typedef __m256d vec_f64;
 typedef __m256 vec_f32;
 #define LANES ((int)(32 / sizeof(SPRY_V)))
@@ -273,7 +278,7 @@ typedef __m256 vec_f32;
 #define SET1(s) SPRYI_MM256(set1)(s)
 #define ZERO() SPRYI_MM256(setzero)()
 
-#define SPRYI_TEMPLATE "formats/windowed/windowed_avx2_cpu.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/windowed/windowed_avx2_cpu.c" /* the second half of this file */
 #include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
@@ -289,7 +294,7 @@ const spryi_kernel spryi_windowed_avx2_cpu = {
 
 #else /* for each type of vectors: base/instantiate_types.h */
 
-/* xs[d*run + c] = x of column c of number d, from number d to `end`. */
+/* Sets xs[d*run + c] = x of column c of the run at index d, for indices d .. end - 1. */
 SPRYI_INLINE void SPRY_FN(stage_runs)(SPRY_V *xs, const SPRY_V *x, const uint16_t *low, int64_t d, int64_t end,
                                       int64_t run, int64_t stride)
 {
@@ -317,19 +322,22 @@ static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window 
     }
 }
 
-/* sum + a register of a slot. */
+/* Returns sum plus one register of a slot's products. */
 SPRYI_INLINE VEC SPRY_FN(add_all)(const SPRY_V *Ax, VEC x, VEC sum)
 {
     return FMA(LOAD(Ax), x, sum);
 }
 
-/* The lanes of a mask; what others would have is not read, or not added even if it is infinite. */
+/* add_all for the lanes of a mask. Lanes outside of the mask are not read, and add 0 even if x is infinite. */
 SPRYI_INLINE VEC SPRY_FN(add_some)(const SPRY_V *Ax, VEC x, __m256i mask, VEC sum)
 {
     return FMA(MASK_LOAD(Ax, mask), MASKED(x, mask), sum);
 }
 
-/* Register v of one column of a run, or of two, which lie `count` values apart; of the first `count` lanes. */
+/*
+ * Add register v of one column of a run, or of two columns, for the first `count` lanes. Values of the two columns are
+ * `count` elements apart.
+ */
 SPRYI_INLINE VEC SPRY_FN(one)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, int v, int count, VEC sum)
 {
     const VEC x = SPRYI_TYPED(column)(xs, at, v);
@@ -349,7 +357,7 @@ SPRYI_INLINE VEC SPRY_FN(two)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t
     return SPRY_FN(add_some)(next, second, mask, SPRY_FN(add_some)(Ax, x, mask, sum));
 }
 
-/* Register v by name, or sums would not stay in registers. */
+/* Registers are named, because an array of sums would not be kept in registers. */
 #define ALL_ONE(v) s##v = SPRY_FN(one)(Ax, xs + c, at, v, SPRYI_WINDOWED_LANES, s##v)
 #define ALL_TWO(v) s##v = SPRY_FN(two)(Ax, xs + c, at, v, SPRYI_WINDOWED_LANES, s##v)
 #define SOME_ONE(v)                                                                                                    \
@@ -369,17 +377,20 @@ SPRYI_INLINE VEC SPRY_FN(two)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t
         DO(7);                                                                                                         \
     }
 
-/* `columns` columns of a run; values ahead are fetched as if all lanes had them. */
+/* Adds `columns` columns of a run. Prefetches values as if all lanes had the run. */
 #define SLOTS(DO, columns, count)                                                                                      \
     do {                                                                                                               \
-        __asm__("" : "+r"(at)); /* or indices are kept, where there are no registers for them */                       \
+        __asm__("" : "+r"(at)); /* prevents the compiler from keeping indices in registers */                          \
         for (size_t b = 0; b < (columns)*SPRYI_WINDOWED_LANES * sizeof(SPRY_V); b += 64)                               \
             spryi_prefetch(Ax, (int64_t)b + SPRYI_AHEAD_STEPPED);                                                      \
         EACH(DO);                                                                                                      \
         Ax += (columns) * (count)*step;                                                                                \
     } while (0)
 
-/* sums of the rows of a slice, by alpha. step 1: Ax are its values; 0: ones, which are used again and again. */
+/*
+ * Sets sums to alpha times the sums of a slice's rows. step 1: Ax points to its values. step 0: Ax points to ones,
+ * which are reused.
+ */
 SPRYI_INLINE void SPRY_FN(slice)(const SPRY_V *Ax, int64_t step, const spryi_windowed_view *v, const SPRY_V *xs,
                                  SPRY_V alpha, SPRY_V *sums)
 {
@@ -390,7 +401,7 @@ SPRYI_INLINE void SPRY_FN(slice)(const SPRY_V *Ax, int64_t step, const spryi_win
     for (int t = 0; t < v->width; t += DECODED) {
         int u = 0;
         decode(&n, v, t, numbers_at);
-        __asm__("" : "+m"(numbers_at)); /* or they are taken out of their register one by one */
+        __asm__("" : "+m"(numbers_at)); /* forces a store, or elements are extracted one by one from the register */
         for (; u < DECODED && t + u < v->whole; u++) {
             const uint16_t *at = numbers_at[u];
             int c = 0;
@@ -416,7 +427,7 @@ static void SPRY_FN(window)(const spryi_run_args *args, int64_t n, void *room)
     const spryi_windowed_window *w = &s->windows[n];
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     const SPRY_V *Ax = s->values;
-    SPRY_V sums[SPRYI_WINDOWED_LANES], unit[2 * SPRYI_WINDOWED_LANES], *y = args->y; /* unit: of a pattern */
+    SPRY_V sums[SPRYI_WINDOWED_LANES], unit[2 * SPRYI_WINDOWED_LANES], *y = args->y; /* unit: values of a pattern */
     for (int l = 0; l < 2 * SPRYI_WINDOWED_LANES && !Ax; l++) unit[l] = 1;
     SPRY_FN(stage)(s, w, args->x, room);
     for (int64_t k = w->slice; k < w[1].slice; k++) {

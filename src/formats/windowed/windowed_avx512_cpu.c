@@ -1,12 +1,12 @@
 /*
  * windowed_avx512_cpu: windows with AVX-512.
  *
- * Idea: x of a window's dictionary is copied into room that stays in a near cache. A row a lane: the 32 of a slice are
- *       four registers of f64 or two of f32. The numbers of eight runs of all groups are decoded at once by shifts, and
- *       a permutation hands them to the lanes. x is put together by loads and inserts. Lanes that lack a slot are the
- *       last ones, and are masked. Values and numbers are fetched ahead by software.
- * Work: one thread a part of the windows; a piece of a long row (windowed_driver.c).
- * Cost: bytes of windowed, and the staged x twice in cache.
+ * Idea: copies x of a window's dictionary into a buffer that remains in a near cache. Each lane computes a row; the 32
+ *       lanes of a slice are four registers of f64 or two of f32. Shifts extract the dictionary indices of eight runs
+ *       of all groups; a permutation distributes them to the lanes. x is gathered by loads and inserts. Lanes without a
+ *       slot are the last lanes and are masked. Values and indices are prefetched by software.
+ * Work: a task is a part of the windows, or pieces of long rows (windowed_driver.c).
+ * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
  * Good at: meshes, blocks. Bad at: rows of a few entries that share no column.
  */
@@ -14,14 +14,14 @@
 #include "base/simd_x86.h"
 #include "formats/windowed/windowed_driver.h"
 
-enum { AT_ONCE = 8 }; /* runs, whose numbers fill whole words */
+enum { AT_ONCE = 8 }; /* runs; their indices fill whole words */
 
-/* The numbers of a slice, decoded AT_ONCE runs at a time. Of 16 bits each: */
+/* Decodes the dictionary indices of a slice, AT_ONCE runs at a time. Registers have 16-bit elements. */
 typedef struct numbers {
-    __m512i group;        /* of each lane */
-    __m512i group_length; /* in runs; 0 past the last group */
+    __m512i group;        /* per lane */
+    __m512i group_length; /* per group, in runs; 0 after the last group */
     __m512i lane_length;
-    const uint32_t *word; /* the next, of the first group; q is its number */
+    const uint32_t *word; /* word q of group 0, the next word */
     int q, run;
 } numbers;
 
@@ -38,13 +38,13 @@ SPRYI_INLINE numbers open_numbers(const spryi_windowed_view *v)
     return n;
 }
 
-/* The lanes that have run t: the first ones. */
+/* Returns the mask of the lanes that have run t. They are the first lanes. */
 SPRYI_INLINE uint32_t lanes_with(const numbers *n, int t)
 {
     return _mm512_cmpgt_epu16_mask(n->lane_length, _mm512_set1_epi16((short)t));
 }
 
-/* 16 numbers of `bits` from bit `from` of words on, of which each register has those of 16 groups. */
+/* Extracts `bits` bits, starting at bit `from`, from the words of 16 groups. */
 SPRYI_INLINE __m256i part_of_words(const __m512i *words, int from, int bits)
 {
     __m512i some = _mm512_srli_epi32(words[from / 32], (unsigned)(from % 32));
@@ -53,7 +53,10 @@ SPRYI_INLINE __m256i part_of_words(const __m512i *words, int from, int bits)
     return _mm512_cvtepi32_epi16(_mm512_and_si512(some, _mm512_set1_epi32((1 << bits) - 1)));
 }
 
-/* at[u][l] = where x of lane l begins in run t + u, 0 if it lacks the run; t, a multiple of AT_ONCE, is the next. */
+/*
+ * Sets at[u][l] to the position in the staged x of run t + u of lane l, 0 if the lane lacks the run. t is the next run,
+ * a multiple of AT_ONCE.
+ */
 SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {
     const int words = AT_ONCE * bits / 32;
@@ -70,13 +73,13 @@ SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI
                                          part_of_words(second, u * bits, bits), 1);
         all = _mm512_maskz_permutexvar_epi16(lanes_with(n, t + u), n->group, all);
         if (n->run > 1) all = _mm512_mullo_epi16(all, _mm512_set1_epi16((short)n->run));
-        /* read back sooner than from one store of 64 bytes */
+        /* two stores of 32 bytes are read back sooner than one of 64 bytes */
         _mm256_storeu_si256((void *)at[u], _mm512_castsi512_si256(all));
         _mm256_storeu_si256((void *)(at[u] + 16), _mm512_extracti64x4_epi64(all, 1));
     }
 }
 
-#define SPRYI_TEMPLATE "formats/windowed/windowed_avx512_cpu.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/windowed/windowed_avx512_cpu.c" /* the second half of this file */
 #include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
@@ -96,7 +99,7 @@ const spryi_kernel spryi_windowed_avx512_cpu = {
 
 #define VECTORS (SPRYI_WINDOWED_LANES / LANES)
 
-/* xs[d*run + c] = x of column c of number d of the dictionary. */
+/* Sets xs[d*run + c] = x of column c of the run at dictionary index d. */
 static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window *w, const SPRY_V *x, SPRY_V *xs)
 {
     const uint16_t *low = s->dictionary + (int64_t)w->dictionary * SPRYI_WINDOWED_DICTIONARY;
@@ -111,7 +114,7 @@ static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window 
     }
 }
 
-/* sum + a register of the lanes of a slot, whose values lie side by side. */
+/* Returns sum plus one register of a slot's products for the lanes in `live`, whose values are contiguous. */
 SPRYI_INLINE VEC SPRY_FN(some_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, MASK live, VEC sum)
 {
     const VEC x = GATHER_AT(xs, at);
@@ -124,7 +127,7 @@ SPRYI_INLINE VEC SPRY_FN(all_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const ui
     return Ax ? FMA(LOAD(Ax), GATHER_AT(xs, at), sum) : ADD(sum, GATHER_AT(xs, at));
 }
 
-/* Register v of a slot, by name, or sums would not stay in registers. */
+/* Registers are named, because an array of sums would not be kept in registers. v: register of a slot. */
 #define LIVE(v) ((MASK)((uint64_t)lanes >> (v)*LANES))
 #define SOME(v)                                                                                                        \
     if (LIVE(v)) s##v = SPRY_FN(some_lanes)(Ax ? Ax + (v)*LANES : NULL, xs + c, at + (v)*LANES, LIVE(v), s##v)
@@ -138,7 +141,7 @@ SPRYI_INLINE VEC SPRY_FN(all_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const ui
         DO(3);                                                                                                         \
     }
 
-/* sum = of the rows of a slice. */
+/* Sets sum to the sums of a slice's rows. */
 SPRYI_INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v, const SPRY_V *xs, VEC *sum)
 {
     const SPRY_V *Ax = s->values ? (const SPRY_V *)s->values + v->values : NULL;
@@ -151,7 +154,7 @@ SPRYI_INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_v
             next_numbers(&n, t, 16, numbers_at);
         else
             next_numbers(&n, t, SPRYI_WINDOWED_SHORT_BITS, numbers_at);
-        __asm__("" : "+m"(numbers_at)); /* or they are taken out of their register one by one */
+        __asm__("" : "+m"(numbers_at)); /* forces a store, or elements are extracted one by one from the register */
         if (t + AT_ONCE <= v->whole) {
             for (int u = 0; u < AT_ONCE; u++)
                 for (int c = 0; c < v->run; c++) {

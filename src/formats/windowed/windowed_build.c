@@ -17,29 +17,29 @@
 
 #include <string.h>
 
-/* The order in which rows come into windows. */
+/* Order of the rows in windows. */
 typedef struct row_order {
-    int64_t count;    /* rows that are not long */
-    int64_t of_runs;  /* the first rows, which are made of runs; the others come in windows of their own */
+    int64_t count;    /* number of rows that are not long */
+    int64_t of_runs;  /* number of rows, at the beginning, that consist of runs; windows do not mix both kinds */
     uint32_t *row;    /* count rows, in order */
     uint32_t *leader; /* of each row of the matrix; SPRYI_WINDOWED_NO_ROW if the row is long */
 } row_order;
 
-/* What the steps of the order share. */
-typedef struct maker {
+/* State shared by the steps that order the rows. */
+typedef struct ordering {
     spry_context *context;
     const spry_arrays *csr;
     row_order *order;
     spryi_windowed *s;
-    uint64_t *hash;    /* of each row's pattern; later the sort key */
-    uint64_t *reached; /* of each row that is a leader: its cell, see windowed_layout.h */
-    uint8_t *other;    /* of each row: 1 if it is not made of runs */
+    uint64_t *hash;        /* of each row's pattern; later the sort key */
+    uint64_t *reached;     /* per row that is a leader: its state, see windowed_layout.h */
+    uint8_t *without_runs; /* per row: 1 if it does not consist of runs */
     int64_t leaders;
     int threads;
-    atomic_llong count; /* of what a loop finds */
+    atomic_llong count; /* result of a loop */
     int round;
-    int64_t spacing; /* of seeds */
-} maker;
+    int64_t spacing; /* leaders per seed */
+} ordering;
 
 static const uint32_t none = SPRYI_WINDOWED_NO_ROW;
 
@@ -53,35 +53,35 @@ static uint64_t hash_of_row(const spry_arrays *csr, int64_t i)
     return hash;
 }
 
-static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
+static bool same_pattern(const spry_arrays *csr, int64_t i, int64_t row)
 {
     const size_t bytes = spryi_index_type_bytes(csr->index_type);
     const char *columns = csr->indices;
     const int64_t length = spryi_row_length(csr, i);
-    return spryi_row_length(csr, other) == length &&
+    return spryi_row_length(csr, row) == length &&
            (length == 0 || memcmp(columns + (size_t)spryi_offset_of(csr, i) * bytes,
-                                  columns + (size_t)spryi_offset_of(csr, other) * bytes, (size_t)length * bytes) == 0);
+                                  columns + (size_t)spryi_offset_of(csr, row) * bytes, (size_t)length * bytes) == 0);
 }
 
-static int is_of_runs(const spry_arrays *csr, int64_t i, int64_t run, int64_t stride)
+static bool is_of_runs(const spry_arrays *csr, int64_t i, int64_t run, int64_t stride)
 {
     const int64_t begin = spryi_offset_of(csr, i), length = spryi_row_length(csr, i), count = length / run;
-    if (length % run != 0) return 0;
+    if (length % run != 0) return false;
     for (int64_t t = 0; t < count; t++) {
         const int64_t first = spryi_minor_of(csr, begin + (stride == 1 ? t * run : t));
-        if (stride > 1 && first >= stride) return 0;
+        if (stride > 1 && first >= stride) return false;
         for (int64_t c = 1; c < run; c++)
             if (spryi_minor_of(csr, begin + (stride == 1 ? t * run + c : c * count + t)) != first + c * stride)
-                return 0;
+                return false;
     }
-    return 1;
+    return true;
 }
 
 /* Sets *least to the lesser of *least and value. */
 static void lower(uint64_t *least, uint64_t value)
 {
-    uint64_t there = __atomic_load_n(least, __ATOMIC_RELAXED);
-    while (value < there && !__atomic_compare_exchange_n(least, &there, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    uint64_t old = __atomic_load_n(least, __ATOMIC_RELAXED);
+    while (value < old && !__atomic_compare_exchange_n(least, &old, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
 }
 
@@ -112,7 +112,7 @@ static int64_t new_columns(const spry_arrays *csr, int64_t i, uint32_t *seen, ui
 /* ---- step 1: groups of rows ---------------------------------------------------------------------------- */
 
 /* Sets leader[i] to the first row that has the hash of row i. */
-static spry_status first_of_hash(maker *m, spry_error *err)
+static spry_status first_of_hash(ordering *m, spry_error *err)
 {
     const int64_t rows = m->csr->rows;
     uint32_t *leader = m->order->leader, *table = NULL;
@@ -132,7 +132,7 @@ static spry_status first_of_hash(maker *m, spry_error *err)
 }
 
 /* Runs body for all rows. Returns the sum that body adds to m->count. */
-static int64_t for_rows(maker *m, spryi_loop_fn body)
+static int64_t for_rows(ordering *m, spryi_loop_fn body)
 {
     m->count = 0;
     spryi_loop(m->context, m->threads, m->csr->rows, 0, body, m);
@@ -141,10 +141,10 @@ static int64_t for_rows(maker *m, spryi_loop_fn body)
 
 static void hash_rows(void *job, int64_t begin, int64_t end)
 {
-    maker *m = job;
+    ordering *m = job;
     int64_t count = 0;
     for (int64_t i = begin; i < end; i++) {
-        const int is_long = spryi_row_length(m->csr, i) > SPRYI_WINDOWED_LONG;
+        const bool is_long = spryi_row_length(m->csr, i) > SPRYI_WINDOWED_LONG;
         m->order->leader[i] = is_long ? none : 0;
         count += !is_long;
         if (!is_long) m->hash[i] = hash_of_row(m->csr, i);
@@ -154,7 +154,7 @@ static void hash_rows(void *job, int64_t begin, int64_t end)
 
 static void compare_with_leaders(void *job, int64_t begin, int64_t end)
 {
-    maker *m = job;
+    ordering *m = job;
     uint32_t *leader = m->order->leader;
     int64_t leaders = 0;
     for (int64_t i = begin; i < end; i++) {
@@ -165,7 +165,7 @@ static void compare_with_leaders(void *job, int64_t begin, int64_t end)
     m->count += leaders;
 }
 
-static spry_status find_groups(maker *m, spry_error *err)
+static spry_status find_groups(ordering *m, spry_error *err)
 {
     m->order->count = for_rows(m, hash_rows);
     SPRYI_OK_OR_RETURN(first_of_hash(m, err));
@@ -175,10 +175,10 @@ static spry_status find_groups(maker *m, spry_error *err)
 
 /* ---- step 2: runs of columns --------------------------------------------------------------------------- */
 
-/* Returns 1 if most runs of row i join columns of one group. Matrices that are not square have no such groups: 1. */
-static int joins_groups(const maker *m, int64_t i, int64_t run, int64_t stride)
+/* Returns true if most runs of row i join columns of one group. Always true for matrices that are not square. */
+static bool joins_groups(const ordering *m, int64_t i, int64_t run, int64_t stride)
 {
-    if (m->csr->rows != m->csr->columns) return 1;
+    if (m->csr->rows != m->csr->columns) return true;
     const int64_t begin = spryi_offset_of(m->csr, i), count = spryi_row_length(m->csr, i) / run;
     int64_t joined = 0;
     for (int64_t t = 0; t < count; t++) {
@@ -188,29 +188,29 @@ static int joins_groups(const maker *m, int64_t i, int64_t run, int64_t stride)
     return spryi_windowed_mostly_joined(count, joined);
 }
 
-/* Returns 1 if at least 3 of 4 sampled rows that have entries are made of such runs. */
-static int mostly_of_runs(const maker *m, int64_t run, int64_t stride)
+/* Returns true if at least 3 of 4 sampled rows with entries consist of these runs. */
+static bool mostly_of_runs(const ordering *m, int64_t run, int64_t stride)
 {
     const int64_t rows = m->csr->rows, samples = rows < SPRYI_WINDOWED_SAMPLES ? rows : SPRYI_WINDOWED_SAMPLES;
-    int64_t seen = 0, made = 0;
+    int64_t seen = 0, matching = 0;
     for (int64_t n = 0; n < samples; n++) {
         const int64_t i = spryi_windowed_sample(rows, n, samples);
         if (m->order->leader[i] == none || spryi_row_length(m->csr, i) == 0) continue;
         seen++;
-        made += is_of_runs(m->csr, i, run, stride) && joins_groups(m, i, run, stride);
+        matching += is_of_runs(m->csr, i, run, stride) && joins_groups(m, i, run, stride);
     }
-    return spryi_windowed_mostly_runs(seen, made);
+    return spryi_windowed_mostly_runs(seen, matching);
 }
 
-static void find_runs(maker *m)
+static void find_runs(ordering *m)
 {
     spryi_windowed *s = m->s;
     s->run = s->stride = 1;
     if (!spryi_windowed_has_groups(m->leaders, m->order->count)) return;
-    for (int is_apart = 0; is_apart < 2; is_apart++)
+    for (int strided = 0; strided < 2; strided++)
         for (int64_t run = SPRYI_WINDOWED_MOST_RUN; run > 1; run--) {
-            const int64_t stride = is_apart ? m->csr->columns / run : 1;
-            if (is_apart && (m->csr->columns % run != 0 || stride == 1)) continue;
+            const int64_t stride = strided ? m->csr->columns / run : 1;
+            if (strided && (m->csr->columns % run != 0 || stride == 1)) continue;
             if (!mostly_of_runs(m, run, stride)) continue;
             s->run = run;
             s->stride = stride;
@@ -218,16 +218,16 @@ static void find_runs(maker *m)
         }
 }
 
-/* Sets other[i] for all rows. Counts the rows that are made of runs. */
-static void mark_others(void *job, int64_t begin, int64_t end)
+/* Sets without_runs[i] for all rows. Counts the rows that consist of runs. */
+static void mark_without_runs(void *job, int64_t begin, int64_t end)
 {
-    maker *m = job;
+    ordering *m = job;
     int64_t of_runs = 0;
     for (int64_t i = begin; i < end; i++) {
-        m->other[i] = 0;
+        m->without_runs[i] = 0;
         if (m->order->leader[i] == none) continue;
-        if (m->s->run > 1) m->other[i] = (uint8_t)!is_of_runs(m->csr, i, m->s->run, m->s->stride);
-        of_runs += !m->other[i];
+        if (m->s->run > 1) m->without_runs[i] = (uint8_t)!is_of_runs(m->csr, i, m->s->run, m->s->stride);
+        of_runs += !m->without_runs[i];
     }
     m->count += of_runs;
 }
@@ -236,7 +236,7 @@ static void mark_others(void *job, int64_t begin, int64_t end)
 
 static void plant_seeds(void *job, int64_t begin, int64_t end)
 {
-    const maker *m = job;
+    const ordering *m = job;
     for (int64_t i = begin; i < end; i++)
         m->reached[i] = m->order->leader[i] == i && spryi_windowed_is_seed(i, m->spacing)
                             ? spryi_windowed_reached(0, (uint32_t)i)
@@ -245,7 +245,7 @@ static void plant_seeds(void *job, int64_t begin, int64_t end)
 
 static void offer_labels(void *job, int64_t begin, int64_t end)
 {
-    maker *m = job;
+    ordering *m = job;
     int64_t offered = 0;
     for (int64_t i = begin; i < end; i++) {
         if (!spryi_windowed_was_reached_in(__atomic_load_n(&m->reached[i], __ATOMIC_RELAXED), m->round)) continue;
@@ -255,7 +255,7 @@ static void offer_labels(void *job, int64_t begin, int64_t end)
     m->count += offered;
 }
 
-static void find_cells(maker *m)
+static void find_cells(ordering *m)
 {
     m->spacing = spryi_windowed_spacing(m->s->window, m->leaders, m->order->count);
     (void)for_rows(m, plant_seeds);
@@ -266,7 +266,7 @@ static void find_cells(maker *m)
 /* ---- step 4: order ------------------------------------------------------------------------------------- */
 
 /* Sorts rows, stably, by 16 bits of their keys. */
-static void sort_order_pass(const maker *m, uint32_t *from, uint32_t *to, int shift, int64_t *at)
+static void sort_order_pass(const ordering *m, uint32_t *from, uint32_t *to, int shift, int64_t *at)
 {
     enum { DIGITS = 1 << 16 };
     memset(at, 0, (DIGITS + 1) * sizeof *at);
@@ -282,8 +282,8 @@ static void swap_rows(uint32_t **a, uint32_t **b)
     *b = swap;
 }
 
-/* Sorts order->row by: made of runs first; the cell, if cells; the leader; the row. */
-static spry_status sort_order(maker *m, int cells, spry_error *err)
+/* Sorts order->row by: consists of runs, first; cell, if cells; leader; row. */
+static spry_status sort_order(ordering *m, bool cells, spry_error *err)
 {
     enum { DIGITS = 1 << 16 };
     const int64_t rows = m->csr->rows;
@@ -307,9 +307,9 @@ static spry_status sort_order(maker *m, int cells, spry_error *err)
         swap_rows(&m->order->row, &to);
     }
     n = 0;
-    for (int others = 0; others < 2; others++) /* stably, made of runs first */
+    for (int without = 0; without < 2; without++) /* stable sort: rows of runs first */
         for (int64_t k = 0; k < m->order->count; k++)
-            if (m->other[m->order->row[k]] == others) to[n++] = m->order->row[k];
+            if (m->without_runs[m->order->row[k]] == without) to[n++] = m->order->row[k];
     swap_rows(&m->order->row, &to);
 done:
     spryi_release(m->context, to);
@@ -318,7 +318,7 @@ done:
 }
 
 /* Sets *sum to the number of distinct columns of each sampled window, summed over the windows. */
-static spry_status sampled_columns(const maker *m, int64_t *sum, spry_error *err)
+static spry_status sampled_columns(const ordering *m, int64_t *sum, spry_error *err)
 {
     const int64_t windows = m->order->count / m->s->window;
     uint32_t *seen = NULL;
@@ -334,61 +334,63 @@ static spry_status sampled_columns(const maker *m, int64_t *sum, spry_error *err
     return SPRY_OK;
 }
 
-/* Orders the rows as asked. asked = 0: tries both orders and keeps the better order. */
-static spry_status order_rows(maker *m, int64_t asked, spry_error *err)
+/* Orders the rows as requested. asked = 0: tries both orders and keeps the order with fewer columns per window. */
+static spry_status order_rows(ordering *m, int64_t asked, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t natural = 0, in_cells = 0;
-    const int may = spryi_windowed_may_have_cells(m->csr->rows, m->csr->columns, m->order->count, m->s->window, asked);
-    if (!may) return sort_order(m, 0, err);
+    const bool may = spryi_windowed_may_have_cells(m->csr->rows, m->csr->columns, m->order->count, m->s->window, asked);
+    if (!may) return sort_order(m, false, err);
     find_cells(m);
     if (asked == 0) {
-        SPRYI_TRY(sort_order(m, 0, err));
+        SPRYI_TRY(sort_order(m, false, err));
         SPRYI_TRY(sampled_columns(m, &natural, err));
     }
-    SPRYI_TRY(sort_order(m, 1, err));
+    SPRYI_TRY(sort_order(m, true, err));
     m->s->cells = 1;
     if (asked == 0) {
         SPRYI_TRY(sampled_columns(m, &in_cells, err));
         m->s->cells = spryi_windowed_cells_pay(in_cells, natural);
-        if (!m->s->cells) SPRYI_TRY(sort_order(m, 0, err));
+        if (!m->s->cells) SPRYI_TRY(sort_order(m, false, err));
     }
 done:
     return status;
 }
 
-/* Sets the order of csr's rows, and s->run, stride and cells. s->window is set. The caller releases the order. */
+/*
+ * Sets the order of csr's rows, and s->run, stride and cells. s->window is already set. The caller releases the order.
+ */
 static spry_status find_order(spry_context *context, row_order *order, spryi_windowed *s, const spry_arrays *csr,
                               int64_t asked, spry_error *err)
 {
     const int64_t rows = csr->rows;
-    maker m = {.context = context,
-               .csr = csr,
-               .order = order,
-               .s = s,
-               .threads = spryi_threads(context, csr->nnz + rows)};
+    ordering m = {.context = context,
+                  .csr = csr,
+                  .order = order,
+                  .s = s,
+                  .threads = spryi_threads(context, csr->nnz + rows)};
     spry_status status = SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &order->leader, rows, "leaders of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &m.hash, rows, "patterns of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &m.reached, rows, "cells of rows", err));
-    SPRYI_TRY(SPRYI_NEW(context, &m.other, rows, "kinds of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &m.without_runs, rows, "kinds of rows", err));
     SPRYI_TRY(find_groups(&m, err));
     SPRYI_TRY(SPRYI_NEW(context, &order->row, order->count, "rows", err));
     find_runs(&m);
-    order->of_runs = for_rows(&m, mark_others);
+    order->of_runs = for_rows(&m, mark_without_runs);
     SPRYI_TRY(order_rows(&m, asked, err));
 done:
     spryi_release(context, m.hash);
     spryi_release(context, m.reached);
-    spryi_release(context, m.other);
+    spryi_release(context, m.without_runs);
     return status;
 }
 
 /* ---- dictionary of a window ---------------------------------------------------------------------------- */
 
 enum {
-    MOST_COLUMNS = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* of a slice's rows */
-    TABLE_BITS = 15,                                           /* of a hash table twice as large */
+    MOST_COLUMNS = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* maximum for the rows of a slice */
+    TABLE_BITS = 15,                                           /* hash table with twice as many slots */
     INDEX_BITS = 14,
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS
@@ -398,11 +400,11 @@ _Static_assert(1 << INDEX_BITS == MOST_COLUMNS, "a key has room for an index");
 /* The distinct columns of the rows of a window, gathered by a hash table. Zero before its first use. */
 typedef struct dictionary {
     int64_t count;
-    int64_t column[MOST_COLUMNS];    /* in the order in which they came */
-    uint16_t slot[MOST_COLUMNS];     /* of each, in the table */
-    uint16_t number[MOST_COLUMNS];   /* of each, counted by rising columns */
-    int64_t rising[MOST_COLUMNS];    /* the columns by their numbers */
-    uint64_t keys[2][MOST_COLUMNS];  /* while they are sorted */
+    int64_t column[MOST_COLUMNS];    /* in order of first occurrence */
+    uint16_t slot[MOST_COLUMNS];     /* slot of each column in the table */
+    uint16_t number[MOST_COLUMNS];   /* index of each column in increasing order */
+    int64_t rising[MOST_COLUMNS];    /* columns in increasing order */
+    uint64_t keys[2][MOST_COLUMNS];  /* for sorting */
     uint16_t table[1 << TABLE_BITS]; /* 1 + the index in `column`; 0: free */
 } dictionary;
 
@@ -415,7 +417,7 @@ static inline int64_t slot_of(const dictionary *d, int64_t j)
     return at;
 }
 
-/* Adds column j. Fewer than MOST_COLUMNS columns are there. */
+/* Adds column j. The dictionary must have fewer than MOST_COLUMNS columns. */
 static inline void add_column(dictionary *d, int64_t j)
 {
     const int64_t at = slot_of(d, j);
@@ -425,7 +427,7 @@ static inline void add_column(dictionary *d, int64_t j)
     d->table[at] = (uint16_t)d->count;
 }
 
-/* Returns the number of column j. The columns are sorted. */
+/* Returns the index of column j in increasing order. sort_columns must have been called. */
 static inline uint16_t number_of(const dictionary *d, int64_t j)
 {
     return d->number[d->table[slot_of(d, j)] - 1];
@@ -446,7 +448,7 @@ static void sort_pass(const uint64_t *from, uint64_t *to, int64_t count, int shi
     for (int64_t n = 0; n < count; n++) to[at[from[n] >> shift & (DIGITS - 1)]++] = from[n];
 }
 
-/* Fills rising and number. A key is a column minus the least column, of at most 48 bits, and its index. */
+/* Fills rising and number. A key holds the column minus the least column (at most 48 bits) and the column's index. */
 static void sort_columns(dictionary *d)
 {
     uint64_t *keys = d->keys[0], *other = d->keys[1], most = 0;
@@ -471,11 +473,11 @@ static void sort_columns(dictionary *d)
 
 /* ---- step 6: inside a window --------------------------------------------------------------------------- */
 
-/* What a thread needs to build windows. Zero before its first use. */
+/* Scratch memory of a thread that builds windows. Zero before its first use. */
 typedef struct scratch {
     dictionary columns;                        /* first columns of the window's runs */
-    uint32_t row[SPRYI_WINDOWED_MOST_ROWS];    /* by falling length */
-    uint16_t length[SPRYI_WINDOWED_MOST_ROWS]; /* of those, in runs */
+    uint32_t row[SPRYI_WINDOWED_MOST_ROWS];    /* by decreasing length */
+    uint16_t length[SPRYI_WINDOWED_MOST_ROWS]; /* of each of these rows, in runs */
 } scratch;
 
 typedef struct window_pass {
@@ -489,20 +491,20 @@ typedef struct window_pass {
 typedef struct slice_draft {
     int64_t row[SPRYI_WINDOWED_LANES]; /* -1: none */
     int length[SPRYI_WINDOWED_LANES];
-    int group[SPRYI_WINDOWED_LANES];          /* of a lane */
-    int first_lane[SPRYI_WINDOWED_LANES + 1]; /* of a group */
+    int group[SPRYI_WINDOWED_LANES];          /* of each lane */
+    int first_lane[SPRYI_WINDOWED_LANES + 1]; /* of each group */
     int groups, width, whole, bits;
     int64_t run, stride, entries;
 } slice_draft;
 
-/* Sets the rows of a slice, which begins with lane `from` of the window, and their groups. */
+/* Sets the rows and groups of a slice. Its first row is row `from` of the window. */
 static void draft_slice(slice_draft *n, const window_pass *pass, const scratch *scratch, int from, int rows)
 {
     uint32_t leader = SPRYI_WINDOWED_NO_ROW;
     n->groups = 0;
     n->entries = 0;
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
-        const int is_row = from + l < rows;
+        const bool is_row = from + l < rows;
         n->row[l] = is_row ? (int64_t)scratch->row[from + l] : -1;
         n->length[l] = is_row ? scratch->length[from + l] : 0;
         n->entries += n->length[l] * n->run;
@@ -516,7 +518,6 @@ static void draft_slice(slice_draft *n, const window_pass *pass, const scratch *
     n->whole = n->length[SPRYI_WINDOWED_LANES - 1];
 }
 
-/* Returns the number of groups that have word q. They are the first groups. */
 static int groups_with_word(const slice_draft *n, int64_t q)
 {
     int count = 0;
@@ -531,7 +532,7 @@ static int64_t index_bytes(const slice_draft *n)
     return spryi_windowed_head_bytes(n->groups) + 4 * words;
 }
 
-/* Stores the head of the slice's indices. Returns where its words begin. */
+/* Stores the head of the slice's indices. Returns the position of its words. */
 static uint32_t *store_head(const slice_draft *n, uint8_t *to)
 {
     if (n->groups < SPRYI_WINDOWED_LANES) {
@@ -574,9 +575,9 @@ static inline int64_t run_start(const spry_arrays *csr, int64_t begin, int64_t t
     return spryi_minor_of(csr, begin + (stride == 1 ? t * run : t));
 }
 
-/* Collects the runs of these rows in scratch->columns. Returns 0 if there are more than `most`. */
-static int find_columns(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run,
-                        int64_t most)
+/* Collects the runs of rows first .. end - 1 in scratch->columns. Returns false if there are more than `most`. */
+static bool find_columns(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run,
+                         int64_t most)
 {
     const spry_arrays *csr = pass->csr;
     const int64_t stride = run > 1 ? pass->s->stride : 1;
@@ -586,15 +587,15 @@ static int find_columns(const window_pass *pass, scratch *scratch, int64_t first
         if (p > first && pass->order->leader[row] == pass->order->leader[pass->order->row[p - 1]]) continue;
         const int64_t begin = spryi_offset_of(csr, row), runs = spryi_row_length(csr, row) / run;
         for (int64_t t = 0; t < runs; t++) add_column(&scratch->columns, run_start(csr, begin, t, run, stride));
-        if (scratch->columns.count > most) return 0;
+        if (scratch->columns.count > most) return false;
     }
-    return 1;
+    return true;
 }
 
-/* Sorts the rows of a window by falling length, stably. */
+/* Sorts the rows of a window by decreasing length, stably. */
 static void sort_rows(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run)
 {
-    int32_t at[SPRYI_WINDOWED_LONG + 2] = {0}; /* where rows of LONG - n entries begin */
+    int32_t at[SPRYI_WINDOWED_LONG + 2] = {0}; /* position of the first row of LONG - n entries */
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
         at[SPRYI_WINDOWED_LONG - spryi_row_length(pass->csr, row) + 1]++;
@@ -641,9 +642,9 @@ static void store_values(const slice_draft *n, const window_pass *pass, int64_t 
     for (; at % SPRYI_WINDOWED_ALIGN != 0; at++) spryi_set_value(pass->s->values, type, at, 0);
 }
 
-/* Counts or stores one window, of the columns in scratch. */
-static void make_window(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run,
-                        spryi_windowed_counts *at)
+/* Counts or stores one window. Its columns are in scratch. */
+static void add_window(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run,
+                       spryi_windowed_counts *at)
 {
     spryi_windowed *s = pass->s;
     const int64_t columns = scratch->columns.count;
@@ -682,34 +683,34 @@ static void make_window(const window_pass *pass, scratch *scratch, int64_t first
 /* ---- step 5: windows ----------------------------------------------------------------------------------- */
 
 /*
- * Counts or stores the windows of rows first .. end - 1 of the order, up to `size` rows each. A window that meets too
- * many columns is halved. Raises *at by the sizes of the windows.
+ * Counts or stores the windows of rows first .. end - 1 of the order, up to `size` rows each. A window with too many
+ * columns is halved. Adds the sizes of the windows to *at.
  */
-static void make_windows(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t size,
-                         int64_t run, spryi_windowed_counts *at)
+static void add_windows(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t size,
+                        int64_t run, spryi_windowed_counts *at)
 {
     if (first >= end) return;
     const int64_t most = size > SPRYI_WINDOWED_LANES ? SPRYI_WINDOWED_NUMBERS / run : MOST_COLUMNS;
     if (find_columns(pass, scratch, first, end, run, most)) {
-        make_window(pass, scratch, first, end, run, at);
+        add_window(pass, scratch, first, end, run, at);
         return;
     }
     const int64_t half = spryi_windowed_half(size), middle = first + half < end ? first + half : end;
-    make_windows(pass, scratch, first, middle, half, run, at);
-    make_windows(pass, scratch, middle, end, size - half, run, at);
+    add_windows(pass, scratch, first, middle, half, run, at);
+    add_windows(pass, scratch, middle, end, size - half, run, at);
 }
 
 /* ---- the two passes ------------------------------------------------------------------------------------ */
 
-/* A build between its passes. */
+/* State of a build between its passes. */
 typedef struct builder {
     spry_context *context;
     const spry_arrays *csr;
     spryi_windowed *s;
     row_order order;
-    int64_t pieces, pieces_of_runs; /* of `window` rows of the order, before windows are cut */
-    spryi_windowed_counts *at;      /* pieces + 1: where those of each begin */
-    scratch *scratch;               /* of each thread */
+    int64_t pieces, pieces_of_runs; /* parts of `window` rows of the order, which may be cut further */
+    spryi_windowed_counts *at;      /* pieces + 1: sizes before each piece */
+    scratch *scratch;               /* one per thread */
     int threads;
 } builder;
 
@@ -744,37 +745,40 @@ typedef struct pass_job {
     window_pass pass;
 } pass_job;
 
-static void make_pieces(void *job, int64_t begin, int64_t end_of_pieces, int part)
+static void add_pieces(void *job, int64_t begin, int64_t end_of_pieces, int part)
 {
     const pass_job *j = job;
     builder *b = j->b;
     const int64_t window = b->s->window;
     for (int64_t n = begin; n < end_of_pieces; n++) {
-        const int of_runs = n < b->pieces_of_runs;
+        const bool of_runs = n < b->pieces_of_runs;
         const int64_t end = of_runs ? b->order.of_runs : b->order.count;
         const int64_t first = of_runs ? n * window : b->order.of_runs + (n - b->pieces_of_runs) * window;
         spryi_windowed_counts at = j->pass.stores ? b->at[n] : (spryi_windowed_counts){0};
-        make_windows(&j->pass, &b->scratch[part], first, first + window < end ? first + window : end, window,
-                     of_runs ? b->s->run : 1, &at);
+        add_windows(&j->pass, &b->scratch[part], first, first + window < end ? first + window : end, window,
+                    of_runs ? b->s->run : 1, &at);
         if (!j->pass.stores) b->at[n + 1] = at;
     }
 }
 
-/* Measures or stores all windows. at[n + 1] is the size of piece n when measuring, its position when storing. */
+/*
+ * Measures or stores all windows. at[n + 1] receives the size of piece n when measuring; at[n] is its position when
+ * storing.
+ */
 static void run_pass(builder *b, bool stores)
 {
     pass_job j = {b, {b->csr, &b->order, b->s, stores}};
-    spryi_loop_in_parts(b->context, b->threads, b->pieces, 4, make_pieces, &j);
+    spryi_loop_in_parts(b->context, b->threads, b->pieces, 4, add_pieces, &j);
 }
 
-/* Computes the sizes of s. The caller clears b, also after a failure. */
+/* Computes the sizes of s. The caller clears b, also after an error. */
 static spry_status measure(builder *b, const spryi_build_request *request, spry_error *err)
 {
     spryi_windowed *s = b->s;
     spry_status status = SPRY_OK;
     s->a = spryi_shape_of(b->csr);
     spryi_windowed_resolve(s, request);
-    SPRYI_TRY(spryi_windowed_check_sizes(s, err)); /* rows and columns */
+    SPRYI_TRY(spryi_windowed_check_sizes(s, err)); /* limits of rows and columns */
     SPRYI_TRY(find_order(b->context, &b->order, s, b->csr, request->parameters[SPRYI_WINDOWED_ASKED_ORDER], err));
     b->pieces_of_runs = (b->order.of_runs + s->window - 1) / s->window;
     b->pieces = b->pieces_of_runs + (b->order.count - b->order.of_runs + s->window - 1) / s->window;

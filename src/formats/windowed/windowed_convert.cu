@@ -1,13 +1,14 @@
 /*
- * CSR to windows on the device, bit for bit as on the host.
+ * CSR to windows on the device, with the same bits as on the host.
  *
- * Idea: rows are put in order first (windowed_order.cu). A block of threads then takes `window` rows of the order,
- *       counts their distinct columns in shared memory, cuts them in two where they are too many, sorts the rows of
- *       each part by length and measures its slices. Scans over the slices tell where everything goes, the guard is
- *       asked, and a second pass fills the arrays. Windows of one slice with many columns are left to larger
- *       blocks, in both passes.
- * Work: a block a window, 8 lanes a row where columns are collected, a warp a slice.
- * Cost: columns of leaders read three times or more, values once; scratch of 2 bytes a row beside that of the order.
+ * Idea: windowed_order.cu orders the rows. Then a block of threads processes `window` rows of the order: it counts
+ *       their distinct columns in shared memory, cuts the window in two if there are too many, sorts the rows of each
+ *       part by length and measures its slices. Scans over the slices give the positions. After the check of the
+ *       limits, a second pass fills the arrays. Windows of one slice with many columns are processed by larger blocks,
+ *       in both passes.
+ * Work: a block per window, 8 lanes per row to collect columns, a warp per slice.
+ * Cost: columns of leaders are read at least three times, values once; 2 bytes of scratch per row in addition to those
+ *       of the order.
  * Source: open addressing; bitonic sort (Batcher 1968); the scan: CUB; this library.
  */
 #include "formats/windowed/windowed_device.cuh"
@@ -17,20 +18,23 @@
 /* ---- columns of a window ------------------------------------------------------------------------------- */
 
 enum {
-    SMALL_BITS = 13, /* of the hash table, which is at most half full but for columns that threads add at once */
+    SMALL_BITS = 13, /* of the hash table; it is at most half full, plus the columns of concurrent threads */
     SMALL_TABLE = 1 << SMALL_BITS,
     MOST_SMALL = 4096, /* columns */
     SMALL_THREADS = 512,
     MOST_LARGE = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* columns */
     LARGE_THREADS = 1024,
     LARGE_BYTES = MOST_LARGE * (int)sizeof(int32_t),
-    OWN_LARGE = MOST_LARGE / LARGE_THREADS, /* columns of a thread */
+    OWN_LARGE = MOST_LARGE / LARGE_THREADS, /* columns per thread */
     NO_COLUMN = INT_MAX,
 };
 static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_THREADS < SMALL_TABLE,
               "the table has room");
 
-/* Of a slice, the first three where it begins a window; summed up, what is before. A row of each number. */
+/*
+ * Sizes of one slice. The first three are zero unless the slice begins a window. A prefix sum over slices gives the
+ * positions. Each member is one array with an element per slice.
+ */
 struct window_sizes {
     int64_t windows, dictionary, pages, values, units; /* dictionary and values in their units */
 };
@@ -47,31 +51,38 @@ static __device__ window_sizes sizes_before(const int64_t *sizes, int64_t slices
     return {number[0], number[1], number[2], number[3], number[4]};
 }
 
-/* The windows that are made. Of the kind made of runs first, each kind cut at multiples of `window` rows. */
+/*
+ * The windows to build. Windows of rows that consist of runs come first; both kinds are cut at multiples of `window`.
+ */
 template <typename P> struct windowing {
     windowed_csr<P> a;
     const uint32_t *order, *leader;
     int64_t window, count, of_runs, run, stride;
-    int64_t windows_of_runs, slices_of_runs; /* before windows are cut in two */
+    int64_t windows_of_runs, slices_of_runs; /* before windows are cut further */
     int64_t slices;
-    uint32_t *rows;    /* of the storage */
-    uint32_t *columns; /* of the window that begins with each slice */
+    uint32_t *rows;    /* the storage's rows */
+    uint32_t *columns; /* per slice that begins a window: the window's columns */
     int64_t *sizes;    /* see window_sizes */
     uint32_t *large;   /* slices that are windows of more than MOST_SMALL columns */
-    uint32_t *marks;   /* how many those are, and the most x of a window */
+    uint32_t *marks;   /* length of `large`, and the maximum of columns*run */
 };
 
-/* The run of a window's rows, by its first slice; the entry where run t of a row begins. */
+/*
+ * run_of returns the run of a slice's window. begin_of_run returns the position in its row of the first entry of run t.
+ */
 template <typename P> static __device__ __forceinline__ int run_of(const windowing<P> &w, int64_t slice)
 {
     return slice < w.slices_of_runs ? (int)w.run : 1;
 }
 template <typename P> static __device__ __forceinline__ int begin_of_run(const windowing<P> &w, int run, int t)
 {
-    return w.stride == 1 ? t * run : t; /* run is 1 where the window's stride is not w.stride */
+    return w.stride == 1 ? t * run : t; /* if the window's stride is not w.stride, run is 1 */
 }
 
-/* By a warp, of the 2*LANES keys from `base` on, of which lanes have two: the steps of LANES and below of a size. */
+/*
+ * Sorts 2*LANES keys with a warp, two keys per lane: the bitonic steps of at most LANES for one size. base: position of
+ * the first key in its array.
+ */
 template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, K *high, int base, int size)
 {
     const int lane = lane_of_warp();
@@ -90,7 +101,7 @@ template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, 
     }
 }
 
-/* The same in shared memory, of all chunks: for the sizes from first to last. Ends with all threads together. */
+/* Sorts all chunks of an array in shared memory, for the sizes `first` to `last`. Ends with a barrier. */
 template <typename K> static __device__ void sort_chunks(K *keys, int count, int first, int last)
 {
     const int step = blockDim.x / LANES * (2 * LANES);
@@ -103,7 +114,10 @@ template <typename K> static __device__ void sort_chunks(K *keys, int count, int
     __syncthreads();
 }
 
-/* keys[0 .. count - 1] rise, count a power of two; there is room for 2*LANES. By all threads of the block. */
+/*
+ * Sorts keys[0 .. count - 1] in increasing order. count is a power of two; the array has at least 2*LANES elements. All
+ * threads of the block call.
+ */
 template <typename K> static __device__ void sort_block(K *keys, int count)
 {
     enum { CHUNK = 2 * LANES };
@@ -142,21 +156,24 @@ struct column_table {
     int count;
 };
 
-/* false: there are over `most` columns. */
+/* Adds a column. Returns false if the table has more than `most` columns. */
 static __device__ __forceinline__ bool add_column(column_table *t, int32_t column, int most)
 {
     if (*(volatile int *)&t->count > most) return false;
     unsigned slot = (uint32_t)column * 0x9E3779B1u >> (32 - SMALL_BITS);
     for (;;) {
-        int32_t there = *(volatile int32_t *)&t->column[slot];
-        if (there == NO_COLUMN) there = atomicCAS(&t->column[slot], NO_COLUMN, column);
-        if (there == NO_COLUMN) atomicAdd(&t->count, 1);
-        if (there == NO_COLUMN || there == column) return true;
+        int32_t found = *(volatile int32_t *)&t->column[slot];
+        if (found == NO_COLUMN) found = atomicCAS(&t->column[slot], NO_COLUMN, column);
+        if (found == NO_COLUMN) atomicAdd(&t->count, 1);
+        if (found == NO_COLUMN || found == column) return true;
         slot = (slot + 1) % SMALL_TABLE;
     }
 }
 
-/* Returns the columns of rows begin .. end - 1, of which the leaders are known; counting ends soon after `most`. */
+/*
+ * Returns the number of distinct columns of rows begin .. end - 1, given their leaders. Stops counting soon after
+ * `most`.
+ */
 template <typename P> static __device__ int collect_columns(const windowing<P> &w, const uint32_t *leader, int begin,
                                                             int end, int run, int most, column_table *t)
 {
@@ -164,9 +181,9 @@ template <typename P> static __device__ int collect_columns(const windowing<P> &
     for (int n = threadIdx.x; n < SMALL_TABLE; n += blockDim.x) t->column[n] = NO_COLUMN;
     if (threadIdx.x == 0) t->count = 0;
     __syncthreads();
-    /* All lanes of a warp go through the same steps, or its rows would come one after the other. */
+    /* All lanes of a warp take the same steps; otherwise the rows of a warp would be processed one after the other. */
     const int lane = threadIdx.x % ROW_LANES, step = blockDim.x / ROW_LANES;
-    bool goes_on = true;
+    bool has_room = true;
     for (int base = begin + threadIdx.x / LANES * (LANES / ROW_LANES); base < end; base += step) {
         const int p = base + lane_of_warp() / ROW_LANES;
         const uint32_t own = p < end ? leader[p] : NO_ROW;
@@ -180,19 +197,19 @@ template <typename P> static __device__ int collect_columns(const windowing<P> &
                 j[u] = r + u * ROW_LANES < runs ? Aj[begin_of_run(w, run, r + u * ROW_LANES)] : NO_COLUMN;
 #pragma unroll
             for (int u = 0; u < AHEAD; u++) {
-                if (goes_on && j[u] != NO_COLUMN) goes_on = add_column(t, j[u], most);
+                if (has_room && j[u] != NO_COLUMN) has_room = add_column(t, j[u], most);
                 __syncwarp();
             }
         }
-        if (!__any_sync(FULL_WARP, goes_on)) break;
+        if (!__any_sync(FULL_WARP, has_room)) break;
     }
     __syncthreads();
     const int count = t->count;
-    __syncthreads(); /* the table may be cleared again */
+    __syncthreads(); /* before the table is cleared again */
     return count;
 }
 
-/* Of a table of up to MOST_SMALL columns: they take its first slots, rising. */
+/* Sorts a table of up to MOST_SMALL columns into its first slots, in increasing order. */
 static __device__ void sort_table(column_table *t, int count)
 {
     enum { OWN = SMALL_TABLE / SMALL_THREADS };
@@ -212,7 +229,10 @@ static __device__ void sort_table(column_table *t, int count)
 
 /* ---- many columns ---------------------------------------------------------------------------------------- */
 
-/* Lists the columns of a window of one slice, rising. Returns their number. By LARGE_THREADS threads, a warp a row. */
+/*
+ * Lists the columns of a window of one slice in increasing order. Returns their number. Called by LARGE_THREADS
+ * threads, a warp per row.
+ */
 template <typename P> static __device__ int list_columns(const windowing<P> &w, int64_t slice, int32_t *column)
 {
     static_assert(LARGE_THREADS == LANES * SPRYI_WINDOWED_LANES, "a warp a row");
@@ -228,13 +248,13 @@ template <typename P> static __device__ int list_columns(const windowing<P> &w, 
     for (int n = all + threadIdx.x; n < size; n += LARGE_THREADS) column[n] = NO_COLUMN;
     __syncthreads();
     sort_block(column, size);
-    int32_t mine[OWN_LARGE], count = 0; /* the columns from OWN_LARGE*threadIdx.x on that are not those before them */
+    int32_t unique[OWN_LARGE], count = 0; /* this thread's columns that differ from the column before */
     for (int u = 0; u < OWN_LARGE; u++) {
         const int n = OWN_LARGE * threadIdx.x + u;
-        if (n < all && (n == 0 || column[n - 1] != column[n])) mine[count++] = column[n];
+        if (n < all && (n == 0 || column[n - 1] != column[n])) unique[count++] = column[n];
     }
-    const int to = sum_before(count, &sum); /* all have read: it waits for all threads */
-    for (int u = 0; u < count; u++) column[to + u] = mine[u];
+    const int to = sum_before(count, &sum); /* includes a barrier: all threads have read column */
+    for (int u = 0; u < count; u++) column[to + u] = unique[u];
     __syncthreads();
     return sum;
 }
@@ -250,17 +270,17 @@ template <typename P> static __device__ void put_window(const windowing<P> &w, i
 
 /* ---- cutting windows ------------------------------------------------------------------------------------- */
 
-/* What a block has of `window` rows in shared memory. */
+/* Shared memory of a block that cuts `window` rows. */
 struct cutting {
     column_table table;
     uint32_t leader[SPRYI_WINDOWED_MOST_ROWS];
-    uint32_t key[SPRYI_WINDOWED_MOST_ROWS];                  /* of a row, see order_lanes */
-    uint32_t high[1 << (31 - SPRYI_WINDOWED_PAGE_BITS - 5)]; /* a bit for the high bits of a column */
+    uint32_t key[SPRYI_WINDOWED_MOST_ROWS];                  /* per row, see order_lanes */
+    uint32_t high[1 << (31 - SPRYI_WINDOWED_PAGE_BITS - 5)]; /* a bit per value of a column's high bits */
     int pages;
 };
 static_assert(sizeof(cutting) <= 48 << 10, "shared memory that a launch need not ask for");
 
-/* Which rows a block has: first of the order, first slice, how many. */
+/* The rows of a block: first row of the order, first slice, number of rows. */
 struct block_rows {
     int64_t first, slice;
     int count;
@@ -276,7 +296,7 @@ template <typename P> static __device__ block_rows rows_of_block(const windowing
     return {begin + at, slice, (int)count};
 }
 
-/* High bits that the table's columns have. */
+/* Returns the number of distinct high bits of the table's columns. */
 static __device__ int count_pages(cutting *c, int64_t cols)
 {
     const int used = (int)((cols - 1) >> (SPRYI_WINDOWED_PAGE_BITS + 5)) + 1;
@@ -292,15 +312,15 @@ static __device__ int count_pages(cutting *c, int64_t cols)
     }
     __syncthreads();
     const int pages = c->pages;
-    __syncthreads(); /* pages may be written again */
+    __syncthreads(); /* before pages is written again */
     return pages;
 }
 
-/* The first slices of windows, a bit each, and in *narrow those of windows with indices of few bits. */
+/* Returns the slices that begin windows, as bits. *narrow: the same for windows with indices of SHORT_BITS. */
 template <typename P>
 static __device__ uint32_t cut_rows(const windowing<P> &w, const block_rows &rows, cutting *c, uint32_t *narrow)
 {
-    enum { DEEP = 8 }; /* 1024 rows are cut five times at most */
+    enum { DEEP = 8 }; /* 1024 rows are halved at most five times */
     const int run = run_of(w, rows.slice);
     int begins[DEEP] = {0}, sizes[DEEP] = {(int)w.window};
     uint32_t starts = 0;
@@ -335,7 +355,10 @@ static __device__ uint32_t cut_rows(const windowing<P> &w, const block_rows &row
     return starts;
 }
 
-/* Keys of lanes, rising: number of the window among the block's, how much the row lacks of the most runs, row. */
+/*
+ * Sort key of a lane, from high to low bits: index of the window in the block; SPRYI_WINDOWED_LONG minus the runs of
+ * the row; row.
+ */
 enum { ROW_BITS = 10, LENGTH_BITS = 10 };
 static_assert(SPRYI_WINDOWED_MOST_ROWS <= 1 << ROW_BITS && SPRYI_WINDOWED_LONG < 1 << LENGTH_BITS, "keys have room");
 
@@ -358,7 +381,7 @@ static __device__ void order_lanes(const windowing<P> &w, const block_rows &rows
     if (__syncthreads_or(unsorted)) sort_block(c->key, size);
 }
 
-/* By a warp: slice q of the block's, its rows and sizes. Lanes without a row are a group, too, of length 0. */
+/* Stores the rows and sizes of slice q of the block, with a warp. Lanes without a row form a group of length 0. */
 template <typename P>
 static __device__ void measure_slice(const windowing<P> &w, const block_rows &rows, const cutting *c, int q, int bits)
 {
@@ -388,7 +411,7 @@ template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS) cu
     const uint32_t starts = cut_rows(w, rows, &c, &narrow);
     order_lanes(w, rows, starts, &c);
     for (int q = threadIdx.x / LANES; q * LANES < rows.count; q += SMALL_THREADS / LANES) {
-        const int window = 31 - __clz(starts & UINT32_MAX >> (31 - q)); /* its first slice */
+        const int window = 31 - __clz(starts & UINT32_MAX >> (31 - q)); /* first slice of the window */
         measure_slice(w, rows, &c, q, narrow >> window & 1 ? (int)SPRYI_WINDOWED_SHORT_BITS : 16);
     }
 }
@@ -411,9 +434,9 @@ template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS) co
 
 enum { WARPS = CONVERT_THREADS / LANES };
 
-/* A slice, as the lanes of a warp see it. */
+/* A slice, seen from a lane of a warp. */
 struct lane_view {
-    int64_t begin;   /* of the row's entries */
+    int64_t begin;   /* first entry of the row */
     uint32_t leader; /* NO_ROW: the lane has no row */
     int length;      /* in runs */
 };
@@ -425,7 +448,10 @@ template <typename P> static __device__ lane_view view_slice(const windowing<P> 
     return {(int64_t)w.a.Ap[row], w.leader[row], (int)w.a.length(row) / run};
 }
 
-/* By a warp: runs of 1; entries of a row that lie side by side are read one after the other. */
+/*
+ * Stores the values of a slice with runs of 1, with a warp. Consecutive entries of a row are loaded before they are
+ * stored.
+ */
 template <typename V> static __device__ int put_entries(const lane_view &lane, int width, const V *Ax, V *to)
 {
     enum { AHEAD = 8 };
@@ -444,7 +470,7 @@ template <typename V> static __device__ int put_entries(const lane_view &lane, i
     return before;
 }
 
-/* By a warp: runs of any length. */
+/* Stores the values of a slice with runs of any length, with a warp. */
 template <typename V>
 static __device__ int put_runs(const lane_view &lane, int width, int run, int64_t stride, const V *Ax, V *to)
 {
@@ -464,7 +490,7 @@ static __device__ int put_runs(const lane_view &lane, int width, int run, int64_
     return before;
 }
 
-/* A warp a slice: its record, that of the window which it begins, its values. */
+/* Stores the record and values of a slice, and the record of a window that begins with the slice. A warp per slice. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     put_slices(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s)
 {
@@ -504,14 +530,14 @@ static __global__ void put_ends(const spryi_windowed s)
     s.long_rows.pieces[s.long_rows.piece_count] = s.long_rows.nnz;
 }
 
-/* A window whose columns lie sorted in shared memory. */
+/* A window with its sorted columns in shared memory. */
 struct filling {
     const int32_t *column;
     int columns;
     spryi_windowed_window at;
 };
 
-/* By the block: the dictionary, zeros behind it; its pages by the first warp. */
+/* Stores the dictionary, padded with zeros, with the block, and its pages with the first warp. */
 static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
 {
     uint16_t *to = s.dictionary + (int64_t)f.at.dictionary * SPRYI_WINDOWED_DICTIONARY;
@@ -530,15 +556,18 @@ static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
     }
 }
 
-/* Numbers that fill whole words, and how many: what a lane makes at once. */
+/* Dictionary indices that fill whole words, and the number of these words: work of a lane per step. */
 template <int BITS> struct number_step {
     static const int numbers = BITS == 16 ? 4 : 8, words = numbers * BITS / 32;
 };
 
-/* Numbers first, first + 1, ... of a group of `length` runs as words; a window's numbers rise like its columns. */
+/*
+ * Builds the words of the dictionary indices first, first + 1, ... of a group of `length` runs. The columns are
+ * increasing, so a binary search finds an index.
+ */
 template <int BITS, typename P>
-static __device__ __forceinline__ void make_words(const windowing<P> &w, const filling &f, int64_t begin, int length,
-                                                  int first, int first_step, uint32_t *word)
+static __device__ __forceinline__ void build_words(const windowing<P> &w, const filling &f, int64_t begin, int length,
+                                                   int first, int first_step, uint32_t *word)
 {
     constexpr int NUMBERS = number_step<BITS>::numbers, WORDS = number_step<BITS>::words;
     int32_t column[NUMBERS];
@@ -546,7 +575,7 @@ static __device__ __forceinline__ void make_words(const windowing<P> &w, const f
 #pragma unroll
     for (int u = 0; u < NUMBERS; u++) {
         column[u] = first + u < length ? w.a.Aj[begin + begin_of_run(w, f.at.run, first + u)] : -1;
-        number[u] = 0; /* also where there is no column */
+        number[u] = 0; /* default if there is no column */
     }
     for (int step = first_step; step > 0; step /= 2)
 #pragma unroll
@@ -564,8 +593,8 @@ static __device__ __forceinline__ void make_words(const windowing<P> &w, const f
 }
 
 /*
- * Stores the words of a slice's groups, word by word, groups side by side. By warp `part` of `parts` warps. Each lane
- * has a group of `length` runs. Groups with more words come first.
+ * Stores the words of a slice's groups, word by word; words of the groups are contiguous. Called by warp `part` of
+ * `parts` warps. Each lane has a group of `length` runs. Groups with more words come first.
  */
 template <int BITS, typename P> static __device__ __forceinline__ void
 put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, int part, int parts, uint32_t *put)
@@ -581,7 +610,7 @@ put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, in
             before[n + 1] = before[n] + __popc(__ballot_sync(FULL_WARP, own_words > step * WORDS + n));
         if (before[1] == 0) return;
         if (step % parts == part && own_words > step * WORDS) {
-            make_words<BITS>(w, f, begin, length, step * NUMBERS, first_step, word);
+            build_words<BITS>(w, f, begin, length, step * NUMBERS, first_step, word);
 #pragma unroll
             for (int n = 0; n < WORDS; n++)
                 if (own_words > step * WORDS + n) put[before[n] + lane] = word[n];
@@ -590,7 +619,7 @@ put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, in
     }
 }
 
-/* By one of `parts` warps, number `part`: the indices of a slice. lanes: LANES bytes of shared memory of the warp. */
+/* Stores the indices of a slice, with warp `part` of `parts` warps. lanes: LANES bytes of the warp's shared memory. */
 template <typename P> static __device__ void put_indices(const windowing<P> &w, const filling &f,
                                                          const spryi_windowed &s, int64_t slice, int part, int parts,
                                                          uint8_t *lanes)
@@ -604,7 +633,7 @@ template <typename P> static __device__ void put_indices(const windowing<P> &w, 
     __syncwarp();
     if (is_first) lanes[group] = (uint8_t)lane;
     __syncwarp();
-    const int from = lane < groups ? lanes[lane] : 0; /* lane g has group g from here on */
+    const int from = lane < groups ? lanes[lane] : 0; /* from this point, lane g handles group g */
     const int64_t begin = __shfl_sync(FULL_WARP, own.begin, from);
     const int all = __shfl_sync(FULL_WARP, own.length, from), length = lane < groups ? all : 0;
     uint8_t *to = s.indices + (int64_t)s.slices[slice].indices * SPRYI_WINDOWED_UNIT;
@@ -620,7 +649,7 @@ template <typename P> static __device__ void put_indices(const windowing<P> &w, 
         put_words<SPRYI_WINDOWED_SHORT_BITS>(w, f, begin, length, part, parts, put);
 }
 
-/* By the block of THREADS: dictionary and indices of a window. */
+/* Stores the dictionary and indices of a window, with a block of THREADS. */
 template <int THREADS, typename P>
 static __device__ void fill_window(const windowing<P> &w, const filling &f, const spryi_windowed &s, int slices)
 {
@@ -632,7 +661,7 @@ static __device__ void fill_window(const windowing<P> &w, const filling &f, cons
         put_indices(w, f, s, f.at.slice + n % slices, n / slices, parts, lanes[warp]);
 }
 
-/* A block a window of few columns. */
+/* A block per window with at most MOST_SMALL columns. */
 template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
     fill_small(const windowing<P> w, const spryi_windowed s)
 {
@@ -652,7 +681,7 @@ template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
     fill_window<SMALL_THREADS>(w, f, s, slices);
 }
 
-/* A window of one slice. */
+/* Windows of one slice with more columns. Blocks step through the list w.large. */
 template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
     fill_large(const windowing<P> w, const spryi_windowed s)
 {
@@ -663,13 +692,15 @@ template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
         const window_sizes before = sizes_before(w.sizes, w.slices, slice);
         const filling f = {column, columns, s.windows[before.windows]};
         fill_window<LARGE_THREADS>(w, f, s, 1);
-        __syncthreads(); /* columns may be written again */
+        __syncthreads(); /* before column is written again */
     }
 }
 
 /* ---- long rows ------------------------------------------------------------------------------------------- */
 
-/* Long rows, and what each has: pieces, and entries in first_entry; from 1 on, to be summed up. */
+/*
+ * Lists the long rows. Element n + 1 of `first` and first_entry is the size of row n, for the prefix sums that follow.
+ */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     list_long_rows(const windowing<P> w, const spryi_windowed s, int64_t *first_entry)
 {
@@ -682,7 +713,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     first_entry[n + 1] = length;
 }
 
-/* A block a piece. */
+/* A block per piece. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     copy_pieces(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s,
                 const int64_t *__restrict__ first_entry)
@@ -716,14 +747,17 @@ static spry_status store_long_rows(spryi_conversion *c, const windowing<P> &w, s
 
 /* ---- the host's side ------------------------------------------------------------------------------------- */
 
-enum { MOST_LARGE_BLOCKS = 264 }; /* they go through the list of large windows in steps */
+enum { MOST_LARGE_BLOCKS = 264 }; /* blocks step through the list of large windows */
 
 template <typename P> static unsigned large_blocks(const windowing<P> &w)
 {
     return w.slices < MOST_LARGE_BLOCKS ? (unsigned)w.slices : (unsigned)MOST_LARGE_BLOCKS;
 }
 
-/* Windows and slices, measured, and sums of their sizes. space holds what w has beside the order's and s's arrays. */
+/*
+ * Measures windows and slices, and computes prefix sums of their sizes. space holds the arrays of w that belong neither
+ * to the order nor to s.
+ */
 template <typename P> static spry_status measure(const spryi_device *device, windowing<P> *w, int64_t windows,
                                                  scratch *space, spry_error *err)
 {
@@ -763,7 +797,7 @@ template <typename P> static spry_status read_sizes(spryi_windowed *s, const win
     return SPRY_OK;
 }
 
-/* Bits of the values are copied: V is an unsigned number of their size. */
+/* Fills the arrays. Values are copied as bits: V is an unsigned integer of their size. */
 template <typename V, typename P>
 static spry_status fill(spryi_conversion *c, const windowing<P> &w, scratch *first_entry, spry_error *err)
 {
@@ -783,7 +817,7 @@ static spry_status fill(spryi_conversion *c, const windowing<P> &w, scratch *fir
     return launched(err, "windowed: indices");
 }
 
-template <typename P> static spry_status make(spryi_conversion *c, const windowed_order &order, spry_error *err)
+template <typename P> static spry_status build(spryi_conversion *c, const windowed_order &order, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_windowed *s = (spryi_windowed *)c->storage;
@@ -804,7 +838,9 @@ template <typename P> static spry_status make(spryi_conversion *c, const windowe
     s->long_rows.nnz = order.long_nnz;
     s->long_rows.piece_count = order.piece_count;
     if (s->long_rows.piece_count > INT32_MAX)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: more blocks than a launch takes");
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL,
+                          "windowed: %lld pieces of long rows exceed the blocks of a launch",
+                          (long long)s->long_rows.piece_count);
     const int64_t windows = w.windows_of_runs + ceil_div(w.count - w.of_runs, w.window);
     const int64_t row_bytes = w.slices * LANES * (int64_t)sizeof(uint32_t);
     SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->rows, row_bytes, "rows", err));
@@ -814,9 +850,9 @@ template <typename P> static spry_status make(spryi_conversion *c, const windowe
     SPRY_CUDA_TRY(spryi_windowed_check_sizes(s, err));
     spryi_windowed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "windowed", &c->cost, err));
-    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_windowed_arrays, err)); /* except rows, made before */
+    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_windowed_arrays, err)); /* all arrays except rows, which exist */
     SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(c, w, &first_entry, err)));
-    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed", err); /* before the scratch goes */
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed", err); /* before the scratch is freed */
     return SPRY_OK;
 }
 
@@ -825,12 +861,14 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     spryi_windowed *s = (spryi_windowed *)c->storage;
     windowed_order order = {};
     if (c->request->options->op == SPRY_TRANSPOSE)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: there is no transposed product");
-    if (c->csr.rows > MOST_ROWS) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: more rows than keys hold");
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed has no transposed product on a GPU");
+    if (c->csr.rows > MOST_ROWS)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: %lld rows exceed the %lld of its sort keys",
+                          (long long)c->csr.rows, (long long)MOST_ROWS);
     s->a = shape_of(&c->csr);
     spryi_windowed_resolve(s, c->request);
     SPRY_CUDA_TRY(spry_cuda_windowed_order(c, &order, err));
-    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, order, err));
+    return SPRY_BY_TYPE(c->csr.offset_type, P, build<P>(c, order, err));
 }
 
 const spryi_converter spry_cuda_to_windowed = {"windowed", convert};

@@ -1,4 +1,4 @@
-/* The arrays of windowed and how large they are. The CUDA plug-in compiles this file too. */
+/* Lists the arrays of windowed and their sizes. The CUDA plug-in also compiles this file. */
 #include "base/error.h"
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_layout.h"
@@ -13,7 +13,7 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
         s->a.columns < most << SPRYI_WINDOWED_PAGE_BITS)
         return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->slots, most * SPRYI_WINDOWED_ALIGN,
-                            "windowed: %lld rows, %lld columns and %lld values are more than it counts",
+                            "windowed: %lld rows, %lld columns and %lld values exceed the format's 32-bit counts",
                             (long long)s->a.rows, (long long)s->a.columns, (long long)s->slots);
 }
 
@@ -44,7 +44,9 @@ int spryi_windowed_arrays(void *storage, spryi_section *list)
     return SPRYI_WINDOWED_ARRAYS;
 }
 
-/* Words: a window and a slice are four, a page two, two numbers of the dictionary one, a unit of the indices four. */
+/*
+ * A window, a slice or a unit of the indices has four words, a page two. Two elements of the dictionary are one word.
+ */
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s)
 {
     spryi_windowed sizes = *s;

@@ -1,13 +1,13 @@
 /*
  * The driver of windowed's CPU kernels.
  *
- * Work: three steps (formats/shared/run_blocks.h): parts of the windows, each with room of its own for staged x; pieces
- *       of long rows; the long rows, whose pieces are added up in order. The bits do not depend on the threads.
+ * Work: three steps (formats/shared/run_blocks.h): parts of the windows, each with its own staging buffer; pieces of
+ *       long rows; long rows, whose pieces are added in order. The result does not depend on the number of threads.
  */
 #ifndef SPRY_FN
 #include "formats/windowed/windowed_driver.h"
 
-enum { PARTS = 128 }; /* of the windows, at most */
+enum { PARTS = 128 }; /* maximal number of parts of the windows */
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/windowed/windowed_driver.c" /* its second half */
@@ -21,7 +21,7 @@ static int64_t part_count(const spryi_windowed *s)
     return s->window_count < PARTS ? s->window_count : PARTS;
 }
 
-/* Bytes of the sums of pieces, to a whole line. */
+/* Returns the bytes of the sums of pieces, rounded up to a cache line. */
 static int64_t sum_bytes(const spryi_windowed *s, spry_type vector_type)
 {
     return (s->long_rows.piece_count * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64;
@@ -34,7 +34,7 @@ int64_t spryi_windowed_workspace(const void *storage, spry_type vector_type)
            part_count(s) * ((s->staged * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64);
 }
 
-/* A kernel's product; args come first, so that their address is this one's. */
+/* A kernel's product. args is the first member, so that its address is the address of the struct. */
 typedef struct windowed_run {
     spryi_run_args args;
     spryi_windowed_fn window;
@@ -48,7 +48,7 @@ static void run_parts(const spryi_run_args *args, int64_t begin, int64_t end)
     const int64_t sums = sum_bytes(s, args->vector_type);
     const int64_t bytes = (s->staged * (int64_t)spry_type_bytes(args->vector_type) + 63) / 64 * 64;
     for (int64_t p = begin; p < end; p++) {
-        void *room = bytes > 0 ? (char *)args->workspace + sums + p * bytes : NULL; /* NULL: rows are empty */
+        void *room = bytes > 0 ? (char *)args->workspace + sums + p * bytes : NULL; /* NULL: no row has entries */
         for (int64_t w = s->window_count * p / parts; w < s->window_count * (p + 1) / parts; w++)
             run->window(args, w, room);
     }
@@ -81,7 +81,7 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
     }
 }
 
-/* Long rows from the sums of their pieces. */
+/* Adds up the pieces of long rows. */
 static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_windowed *s = args->storage;

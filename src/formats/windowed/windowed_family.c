@@ -1,4 +1,4 @@
-/* The family windowed: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* The family windowed: formats, kernels, and descriptors of CUDA kernels. The plug-in holds the CUDA functions. */
 #include "formats/windowed/windowed.h"
 
 const spryi_kernel spryi_windowed_staged_cuda = {

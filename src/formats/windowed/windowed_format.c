@@ -1,4 +1,4 @@
-/* The format windowed: its descriptor, its arrays for containers and devices, CSR of it, and the check of a file. */
+/* The format windowed: descriptor, arrays, conversion to CSR, and the check of a container. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-/* What the windows before have had. */
+/* Sums over the windows checked so far. staged is a maximum. */
 typedef struct totals {
     int64_t entries, rows, staged;
     uint64_t hash; /* of the rows */
 } totals;
 
-/* NULL, or what is wrong with the record and the dictionary of window w. */
+/* Returns what is wrong with the record and the dictionary of window w, or NULL. */
 static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
 {
     const spryi_windowed_window *own = &s->windows[w], *next = own + 1;
@@ -24,53 +24,54 @@ static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
     int64_t before = -1;
     if (next->slice < own->slice || next->slice > s->slice_count || next->page < own->page ||
         next->page > s->page_count || first + own->columns > s->numbers)
-        return "its parts are outside";
+        return "its parts exceed the arrays";
     const int64_t slices = next->slice - own->slice, staged = (int64_t)own->columns * own->run;
     if (slices > SPRYI_WINDOWED_MOST_ROWS / SPRYI_WINDOWED_LANES ||
         staged > (slices > 1 ? SPRYI_WINDOWED_NUMBERS : SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG))
-        return "more rows or columns than it may have";
+        return "it has too many rows or columns";
     if ((own->run != 1 && own->run != s->run) || own->bits != spryi_windowed_bits(own->run, own->columns))
-        return "runs or bits that there are not";
-    if (own->columns > 0 && own->page == next->page) return "columns without a page";
+        return "its run or bits are invalid";
+    if (own->columns > 0 && own->page == next->page) return "it has columns, but no page";
     for (int64_t p = own->page; p < next->page; p++)
         if (s->pages[p].first >= own->columns ||
             (p == own->page ? s->pages[p].first != 0 : s->pages[p].first <= s->pages[p - 1].first))
-            return "pages are wrong";
+            return "its pages do not begin at 0 and increase";
     int64_t page = own->page;
     for (int64_t d = 0; d < own->columns; d++) {
         if (page + 1 < next->page && s->pages[page + 1].first == d) page++;
         const int64_t column = (int64_t)s->pages[page].high << SPRYI_WINDOWED_PAGE_BITS | s->dictionary[first + d];
         if (column <= before || column + (own->run - 1) * (own->run > 1 ? s->stride : 1) >= s->a.columns)
-            return "columns do not rise, or are not in the matrix";
+            return "its columns do not increase, or exceed the matrix";
         before = column;
     }
     if (sum->staged < staged) sum->staged = staged;
     return NULL;
 }
 
-/* NULL, or what is wrong with the groups of slice k, which begin within the indices. */
+/* Returns what is wrong with the groups of a slice, or NULL. The caller has checked that the lengths fit in `bytes`. */
 static const char *check_groups(const spryi_windowed_view *v, int64_t bytes)
 {
     int64_t words = 0;
     for (int l = 0; v->group && l < SPRYI_WINDOWED_LANES; l++)
         if (l == 0 ? v->group[l] != 0 : v->group[l] != v->group[l - 1] && v->group[l] != v->group[l - 1] + 1)
-            return "groups do not follow each other";
-    if (v->group && v->group[SPRYI_WINDOWED_LANES - 1] != v->groups - 1) return "a group without lanes";
+            return "groups of lanes are not consecutive";
+    if (v->group && v->group[SPRYI_WINDOWED_LANES - 1] != v->groups - 1) return "a group has no lanes";
     for (int g = 0; g < v->groups; g++) {
         if (v->length[g] * v->run > SPRYI_WINDOWED_LONG || (g > 0 && v->length[g] > v->length[g - 1]))
-            return "lengths do not fall";
+            return "lengths of groups increase or exceed the limit";
         words += spryi_windowed_words(v->length[g], v->bits);
     }
-    if (v->width != v->length[0] || v->whole != v->length[v->groups - 1]) return "a wrong width";
-    return spryi_windowed_head_bytes(v->groups) + 4 * words > bytes ? "words are outside" : NULL;
+    if (v->width != v->length[0] || v->whole != v->length[v->groups - 1]) return "the width of a slice is wrong";
+    return spryi_windowed_head_bytes(v->groups) + 4 * words > bytes ? "the indices of a slice exceed its part" : NULL;
 }
 
 static const char *check_rows(const spryi_windowed *s, const spryi_windowed_view *v, totals *sum)
 {
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
         const uint32_t row = v->rows[l];
-        if (row != SPRYI_WINDOWED_NO_ROW && (int64_t)row >= s->a.rows) return "a row is outside";
-        if (row == SPRYI_WINDOWED_NO_ROW && v->length[spryi_windowed_group(v, l)] > 0) return "entries of no row";
+        if (row != SPRYI_WINDOWED_NO_ROW && (int64_t)row >= s->a.rows) return "a row exceeds the matrix";
+        if (row == SPRYI_WINDOWED_NO_ROW && v->length[spryi_windowed_group(v, l)] > 0)
+            return "a lane without a row has entries";
         if (row == SPRYI_WINDOWED_NO_ROW) continue;
         sum->rows++;
         sum->hash += spryi_windowed_hash(row);
@@ -78,16 +79,16 @@ static const char *check_rows(const spryi_windowed *s, const spryi_windowed_view
     return NULL;
 }
 
-/* NULL, or what is wrong with slice k of window w. */
+/* Returns what is wrong with slice k of window w, or NULL. */
 static const char *check_slice(const spryi_windowed *s, const spryi_windowed_window *w, int64_t k, totals *sum)
 {
     const spryi_windowed_slice *own = &s->slices[k], *next = own + 1;
     if (own->groups < 1 || own->groups > SPRYI_WINDOWED_LANES || (own->zero[0] | own->zero[1] | own->zero[2]) != 0 ||
         next->values < own->values || next->indices < own->indices || next->indices > s->units ||
         (int64_t)next->values * SPRYI_WINDOWED_ALIGN > s->slots)
-        return "its parts are outside";
+        return "a slice exceeds the arrays";
     const int64_t bytes = (int64_t)(next->indices - own->indices) * SPRYI_WINDOWED_UNIT;
-    if (spryi_windowed_head_bytes(own->groups) > bytes) return "lengths are outside";
+    if (spryi_windowed_head_bytes(own->groups) > bytes) return "the lengths of a slice exceed its part";
     const spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
     const char *wrong = check_groups(&v, bytes);
     if (!wrong) wrong = check_rows(s, &v, sum);
@@ -97,11 +98,11 @@ static const char *check_slice(const spryi_windowed *s, const spryi_windowed_win
     spryi_windowed_open(&r, &v);
     for (int t = 0; spryi_windowed_next(&r); t++) {
         for (int g = 0; g < v.groups && v.length[g] > t; g++)
-            if (r.number[g] >= w->columns) return "a column is not in the dictionary";
+            if (r.number[g] >= w->columns) return "an index exceeds the dictionary";
         entries += (int64_t)v.run * spryi_windowed_lanes(&v, t);
     }
     sum->entries += entries;
-    return v.values + entries > (int64_t)next->values * SPRYI_WINDOWED_ALIGN ? "values overlap" : NULL;
+    return v.values + entries > (int64_t)next->values * SPRYI_WINDOWED_ALIGN ? "the values of slices overlap" : NULL;
 }
 
 static spry_status check_long_rows(const spryi_windowed *s, totals *sum, spry_error *err)
@@ -113,28 +114,27 @@ static spry_status check_long_rows(const spryi_windowed *s, totals *sum, spry_er
     return spryi_check_long_rows(&r, &s->a, "windowed", err);
 }
 
-/* Sizes, and where the arrays end. */
+/* Checks the sizes and the end records. */
 static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
 {
     const spryi_windowed_window *end = &s->windows[s->window_count];
     const spryi_windowed_slice *last = &s->slices[s->slice_count];
     const int64_t cols = s->a.columns;
-    const int good = spryi_windowed_check_sizes(s, NULL) == SPRY_OK && s->run >= 1 &&
-                     s->run <= SPRYI_WINDOWED_MOST_RUN && s->stride >= 1 && s->stride <= cols + 1 &&
-                     end->slice == s->slice_count && end->page == s->page_count &&
-                     (int64_t)end->dictionary * SPRYI_WINDOWED_DICTIONARY == s->numbers &&
-                     (int64_t)last->values * SPRYI_WINDOWED_ALIGN == s->slots && last->indices == s->units &&
-                     (s->window_count > 0 ? s->windows[0].slice == 0 : s->slice_count == 0);
+    const bool good = spryi_windowed_check_sizes(s, NULL) == SPRY_OK && s->run >= 1 &&
+                      s->run <= SPRYI_WINDOWED_MOST_RUN && s->stride >= 1 && s->stride <= cols + 1 &&
+                      end->slice == s->slice_count && end->page == s->page_count &&
+                      (int64_t)end->dictionary * SPRYI_WINDOWED_DICTIONARY == s->numbers &&
+                      (int64_t)last->values * SPRYI_WINDOWED_ALIGN == s->slots && last->indices == s->units &&
+                      (s->window_count > 0 ? s->windows[0].slice == 0 : s->slice_count == 0);
     if (good) return SPRY_OK;
     return spryi_fail(err, SPRY_BAD_FILE, NULL, "windowed: %lld windows, %lld slices and %lld values do not fit",
                       (long long)s->window_count, (long long)s->slice_count, (long long)s->slots);
 }
 
 /*
- * Checks windows that come from a file before anything else reads them: all addresses lie within the arrays, columns
- * are in the matrix, and there are as many rows and entries as the matrix has. Rows are compared with those of the
- * matrix by a sum of hashes, so that no memory is needed; a file that was made to pass it has rows twice, which the
- * products and to_csr stand.
+ * Checks windows from a file before any other code reads them. All addresses must be within the arrays, all columns in
+ * the matrix, and the numbers of rows and entries must equal the matrix's. Rows are compared by a sum of hashes, which
+ * needs no memory. A malicious file may pass with duplicate rows; products and to_csr tolerate duplicates.
  */
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
@@ -157,7 +157,8 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     for (int64_t i = 0; i < s->a.rows && sum.rows == s->a.rows; i++) expected += spryi_windowed_hash((uint64_t)i);
     if (sum.rows != s->a.rows || sum.hash != expected || sum.staged != s->staged)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, sum.rows, s->a.rows,
-                                "windowed: its rows are not those of a matrix of %lld", (long long)s->a.rows);
+                                "windowed: its rows or staged elements are not those of a matrix of %lld rows",
+                                (long long)s->a.rows);
     if (sum.entries != s->a.nnz)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, sum.entries, s->a.nnz,
                                 "windowed: %lld entries, expected %lld", (long long)sum.entries, (long long)s->a.nnz);
@@ -167,7 +168,7 @@ done:
 
 /* ---- back to CSR --------------------------------------------------------------------------------- */
 
-/* offsets[i + 1] = the entries of row i of the slice. */
+/* Sets offsets[i + 1] to the number of entries of row i, for the rows of the slice. */
 static void count_rows(const spryi_windowed_view *v, int64_t *offsets)
 {
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++)
@@ -175,7 +176,7 @@ static void count_rows(const spryi_windowed_view *v, int64_t *offsets)
             offsets[v->rows[l] + 1] = (int64_t)v->run * v->length[spryi_windowed_group(v, l)];
 }
 
-/* SPRY_BAD_FILE where rows of a file are not each there once, so that entries do not add up. */
+/* Returns SPRY_BAD_FILE if a row is missing or duplicate, so that the entries do not add up. */
 static spry_status check_offsets(const spryi_compressed *c, spry_error *err)
 {
     if (c->offsets[c->majors] == c->nnz) return SPRY_OK;
@@ -184,7 +185,7 @@ static spry_status check_offsets(const spryi_compressed *c, spry_error *err)
                             (long long)c->nnz);
 }
 
-/* Which entry of its row entry c of run t of a lane is. */
+/* Returns the position in its row of entry c of run t of a lane. */
 static int64_t entry_at(const spryi_windowed_view *v, int lane, int t, int c)
 {
     return v->stride == 1 ? (int64_t)t * v->run + c : (int64_t)c * v->length[spryi_windowed_group(v, lane)] + t;
@@ -202,7 +203,7 @@ static void copy_slice(const spryi_windowed *s, const spryi_windowed_window *w, 
             for (int l = 0; l < lanes; l++, at++) {
                 const int64_t k = to->offsets[v->rows[l]] + entry_at(v, l, t, c);
                 const int64_t column = spryi_windowed_column(s, w, r.number[spryi_windowed_group(v, l)]);
-                if (k >= to->offsets[v->rows[l] + 1]) continue; /* the row is there twice, in a file */
+                if (k >= to->offsets[v->rows[l] + 1]) continue; /* duplicate row in a file */
                 spryi_set_index(to->indices, to->index_type, k, column + c * v->stride);
                 if (to->values) spryi_move_value(to->values, k, s->values, at, to->value_type);
             }
@@ -264,7 +265,7 @@ static int sections(void *storage, spryi_section *list)
     spryi_windowed *s = storage;
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
-    list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window}; /* window to long_nnz */
+    list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window}; /* window to long_rows.nnz */
     return count + spryi_windowed_arrays(s, list + count);
 }
 

@@ -1,27 +1,26 @@
 /*
- * Decisions about windowed that the host's build and the device's share. Both give the same bits because this code is
- * the same.
+ * Decisions that the host's and the device's build of windowed share, so that both build the same bits.
  *
  * The steps, each parallel over rows or windows:
- *   1  hash of every row's pattern; the leader of a row is the first row of the same hash, if its pattern is equal,
- *      else the row itself. Rows of over SPRYI_WINDOWED_LONG entries have no leader: they lie apart.
- *   2  run and stride, by a sample of rows (spryi_windowed_sample): the largest run from 2 to MOST_RUN of which 3 in 4
- *      of the rows sampled are made, stride 1 before cols/run; 1 unless there are at most 2 leaders for 3 rows. Of a
- *      square matrix a sampled row counts where half of its runs join columns whose rows have one leader: else a row
- *      of blocks of 2 that follow each other would be one of runs of 3.
- *      After that a row is made of runs, or it is not, whatever it joins.
- *   3  cells, of square matrices, in rounds that all leaders take together: leaders whose seed hash is 0 modulo
- *      `spacing` get their own number as a label; in each of up to SPRYI_WINDOWED_ROUNDS rounds the leaders that got a
- *      label in the round before offer it to the leaders of their columns, and those without a label take, of what
- *      they are offered, the one whose mark is the least. Leaders that are never reached get their own number less its
- *      remainder modulo the window.
- *   4  order: rows by (made of runs first; label of the leader, if there are cells; leader; row).
- *      Cells are kept where they save columns: spryi_windowed_cells_pay, by windows sampled under both orders.
- *   5  windows: rows made of runs are cut at multiples of `window` from the first of them on, the others from the first
- *      of those on. A window of up to `size` rows, size over 32, whose rows meet more than SPRYI_WINDOWED_NUMBERS / run
- *      runs, is cut in two: the first spryi_windowed_half(size) rows, and the rest, of up to size less that; and so on.
- *      The size is nominal: where rows end before, a window has fewer.
- *   6  inside a window: rows by (falling length, order); dictionary; slices.
+ *   1  Hash the pattern of every row. The leader of a row is the first row with an equal hash if their patterns are
+ *      equal, else the row itself. Rows with more than SPRYI_WINDOWED_LONG entries have no leader and are stored as
+ *      CSR.
+ *   2  Find run and stride from a sample of rows (spryi_windowed_sample). The run is the largest from 2 to MOST_RUN
+ *      such that 3 of 4 sampled rows consist of runs; stride 1 is tried before cols/run. The run is 1 if there are more
+ *      than 2 leaders per 3 rows. In a square matrix, a sampled row only counts if at least half of its runs join
+ *      columns whose rows have one leader. Otherwise a row of consecutive blocks of 2 would count as a row of runs of
+ *      3. After this step only the row's own pattern decides whether the row consists of runs.
+ *   3  Build cells, for square matrices. Leaders whose seed hash is 0 modulo `spacing` get their row index as label. In
+ *      each of up to SPRYI_WINDOWED_ROUNDS rounds, leaders labelled in the round before offer their label to the
+ *      leaders of their columns. Leaders without a label accept the offered label with the smallest mark. Leaders never
+ *      reached get their row index rounded down to a multiple of the window.
+ *   4  Sort rows by (consists of runs; label of the leader, if there are cells; leader; row). Rows of runs come first.
+ *      Cells are kept if they save columns in windows sampled under both orders: spryi_windowed_cells_pay.
+ *   5  Cut windows. Rows of runs are cut at multiples of `window` from the first such row, remaining rows likewise from
+ *      the first of them. If a window of nominal size `size` > 32 has more than SPRYI_WINDOWED_NUMBERS / run runs, it
+ *      is cut in two, recursively: the first spryi_windowed_half(size) rows, and a rest of nominal size `size` minus
+ *      that half. At the end of the rows a window has fewer rows than its nominal size.
+ *   6  In each window: sort rows by (decreasing length, order); build the dictionary and the slices.
  */
 #pragma once
 
@@ -34,15 +33,15 @@
 #endif
 
 enum {
-    SPRYI_WINDOWED_SAMPLES = 256, /* rows, for the run */
-    SPRYI_WINDOWED_SAMPLED = 32,  /* windows, for the cells */
+    SPRYI_WINDOWED_SAMPLES = 256, /* rows, to find the run */
+    SPRYI_WINDOWED_SAMPLED = 32,  /* windows, to judge the cells */
     SPRYI_WINDOWED_ROUNDS = 24,
 };
 
-/* Orders that may be asked for. */
+/* Values of the parameter order. */
 enum { SPRYI_WINDOWED_NATURAL = 1, SPRYI_WINDOWED_CELLS = 2 };
 
-/* The parts of each array that windows take; summed up over the windows before, where they begin. */
+/* Sizes of a window. A prefix sum over windows gives the position of each window in the arrays. */
 typedef struct spryi_windowed_counts {
     int64_t windows, slices, pages, numbers, units, slots, staged; /* staged: the most of a window */
 } spryi_windowed_counts;
@@ -56,20 +55,22 @@ SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_hash(uint64_t z)
     return z ^ z >> 31;
 }
 
-/* What entry k of a row, at column j, adds to the hash of the row's pattern, modulo 2^64; a row's hash begins with */
+/*
+ * Returns the contribution of entry k of a row, at column j, to the hash of the row's pattern. A row's hash is the sum
+ * of its entries' contributions and of spryi_windowed_hash_of_length, modulo 2^64.
+ */
 SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_hash_of_entry(int64_t k, int64_t j)
 {
     return spryi_windowed_hash((uint64_t)j * 0x9E3779B97F4A7C15u + (uint64_t)k);
 }
-/* ... that of its length. */
 SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_hash_of_length(int64_t length)
 {
     return spryi_windowed_hash(~(uint64_t)length);
 }
 
 /*
- * Rows of a window where none are asked for. A GPU runs SPRYI_WINDOWED_AT_ONCE windows at a time, which take about as
- * long: so many windows that they come in as few rounds as MOST_ROWS allows, each of which is nearly full.
+ * Returns the default rows of a window. A GPU runs SPRYI_WINDOWED_AT_ONCE windows concurrently, each in about the same
+ * time. The default gives the least number of full rounds that MOST_ROWS allows.
  */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_default_rows(int64_t rows)
 {
@@ -80,45 +81,46 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_default_rows(int64_t rows)
     return window > SPRYI_WINDOWED_LEAST_ROWS ? window : (int64_t)SPRYI_WINDOWED_LEAST_ROWS;
 }
 
-/* A seed for so many leaders: two cells a window. */
+/* Returns the number of leaders per seed, such that a window has two cells on average. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_spacing(int64_t window, int64_t leaders, int64_t rows)
 {
     const int64_t spacing = rows > 0 ? window / 2 * leaders / rows : 1;
     return spacing > 1 ? spacing : 1;
 }
 
-/* The n-th of `samples` out of `count`, at even distances. */
+/* Returns the index of sample n of `samples`, equally spaced in `count`. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_sample(int64_t count, int64_t n, int64_t samples)
 {
     return count * n / samples;
 }
 
-/* 1 where so many of the rows that were seen are made of runs that the matrix is. */
-SPRYI_WINDOWED_INLINE int spryi_windowed_mostly_runs(int64_t seen, int64_t made)
+/* Returns true if enough sampled rows consist of runs for the matrix to have runs. */
+SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_runs(int64_t seen, int64_t made)
 {
     return seen > 0 && 4 * made >= 3 * seen;
 }
 
-/* 1 where so many of a row's runs join columns of one group that they are runs of unknowns. */
-SPRYI_WINDOWED_INLINE int spryi_windowed_mostly_joined(int64_t runs, int64_t joined)
+/* Returns true if enough of a row's runs join columns of one group to be runs of unknowns. */
+SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_joined(int64_t runs, int64_t joined)
 {
     return 2 * joined >= runs;
 }
 
-/* 1 where groups have rows enough for blocks: at most 2 leaders for 3 rows. */
-SPRYI_WINDOWED_INLINE int spryi_windowed_has_groups(int64_t leaders, int64_t rows)
+/* Returns true if groups have enough rows for blocks: at most 2 leaders per 3 rows. */
+SPRYI_WINDOWED_INLINE bool spryi_windowed_has_groups(int64_t leaders, int64_t rows)
 {
     return 3 * leaders <= 2 * rows;
 }
 
-SPRYI_WINDOWED_INLINE int spryi_windowed_is_seed(int64_t leader, int64_t spacing)
+SPRYI_WINDOWED_INLINE bool spryi_windowed_is_seed(int64_t leader, int64_t spacing)
 {
     return spryi_windowed_hash((uint64_t)leader) % (uint64_t)spacing == 0;
 }
 
 /*
- * How a leader was reached: the round, and below it the mark of its label, so that the least of what it is offered is
- * what it takes, and what it has taken stays. The mark is a bijection of the label, by the same steps backwards.
+ * The state of a leader in step 3: the round in which it got its label, and in the low 32 bits the mark of the label.
+ * The least state offered wins; states of earlier rounds are smaller, so they remain. The mark is a bijection of the
+ * label; spryi_windowed_cell inverts it.
  */
 static const uint64_t SPRYI_WINDOWED_UNREACHED = UINT64_MAX;
 
@@ -129,18 +131,18 @@ SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_reached(int round, uint32_t label)
     return (uint64_t)round << 32 | mark;
 }
 
-/* What a leader that was reached so offers. */
+/* Returns the state that a leader in state `reached` offers to its neighbours. */
 SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_offer(uint64_t reached)
 {
     return reached + ((uint64_t)1 << 32);
 }
 
-SPRYI_WINDOWED_INLINE int spryi_windowed_was_reached_in(uint64_t reached, int round)
+SPRYI_WINDOWED_INLINE bool spryi_windowed_was_reached_in(uint64_t reached, int round)
 {
     return reached >> 32 == (uint64_t)round;
 }
 
-/* The cell of a leader. */
+/* Returns the cell of a leader. */
 SPRYI_WINDOWED_INLINE uint32_t spryi_windowed_cell(uint64_t reached, int64_t leader, int64_t window)
 {
     uint32_t mark = (uint32_t)reached;
@@ -149,27 +151,27 @@ SPRYI_WINDOWED_INLINE uint32_t spryi_windowed_cell(uint64_t reached, int64_t lea
     return mark ^ mark >> 16;
 }
 
-/* Cells need a graph, rows that are columns, and windows that may gain. asked: see SPRYI_WINDOWED_CELLS. */
-SPRYI_WINDOWED_INLINE int spryi_windowed_may_have_cells(int64_t rows, int64_t cols, int64_t in_windows, int64_t window,
-                                                        int64_t asked)
+/* Returns true if cells may be built: square matrix, at least LEAST windows of rows, natural order not requested. */
+SPRYI_WINDOWED_INLINE bool spryi_windowed_may_have_cells(int64_t rows, int64_t cols, int64_t in_windows, int64_t window,
+                                                         int64_t asked)
 {
     enum { LEAST = 4 };
     return rows == cols && asked != SPRYI_WINDOWED_NATURAL && in_windows >= LEAST * window;
 }
 
-/* Rows of equal keys stay in their order. */
+/* Sort key of a row. The sort is stable. */
 SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_key(uint32_t cell, uint32_t leader)
 {
     return (uint64_t)cell << 32 | leader;
 }
 
-/* Columns of sampled windows, of rows in cells and of rows as they are. */
-SPRYI_WINDOWED_INLINE int spryi_windowed_cells_pay(int64_t in_cells, int64_t natural)
+/* Returns true if cells save enough columns. Arguments: columns of the sampled windows under both orders. */
+SPRYI_WINDOWED_INLINE bool spryi_windowed_cells_pay(int64_t in_cells, int64_t natural)
 {
     return in_cells * 10 <= natural * 9;
 }
 
-/* Rows of the first half of a window of up to `size` rows. */
+/* Returns the rows of the first half of a window of nominal size `size`. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_half(int64_t size)
 {
     return (size + 2 * SPRYI_WINDOWED_LANES - 1) / (2 * SPRYI_WINDOWED_LANES) * SPRYI_WINDOWED_LANES;
@@ -180,13 +182,13 @@ SPRYI_WINDOWED_INLINE int spryi_windowed_bits(int64_t run, int64_t columns)
     return run == 1 && columns <= 1 << SPRYI_WINDOWED_SHORT_BITS ? SPRYI_WINDOWED_SHORT_BITS : 16;
 }
 
-/* Words of a group of `length` runs. */
+/* Returns the number of words of a group of `length` runs. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_words(int64_t length, int bits)
 {
     return (length * bits + 31) / 32;
 }
 
-/* Bytes of a slice's indices before its words. */
+/* Returns the bytes of a slice's indices before its words. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_head_bytes(int groups)
 {
     return (groups < SPRYI_WINDOWED_LANES ? SPRYI_WINDOWED_LANES : 0) + (groups + 1) / 2 * 4;
@@ -197,11 +199,13 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_units(int64_t bytes)
     return (bytes + SPRYI_WINDOWED_UNIT - 1) / SPRYI_WINDOWED_UNIT;
 }
 
-/* windowed_cost.c: SPRY_TOO_LARGE where the sizes of s pass what its records count; the arrays of s, and their cost. */
+/*
+ * Returns SPRY_TOO_LARGE if the sizes of s exceed what its records can count. windowed_cost.c defines these functions.
+ */
 spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err);
 enum { SPRYI_WINDOWED_ARRAYS = 12 };
 int spryi_windowed_arrays(void *storage, spryi_section *list);
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s);
-/* The window that is asked for, or suits the matrix, in s->window. Parameters of the format in their order: */
+/* Sets s->window to the requested or default window. Parameters of the format, in order: */
 enum { SPRYI_WINDOWED_ASKED_WINDOW, SPRYI_WINDOWED_ASKED_ORDER };
 void spryi_windowed_resolve(spryi_windowed *s, const spryi_build_request *request);

@@ -1,12 +1,12 @@
 /*
- * The order of rows for windowed on the device, steps 1 to 4 of windowed_layout.h, as on the host.
+ * The order of rows for windowed on the device: steps 1 to 4 of windowed_layout.h, with the host's result.
  *
- * Idea: a hash table tells the first row of each pattern; rows are compared with it. Cells grow by rounds, which are
- *       all launched at once; a round after one in which no label was taken returns. Rows are sorted stably by kind and
- *       leader, and those by kind and cell. Both orders are made before the host reads back what it decides by: twice
- *       in all.
- * Work: 8 lanes a row; sampled windows 16 blocks each, a bit a column.
- * Cost: columns read three times, and those of leaders once more for cells; scratch of 80 to 110 bytes a row.
+ * Idea: a hash table finds the first row of each pattern; other rows are compared with that row. Cells grow in rounds.
+ *       All rounds are launched together; a round returns if the round before set no label. Rows are sorted stably by
+ *       kind and leader, and the result by kind and cell. Both orders are computed before the host reads the data for
+ *       its decisions, twice in total.
+ * Work: 8 lanes per row; 16 blocks per sampled window, one bit per column.
+ * Cost: columns are read three times, columns of leaders once more for cells; scratch of 80 to 110 bytes per row.
  * Source: open addressing; radix sort: CUB; this library.
  */
 #include "formats/windowed/windowed_device.cuh"
@@ -17,12 +17,12 @@
 
 enum { PARTS = 16, MOST_RUN = SPRYI_WINDOWED_MOST_RUN, MOST_BLOCKS = 1024 };
 
-/* Counted on the device, zero before. */
+/* Sums computed on the device. Zero at the beginning. */
 struct order_sums {
     unsigned long long leaders, of_runs, long_count, long_nnz, pieces;
-    unsigned long long columns[2]; /* of the windows sampled: rows as they are, and in cells */
-    int seen, made[2][MOST_RUN + 1];
-    int taken[SPRYI_WINDOWED_ROUNDS]; /* 1: a label was taken in the round */
+    unsigned long long columns[2];       /* of the sampled windows: natural order, cells */
+    int seen, matching[2][MOST_RUN + 1]; /* sampled rows, and those of runs, by [strided][run] */
+    int taken[SPRYI_WINDOWED_ROUNDS];    /* nonzero: a label was set in the round */
 };
 
 static __device__ __forceinline__ int64_t row_of_lanes()
@@ -35,7 +35,7 @@ static inline unsigned row_blocks(int64_t rows)
     return convert_blocks(rows * ROW_LANES);
 }
 
-/* For kernels that add up: blocks that go through all rows in steps. */
+/* Returns the blocks of kernels that compute sums: they step through all rows. */
 static inline unsigned few_blocks(int64_t rows)
 {
     return convert_blocks(rows) < MOST_BLOCKS ? convert_blocks(rows) : (unsigned)MOST_BLOCKS;
@@ -43,10 +43,10 @@ static inline unsigned few_blocks(int64_t rows)
 
 /* ---- groups ---------------------------------------------------------------------------------------------- */
 
-/* Open addressing; the hash that marks free slots has a slot of its own behind the others. */
+/* A hash table with open addressing. The hash that equals FREE has its own slot, after all slots. */
 struct pattern_table {
     unsigned long long *hash;
-    uint32_t *first; /* row */
+    uint32_t *first; /* smallest row of each slot */
     uint64_t mask;
 };
 static const unsigned long long FREE = ULLONG_MAX;
@@ -56,16 +56,16 @@ static __device__ uint32_t claim_slot(const pattern_table &table, unsigned long 
     uint64_t slot = hash & table.mask;
     if (hash == FREE) slot = table.mask + 1;
     while (hash != FREE) {
-        unsigned long long there = *(volatile unsigned long long *)(table.hash + slot);
-        if (there == FREE) there = atomicCAS(table.hash + slot, FREE, hash);
-        if (there == FREE || there == hash) break;
+        unsigned long long found = *(volatile unsigned long long *)(table.hash + slot);
+        if (found == FREE) found = atomicCAS(table.hash + slot, FREE, hash);
+        if (found == FREE || found == hash) break;
         slot = (slot + 1) & table.mask;
     }
     if (*(volatile uint32_t *)(table.first + slot) > row) atomicMin(table.first + slot, row);
     return (uint32_t)slot;
 }
 
-/* slots[i] = where the table has the pattern of row i; NO_ROW of long rows. */
+/* Sets slots[i] to the slot of the pattern of row i, NO_ROW for long rows. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     hash_rows(const windowed_csr<P> a, const pattern_table table, uint32_t *slots)
 {
@@ -81,7 +81,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     slots[i] = is_long ? NO_ROW : claim_slot(table, hash, (uint32_t)i);
 }
 
-/* leader[i], which was the slot of row i before. */
+/* Replaces leader[i], which holds the slot of row i, by the leader of row i. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     find_leaders(const windowed_csr<P> a, const pattern_table table, uint32_t *leader)
 {
@@ -99,7 +99,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     if (i < a.rows && threadIdx.x % ROW_LANES == 0) leader[i] = alone ? (uint32_t)i : first;
 }
 
-/* A block's sum into a number of all. */
+/* Adds the sum of a block's threads to *sum. */
 static __device__ void add_up(unsigned long long own, unsigned long long *sum)
 {
     __shared__ unsigned long long scratch[CONVERT_THREADS / 32];
@@ -127,7 +127,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- runs ------------------------------------------------------------------------------------------------ */
 
-/* Whether run t of `count` runs from Aj on is one. */
+/* Returns true if run t, of `count` runs that start at Aj, is a run of columns. */
 static __device__ bool is_run(const int32_t *Aj, int64_t count, int64_t t, int64_t run, int64_t stride)
 {
     const int64_t first = Aj[stride == 1 ? t * run : t];
@@ -136,20 +136,23 @@ static __device__ bool is_run(const int32_t *Aj, int64_t count, int64_t t, int64
     return is;
 }
 
-/* Whether the columns of a run from `first` on are of one group; those of matrices that are not square are. */
+/*
+ * Returns true if the columns of a run that starts at `first` belong to one group. Always true for matrices that are
+ * not square.
+ */
 template <typename P> static __device__ bool joins_group(const windowed_csr<P> &a, const uint32_t *__restrict__ leader,
                                                          int64_t first, int64_t run, int64_t stride)
 {
     return a.rows != a.cols || leader[first] == leader[first + (run - 1) * stride];
 }
 
-static __host__ __device__ inline bool may_have_runs(int64_t cols, int is_apart, int64_t run, int64_t *stride)
+static __host__ __device__ inline bool may_have_runs(int64_t cols, int strided, int64_t run, int64_t *stride)
 {
-    *stride = is_apart ? cols / run : 1;
-    return !is_apart || (cols % run == 0 && *stride != 1);
+    *stride = strided ? cols / run : 1;
+    return !strided || (cols % run == 0 && *stride != 1);
 }
 
-/* A warp a row that is sampled. */
+/* A warp handles one sampled row. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     sample_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t samples, order_sums *sums)
 {
@@ -159,49 +162,49 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     if (length == 0 || length > SPRYI_WINDOWED_LONG) return;
     const int32_t *Aj = a.Aj + a.Ap[i];
     if (lane_of_warp() == 0) atomicAdd(&sums->seen, 1);
-    for (int is_apart = 0; is_apart < 2; is_apart++)
+    for (int strided = 0; strided < 2; strided++)
         for (int run = MOST_RUN; run > 1; run--) {
             int64_t stride = 1;
-            if (!may_have_runs(a.cols, is_apart, run, &stride) || length % run != 0) continue;
-            bool made = true;
+            if (!may_have_runs(a.cols, strided, run, &stride) || length % run != 0) continue;
+            bool matches = true;
             int joined = 0;
             for (int64_t t = lane_of_warp(); t < length / run; t += LANES) {
-                made = made && is_run(Aj, length / run, t, run, stride);
-                joined += made && joins_group(a, leader, Aj[stride == 1 ? t * run : t], run, stride);
+                matches = matches && is_run(Aj, length / run, t, run, stride);
+                joined += matches && joins_group(a, leader, Aj[stride == 1 ? t * run : t], run, stride);
             }
-            made = __all_sync(FULL_WARP, made);
+            matches = __all_sync(FULL_WARP, matches);
             joined = lanes_sum(joined, LANES);
-            if (lane_of_warp() == 0 && made && spryi_windowed_mostly_joined(length / run, joined))
-                atomicAdd(&sums->made[is_apart][run], 1);
+            if (lane_of_warp() == 0 && matches && spryi_windowed_mostly_joined(length / run, joined))
+                atomicAdd(&sums->matching[strided][run], 1);
         }
 }
 
-/* other[i] of leaders: 1 where rows are not made of runs. */
+/* Sets without_runs[i] of leaders to 1 if the rows do not consist of runs. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    mark_others(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t run, int64_t stride,
-                uint8_t *__restrict__ other)
+    mark_without_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t run, int64_t stride,
+                      uint8_t *__restrict__ without_runs)
 {
     const int64_t i = row_of_lanes();
-    bool made = true;
+    bool matches = true;
     if (i < a.rows && leader[i] == i) {
         const int64_t length = a.length(i);
-        made = length % run == 0;
-        for (int64_t t = threadIdx.x % ROW_LANES; made && t < length / run; t += ROW_LANES)
-            made = is_run(a.Aj + a.Ap[i], length / run, t, run, stride);
+        matches = length % run == 0;
+        for (int64_t t = threadIdx.x % ROW_LANES; matches && t < length / run; t += ROW_LANES)
+            matches = is_run(a.Aj + a.Ap[i], length / run, t, run, stride);
     }
     const unsigned own = ((1u << ROW_LANES) - 1) << (lane_of_warp() & ~(ROW_LANES - 1));
-    const unsigned all = __ballot_sync(FULL_WARP, made);
-    if (i < a.rows && threadIdx.x % ROW_LANES == 0) other[i] = (all & own) != own;
+    const unsigned all = __ballot_sync(FULL_WARP, matches);
+    if (i < a.rows && threadIdx.x % ROW_LANES == 0) without_runs[i] = (all & own) != own;
 }
 
 static __global__ void __launch_bounds__(CONVERT_THREADS)
-    count_of_runs(const uint32_t *__restrict__ leader, const uint8_t *__restrict__ other, int64_t rows,
+    count_of_runs(const uint32_t *__restrict__ leader, const uint8_t *__restrict__ without_runs, int64_t rows,
                   order_sums *sums)
 {
     unsigned long long of_runs = 0;
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += step)
-        of_runs += leader[i] != NO_ROW && !other[leader[i]];
+        of_runs += leader[i] != NO_ROW && !without_runs[leader[i]];
     add_up(of_runs, &sums->of_runs);
 }
 
@@ -216,7 +219,7 @@ static __global__ void __launch_bounds__(CONVERT_THREADS)
     reached[i] = is_seed ? spryi_windowed_reached(0, (uint32_t)i) : SPRYI_WINDOWED_UNREACHED;
 }
 
-/* The leaders that were reached in `round` offer their labels. leader: NULL where every row is its own. */
+/* Leaders that got a label in round `round` offer it. leader: NULL if every row is its own leader. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     offer_labels(const windowed_csr<P> a, const uint32_t *__restrict__ leader, uint64_t *reached, int round,
                  order_sums *sums)
@@ -237,7 +240,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
         const int64_t begin = (int64_t)a.Ap[i] + threadIdx.x % ROW_LANES, end = (int64_t)a.Ap[i + 1];
         for (int64_t k = begin; k < end; k += AHEAD * ROW_LANES) {
             uint32_t to[AHEAD];
-            uint64_t there[AHEAD];
+            uint64_t state[AHEAD];
 #pragma unroll
             for (int u = 0; u < AHEAD; u++)
                 to[u] = k + u * ROW_LANES < end ? (uint32_t)a.Aj[k + u * ROW_LANES] : NO_ROW;
@@ -245,10 +248,10 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
             for (int u = 0; u < AHEAD; u++)
                 if (leader && to[u] != NO_ROW) to[u] = leader[to[u]];
 #pragma unroll
-            for (int u = 0; u < AHEAD; u++) there[u] = to[u] != NO_ROW ? reached[to[u]] : 0;
+            for (int u = 0; u < AHEAD; u++) state[u] = to[u] != NO_ROW ? reached[to[u]] : 0;
 #pragma unroll
             for (int u = 0; u < AHEAD; u++) {
-                if (there[u] <= offer) continue;
+                if (state[u] <= offer) continue;
                 atomicMin((unsigned long long *)reached + to[u], (unsigned long long)offer);
                 taken = true;
             }
@@ -259,31 +262,31 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- order ----------------------------------------------------------------------------------------------- */
 
-/* Of a row: its kind, and below it its cell where reached is not NULL, else its leader. Long rows come last. */
+/* Sort key of a row: the kind, and in the low bits the cell, or the leader if reached is NULL. Long rows come last. */
 struct row_keys {
     const uint32_t *leader;
     const uint64_t *reached;
-    const uint8_t *other; /* NULL: all rows are made of runs */
+    const uint8_t *without_runs; /* NULL: all rows are of one kind */
     int64_t rows, window;
-    int bits; /* of a row's number */
+    int bits; /* of a row index */
     __device__ uint32_t of(int64_t i) const
     {
         const uint32_t own = leader[i];
         if (own == NO_ROW) return (uint32_t)2 << bits;
         const uint32_t below = reached ? spryi_windowed_cell(reached[own], own, window) : own;
-        return (other ? (uint32_t)other[own] : 0) << bits | below;
+        return (without_runs ? (uint32_t)without_runs[own] : 0) << bits | below;
     }
 };
 
-/* Of rows in the order `from`, NULL: as they are. */
+/* Computes keys of the rows in the order `from`; NULL: in natural order. */
 static __global__ void __launch_bounds__(CONVERT_THREADS)
-    make_keys(const row_keys make, const uint32_t *__restrict__ from, uint32_t *__restrict__ keys,
+    make_keys(const row_keys key, const uint32_t *__restrict__ from, uint32_t *__restrict__ keys,
               uint32_t *__restrict__ rows)
 {
     const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (n >= make.rows) return;
+    if (n >= key.rows) return;
     const uint32_t i = from ? from[n] : (uint32_t)n;
-    keys[n] = make.of(i);
+    keys[n] = key.of(i);
     rows[n] = i;
 }
 
@@ -293,7 +296,10 @@ static __global__ void __launch_bounds__(CONVERT_THREADS) number_rows(uint32_t *
     if (i < count) rows[i] = (uint32_t)i;
 }
 
-/* Distinct columns of PARTS blocks' part of a sampled window, y, of an order, z; seen has `size` numbers for each. */
+/*
+ * Counts the distinct columns of a sampled window, with PARTS blocks. blockIdx.y: window; blockIdx.z: order. seen has
+ * `size` words for each.
+ */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     sample_windows(const windowed_csr<P> a, const uint32_t *__restrict__ leader, const uint32_t *__restrict__ natural,
                    const uint32_t *__restrict__ in_cells, int64_t count, int64_t window, uint32_t *seen, int64_t size,
@@ -318,22 +324,22 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- the host's side ------------------------------------------------------------------------------------- */
 
-/* What the steps have in common. What keys lie in is the table of patterns before. */
+/* State of the steps. key_space first holds the table of patterns, then the keys. */
 template <typename P> struct ordering {
     spryi_conversion *c;
     spryi_windowed *s;
     windowed_order *o;
     windowed_csr<P> a;
-    scratch sum_space, key_space, sort_space, seen_space; /* giving memory back waits for the device */
+    scratch sum_space, key_space, sort_space, seen_space; /* freed when the device has finished */
     size_t sort_bytes;
-    order_sums *sums, read; /* on the device, and as read back */
-    uint32_t *rows[3];      /* arrays that orders are sorted between */
+    order_sums *sums, read; /* on the device, and on the host */
+    uint32_t *rows[3];      /* arrays for sorting rows */
     uint32_t *keys[2];
     uint64_t *reached;
-    uint8_t *other; /* NULL: run is 1 */
+    uint8_t *without_runs; /* NULL: run is 1 */
 };
 
-/* Of a row: two keys, how it was reached, a kind. */
+/* Per row: two keys, its state, its kind. */
 enum { KEY_BYTES = 2 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t) };
 
 static inline int64_t larger(int64_t a, int64_t b)
@@ -387,18 +393,18 @@ template <typename P> static void choose_run(ordering<P> *m)
 {
     m->s->run = m->s->stride = 1;
     if (!spryi_windowed_has_groups((int64_t)m->read.leaders, m->o->count)) return;
-    for (int is_apart = 0; is_apart < 2; is_apart++)
+    for (int strided = 0; strided < 2; strided++)
         for (int64_t run = MOST_RUN; run > 1; run--) {
             int64_t stride = 1;
-            if (!may_have_runs(m->a.cols, is_apart, run, &stride)) continue;
-            if (!spryi_windowed_mostly_runs(m->read.seen, m->read.made[is_apart][run])) continue;
+            if (!may_have_runs(m->a.cols, strided, run, &stride)) continue;
+            if (!spryi_windowed_mostly_runs(m->read.seen, m->read.matching[strided][run])) continue;
             m->s->run = run;
             m->s->stride = stride;
             return;
         }
 }
 
-/* The arrays that follow, and kinds of rows where there are two. */
+/* Sets the arrays in key_space. Computes the kinds of rows if there are two. */
 template <typename P> static spry_status mark_kinds(ordering<P> *m, spry_error *err)
 {
     const int64_t rows = m->a.rows;
@@ -406,14 +412,15 @@ template <typename P> static spry_status mark_kinds(ordering<P> *m, spry_error *
     m->keys[0] = (uint32_t *)(m->reached + rows);
     m->keys[1] = m->keys[0] + rows;
     if (m->s->run == 1) return SPRY_OK;
-    m->other = (uint8_t *)(m->keys[1] + rows);
-    mark_others<<<row_blocks(rows), CONVERT_THREADS>>>(m->a, m->o->leader, m->s->run, m->s->stride, m->other);
+    m->without_runs = (uint8_t *)(m->keys[1] + rows);
+    mark_without_runs<<<row_blocks(rows), CONVERT_THREADS>>>(m->a, m->o->leader, m->s->run, m->s->stride,
+                                                             m->without_runs);
     SPRY_CUDA_TRY(launched(err, "windowed: runs"));
-    count_of_runs<<<few_blocks(rows), CONVERT_THREADS>>>(m->o->leader, m->other, rows, m->sums);
+    count_of_runs<<<few_blocks(rows), CONVERT_THREADS>>>(m->o->leader, m->without_runs, rows, m->sums);
     return launched(err, "windowed: runs");
 }
 
-/* How each leader is reached. */
+/* Computes the state of each leader. */
 template <typename P> static spry_status find_cells(ordering<P> *m, spry_error *err)
 {
     const int64_t rows = m->a.rows;
@@ -429,16 +436,16 @@ template <typename P> static spry_status find_cells(ordering<P> *m, spry_error *
 }
 
 /*
- * *first = the rows by kind and cell, or leader where reached is NULL, equal ones in the order `from`, NULL: as they
- * are. It is the array that *first or *second was; *second is the other.
+ * Sorts the rows by kind and cell, or by kind and leader if reached is NULL, into *first. Ties keep the order `from`;
+ * NULL: natural order. *first and *second may be swapped.
  */
 template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_t *reached, const uint32_t *from,
                                                    uint32_t **first, uint32_t **second, spry_error *err)
 {
     const int64_t rows = m->a.rows;
     const int bits = bits_of(rows - 1), end = bits + 2;
-    const row_keys make = {m->o->leader, reached, m->other, rows, m->s->window, bits};
-    make_keys<<<convert_blocks(rows), CONVERT_THREADS>>>(make, from, m->keys[0], *first);
+    const row_keys key = {m->o->leader, reached, m->without_runs, rows, m->s->window, bits};
+    make_keys<<<convert_blocks(rows), CONVERT_THREADS>>>(key, from, m->keys[0], *first);
     SPRY_CUDA_TRY(launched(err, "windowed: keys"));
     cub::DoubleBuffer<uint32_t> keys(m->keys[0], m->keys[1]);
     cub::DoubleBuffer<uint32_t> sorted(*first, *second);
@@ -454,16 +461,16 @@ template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_
     return launched(err, "windowed: sort");
 }
 
-/* The rows by kind and leader, in the array that *first or *second was. */
+/* Sorts the rows by kind and leader into *first. *first and *second may be swapped. */
 template <typename P>
 static spry_status sort_naturally(ordering<P> *m, uint32_t **first, uint32_t **second, spry_error *err)
 {
-    if (m->other || (int64_t)m->read.leaders < m->a.rows) return sort_rows(m, NULL, NULL, first, second, err);
+    if (m->without_runs || (int64_t)m->read.leaders < m->a.rows) return sort_rows(m, NULL, NULL, first, second, err);
     number_rows<<<convert_blocks(m->a.rows), CONVERT_THREADS>>>(*first, m->a.rows);
     return launched(err, "windowed: rows");
 }
 
-/* Columns of windows sampled under both orders. */
+/* Counts the columns of the sampled windows under both orders. */
 template <typename P>
 static spry_status sample_orders(ordering<P> *m, const uint32_t *natural, const uint32_t *in_cells, spry_error *err)
 {
@@ -479,23 +486,23 @@ static spry_status sample_orders(ordering<P> *m, const uint32_t *natural, const 
 template <typename P> static spry_status order_rows(ordering<P> *m, spry_error *err)
 {
     const int64_t asked = m->c->request->parameters[SPRYI_WINDOWED_ASKED_ORDER];
-    const int may = spryi_windowed_may_have_cells(m->a.rows, m->a.cols, m->o->count, m->s->window, asked);
-    uint32_t *natural = m->rows[0], *other = m->rows[1], *in_cells = m->rows[2];
-    SPRY_CUDA_TRY(sort_naturally(m, &natural, &other, err));
+    const bool may = spryi_windowed_may_have_cells(m->a.rows, m->a.cols, m->o->count, m->s->window, asked);
+    uint32_t *natural = m->rows[0], *spare = m->rows[1], *in_cells = m->rows[2];
+    SPRY_CUDA_TRY(sort_naturally(m, &natural, &spare, err));
     if (may) {
         SPRY_CUDA_TRY(find_cells(m, err));
-        SPRY_CUDA_TRY(sort_rows(m, m->reached, natural, &in_cells, &other, err));
+        SPRY_CUDA_TRY(sort_rows(m, m->reached, natural, &in_cells, &spare, err));
     }
     if (may && asked == 0) SPRY_CUDA_TRY(sample_orders(m, natural, in_cells, err));
-    if (m->other || (may && asked == 0)) SPRY_CUDA_TRY(read_sums(m, err));
-    if (m->other) m->o->of_runs = (int64_t)m->read.of_runs;
+    if (m->without_runs || (may && asked == 0)) SPRY_CUDA_TRY(read_sums(m, err));
+    if (m->without_runs) m->o->of_runs = (int64_t)m->read.of_runs;
     m->s->cells = may &&
                   (asked != 0 || spryi_windowed_cells_pay((int64_t)m->read.columns[1], (int64_t)m->read.columns[0]));
     m->o->rows = m->s->cells ? in_cells : natural;
     return SPRY_OK;
 }
 
-template <typename P> static spry_status make(spryi_conversion *c, windowed_order *order, spry_error *err)
+template <typename P> static spry_status build_order(spryi_conversion *c, windowed_order *order, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     ordering<P> m = {};
@@ -507,7 +514,7 @@ template <typename P> static spry_status make(spryi_conversion *c, windowed_orde
     choose_run(&m);
     SPRY_CUDA_TRY(mark_kinds(&m, err));
     SPRY_CUDA_TRY(order_rows(&m, err));
-    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed: order", err); /* before the scratch goes */
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed: order", err); /* before the scratch is freed */
     return SPRY_OK;
 }
 
@@ -516,5 +523,5 @@ spry_status spry_cuda_windowed_order(spryi_conversion *c, windowed_order *order,
     spryi_windowed *s = (spryi_windowed *)c->storage;
     s->run = s->stride = 1;
     if (c->csr.rows == 0) return SPRY_OK;
-    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, order, err));
+    return SPRY_BY_TYPE(c->csr.offset_type, P, build_order<P>(c, order, err));
 }

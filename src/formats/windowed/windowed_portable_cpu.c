@@ -1,15 +1,16 @@
 /*
  * windowed_portable_cpu: plain C.
  *
- * Idea: x of a window's dictionary is copied into room that stays in a near cache; 32 lanes of a slice side by side.
- * Work: one thread a part of the windows; a piece of a long row (windowed_driver.c).
- * Cost: bytes of windowed, and the staged x twice in cache.
+ * Idea: copies x of a window's dictionary into a buffer that remains in a near cache; computes the 32 lanes of a slice
+ *       together.
+ * Work: a task is a part of the windows, or pieces of long rows (windowed_driver.c).
+ * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
  */
 #ifndef SPRY_FN
 #include "formats/windowed/windowed_driver.h"
 
-#define SPRYI_TEMPLATE "formats/windowed/windowed_portable_cpu.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/windowed/windowed_portable_cpu.c" /* the second half of this file */
 #include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
@@ -24,7 +25,7 @@ const spryi_kernel spryi_windowed_portable_cpu = {
 
 #else /* for each type of vectors: base/instantiate_types.h */
 
-/* xs[d*run + c] = x of column c of number d of the dictionary. */
+/* Sets xs[d*run + c] = x of column c of the run at dictionary index d. */
 static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window *w, const SPRY_V *x, SPRY_V *xs)
 {
     const uint16_t *low = s->dictionary + (int64_t)w->dictionary * SPRYI_WINDOWED_DICTIONARY;
@@ -36,13 +37,13 @@ static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window 
     }
 }
 
-/* sum[l] of a slice. */
+/* Sets sum[l] to the sum of lane l of a slice. */
 static void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v, const SPRY_V *xs, SPRY_V *sum)
 {
     const SPRY_V *Ax = s->values ? (const SPRY_V *)s->values + v->values : NULL;
     spryi_windowed_reader r;
     uint8_t group[SPRYI_WINDOWED_LANES];
-    int lanes = SPRYI_WINDOWED_LANES; /* that have the run */
+    int lanes = SPRYI_WINDOWED_LANES; /* number of lanes that have the run */
     spryi_windowed_open(&r, v);
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
         group[l] = (uint8_t)spryi_windowed_group(v, l);

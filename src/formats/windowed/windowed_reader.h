@@ -1,17 +1,17 @@
-/* Reads slices of windowed: where their parts lie, and entry by entry. */
+/* Reads slices of windowed: positions of their parts, and run by run. */
 #pragma once
 
 #include "formats/windowed/windowed_layout.h"
 
-/* A slice, with addresses. */
+/* A slice with the addresses of its parts. */
 typedef struct spryi_windowed_view {
     int groups, width, whole, run, bits;
     int64_t stride;
     const uint32_t *rows;   /* 32 */
-    const uint8_t *group;   /* of each lane; NULL: lane l is group l */
+    const uint8_t *group;   /* of each lane; NULL: lane l has group l */
     const uint16_t *length; /* of each group, in runs */
     const uint32_t *words;  /* word 0 of group 0 */
-    int64_t values;         /* where its values begin */
+    int64_t values;         /* index of its first value */
 } spryi_windowed_view;
 
 static inline int spryi_windowed_group(const spryi_windowed_view *v, int lane)
@@ -19,7 +19,7 @@ static inline int spryi_windowed_group(const spryi_windowed_view *v, int lane)
     return v->group ? v->group[lane] : lane;
 }
 
-/* Groups that have word q of the indices: the first ones. */
+/* Returns the number of groups that have word q of the indices. They are the first groups. */
 static inline int spryi_windowed_groups_with(const spryi_windowed_view *v, int64_t q)
 {
     int count = 0;
@@ -27,7 +27,7 @@ static inline int spryi_windowed_groups_with(const spryi_windowed_view *v, int64
     return count;
 }
 
-/* Slice k of window w. */
+/* Returns the view of slice k of window w. */
 static inline spryi_windowed_view spryi_windowed_view_of(const spryi_windowed *s, const spryi_windowed_window *w,
                                                          int64_t k)
 {
@@ -52,14 +52,14 @@ static inline spryi_windowed_view spryi_windowed_view_of(const spryi_windowed *s
     return v;
 }
 
-/* Goes through a slice run by run. */
+/* Reads a slice run by run. */
 typedef struct spryi_windowed_reader {
     spryi_windowed_view v;
-    int t;                /* the next run */
-    const uint32_t *word; /* of group 0 where run t begins, word q: */
+    int t;                /* next run */
+    const uint32_t *word; /* word q of group 0, the word that run t begins in */
     int64_t q;
-    int groups_here, groups_next;          /* that have word q, and the next one */
-    uint16_t number[SPRYI_WINDOWED_LANES]; /* of each group that has the run, in the dictionary */
+    int groups_with, groups_next;          /* groups that have word q, and word q + 1 */
+    uint16_t number[SPRYI_WINDOWED_LANES]; /* dictionary index of each group that has the run */
 } spryi_windowed_reader;
 
 static inline void spryi_windowed_open(spryi_windowed_reader *r, const spryi_windowed_view *v)
@@ -68,32 +68,32 @@ static inline void spryi_windowed_open(spryi_windowed_reader *r, const spryi_win
     r->t = 0;
     r->word = v->words;
     r->q = 0;
-    r->groups_here = spryi_windowed_groups_with(v, 0);
+    r->groups_with = spryi_windowed_groups_with(v, 0);
     r->groups_next = spryi_windowed_groups_with(v, 1);
 }
 
-/* The numbers of the next run, of the groups that have it; 0: there is none. */
+/* Reads the dictionary indices of the next run, for the groups that have it. Returns 0 after the last run. */
 static inline int spryi_windowed_next(spryi_windowed_reader *r)
 {
     const spryi_windowed_view *v = &r->v;
     if (r->t >= v->width) return 0;
     const int bit = r->t * v->bits;
     for (; r->q < bit / 32; r->q++) {
-        r->word += r->groups_here;
-        r->groups_here = r->groups_next;
+        r->word += r->groups_with;
+        r->groups_with = r->groups_next;
         r->groups_next = spryi_windowed_groups_with(v, r->q + 2);
     }
     const uint32_t mask = (1u << v->bits) - 1;
     for (int g = 0; g < v->groups && v->length[g] > r->t; g++) {
         uint64_t both = r->word[g];
-        if (bit % 32 + v->bits > 32) both |= (uint64_t)r->word[r->groups_here + g] << 32;
+        if (bit % 32 + v->bits > 32) both |= (uint64_t)r->word[r->groups_with + g] << 32;
         r->number[g] = (uint16_t)(both >> bit % 32 & mask);
     }
     r->t++;
     return 1;
 }
 
-/* How many lanes have run t of a slice: the first ones. */
+/* Returns the number of lanes that have run t of a slice. They are the first lanes. */
 static inline int spryi_windowed_lanes(const spryi_windowed_view *v, int t)
 {
     int lanes = 0;
@@ -101,7 +101,7 @@ static inline int spryi_windowed_lanes(const spryi_windowed_view *v, int t)
     return lanes;
 }
 
-/* The column of number d of a window's dictionary. */
+/* Returns the column at index d of a window's dictionary. */
 static inline int64_t spryi_windowed_column(const spryi_windowed *s, const spryi_windowed_window *w, int64_t d)
 {
     int64_t page = w->page;

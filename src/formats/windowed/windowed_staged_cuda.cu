@@ -1,17 +1,17 @@
 /*
- * windowed_staged_cuda: windowed, a block of threads a window.
+ * windowed_staged_cuda: windowed, a block of threads per window.
  *
- * Idea: the block copies the x of its window's dictionary into shared memory, once, and its warps gather there:
- *       neither the order of columns in the matrix nor how often a column is met costs anything more. Values and
- *       dictionary numbers stream past.
- * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
- *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
- *       what a warp has on average is cut into parts for several warps, whose sums are added up in order. Large windows
- *       are begun first. Time goes where loads wait for each other: slices are read with the window, rows and groups
- *       one slice ahead, and of a matrix that fits in the second-level cache a slice's numbers too.
- * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
+ * Idea: the block copies the x of its window's dictionary into shared memory once, and its warps gather from shared
+ *       memory. The order of columns in the matrix and repeated columns cost nothing more. Values and dictionary
+ *       indices are streamed.
+ * Work: a warp per slice, a lane per row, several runs in flight. Runs that all lanes have need no test. For later
+ *       runs, which only the first lanes have, a ballot counts the lanes. A slice wider than a warp's average is cut
+ *       into parts for several warps, whose sums are added in order. Large windows start first. Time is lost where
+ *       loads depend on loads. Hence slice records are read with the window, rows and groups one slice in advance, and
+ *       the indices of the next slice are prefetched if the matrix fits in the second-level cache.
+ * Cost: bytes of windowed, y, and the sectors of each window's x once per window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
- *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
+ *         Avetisyan 2010; groups, runs, dictionary indices of 12 bits: this library.
  */
 #include "device/cuda/reduce.cuh"
 #include "formats/shared/long_rows.cuh"
@@ -24,23 +24,23 @@ extern "C" {
 
 enum {
     LANES = SPRYI_WINDOWED_LANES,
-    WARPS = 8,       /* of a block */
-    LEAST_PART = 32, /* runs of a part of a slice */
+    WARPS = 8,       /* per block */
+    LEAST_PART = 32, /* minimal runs of a part of a slice */
     MOST_PARTS = LANES + 2 * WARPS,
-    MOST_BROUGHT = 1 << 14, /* bytes of a slice's values */
+    MOST_PREFETCHED = 1 << 14, /* bytes of a slice's values that are prefetched */
     ORDER_THREADS = 1024,
-    LEVELS = 16, /* of weights of windows */
+    LEVELS = 16, /* of window weights */
 };
 static const unsigned ALL = 0xffffffffu;
 
 /* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
 template <typename V, int C> struct staged_shape {
     static const int threads = WARPS * LANES;
-    static const int blocks = 4; /* a multiprocessor: SPRYI_WINDOWED_AT_ONCE */
+    static const int blocks = 4; /* per multiprocessor; see SPRYI_WINDOWED_AT_ONCE */
     static const int runs = C == 1 ? 8 : C <= 3 || (C == 4 && sizeof(V) == 4) ? 4 : 2;
 };
 
-/* Read once; misaligned neighbours meet in the first-level cache. */
+/* Loads data that is read once. The first-level cache serves the rest of a sector that two unaligned loads share. */
 static __device__ __forceinline__ float stream(const float *p)
 {
     float v;
@@ -60,15 +60,15 @@ static __device__ __forceinline__ uint32_t stream(const uint32_t *p)
     return v;
 }
 
-/* What a plan knows of a matrix in addition to the storage. */
+/* Data of a plan in addition to the storage. */
 typedef struct windowed_plan {
-    uint32_t *order; /* of windows, on the device; NULL: the storage's order */
+    uint32_t *order; /* order of windows, on the device; NULL: the storage's order */
     bool ahead;      /* prefetch slices */
 } windowed_plan;
 
 /* ---- order of windows --------------------------------------------------------------------------------- */
 
-/* What a window takes, about. */
+/* Estimates the time of a window. */
 static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, int64_t w)
 {
     const spryi_windowed_window own = s.windows[w], next = s.windows[w + 1];
@@ -77,9 +77,10 @@ static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, in
 }
 
 /*
- * order = the windows by falling weight, in LEVELS steps, those of a level as they are: windows that were cut in two
- * come last, and fill the gaps. Behind them, 1 where that pays: where the mean window is less than 3/4 of the largest;
- * windows of about one weight lose 2 %. Measured on an H200. By one block, a stretch of windows a thread.
+ * Orders the windows by decreasing weight, in LEVELS levels; windows of a level keep their order. Windows that were cut
+ * in two come last and fill the gaps. order[window_count] is set to 1 if the order pays: the mean weight is less than
+ * 3/4 of the largest. Otherwise the order costs 2 %. Measured on an H200. Runs in one block; each thread handles
+ * consecutive windows.
  */
 static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spryi_windowed s, uint32_t *order)
 {
@@ -108,7 +109,7 @@ static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spry
     }
 }
 
-/* plan->order, and its bytes, where it pays; all windows at once have none. */
+/* Sets plan->order and its bytes if the order pays. It does not if all windows run concurrently. */
 static spry_status find_order(const spryi_prepare_request *request, windowed_plan *plan, int64_t *bytes,
                               spry_error *err)
 {
@@ -134,9 +135,9 @@ static spry_status find_order(const spryi_prepare_request *request, windowed_pla
 /* ---- slices ahead ------------------------------------------------------------------------------------- */
 
 /*
- * Whether a product's bytes fill the second-level cache, which has two halves, between a third and 15/16. What is
- * asked for ahead then comes near in time, which gains up to a fifth. Less is near as it is; more comes from memory,
- * and is asked for in vain: up to a third is lost. Measured on an H200.
+ * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache, which has two halves.
+ * Prefetching then brings data into the near half: up to 20 % faster. Smaller matrices are near already. Larger ones
+ * come from memory, where prefetching costs up to a third. Measured on an H200.
  */
 static bool pays_ahead(const spryi_prepare_request *request)
 {
@@ -175,13 +176,13 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 
 /* ---- staging ----------------------------------------------------------------------------------------- */
 
-/* A window. A lane has its page and its slice of the lane's number, if there are so many. */
+/* A window. Lane l also holds page l and slice l, if they exist. */
 struct staged_window {
     int slice, slices, columns, run, bits, page_count;
     const uint16_t *dictionary;
     const spryi_windowed_page *pages;
     spryi_windowed_page page;
-    uint4 own; /* slice */
+    uint4 own; /* the lane's slice record */
 };
 
 static __device__ __forceinline__ staged_window window_of(const spryi_windowed &s, unsigned w)
@@ -204,14 +205,14 @@ static __device__ __forceinline__ staged_window window_of(const spryi_windowed &
     return window;
 }
 
-/* Page p, of all lanes of a warp. */
+/* Returns page p. All lanes of a warp call. */
 static __device__ __forceinline__ spryi_windowed_page page_at(const staged_window &w, int p)
 {
     if (w.page_count > LANES) return w.pages[p];
     return {__shfl_sync(ALL, w.page.first, p), __shfl_sync(ALL, w.page.high, p)};
 }
 
-/* The last page that begins at number d or before, of all lanes of a warp. */
+/* Returns the last page that begins at or before dictionary index d. All lanes of a warp call. */
 static __device__ __forceinline__ int page_of(const staged_window &w, uint32_t d)
 {
     if (w.page_count <= LANES) return __popc(__ballot_sync(ALL, w.page.first <= d)) - 1;
@@ -226,7 +227,10 @@ static __device__ __forceinline__ int page_of(const staged_window &w, uint32_t d
     return low;
 }
 
-/* x of the dictionary, C columns a run: an equal stretch a warp, a number of x a lane, several in flight. */
+/*
+ * Stages x of the dictionary, C columns per run. Each warp copies an equal part, each lane one element of x at a time,
+ * BATCH in flight.
+ */
 template <typename V, int C>
 static __device__ __forceinline__ void stage(const staged_window &w, int64_t stride, const V *__restrict__ x, V *xs)
 {
@@ -277,23 +281,23 @@ template <typename V> struct staged_lane {
     int group, groups, width, whole, length;
 };
 
-/* What a lane needs of a slice before it comes to it: its row of y and its group. */
+/* Data of a lane that is read one slice in advance: its row of y and its group. */
 struct lane_ahead {
     uint32_t row;
     int group;
 };
 
 /*
- * Asks for the runs of a slice that all its lanes have, of C columns and numbers of `bits` bits, from the second-level
- * cache, so that they are near when the warp comes to them. All lanes of a warp call.
+ * Prefetches the runs of a slice that all its lanes have into the second-level cache. columns: per run; bits: per
+ * index. All lanes of a warp call.
  */
 template <typename V, bool ONES>
-static __device__ __forceinline__ void bring(const spryi_windowed &s, uint4 own, int columns, int bits)
+static __device__ __forceinline__ void prefetch_slice(const spryi_windowed &s, uint4 own, int columns, int bits)
 {
 #if __CUDA_ARCH__ >= 900
     const int lane = threadIdx.x % LANES, whole = (int)(own.z >> 16), groups = (int)(own.w & 0xff);
     const uint8_t *from = (const uint8_t *)((const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN);
-    int bytes = ONES ? 0 : whole * columns * LANES * (int)sizeof(V), most = MOST_BROUGHT;
+    int bytes = ONES ? 0 : whole * columns * LANES * (int)sizeof(V), most = MOST_PREFETCHED;
     if (lane == 1) {
         from = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT;
         bytes = (groups < LANES ? LANES : 0) + 2 * groups + whole * bits / 32 * 4 * groups;
@@ -305,8 +309,8 @@ static __device__ __forceinline__ void bring(const spryi_windowed &s, uint4 own,
 #endif
 }
 
-/* Of slice k of all slices, which is `own`. */
-static __device__ __forceinline__ lane_ahead look_ahead(const spryi_windowed &s, int64_t k, uint4 own)
+/* Reads the data of slice k, whose record is `own`. */
+static __device__ __forceinline__ lane_ahead read_ahead(const spryi_windowed &s, int64_t k, uint4 own)
 {
     const int lane = threadIdx.x % LANES;
     lane_ahead ahead = {__ldg(s.rows + k * LANES + lane), lane};
@@ -314,7 +318,7 @@ static __device__ __forceinline__ lane_ahead look_ahead(const spryi_windowed &s,
     return ahead;
 }
 
-/* Of the slice that the warp begins with, where slices are not cut. */
+/* Reads the data of the warp's first slice, assuming that slices are not cut. */
 template <typename V, bool ONES>
 static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w, bool ahead)
 {
@@ -324,8 +328,8 @@ static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s
     own.y = __shfl_sync(ALL, w.own.y, warp);
     own.z = __shfl_sync(ALL, w.own.z, warp);
     own.w = __shfl_sync(ALL, w.own.w, warp);
-    if (ahead && warp < w.slices) bring<V, ONES>(s, own, w.run, w.bits);
-    return look_ahead(s, w.slice + (warp < w.slices ? warp : 0), own);
+    if (ahead && warp < w.slices) prefetch_slice<V, ONES>(s, own, w.run, w.bits);
+    return read_ahead(s, w.slice + (warp < w.slices ? warp : 0), own);
 }
 
 template <typename V>
@@ -343,7 +347,7 @@ static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s
     return z;
 }
 
-/* Number u of the dictionary numbers in words. */
+/* Returns dictionary index u of `words`. */
 template <int BITS, int WORDS>
 static __device__ __forceinline__ uint32_t number_of(const uint32_t (&words)[WORDS], int u)
 {
@@ -353,7 +357,10 @@ static __device__ __forceinline__ uint32_t number_of(const uint32_t (&words)[WOR
     return __funnelshift_r(words[q], words[q + 1 < WORDS ? q + 1 : q], shift) & mask;
 }
 
-/* The words of runs t and on of the lane's group. Groups that have a word are the first ones, lanes too. */
+/*
+ * Loads the words that hold the indices of run t and later runs of the lane's group. Groups and lanes that have a word
+ * are the first ones.
+ */
 template <int BITS, int WORDS, typename V>
 static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint32_t (&words)[WORDS])
 {
@@ -369,7 +376,7 @@ static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint
     }
 }
 
-/* sum += runs t .. t + U - 1, which all lanes have. */
+/* Adds runs t .. t + U - 1, which all lanes have. */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs, V (&sum)[2])
 {
@@ -390,7 +397,7 @@ static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs,
     }
 }
 
-/* sum += runs t .. t + count - 1, at most U, which all lanes have. */
+/* Adds the last `count` runs, at most U, which all lanes have. */
 template <int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int count, const V *xs, V (&sum)[2])
 {
@@ -414,7 +421,7 @@ static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int cou
     }
 }
 
-/* sum += runs t .. t + U - 1, as far as there are; lanes have the first ones. */
+/* Adds runs t .. t + U - 1, up to the slice's width. Lanes that have a run are the first ones. */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const V *xs, V (&sum)[2])
 {
@@ -453,17 +460,17 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
 /* ---- what each warp does ------------------------------------------------------------------------------ */
 
 /*
- * The slices of a window, at most one a lane, as parts of up to `most` runs: slices that are far wider than the
- * others are the work of several warps. most is at least what a warp has on average, so that fewer than `warps` slices
- * are cut, into fewer than 2*warps parts.
+ * The slices of a window, at most one per lane, as parts of up to `most` runs. Several warps share a slice that is much
+ * wider than average. most is at least the average runs per warp. Hence fewer than `warps` slices are cut, into fewer
+ * than 2*warps parts.
  */
 struct slice_parts {
     int width, count;       /* of the lane's slice: runs, parts */
-    int before, cut_before; /* parts of the slices before, and of those of them that are cut */
+    int before, cut_before; /* parts of the preceding slices, and parts of cut slices among them */
     int total, cut_total, most;
 };
 
-/* Returns the sum over the lanes before. *total: over the warp. */
+/* Returns the sum over the preceding lanes. *total: sum over the warp. */
 static __device__ __forceinline__ int sum_of_lanes_before(int own, int *total)
 {
     const int sum = warp_scan(own);
@@ -487,20 +494,20 @@ static __device__ __forceinline__ slice_parts parts_of(uint4 own)
     return p;
 }
 
-/* A part: of which slice, which of its `count` parts, and which of the parts of slices that are cut. */
+/* One part: its slice, its index among the slice's `count` parts, its index among all parts of cut slices. */
 struct __align__(4) part_of_slice
 {
     uint8_t slice, part, count, cut;
 };
 
-/* What the warps of a block need of the window, in shared memory. */
+/* Shared memory of a block: slices and parts of its window. */
 struct window_table {
     uint4 slices[LANES];
     part_of_slice parts[MOST_PARTS];
     int total, cut_total, most;
 };
 
-/* One warp writes it. */
+/* Writes the table, with one warp. */
 static __device__ __forceinline__ void put_table(const staged_window &w, window_table *table)
 {
     const int lane = threadIdx.x % LANES;
@@ -521,7 +528,7 @@ static __device__ __forceinline__ int warp_sum(int own)
     return own;
 }
 
-/* From the slice's beginning to its run t, a multiple of 8. */
+/* Advances from the start of the slice to run t, a multiple of 8. */
 template <int C, int BITS, bool ONES, typename V>
 static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
 {
@@ -532,7 +539,7 @@ static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
     if (!ONES) z->Ax += C * warp_sum(z->length < t ? z->length : t);
 }
 
-/* The lane's sum over runs begin .. end - 1 of a slice. */
+/* Returns the lane's sum over runs begin .. end - 1 of a slice. */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int end, const V *xs)
 {
@@ -554,7 +561,10 @@ static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int en
     return sum[0] + sum[1];
 }
 
-/* y of the window's slices; C columns a run. cut: sums of the parts of slices that are cut. The whole block calls. */
+/*
+ * Computes y for the window's slices, with C columns per run. cut: sums of the parts of cut slices. The whole block
+ * calls.
+ */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64_t slice, const window_table &table,
                                                   lane_ahead next, const V *xs, V (*cut)[LANES], V *__restrict__ y,
@@ -562,7 +572,7 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
 {
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)WARPS;
     if (warp < table.total && table.parts[warp].slice != warp)
-        next = look_ahead(s, slice + table.parts[warp].slice, table.slices[table.parts[warp].slice]);
+        next = read_ahead(s, slice + table.parts[warp].slice, table.slices[table.parts[warp].slice]);
 #pragma unroll 1
     for (int n = warp; n < table.total; n += warps) {
         const part_of_slice part = table.parts[n];
@@ -570,8 +580,8 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
         const staged_lane<V> z = lane_of<V>(s, table.slices[part.slice], own.group);
         if (n + warps < table.total) {
             const int k = table.parts[n + warps].slice;
-            next = look_ahead(s, slice + k, table.slices[k]);
-            if (ahead && table.parts[n + warps].count == 1) bring<V, ONES>(s, table.slices[k], C, BITS);
+            next = read_ahead(s, slice + k, table.slices[k]);
+            if (ahead && table.parts[n + warps].count == 1) prefetch_slice<V, ONES>(s, table.slices[k], C, BITS);
         }
         const int end = part.count > 1 ? (part.part + 1) * table.most : z.width;
         const V sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most, end, xs);

@@ -1,8 +1,8 @@
 /*
  * What "auto" knows of windowed: a guess from a sample, the work of its products, and their rates.
  *
- * The guess samples windows of consecutive rows, and balls of rows around sampled rows, which stand for cells. Rows of
- * one pattern are sought next to a row, and rows/2 to rows/5 away.
+ * The guess samples windows of consecutive rows, and balls of rows around sampled rows, which stand for cells. The
+ * guess searches for rows of one pattern adjacent to a sampled row, and at distances of rows/2 to rows/5.
  */
 #include "base/element.h"
 #include "base/error.h"
@@ -20,14 +20,14 @@ typedef struct windowed_guess {
     double columns,
         sectors;          /* elements of x that windows stage, and their sectors of 32 bytes, per entry; 0: unknown */
     double staged;        /* elements of x per window */
-    double steps, ragged; /* of the kernel's warps, and slots that not all rows of a slice have: an entry */
-    double heaviest;      /* entries and numbers of x of the heaviest window sampled, over the mean */
-    double longest;       /* steps of the longest one, over the mean */
+    double steps, ragged; /* per entry: steps of the kernel's warps, and slots that only some rows of a slice have */
+    double heaviest;      /* entries plus elements of x of the heaviest sampled window, over the mean */
+    double longest;       /* steps of the longest sampled window, over the mean */
     double windows;
-    int64_t group; /* rows of one pattern, the median */
-    int64_t run;   /* columns a number of the dictionary stands for */
-    int64_t apart; /* rows of a group lie so many rows apart */
-    int cells;     /* 1: rows in cells meet fewer columns */
+    int64_t group;    /* median number of rows with one pattern */
+    int64_t run;      /* columns per dictionary index */
+    int64_t distance; /* between consecutive rows of a group */
+    bool cells;       /* rows ordered by cells have fewer columns per window */
 } windowed_guess;
 
 _Static_assert(sizeof(windowed_guess) <= sizeof(spryi_guess), "a guess holds it");
@@ -38,10 +38,10 @@ enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* under each order */ };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
-    int64_t windows, least; /* under each order, */
-    int64_t entries;        /* so that there are about so many in all of them */
-    int64_t grouped;        /* rows, for groups of one pattern */
-    int set_bits;           /* of the sets of columns */
+    int64_t windows, least; /* under each order: at most, and at least */
+    int64_t entries;        /* approximate total of the sampled windows */
+    int64_t grouped;        /* rows sampled to find groups of one pattern */
+    int set_bits;           /* size of the sets of columns */
 } sample_sizes;
 
 static const sample_sizes *sizes_of(spryi_effort effort)
@@ -51,53 +51,56 @@ static const sample_sizes *sizes_of(spryi_effort effort)
     return effort == SPRYI_FULL ? &full : &quick;
 }
 
-/* Rows of a window, and the ranges of the reader that hold the columns of the first `wanted` rows. */
+/* Rows of a window, and the reader's ranges with the columns of the first `wanted` rows. */
 typedef struct row_list {
-    uint32_t *rows; /* room for a window */
+    uint32_t *rows; /* buffer for a window */
     int64_t *ranges;
     int64_t count, wanted;
 } row_list;
 
-/* Rows around a row, breadth first. The columns of rows before `head` have been followed. */
+/* Rows around a row, breadth first. The columns of the rows before `head` are already in the ball. */
 typedef struct ball {
     row_list list;
     spryi_number_set found;
     int64_t head;
 } ball;
 
-/* A sampled row, and the rows of its length at multiples of `apart` from it, which may have its pattern. */
+/*
+ * A sampled row, and the rows of its length at multiples of `distance` from it, which may have its pattern. Arrays of
+ * 2: rows after the row, rows before the row.
+ */
 typedef struct like_rows {
-    int64_t row, apart, length;
-    int64_t range;       /* of the row; those of rows behind it and before it: */
-    int64_t range_of[2]; /* the first */
-    int64_t fetched[2];  /* how many, */
-    int64_t same[2];     /* of which the first so many have the pattern */
+    int64_t row, distance, length;
+    int64_t range;       /* of the row */
+    int64_t range_of[2]; /* of the first row on each side */
+    int64_t fetched[2];  /* number of rows requested */
+    int64_t same[2];     /* number of rows, from the first, with the pattern */
 } like_rows;
 
 typedef struct guesser {
     spryi_column_reader *reader;
-    const spry_arrays *csr; /* the reader's */
+    const spry_arrays *csr; /* the reader's matrix */
     spryi_number_set columns, sectors;
     row_list natural[MOST_WINDOWS];
     ball balls[MOST_WINDOWS];
-    like_rows *samples; /* `sampled` of each distance */
+    like_rows *samples; /* `sampled` rows for each number of parts */
     int64_t sampled;
     int64_t *lengths; /* of the rows of a window */
     int64_t windows;  /* under each order */
     int64_t window, per_sector, run;
-    int64_t most;        /* entries of a window that are counted */
-    int64_t all_columns; /* the range of all of them; -1: there is none */
+    int64_t most;        /* limit of the entries counted per window */
+    int64_t all_columns; /* range of all columns; -1: not requested */
 } guesser;
 
-/* What windows under one order take, added up. */
+/* Work of the windows under one order, summed. */
 typedef struct window_sums {
     double windows, rows, entries, columns, sectors, steps, ragged, slots;
-    double most_work, most_steps; /* of a window */
+    double most_work, most_steps; /* maximum over the windows */
 } window_sums;
 
 /*
- * Adds the steps of a window's slices, whose rows are sorted by length. One step handles several runs that all rows
- * have. A step with runs that only some rows have counts as three.
+ * Adds the steps of a window's slices, whose rows are sorted by length. One step handles multiple runs if all rows have
+ * the runs. A step with runs that only some rows have counts as three.
  */
 static void add_steps(guesser *g, window_sums *sums, int64_t count)
 {
@@ -117,8 +120,8 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
 }
 
 /*
- * Adds the rows of a list as a window. If the window has very many entries, or the set of columns becomes full, the
- * remaining entries are assumed to meet new columns at the rate of the entries before.
+ * Adds the rows of a list as a window. Counting stops after g->most entries, or when the set of columns is full. The
+ * remaining entries are assumed to add new columns at the same rate.
  */
 static void add_window(guesser *g, window_sums *sums, const row_list *list)
 {
@@ -153,7 +156,7 @@ static void add_window(guesser *g, window_sums *sums, const row_list *list)
 
 static int64_t want_row(guesser *g, int64_t i)
 {
-    if (spryi_row_length(g->csr, i) > SPRYI_WINDOWED_LONG) return 0; /* it is not read */
+    if (spryi_row_length(g->csr, i) > SPRYI_WINDOWED_LONG) return 0; /* long rows are not read */
     return g->all_columns >= 0 ? g->all_columns : spryi_want_rows(g->reader, i, i + 1);
 }
 
@@ -174,7 +177,7 @@ static void want_counted(guesser *g, row_list *list)
     want_first(g, list, rows);
 }
 
-static int is_grown(const guesser *g, const ball *b)
+static bool is_grown(const guesser *g, const ball *b)
 {
     return b->head == b->list.count || b->list.count == g->window;
 }
@@ -220,11 +223,11 @@ static spry_status grow_balls(guesser *g, spry_error *err)
 {
     enum { LEVEL = 1 << 18 };
     const int64_t most_levels = g->csr->nnz * (int64_t)spryi_index_type_bytes(g->csr->index_type) / LEVEL;
-    int growing = 1;
+    bool growing = true;
     for (int64_t level = 0; growing; level++) {
-        growing = 0;
+        growing = false;
         if (level == most_levels) g->all_columns = spryi_want_entries(g->reader, 0, g->csr->nnz);
-        want_level(g); /* of the first all is wanted already */
+        want_level(g); /* the first level is already requested */
         SPRYI_OK_OR_RETURN(spryi_fetch_wanted(g->reader, err));
         for (int64_t n = 0; n < g->windows; n++) {
             grow_level(g, &g->balls[n]);
@@ -237,13 +240,16 @@ static spry_status grow_balls(guesser *g, spry_error *err)
 
 /* ---- guess: rows of one pattern ------------------------------------------------------------------------ */
 
-enum { MOST_GROUP = SPRYI_WINDOWED_LANES, AT_FIRST = 4 /* rows on either side that are fetched together for all */ };
+enum {
+    MOST_GROUP = SPRYI_WINDOWED_LANES,
+    AT_FIRST = 4 /* rows fetched on each side of every sample */
+};
 
 /* Requests up to `most` rows of the row's length on one side (0: after, 1: before). */
 static void want_side(spryi_column_reader *reader, like_rows *l, int side, int64_t most)
 {
     const spry_arrays *csr = reader->csr;
-    const int64_t step = side ? -l->apart : l->apart;
+    const int64_t step = side ? -l->distance : l->distance;
     int64_t count = 0;
     l->range_of[side] = reader->count;
     for (int64_t r = l->row + step; r >= 0 && r < csr->rows && count < most; r += step, count++) {
@@ -253,28 +259,28 @@ static void want_side(spryi_column_reader *reader, like_rows *l, int side, int64
     l->fetched[side] = count;
 }
 
-static int is_looked_at(const like_rows *l)
+static bool is_candidate(const like_rows *l)
 {
     return l->length > 0 && l->length <= SPRYI_WINDOWED_LONG;
 }
 
-static like_rows want_like(spryi_column_reader *reader, int64_t row, int64_t apart)
+static like_rows want_like(spryi_column_reader *reader, int64_t row, int64_t distance)
 {
-    like_rows l = {.row = row, .apart = apart, .length = spryi_row_length(reader->csr, row)};
-    if (!is_looked_at(&l)) return l;
+    like_rows l = {.row = row, .distance = distance, .length = spryi_row_length(reader->csr, row)};
+    if (!is_candidate(&l)) return l;
     l.range = spryi_want_rows(reader, row, row + 1);
     for (int side = 0; side < 2; side++) want_side(reader, &l, side, AT_FIRST);
     return l;
 }
 
-static int same_pattern(const spryi_column_reader *reader, const like_rows *l, int side, int64_t n)
+static bool same_pattern(const spryi_column_reader *reader, const like_rows *l, int side, int64_t n)
 {
-    const int64_t other = l->row + (side ? -l->apart : l->apart) * (n + 1);
+    const int64_t other = l->row + (side ? -l->distance : l->distance) * (n + 1);
     const int64_t begin = spryi_offset_of(reader->csr, l->row), at = spryi_offset_of(reader->csr, other);
     for (int64_t k = 0; k < l->length; k++)
         if (spryi_column_at(reader, l->range, begin + k) != spryi_column_at(reader, l->range_of[side] + n, at + k))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 static void count_same(const spryi_column_reader *reader, like_rows *l, int side)
@@ -283,13 +289,13 @@ static void count_same(const spryi_column_reader *reader, like_rows *l, int side
     while (l->same[side] < l->fetched[side] && same_pattern(reader, l, side, l->same[side])) l->same[side]++;
 }
 
-/* Returns the median size of the samples' groups. Empty and long rows do not count. */
+/* Returns the median size of the samples' groups. Ignores empty and long rows. */
 static int64_t median_group(const like_rows *samples, int64_t count)
 {
     int64_t sizes[MOST_GROUP + 1] = {0}, seen = 0, below = 0, median = 0;
     for (int64_t n = 0; n < count; n++) {
         const int64_t all = 1 + samples[n].same[0] + samples[n].same[1];
-        if (!is_looked_at(&samples[n])) continue;
+        if (!is_candidate(&samples[n])) continue;
         sizes[all < MOST_GROUP ? all : MOST_GROUP]++;
         seen++;
     }
@@ -298,8 +304,8 @@ static int64_t median_group(const like_rows *samples, int64_t count)
 }
 
 /*
- * Returns the distance of a group's rows: 1, or, if the matrix has `parts` equal parts, the rows of a part. Returns 0
- * if the matrix has no such parts.
+ * Returns the distance between rows of a group: 1 for one part, else the number of rows of each of `parts` equal parts.
+ * Returns 0 if the rows do not divide into such parts.
  */
 static int64_t distance_of(const spry_arrays *csr, int64_t parts)
 {
@@ -320,7 +326,7 @@ static void want_groups(guesser *g)
                 want_like(g->reader, spryi_windowed_sample(g->csr->rows, n, g->sampled), distance_of(g->csr, parts));
 }
 
-/* Compares the first rows of all samples. If they all match, fetches and compares as many as a group may have. */
+/* Compares the first rows of all samples. If all of them match, fetches and compares up to the largest group size. */
 static spry_status compare_groups(guesser *g, spry_error *err)
 {
     for (int round = 0; round < 2; round++) {
@@ -329,7 +335,7 @@ static spry_status compare_groups(guesser *g, spry_error *err)
             for (int64_t n = 0; n < 2 * g->sampled && distance_of(g->csr, parts) > 0; n++) {
                 like_rows *l = sample_of(g, parts, n / 2);
                 const int side = (int)(n % 2);
-                if (!is_looked_at(l) || l->fetched[side] <= before) continue;
+                if (!is_candidate(l) || l->fetched[side] <= before) continue;
                 count_same(g->reader, l, side);
                 if (round == 0 && l->same[side] == AT_FIRST) want_side(g->reader, l, side, MOST_GROUP - 1);
             }
@@ -341,19 +347,19 @@ static spry_status compare_groups(guesser *g, spry_error *err)
 /* Sets the group size to the largest median of all distances. */
 static spry_status find_groups(guesser *g, windowed_guess *guess, spry_error *err)
 {
-    guess->group = guess->apart = 1;
+    guess->group = guess->distance = 1;
     SPRYI_OK_OR_RETURN(compare_groups(g, err));
     for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
         if (distance_of(g->csr, parts) == 0) continue;
         const int64_t median = median_group(sample_of(g, parts, 0), g->sampled);
         if (median <= guess->group) continue;
         guess->group = median;
-        guess->apart = distance_of(g->csr, parts);
+        guess->distance = distance_of(g->csr, parts);
     }
     return SPRY_OK;
 }
 
-/* Returns the columns of a run if rows of one pattern are the unknowns of a node. */
+/* Returns the columns of a run, assuming that rows of one pattern are the unknowns of a node. */
 static int64_t run_of(int64_t group)
 {
     int64_t run = SPRYI_WINDOWED_MOST_RUN;
@@ -363,7 +369,7 @@ static int64_t run_of(int64_t group)
 
 /* ---- guess: sizes -------------------------------------------------------------------------------------- */
 
-/* Sets how many windows are sampled, and how much of each. */
+/* Sets the number of sampled windows, and the number of entries counted in each. */
 static void set_sizes(guesser *g, spryi_effort effort)
 {
     const double mean = (double)g->csr->nnz / (double)g->csr->rows;
@@ -374,7 +380,10 @@ static void set_sizes(guesser *g, spryi_effort effort)
     g->most = 2 * sizes->entries / g->windows;
 }
 
-/* Returns the first row of sample n, in the middle of equal parts: ends are unlike the rest. */
+/*
+ * Returns the first row of window n, in the middle of one of the equal parts: the ends of a matrix differ from the
+ * rest.
+ */
 static int64_t window_at(const guesser *g, int64_t n)
 {
     return spryi_windowed_sample(g->csr->rows - g->window, 2 * n + 1, 2 * g->windows);
@@ -399,7 +408,7 @@ static spry_status prepare_list(row_list *list, spry_context *context, int64_t w
 static spry_status prepare(guesser *g, spry_context *context, spryi_column_reader *reader, spryi_effort effort,
                            spry_error *err)
 {
-    enum { ROWS_BITS = 12 }; /* for SPRYI_WINDOWED_MOST_ROWS */
+    enum { ROWS_BITS = 12 }; /* bits of SPRYI_WINDOWED_MOST_ROWS */
     const spry_arrays *csr = reader->csr;
     const int bits = sizes_of(effort)->set_bits;
     const int64_t window = spryi_windowed_default_rows(csr->rows);
@@ -503,23 +512,23 @@ static int report(spryi_feature_value *list, const spryi_features *f, const void
 {
     const windowed_guess *g = guess;
     (void)f;
-    list[0] = (spryi_feature_value){"window_columns", "numbers of x an entry that windows stage", g->columns};
-    list[1] = (spryi_feature_value){"window_group", "rows of one pattern, the median", (double)g->group};
+    list[0] = (spryi_feature_value){"window_columns", "elements of x per entry that windows stage", g->columns};
+    list[1] = (spryi_feature_value){"window_group", "median number of rows with one pattern", (double)g->group};
     return 2;
 }
 
-/* Columns and sectors of windows of cells of rows, over those of the balls of rows that the guess samples. */
+/* Columns and sectors of windows of cells, relative to those of the balls that the guess samples. */
 static const double CELL_COLUMNS = 1.45, CELL_SECTORS = 1.42;
-static const double MOST_STAGED = 4096; /* elements of x of a window */
+static const double MOST_STAGED = 4096; /* elements of x per window */
 static const double ROW_BYTES = 4.7;
 
-/* Windows that stage too much are cut: the number of parts in two dimensions. */
+/* Returns the number of parts into which a window that stages too much is cut. Parts are two-dimensional. */
 static double parts_of(const windowed_guess *g)
 {
     return fmax(1, (g->cells ? CELL_COLUMNS : 1) * g->staged / MOST_STAGED);
 }
 
-/* Work that CPUs and GPUs share; each window's edge grows by the square root of the parts. */
+/* Returns the work that CPUs and GPUs share. Cutting increases columns and sectors by the square root of the parts. */
 static spryi_work work_of(const spryi_product *p)
 {
     const spryi_features *f = p->features;
@@ -548,11 +557,11 @@ static spryi_work cpu_work(const spryi_product *p)
 static spryi_work gpu_work(const spryi_product *p)
 {
     enum { LANES = 32 };
-    static const double AT_ONCE = 528; /* windows that a GPU processes at a time */
+    static const double AT_ONCE = SPRYI_WINDOWED_AT_ONCE; /* windows that a GPU runs concurrently */
     const spryi_features *f = p->features;
     const windowed_guess *g = p->guess;
     const double n = (double)f->nnz, windows = g->windows * parts_of(g), rounds = fmax(1, windows / AT_ONCE);
-    const double idle = fmax(1, AT_ONCE / windows); /* if there are fewer windows than room for them */
+    const double idle = fmax(1, AT_ONCE / windows); /* if there are fewer windows than the GPU can run */
     spryi_work w = work_of(p);
     w.steps = g->steps * n * idle;
     w.slices = (double)f->rows / LANES * idle;
@@ -570,10 +579,10 @@ static const char *why_not(const spryi_product *p)
     enum { LEAST_ENTRIES = 1 << 19 };
     const spryi_features *f = p->features;
     const windowed_guess *g = p->guess;
-    if (g->columns <= 0) return "its windows cannot be told by a sample";
+    if (g->columns <= 0) return "a sample did not determine its windows";
     if (!p->on_gpu) return NULL;
-    if (f->lengths.longest > SPRYI_WINDOWED_LONG) return "a row is longer than its windows take whole";
-    return f->nnz < LEAST_ENTRIES ? "fewer than 524288 entries are too few windows" : NULL;
+    if (f->lengths.longest > SPRYI_WINDOWED_LONG) return "a row has more than 512 entries, the limit of its windows";
+    return f->nnz < LEAST_ENTRIES ? "a GPU needs at least 524288 entries to fill its windows" : NULL;
 }
 
 const spryi_estimator spryi_windowed_estimator = {
