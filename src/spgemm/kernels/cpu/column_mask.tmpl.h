@@ -1,9 +1,9 @@
 /*
- * The symbolic accumulator, for each index pair: a bit for each column of C. Bits are gathered in a register while they
- * fall into one word: columns that follow each other do.
+ * The symbolic accumulator, for each index pair: one bit for each column of C. Bits of consecutive columns are gathered
+ * in a register while they belong to one word.
  */
 
-/* Marks the columns of row i by B's rows as bitmaps; returns how many. */
+/* Marks the columns of row i, given B's rows as bitmaps. Returns the number of columns. */
 static inline int64_t SPRY_FN(mark_bitmaps)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
 {
     const SPRY_P *restrict Ap = job->a.offsets;
@@ -28,7 +28,7 @@ static inline void SPRY_FN(unmark_bitmaps)(const spryi_spgemm_job *job, uint64_t
         for (int64_t w = bitmaps->offsets[Aj[k]]; w < bitmaps->offsets[Aj[k] + 1]; w++) mask[bitmaps->index[w]] = 0;
 }
 
-/* The same, column by column. */
+/* Marks the columns of row i column by column. Returns the number of columns. */
 static inline int64_t SPRY_FN(mark)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -57,12 +57,12 @@ static inline void SPRY_FN(unmark)(const spryi_spgemm_job *job, uint64_t *restri
         for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) mask[Bj[t] >> 6] = 0;
 }
 
-/* Entries of row i, which has products and spans columns first to last; leaves the mask cleared. */
+/* Returns the entries of row i, which has products and spans columns `first` to `last`. Leaves the mask zero. */
 static inline int64_t SPRY_FN(count_columns)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i,
                                              int64_t first, int64_t last, int64_t products)
 {
     const int64_t low = first / 64, words = last / 64 + 1 - low;
-    const int bitmaps = job->rows_of_b.bitmaps.count > 0;
+    const bool bitmaps = job->rows_of_b.bitmaps.count > 0;
     const int64_t n = bitmaps ? SPRY_FN(mark_bitmaps)(job, mask, i) : SPRY_FN(mark)(job, mask, i);
     if (words <= 16 || words * 4 < products)
         memset(mask + low, 0, (size_t)words * sizeof *mask);
@@ -73,12 +73,12 @@ static inline int64_t SPRY_FN(count_columns)(const spryi_spgemm_job *job, uint64
     return n;
 }
 
-/* Counts rows of at most SPRYI_SHORT products, and tells their span. */
+/* Counts a row of at most SPRYI_SHORT products. Sets the first and last column. */
 typedef int64_t (*SPRY_FN(count_short_fn))(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last);
 
 /*
- * Counts row i of a piece that begins with row `begin`, and notes its span in *words, which is that of the row before;
- * short ones by count_short, a constant, where it is not NULL.
+ * Counts row i of a piece that begins with row `begin`, and notes its span. *words holds the span of row i - 1 before
+ * the call and of row i after it. count_short, a compile-time constant, counts short rows if it is not NULL.
  */
 SPRYI_INLINE void SPRY_FN(count_row)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
                                      int64_t *words, SPRY_FN(count_short_fn) count_short)

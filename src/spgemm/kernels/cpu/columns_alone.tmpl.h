@@ -1,16 +1,16 @@
 /*
- * Columns of C alone, rows being counted, for each value type and index pair: what plans have before any values. The
- * ways are those of filling, without sums.
+ * Columns of C without values, after rows are counted, for each value type and index pair. Plans use them before any
+ * values are known. The methods are the same as for filling, without sums.
  */
 
-/* The columns of row i where its products need no look; 0: they do. */
-static inline int SPRY_FN(copy_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
-                                        int64_t n)
+/* Copies the columns of row i if its products need not be read. Returns false if they must be read. */
+static inline bool SPRY_FN(copy_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
+                                         int64_t n)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     if (Ap[i + 1] - Ap[i] != 1 || !job->rows_of_b.rise) return SPRY_FN(repeat_columns)(job, begin, i, Cj, n);
     memcpy(Cj, (const SPRY_J *)job->b.indices + Bp[((const SPRY_J *)job->a.indices)[Ap[i]]], (size_t)n * sizeof *Cj);
-    return 1;
+    return true;
 }
 
 static inline void SPRY_FN(mark_window)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
@@ -31,16 +31,16 @@ static inline void SPRY_FN(mark_window)(const spryi_spgemm_job *job, const spryi
     }
 }
 
-/* The columns of one word's bits, in order; returns what comes behind them. */
+/* Writes the columns of one word's bits in order. Returns the end of the columns written. */
 static inline SPRY_J *SPRY_FN(emit_bits)(uint64_t bits, int64_t from, SPRY_J *restrict Cj)
 {
 #if defined __AVX512F__ && !SPRY_J_IS_64
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const int few = __builtin_popcountll(bits) < 8;
+    const bool few = __builtin_popcountll(bits) < 8;
     for (; bits && !few; bits >>= 16, from += 16) {
-        const __m512i here = _mm512_add_epi32(_mm512_set1_epi32((int32_t)from), lanes);
+        const __m512i columns = _mm512_add_epi32(_mm512_set1_epi32((int32_t)from), lanes);
         const int n = __builtin_popcount((uint16_t)bits);
-        _mm512_mask_storeu_epi32(Cj, spryi_upto16(n), _mm512_maskz_compress_epi32((__mmask16)bits, here));
+        _mm512_mask_storeu_epi32(Cj, spryi_upto16(n), _mm512_maskz_compress_epi32((__mmask16)bits, columns));
         Cj += n;
     }
 #endif
@@ -48,7 +48,7 @@ static inline SPRY_J *SPRY_FN(emit_bits)(uint64_t bits, int64_t from, SPRY_J *re
     return Cj;
 }
 
-/* All that was marked in `words` words, in order; leaves the window cleared. */
+/* Writes all marked columns of `words` words in order. Leaves the window zero. */
 static inline void SPRY_FN(emit_columns)(const spryi_dense_window *window, int64_t words, int64_t base, SPRY_J *Cj)
 {
     for (int64_t w = 0; w < words; w += 8) {
@@ -66,7 +66,7 @@ static inline void SPRY_FN(emit_columns)(const spryi_dense_window *window, int64
     }
 }
 
-/* The columns of row i, between first and last, with a flag a column; leaves the window cleared. */
+/* Finds the columns of row i, between `first` and `last`, with one flag per column. Leaves the window zero. */
 static inline void SPRY_FN(flag_columns)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
                                          int64_t first, int64_t last, SPRY_J *restrict Cj)
 {
@@ -103,7 +103,7 @@ static void SPRY_FN(hash_columns)(const spryi_spgemm_job *job, SPRY_J *restrict 
     memset(keys, 0, (size_t)slots * sizeof *keys);
 }
 
-/* Row i, whose products have to be looked at. */
+/* Finds the columns of row i by reading its products. */
 static inline void SPRY_FN(find_columns)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i,
                                          int64_t first, int64_t last, SPRY_J *Cj, int64_t n)
 {

@@ -1,9 +1,9 @@
 /*
- * The dense window, for each value type and index pair: a sum a column, a bit for each that is met, a byte for each 64
- * of those.
+ * The dense window, for each value type and index pair. It has a sum and a bit for each column, and a byte for each 64
+ * bits. A byte is 1 if its bits may be nonzero.
  */
 
-/* sums += a_ik * row k of B, for each k of row i; the window stands over columns from base on. */
+/* sums += a_ik * row k of B, for each k of row i. Element 0 of the window is column `base`. */
 static inline void SPRY_FN(add_products)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int64_t base)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -13,7 +13,7 @@ static inline void SPRY_FN(add_products)(const spryi_spgemm_job *job, SPRY_V *re
         const SPRY_V a = Ax[k];
         const SPRY_P end = Bp[Aj[k] + 1];
         SPRY_P t = Bp[Aj[k]];
-        for (; t + 4 <= end; t += 4) { /* in order: a column may stand in a row twice */
+        for (; t + 4 <= end; t += 4) { /* in order: a row may contain a column twice */
             sums[Bj[t] - base] += a * Bx[t];
             sums[Bj[t + 1] - base] += a * Bx[t + 1];
             sums[Bj[t + 2] - base] += a * Bx[t + 2];
@@ -23,7 +23,7 @@ static inline void SPRY_FN(add_products)(const spryi_spgemm_job *job, SPRY_V *re
     }
 }
 
-/* add_products, which marks what it meets. */
+/* Like add_products, and marks the columns. */
 static inline void SPRY_FN(add_and_mark)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
                                          int64_t base)
 {
@@ -50,7 +50,7 @@ static inline void SPRY_FN(add_and_mark)(const spryi_spgemm_job *job, const spry
     }
 }
 
-/* Marks all columns of row i by B's rows as bitmaps. */
+/* Marks all columns of row i, given B's rows as bitmaps. */
 static inline void SPRY_FN(add_bitmaps)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
                                         int64_t base)
 {
@@ -67,7 +67,7 @@ static inline void SPRY_FN(add_bitmaps)(const spryi_spgemm_job *job, const spryi
         }
 }
 
-/* Entries with the bits of one word, in order; returns how many. */
+/* Writes the entries of one word's bits in order. Returns their number. Leaves the word zero. */
 static inline int64_t SPRY_FN(emit_word)(const spryi_dense_window *window, int64_t word, int64_t base, SPRY_V alpha,
                                          SPRY_J *restrict Cj, SPRY_V *restrict Cx)
 {
@@ -85,7 +85,7 @@ static inline int64_t SPRY_FN(emit_word)(const spryi_dense_window *window, int64
     return n;
 }
 
-/* All that was met in `words` words, in order; leaves the window cleared. */
+/* Writes all entries of `words` words in order. Leaves the window zero. */
 static inline void SPRY_FN(emit)(const spryi_dense_window *window, int64_t words, int64_t base, SPRY_V alpha,
                                  SPRY_J *Cj, SPRY_V *Cx)
 {
@@ -104,7 +104,7 @@ static inline void SPRY_FN(emit)(const spryi_dense_window *window, int64_t words
     }
 }
 
-/* Row i of C, with columns first to last, by the window. */
+/* Fills row i of C, with columns `first` to `last`, with the window. */
 static inline void SPRY_FN(fill_window)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
                                         int64_t first, int64_t last, SPRY_J *Cj, SPRY_V *Cx)
 {

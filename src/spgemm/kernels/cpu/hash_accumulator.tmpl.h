@@ -1,6 +1,6 @@
-/* The accumulator of rows that span too much for a window, for each value type and index pair: a hash table. */
+/* A hash table: the accumulator of rows that are too wide for a window. For each value type and index pair. */
 
-/* The slot of a column, or the empty one where it would be. */
+/* Returns the slot of a column, or the empty slot for it. */
 static inline int64_t SPRY_FN(slot_of)(const SPRY_J *restrict keys, int shift, int64_t mask, SPRY_J column)
 {
     int64_t slot = (int64_t)((uint64_t)column * 0x9e3779b97f4a7c15u >> shift);
@@ -8,7 +8,10 @@ static inline int64_t SPRY_FN(slot_of)(const SPRY_J *restrict keys, int shift, i
     return slot;
 }
 
-/* At most SPRYI_SHORT columns, each to its place: as many as are smaller. No branch depends on them. */
+/*
+ * Sorts at most SPRYI_SHORT columns, all different. The position of a column is the number of smaller columns. No
+ * branch depends on the columns.
+ */
 static inline void SPRY_FN(sort_short)(SPRY_J *list, int64_t n)
 {
     enum { STRIDE = 8 };
@@ -25,7 +28,7 @@ static inline void SPRY_FN(sort_short)(SPRY_J *list, int64_t n)
     }
 }
 
-/* Rising order, in place: by counting while short, else by a heap. The columns are all different. */
+/* Sorts different columns in increasing order, in place: by counting if the list is short, else by a heap. */
 static void SPRY_FN(sort)(SPRY_J *list, int64_t n)
 {
     if (n <= SPRYI_SHORT) {
@@ -51,9 +54,12 @@ static void SPRY_FN(sort)(SPRY_J *list, int64_t n)
     }
 }
 
-/* Row i by the hash table; with its columns known (n of them in Cj) only the values. Leaves the table cleared. */
+/*
+ * Fills row i with the hash table. known: the n columns in Cj are given, only values are computed. Leaves the table
+ * zero.
+ */
 static void SPRY_FN(hash_row)(const spryi_spgemm_job *job, const spryi_hash_table *table, int64_t i,
-                              SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n, int known)
+                              SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n, bool known)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
@@ -80,8 +86,8 @@ static void SPRY_FN(hash_row)(const spryi_spgemm_job *job, const spryi_hash_tabl
     memset(sums, 0, (size_t)slots * sizeof *sums);
 }
 
-/* 1: row i, with columns first to last, goes through the table. */
-static inline int SPRY_FN(is_hashed)(const spryi_spgemm_job *job, int64_t i, int64_t first, int64_t last)
+/* Returns true if row i, with columns `first` to `last`, uses the hash table. */
+static inline bool SPRY_FN(is_hashed)(const spryi_spgemm_job *job, int64_t i, int64_t first, int64_t last)
 {
     const int64_t words = spryi_rows_words(first, last);
     return words > job->sizes.windows ||

@@ -1,10 +1,10 @@
 /*
- * Rows of C whose columns are known without a look at their products, for each value type and index pair: those of one
- * entry in A, those that repeat the row before, and all in a structure that is there. Sums go through the dense window,
+ * Rows of C whose columns are known without reading their products, for each value type and index pair. These are rows
+ * of one entry in A, rows that repeat the row before, and all rows of a known structure. Sums use the dense window
  * without bits.
  */
 
-/* Values of the n columns Cj, which rise; leaves the sums cleared. */
+/* Computes the values of the n columns Cj, which are increasing. Leaves the sums zero. */
 static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i,
                                    SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n)
 {
@@ -12,7 +12,7 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows
     const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     SPRY_V *restrict sums = w->window.sums;
     if (words > job->sizes.windows) {
-        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, 1);
+        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, true);
         return;
     }
     SPRY_FN(add_products)(job, sums, i, base);
@@ -23,8 +23,8 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows
 }
 
 /*
- * How many entries of A from k on, before `end`, are of neighbouring rows of B with the same columns: 1 to
- * SPRYI_ROWS_OF_B. Where a column may stand in a row twice they are taken one by one, for the order of sums.
+ * Returns the number of entries of A, from k on and before `end`, that select consecutive rows of B with equal columns:
+ * 1 to SPRYI_ROWS_OF_B. If rows may contain a column twice, returns 1 to keep the order of sums.
  */
 static inline int SPRY_FN(count_neighbours)(const spryi_spgemm_job *job, SPRY_P k, SPRY_P end)
 {
@@ -35,7 +35,10 @@ static inline int SPRY_FN(count_neighbours)(const spryi_spgemm_job *job, SPRY_P 
     return SPRY_FN(count_alike)(job->b.offsets, job->b.indices, Aj[k], most);
 }
 
-/* Adds `count` rows of B, alike in columns, for rows of C that are: a[q][r] is what row q counts in row r. */
+/*
+ * Adds `count` rows of B with equal columns to the sums of identical rows of C. a[q][r]: factor of row q of B in row r
+ * of C.
+ */
 SPRYI_INLINE void SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTICAL_ROWS],
                                      const SPRY_J *restrict Bj, const SPRY_V *restrict Bx, int64_t n, int64_t base,
                                      const int count)
@@ -51,8 +54,8 @@ SPRYI_INLINE void SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_
 }
 
 /*
- * Values of rows i .. i + rows - 1, which share their columns: each entry of B is read once for all of them, and rows
- * of B that share theirs, as those of one point's unknowns do, are added at once.
+ * Computes the values of rows i .. i + rows - 1, which have equal columns in A. Each entry of B is read once for all of
+ * them. Rows of B with equal columns, for example the unknowns of one point, are added together.
  */
 static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int rows,
                                              const SPRY_J *restrict columns, int64_t n)
@@ -82,7 +85,7 @@ static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V
     }
 }
 
-/* Values of row i, whose columns are there, and rows identical to it; returns how many rows that were. */
+/* Computes the values of row i, whose columns are known, and of rows identical to it. Returns the number of rows. */
 static __attribute__((noinline, unused)) int64_t
 SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t end)
 {
@@ -99,17 +102,17 @@ SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w,
     return rows;
 }
 
-/* 1: row i repeats the row before, and its n columns are those of that row, moved. */
-static inline int SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
-                                          int64_t n)
+/* If row i repeats the row before, writes its n columns, the shifted columns of that row, and returns true. */
+static inline bool SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
+                                           int64_t n)
 {
     SPRY_J shift;
-    if (i == begin || job->offsets[i] - job->offsets[i - 1] != n || !SPRY_FN(repeats)(job, i, &shift)) return 0;
+    if (i == begin || job->offsets[i] - job->offsets[i - 1] != n || !SPRY_FN(repeats)(job, i, &shift)) return false;
     for (int64_t k = 0; k < n; k++) Cj[k] = (SPRY_J)(Cj[k - n] + shift);
-    return 1;
+    return true;
 }
 
-/* Fills row i and those identical to it where its columns are known; returns how many rows that were, or 0. */
+/* Fills row i and rows identical to it if its columns are known. Returns the number of rows filled, or 0. */
 static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin,
                                           int64_t i, int64_t end)
 {
@@ -124,7 +127,7 @@ static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spr
     return SPRY_FN(repeat_columns)(job, begin, i, Cj, n) ? SPRY_FN(fill_values)(job, w, i, end) : 0;
 }
 
-/* The phase that fills values alone, and a piece of it. */
+/* The phase that fills only values, and its work on one piece. */
 static void SPRY_FN(refill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end;)

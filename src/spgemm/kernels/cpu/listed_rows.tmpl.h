@@ -1,9 +1,9 @@
 /*
- * Columns of C that are listed while rows are counted, for each value type and index pair: by one thread they stand
- * where C has them, by several each piece's behind room for the products of those before.
+ * Lists columns of C while rows are counted, for each value type and index pair. One thread writes the columns directly
+ * into C. With more threads, each piece begins after space for all products of the pieces before.
  */
 
-/* Lists what is marked in so many words from `low` on, in order; leaves them cleared. */
+/* Lists the marked columns of `words` words, starting at word `low`, in order. Leaves the words zero. */
 static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low, int64_t words, SPRY_J *restrict Cj)
 {
     for (int64_t word = low; word < low + words; word++) {
@@ -15,8 +15,9 @@ static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low,
 }
 
 /*
- * Copies the columns of row i's products, duplicates among them, and zeros behind; returns how many, or -1 where they
- * are over SPRYI_FEW_PRODUCTS. Rows of B are copied eight at once, so that no branch depends on short ones.
+ * Copies the columns of row i's products, with duplicates, and appends zeros. Returns the number of products, or -1 if
+ * it exceeds SPRYI_FEW_PRODUCTS. Copies eight columns of short
+ * rows of B if possible, so that no branch depends on their lengths.
  */
 static inline int64_t SPRY_FN(copy_few)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict met)
 {
@@ -34,30 +35,35 @@ static inline int64_t SPRY_FN(copy_few)(const spryi_spgemm_job *job, int64_t i, 
             memcpy(met + n, Bj + from, (size_t)length * sizeof *met);
         n += length;
     }
-    memset(met + n, 0, AT_ONCE * sizeof *met); /* which are compared, too */
+    memset(met + n, 0, AT_ONCE * sizeof *met); /* list_few compares these elements */
     return n;
 }
 
-/* Lists n columns, each once, in order: a column's place is how many are smaller. No branch depends on them. */
+/*
+ * Lists the distinct columns among n, in order. The position of a column is the number of smaller columns. No branch
+ * depends on the columns.
+ */
 static inline SPRY_J *SPRY_FN(list_few)(const SPRY_J *restrict met, int64_t n, SPRY_J *restrict Cj)
 {
     enum { STRIDE = 8 };
     SPRY_J smaller[SPRYI_FEW_PRODUCTS], sorted[SPRYI_FEW_PRODUCTS];
     for (int64_t t = 0; t < n; t += STRIDE) {
-        SPRY_J here[STRIDE] = {0};
+        SPRY_J smaller_of[STRIDE] = {0};
         for (int64_t k = 0; k < n; k++)
-            for (int u = 0; u < STRIDE; u++) here[u] += met[k] < met[t + u];
-        for (int u = 0; u < STRIDE; u++) smaller[t + u] = here[u], sorted[t + u] = -1;
+            for (int u = 0; u < STRIDE; u++) smaller_of[u] += met[k] < met[t + u];
+        for (int u = 0; u < STRIDE; u++) smaller[t + u] = smaller_of[u], sorted[t + u] = -1;
     }
     for (int64_t k = 0; k < n; k++) sorted[smaller[k]] = met[k];
-    for (int64_t k = 0; k < n; k++) { /* where a column is met again a place stays empty */
+    for (int64_t k = 0; k < n; k++) { /* positions of duplicates remain empty */
         *Cj = sorted[k];
         Cj += sorted[k] >= 0;
     }
     return Cj;
 }
 
-/* Lists what is marked in words that are marked themselves; leaves all cleared. */
+/*
+ * Lists the columns of row i in order. A second bit mask marks the nonzero words of the first. Leaves both masks zero.
+ */
 static SPRY_J *SPRY_FN(list_words)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t low,
                                    int64_t words, SPRY_J *restrict Cj)
 {
@@ -88,7 +94,7 @@ static SPRY_J *SPRY_FN(list_words)(const spryi_spgemm_job *job, const spryi_rows
     return Cj;
 }
 
-/* The columns of row i, which has that many products, from Cj on; returns what comes behind them. */
+/* Lists the columns of row i, which has `products` products, starting at Cj. Returns the end of the list. */
 static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i,
                                         int64_t first, int64_t last, int64_t products, SPRY_J *Cj)
 {
@@ -101,7 +107,7 @@ static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, const spryi
     return SPRY_FN(list_marked)(w->mask, low, words, Cj);
 }
 
-/* Counts and lists row i, which is none that is known; returns what comes behind it. */
+/* Counts and lists row i by reading its products. Returns the end of the list. */
 static inline SPRY_J *SPRY_FN(count_and_list)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i,
                                               SPRY_J *Cj, int64_t *words)
 {
@@ -124,7 +130,7 @@ static inline SPRY_J *SPRY_FN(count_and_list)(const spryi_spgemm_job *job, spryi
     return behind;
 }
 
-/* Counts and lists the rows of a piece where it belongs, and notes their spans as count_row does. */
+/* Counts and lists the rows of a piece at its position, and notes their spans as count_row does. */
 static void SPRY_FN(list_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
     spryi_run_search search;
@@ -132,7 +138,7 @@ static void SPRY_FN(list_rows)(const spryi_spgemm_job *job, spryi_rows_workspace
     SPRY_J *Cj = job->listed ? (SPRY_J *)job->listed + job->pieces.products[w->piece]
                              : (SPRY_J *)job->columns + w->listed;
     SPRY_J shift;
-    const int runs = !SPRY_P_IS_64 && w->run.most_values > 0;
+    const bool runs = !SPRY_P_IS_64 && w->run.most_values > 0;
     if (runs) spryi_begin_search(&search, &w->run, begin);
     for (int64_t i = begin, rows = 1; i < end; i += rows) {
         const int64_t run = runs ? spryi_try_run(job, &search.run, i, end) : 0;
@@ -159,6 +165,6 @@ static void SPRY_FN(list_rows)(const spryi_spgemm_job *job, spryi_rows_workspace
 static void SPRY_FN(list)(spryi_spgemm_job *job)
 {
     job->found = (spryi_spgemm_spans){0};
-    if (!job->listed) job->sizes.threads = 1; /* pieces follow each other in C */
+    if (!job->listed) job->sizes.threads = 1; /* pieces are consecutive in C */
     spryi_rows_run(job, SPRY_FN(list_rows));
 }

@@ -1,6 +1,7 @@
-/* What rows are compared, looked through and copied with; plain loops, or 32 or 64 bytes at once. */
+/* Primitives that compare, scan and copy rows: plain loops, or vectors of 32 or 64 bytes. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -8,76 +9,76 @@
 #error "written for little-endian processors"
 #endif
 
-/* Which byte of eight, each 0 or 1, is the first that is set. */
+/* Returns the index of the first nonzero byte among eight bytes, each 0 or 1. */
 static inline int spryi_first_byte(uint64_t bytes)
 {
     return __builtin_ctzll(bytes) >> 3;
 }
 
-/* Entries 0 .. n-1 of x are those of y plus `shift`. */
+/* Returns true if elements 0 .. n-1 of x equal those of y plus `shift`. */
 #define SPRYI_ARE_MOVED(x, y, n, shift)                                                                                \
     _Generic(*(x), int32_t : spryi_are_moved_32, int64_t : spryi_are_moved_64)((x), (y), (n), (shift))
 
 #define ARE_MOVED(name, type)                                                                                          \
-    static inline int name(const type *x, const type *y, int64_t n, type shift)                                        \
+    static inline bool name(const type *x, const type *y, int64_t n, type shift)                                       \
     {                                                                                                                  \
         for (int64_t t = 0; t < n; t++)                                                                                \
-            if (x[t] - y[t] != shift) return 0;                                                                        \
-        return 1;                                                                                                      \
+            if (x[t] - y[t] != shift) return false;                                                                    \
+        return true;                                                                                                   \
     }
 ARE_MOVED(spryi_are_moved_64, int64_t)
 
 #if defined __AVX512F__
 #include <immintrin.h>
 
-/* The first n lanes; all where there are more: _bzhi_u32 alone looks at n modulo 256. */
+/* Returns the mask of the first n lanes, or of all lanes if n >= 16. _bzhi_u32 would use n modulo 256. */
 static inline __mmask16 spryi_upto16(int64_t n)
 {
     return n < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)n) : (__mmask16)0xffff;
 }
 
-static inline int spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
+static inline bool spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
 {
     const __m512i by = _mm512_set1_epi32(shift);
     for (int64_t t = 0; t < n; t += 16) {
-        const __mmask16 here = n - t < 16 ? (__mmask16)((1u << (n - t)) - 1) : (__mmask16)0xffff;
-        const __m512i from = _mm512_add_epi32(_mm512_maskz_loadu_epi32(here, y + t), by);
-        if (_mm512_mask_cmpneq_epi32_mask(here, _mm512_maskz_loadu_epi32(here, x + t), from)) return 0;
+        const __mmask16 live = n - t < 16 ? (__mmask16)((1u << (n - t)) - 1) : (__mmask16)0xffff;
+        const __m512i from = _mm512_add_epi32(_mm512_maskz_loadu_epi32(live, y + t), by);
+        if (_mm512_mask_cmpneq_epi32_mask(live, _mm512_maskz_loadu_epi32(live, x + t), from)) return false;
     }
-    return 1;
+    return true;
 }
 
-/* The first of n entries of x that is not that of y plus `shift`; n: there is none. */
+/* Returns the index of the first of n elements of x that differs from y plus `shift`, or n. */
 static inline int64_t spryi_first_unlike(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
 {
     const __m512i by = _mm512_set1_epi32(shift);
     for (int64_t t = 0; t < n; t += 16) {
-        const __mmask16 here = spryi_upto16(n - t);
-        const __m512i from = _mm512_add_epi32(_mm512_maskz_loadu_epi32(here, y + t), by);
-        const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(here, _mm512_maskz_loadu_epi32(here, x + t), from);
-        if (other) return t + __builtin_ctz(other);
+        const __mmask16 live = spryi_upto16(n - t);
+        const __m512i from = _mm512_add_epi32(_mm512_maskz_loadu_epi32(live, y + t), by);
+        const __mmask16 unlike = _mm512_mask_cmpneq_epi32_mask(live, _mm512_maskz_loadu_epi32(live, x + t), from);
+        if (unlike) return t + __builtin_ctz(unlike);
     }
     return n;
 }
 
-/* to[k] = from[k] + shift for n entries, and no more. */
+/* Sets to[k] = from[k] + shift for n elements. Writes no other elements. */
 static inline void spryi_move_32(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
 {
     const __m512i by = _mm512_set1_epi32(shift);
     for (int64_t k = 0; k < n; k += 16) {
-        const __mmask16 here = spryi_upto16(n - k);
-        _mm512_mask_storeu_epi32(to + k, here, _mm512_add_epi32(_mm512_maskz_loadu_epi32(here, from + k), by));
+        const __mmask16 live = spryi_upto16(n - k);
+        _mm512_mask_storeu_epi32(to + k, live, _mm512_add_epi32(_mm512_maskz_loadu_epi32(live, from + k), by));
     }
 }
 
-/* Bit c is set where byte c of 64, each 0 or 1, is 1. */
+/* Returns a mask of 64 bits. Bit c is set if byte c is not 0. */
 static inline uint64_t spryi_bits_of(const unsigned char *bytes)
 {
     const __m512i all = _mm512_loadu_si512(bytes);
     return _mm512_test_epi8_mask(all, all);
 }
 
-/* The first multiple of 64 from w on, itself one, where not all of the next 64 bytes, before `end`, are 0. */
+/* Returns the first of w, w + 64, ... whose 64 bytes are not all 0, or with fewer than 64 bytes before `end`. */
 static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, int64_t end)
 {
     while (w + 64 <= end && !_mm512_test_epi8_mask(_mm512_loadu_si512(bytes + w), _mm512_set1_epi8(1))) w += 64;
@@ -89,14 +90,14 @@ static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, in
 #elif defined __AVX2__
 #include <immintrin.h>
 
-/* The first n of 8 lanes, all of them where there are more: the sign tells. */
+/* Returns the mask of the first n of 8 lanes, or of all lanes if n >= 8. The sign bit of an element is its mask. */
 static inline __m256i spryi_upto8(int64_t n)
 {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n < 8 ? (int32_t)n : 8), lanes);
 }
 
-/* The first of n entries of x that is not that of y plus `shift`; n: there is none. */
+/* Returns the index of the first of n elements of x that differs from y plus `shift`, or n. */
 static inline int64_t spryi_first_unlike(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
 {
     const __m256i by = _mm256_set1_epi32(shift);
@@ -104,25 +105,25 @@ static inline int64_t spryi_first_unlike(const int32_t *x, const int32_t *y, int
     for (; t + 8 <= n; t += 8) {
         const __m256i from = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(y + t)), by);
         const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(x + t)), from);
-        const unsigned other = ~(unsigned)_mm256_movemask_epi8(same);
-        if (other) return t + __builtin_ctz(other) / 4;
+        const unsigned unlike = ~(unsigned)_mm256_movemask_epi8(same);
+        if (unlike) return t + __builtin_ctz(unlike) / 4;
     }
     while (t < n && x[t] - y[t] == shift) t++;
     return t;
 }
 
-static inline int spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
+static inline bool spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
 {
     return spryi_first_unlike(x, y, n, shift) == n;
 }
 
-/* to[k] = from[k] + shift for n entries, and no more. */
+/* Sets to[k] = from[k] + shift for n elements. Writes no other elements. */
 static inline void spryi_move_32(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
 {
     const __m256i by = _mm256_set1_epi32(shift);
     int64_t k = 0;
     for (; k < n && n >= 8; k += 8) {
-        const int64_t at = k + 8 <= n ? k : n - 8; /* the last ones with some before them */
+        const int64_t at = k + 8 <= n ? k : n - 8; /* the last vector overlaps the vector before */
         const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(from + at));
         _mm256_storeu_si256((__m256i *)(void *)(to + at), _mm256_add_epi32(x, by));
     }
@@ -151,19 +152,19 @@ static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, in
 {
     (void)bytes;
     (void)end;
-    return w; /* the caller looks at 8 bytes at once */
+    return w; /* the caller tests 8 bytes at a time */
 }
 #endif
 #undef ARE_MOVED
 
 #ifdef SPRYI_BYTES
-/* Copies; past the caches, which would read the lines of `to` first, where it is not needed soon. */
-static __attribute__((noinline, unused)) void spryi_stream(void *to, const void *from, int64_t bytes, int past_caches)
+/* Copies bytes. streams: uses non-temporal stores, which do not first read the cache lines of `to`. */
+static __attribute__((noinline, unused)) void spryi_stream(void *to, const void *from, int64_t bytes, bool streams)
 {
     char *restrict t = to;
     const char *restrict f = from;
     const int64_t head = -(int64_t)(uintptr_t)t & 63;
-    if (!past_caches || bytes < 1024) {
+    if (!streams || bytes < 1024) {
         memcpy(t, f, (size_t)bytes);
         return;
     }

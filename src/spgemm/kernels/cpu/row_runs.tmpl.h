@@ -1,27 +1,27 @@
 /*
- * Runs of rows that share one order of products, in vectors of a processor level. A source of that level includes its
- * value_vectors_*.h, defines RUN_FUNCTIONS, the name of the functions' table, and includes this file once.
+ * Runs of rows that share one order of products, with the vectors of a processor level. A source of that level includes
+ * its value_vectors_*.h, defines RUN_FUNCTIONS as the name of the functions' table, and includes this file once.
  *
- * Idea: in a run each row of A, or group of rows with the same columns, is the one before moved by a constant, and so
- * are the rows of B that they meet: then C's columns are those of the first, moved, and every entry of C adds the same
- * products, in the same order. That order is found once, and again only where the next run has another. The values of A
- * and B are transposed so that each entry has the rows of the run side by side, which are summed as lanes of a vector;
- * C's values are transposed back. B's rows are taken as tracks, neighbours that several entries of A meet, and
- * transposed once.
- * Work: a piece's rows, a tile of one vector's lanes, or four vectors', at a time.
- * Cost: with AVX-512 a quarter of a cycle a product (f64), half a cycle an entry that is transposed; the bytes of C
- * and of the tracks.
- * Source: this library; as on the GPU (runs_cuda.cu).
+ * Idea: in a run, each row of A is the row before, shifted by a constant, and so are the selected rows of B. Instead of
+ *       single rows, groups of rows with equal columns may be shifted. Then C's columns are the first row's columns,
+ *       shifted, and every row adds the same products in the same order. The order is found once, and again only if a
+ *       later run has a different order. The values of A and B are transposed, so that each entry stores the rows of
+ *       the run contiguously. The rows are summed as lanes of a vector, and C's values are transposed back. Rows of B
+ *       are handled as tracks: consecutive rows that multiple entries of A select. A track is transposed once.
+ * Work: the rows of a piece, in tiles of the lanes of one vector or of four vectors.
+ * Cost: with AVX-512, a quarter of a cycle per product (f64) and half a cycle per transposed entry; the bytes of C and
+ *       of the tracks.
+ * Source: this library; same method as on the GPU (runs_cuda.cu).
  */
 #ifndef SPRYI_TEMPLATE
 #include "spgemm/kernels/cpu/row_runs.h"
 
 /* ---- staging ---------------------------------------------------------------------------------------- */
 
-/* What goes past the caches is staged until it makes whole lines: others would be read first. */
+/* A buffer for non-temporal stores, which collects whole cache lines. Partial lines would first be read from memory. */
 typedef struct spryi_stage {
-    char *to, *staged; /* staged NULL: it is written where it goes */
-    int64_t kept;      /* bytes that are staged */
+    char *to, *staged; /* staged: the buffer, or NULL to write directly to `to` */
+    int64_t kept;      /* bytes in the buffer */
 } spryi_stage;
 
 static inline void *spryi_on_stage(const spryi_stage *s)
@@ -29,15 +29,15 @@ static inline void *spryi_on_stage(const spryi_stage *s)
     return s->staged ? s->staged + s->kept : s->to;
 }
 
-/* So many bytes more have been written; last: nothing comes behind them. */
-static inline void spryi_from_stage(spryi_stage *s, int64_t bytes, int last)
+/* Announces that `bytes` more bytes are written. last: writes all of them; otherwise a partial line is kept. */
+static inline void spryi_from_stage(spryi_stage *s, int64_t bytes, bool last)
 {
     enum { LINE = 64 };
     int64_t whole = s->kept + bytes;
     if (s->staged) {
         const int64_t all = whole, beyond = (int64_t)((uintptr_t)(s->to + all) % LINE);
         if (!last) whole = all > beyond ? all - beyond : 0;
-        spryi_stream(s->to, s->staged, whole, 1);
+        spryi_stream(s->to, s->staged, whole, true);
         s->kept = all - whole;
         memmove(s->staged, s->staged + whole, (size_t)s->kept);
     }
@@ -47,8 +47,8 @@ static inline void spryi_from_stage(spryi_stage *s, int64_t bytes, int last)
 /* ---- finding ---------------------------------------------------------------------------------------- */
 
 /*
- * How many times, at most `most`, `step` rows from `first` on are the ones before moved by `shift`, the first time
- * included. Lengths and columns are compared 16 at once, whatever row they are in.
+ * Returns the number of groups of `step` rows, starting at row `first`, each of which is the group before shifted by
+ * `shift`. Counts the first group; at most `most`. Compares lengths and columns in vectors, across row boundaries.
  */
 static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, int64_t first, int64_t step,
                                                        int32_t shift, int64_t most)
@@ -59,7 +59,7 @@ static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, i
     if (most > (csr->rows - first) / step) most = (csr->rows - first) / step;
     if (most <= 1) return most;
     const int32_t begin = offsets[first], period = offsets[first + step] - begin;
-    for (int64_t done = 1, until; done < most; done = until) { /* a few first: where there is no run, they tell */
+    for (int64_t done = 1, until; done < most; done = until) { /* a few groups first, which often suffice */
         until = done == 1 && most > FEW ? FEW : most;
         int64_t from = (done - 1) * step, count = (until - 1) * step + 1;
         const int32_t *restrict starts = offsets + first;
@@ -73,7 +73,10 @@ static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, i
     return most;
 }
 
-/* Tracks of B that the rows from i on meet, and how many groups they serve; 0: too many, or too few groups. */
+/*
+ * Finds the tracks of B that the rows from i on select. Returns the number of groups that have all tracks; 0: too many
+ * tracks or values.
+ */
 static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t step)
 {
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -82,7 +85,8 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
     const int64_t least = run->identical > 1 ? SPRYI_RUN_LEAST : SPRYI_RUN_ALONE;
     int64_t groups = run->groups, total = run->identical * length;
     spryi_run_track *track = run->memory.tracks;
-    int known = 0, tracks = 0;
+    int tracks = 0;
+    bool known = false;
     for (int64_t k = 0; k < length; k++) {
         if (k > 0 && Aj[k] >= track->first && Aj[k] - track->first <= width * step) {
             if (Aj[k] > track->last) track->last = Aj[k];
@@ -103,7 +107,7 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
         track->beyond = (track->last - track->first) / step;
         if (track->period > 0 && !known && begin + track->period < job->b.nnz) {
             run->shift = Bj[begin + track->period] - Bj[begin];
-            known = 1;
+            known = true;
         }
         const int64_t most = count_periods(&job->b, track->first, step, run->shift, track->beyond + groups);
         if (most - track->beyond < groups) groups = most - track->beyond;
@@ -113,7 +117,10 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
     return total * (run->lanes + width) <= run->most_values ? groups : 0;
 }
 
-/* Where in values the rows of B lie that row i meets. 1: that, and the order, is as of the row that was ordered. */
+/*
+ * Finds the positions in the values of the rows of B that row i selects. Returns 1 if the positions and the order equal
+ * those of the ordered row, 0 if the order must be computed, -1 if there are too many products or none.
+ */
 static int place_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t step)
 {
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -127,8 +134,8 @@ static int place_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
         at += run->memory.tracks[t].period * stride;
     }
     const int32_t a = (int32_t)at;
-    int same = run->ordered.count > 0 && length == run->ordered.length && a == run->ordered.a &&
-               run->lanes == run->ordered.lanes;
+    bool same = run->ordered.count > 0 && length == run->ordered.length && a == run->ordered.a &&
+                run->lanes == run->ordered.lanes;
     for (int64_t k = 0; k < length; k++) {
         if (k > 0 && (Aj[k] < track->first || Aj[k] > track->last)) track++;
         const int64_t period = (Aj[k] - track->first) / step;
@@ -173,7 +180,7 @@ static int64_t find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
     if (step < 1 || length > SPRYI_RUN_LENGTH) return 0;
     run->identical = identical;
     if (i < run->search.moved_from ||
-        i + 1 >= run->search.moved_until) { /* else the rows before have been compared with these */
+        i + 1 >= run->search.moved_until) { /* otherwise these rows of A are known to be shifted */
         run->groups = count_periods(&job->a, i, identical, step, (end - i) / identical);
         run->search.moved_from = i;
         run->search.moved_until = identical == 1 ? i + run->groups : i;
@@ -183,7 +190,7 @@ static int64_t find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
     if (run->groups >= least) run->groups = find_tracks(job, run, i, step);
     if (run->groups < least) {
         if (identical == 1 && run->groups > 2)
-            run->search.from = i + run->groups - 1; /* what ends it would end theirs */
+            run->search.from = i + run->groups - 1; /* the run would end at the same row */
         return 0;
     }
     return place_tracks(job, run, i, step) < 0 ? 0 : run->groups * identical;
@@ -204,7 +211,7 @@ static void order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i
         for (int32_t t = 0; t < lengths[k]; t++, p++) {
             const int32_t column = Bj[Bp[Aj[k]] + t];
             int64_t low = 0;
-            for (int64_t left = n; left > 1;) { /* without branches: which half is nobody's guess */
+            for (int64_t left = n; left > 1;) { /* without branches, which could not be predicted */
                 const int64_t half = left / 2;
                 low += columns[low + half] <= column ? half : 0;
                 left -= half;
@@ -250,17 +257,17 @@ const spryi_run_functions RUN_FUNCTIONS = {
     .finish = finish,
 };
 
-/* Only the first index pair has runs. */
+/* Only 32-bit indices have runs. */
 #elif !SPRY_P_IS_64 && !SPRY_J_IS_64
 /* ---- transposing ---------------------------------------------------------------------------------------- */
 
-/* A square of at most LANES rows and columns; `columns` is a constant where it is LANES. */
+/* Transposes a block of at most LANES rows and columns. `columns` is a compile-time constant if it is LANES. */
 SPRYI_INLINE void SPRY_FN(transpose_corner)(const SPRY_V *restrict from, int64_t width, int64_t rows, int columns,
                                             SPRY_V *restrict to, int64_t stride)
 {
     VECTOR r[LANES];
     for (int k = 0; k < LANES; k++) {
-        const SPRY_V *restrict row = from + (k < rows ? k : 0) * width; /* some row, not beyond */
+        const SPRY_V *restrict row = from + (k < rows ? k : 0) * width; /* valid memory in place of missing rows */
         r[k] = columns == LANES ? OF(loadu)(row) : LOAD_UPTO(columns, row);
     }
     TRANSPOSE(r);
@@ -269,8 +276,8 @@ SPRYI_INLINE void SPRY_FN(transpose_corner)(const SPRY_V *restrict from, int64_t
 }
 
 /*
- * `lanes` rows of `width` values each, one behind the other, become `width` rows of `stride`. The last square of long
- * rows takes some columns again.
+ * Transposes `lanes` consecutive rows of `width` values to `width` rows of `stride` values. In long rows, the last
+ * block overlaps the block before.
  */
 static __attribute__((noinline)) void SPRY_FN(transpose_rows)(const SPRY_V *restrict from, int64_t lanes, int64_t width,
                                                               SPRY_V *restrict to, int64_t stride)
@@ -287,7 +294,7 @@ static __attribute__((noinline)) void SPRY_FN(transpose_rows)(const SPRY_V *rest
     }
 }
 
-/* At most LANES columns of a square of LANES times LANES become rows of `width` values, `stride` apart. */
+/* Transposes at most LANES columns of a LANES x LANES tile to rows of `width` values, with distance `stride`. */
 static __attribute__((noinline)) void SPRY_FN(transpose_tile)(const SPRY_V *restrict from, SPRY_V *restrict to,
                                                               int width, int64_t columns, int64_t stride)
 {
@@ -301,8 +308,8 @@ static __attribute__((noinline)) void SPRY_FN(transpose_tile)(const SPRY_V *rest
 /* ---- summing ---------------------------------------------------------------------------------------- */
 
 /*
- * Sums of `rows` neighbours in each group, `vectors` times LANES groups side by side; `groups` of these are there. a
- * and b: how far their lanes are in values. Cx: the first of these rows.
+ * Sums `rows` consecutive rows of each group, for `vectors` * LANES groups, of which the first `groups` exist. a, b:
+ * offsets of the lanes in the values. Cx: the first of the rows.
  */
 SPRYI_INLINE void SPRY_FN(sum_lanes)(const spryi_row_run *run, const int vectors, const int rows, int64_t a, int64_t b,
                                      int64_t groups, SPRY_V alpha, SPRY_V *restrict Cx)
@@ -355,7 +362,7 @@ static __attribute__((noinline)) void SPRY_FN(sum_tile)(const spryi_row_run *run
         }
 }
 
-/* B's tracks and A from group g on, with the lanes of a tile for each entry. */
+/* Transposes B's tracks and A, from group g on, so that each entry has the lanes of a tile. */
 static inline void SPRY_FN(transpose_factors)(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i,
                                               int64_t g, int64_t groups)
 {
@@ -372,18 +379,18 @@ static inline void SPRY_FN(transpose_factors)(const spryi_spgemm_job *job, const
     SPRY_FN(transpose_rows)(Ax + g * width, groups, width, values + run->a, run->lanes);
 }
 
-/* The run that begins with row i. What goes past the caches is staged. */
+/* Fills the run that begins with row i. Non-temporal stores use staging buffers. */
 static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *job, const spryi_row_run *run,
                                                         int64_t i, int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
     const int64_t n = run->ordered.n, identical = run->identical;
-    const int staged = run->streams && run->most_staged >= run->lanes * identical * n;
+    const bool staged = run->streams && run->most_staged >= run->lanes * identical * n;
     spryi_stage values = {(char *)Cx, staged ? run->memory.staged : NULL, 0};
     spryi_stage columns = {(char *)Cj, staged ? (char *)run->memory.staged_columns : NULL, 0};
     for (int64_t g = 0; g < run->groups; g += run->lanes) {
         const int64_t groups = run->groups - g < run->lanes ? run->groups - g : run->lanes;
         const int64_t entries = groups * identical * n;
-        const int last = g + groups == run->groups;
+        const bool last = g + groups == run->groups;
         SPRY_FN(transpose_factors)(job, run, i, g, groups);
         SPRY_FN(sum_tile)(run, groups, *(const SPRY_V *)job->alpha, spryi_on_stage(&values));
         spryi_from_stage(&values, entries * (int64_t)sizeof *Cx, last);

@@ -1,10 +1,10 @@
 /*
  * Runs of rows (row_runs.tmpl.h) in vectors of 512 bits.
  *
- * Idea: rows that are each the one before moved add the same products in the same order: they are lanes of a vector.
- * Work: a piece's rows, a tile at a time.
- * Cost: see there.
- * Source: this library; as on the GPU (runs_cuda.cu).
+ * Idea: rows that are the row before, shifted, add the same products in the same order. They are lanes of a vector.
+ * Work: the rows of a piece, a tile at a time.
+ * Cost: see row_runs.tmpl.h.
+ * Source: this library; same method as on the GPU (runs_cuda.cu).
  */
 #include "spgemm/kernels/cpu/value_vectors_avx512.h"
 

@@ -1,8 +1,8 @@
 /*
- * Rows of C whose products need not be looked at one by one, for each value type and index pair.
+ * Rows of C whose products need not be processed individually, for each value type and index pair.
  *
- * Grids, meshes and finite elements are full of rows whose entries in A, and the rows of B behind them, are those of
- * the row before moved by a constant: then so is the row of C, and nothing has to be counted, sorted or looked for.
+ * In grids, meshes and finite elements, many rows of A, and the rows of B that they select, are the row before shifted
+ * by a constant. Then the row of C is also the row before, shifted. Nothing must be counted, sorted or searched.
  */
 
 static inline int64_t SPRY_FN(row_products)(const spryi_spgemm_job *job, int64_t i)
@@ -14,7 +14,7 @@ static inline int64_t SPRY_FN(row_products)(const spryi_spgemm_job *job, int64_t
     return products;
 }
 
-/* First and last column that row i of C can have; last < first where it has none. */
+/* Sets the first and last column that row i of C can have. last < first if it has none. */
 static inline void SPRY_FN(row_span)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -37,32 +37,32 @@ static inline void SPRY_FN(row_span)(const spryi_spgemm_job *job, int64_t i, int
     *last = high;
 }
 
-/* Row i > 0 of C repeats row i - 1, *shift columns further on. */
-static __attribute__((noinline, unused)) int SPRY_FN(repeats)(const spryi_spgemm_job *job, int64_t i, SPRY_J *shift)
+/* Returns true if row i > 0 of C is row i - 1 with columns shifted by *shift. */
+static __attribute__((noinline, unused)) bool SPRY_FN(repeats)(const spryi_spgemm_job *job, int64_t i, SPRY_J *shift)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Bj = job->b.indices, *restrict Aj = (const SPRY_J *)job->a.indices + Ap[i];
     const int64_t n = (int64_t)(Ap[i + 1] - Ap[i]);
     const SPRY_J *restrict before = Aj - n;
-    if (n == 0 || (int64_t)(Ap[i] - Ap[i - 1]) != n) return 0;
+    if (n == 0 || (int64_t)(Ap[i] - Ap[i - 1]) != n) return false;
     const SPRY_J step = (SPRY_J)(Aj[0] - before[0]);
-    if (Aj[n - 1] - before[n - 1] != step || !SPRYI_ARE_MOVED(Aj, before, n, step)) return 0;
+    if (Aj[n - 1] - before[n - 1] != step || !SPRYI_ARE_MOVED(Aj, before, n, step)) return false;
     *shift = 0;
-    if (step == 0) return 1;
-    int known = 0;
+    if (step == 0) return true;
+    bool known = false;
     for (int64_t t = 0; t < n; t++) {
-        const SPRY_P here = Bp[Aj[t]], there = Bp[before[t]];
-        const int64_t length = (int64_t)(Bp[Aj[t] + 1] - here);
-        if ((int64_t)(Bp[before[t] + 1] - there) != length) return 0;
+        const SPRY_P own = Bp[Aj[t]], old = Bp[before[t]];
+        const int64_t length = (int64_t)(Bp[Aj[t] + 1] - own);
+        if ((int64_t)(Bp[before[t] + 1] - old) != length) return false;
         if (length == 0) continue;
-        if (!known) *shift = (SPRY_J)(Bj[here] - Bj[there]);
-        known = 1;
-        if (!SPRYI_ARE_MOVED(Bj + here, Bj + there, length, *shift)) return 0;
+        if (!known) *shift = (SPRY_J)(Bj[own] - Bj[old]);
+        known = true;
+        if (!SPRYI_ARE_MOVED(Bj + own, Bj + old, length, *shift)) return false;
     }
-    return 1;
+    return true;
 }
 
-/* Rows from `row` on with the columns of that row: 1 to `most`, the row among them. */
+/* Returns the number of consecutive rows with equal columns, starting with `row`: 1 to `most`. */
 static inline int SPRY_FN(count_alike)(const SPRY_P *restrict offsets, const SPRY_J *columns, int64_t row, int64_t most)
 {
     const SPRY_P n = offsets[row + 1] - offsets[row];
@@ -73,14 +73,17 @@ static inline int SPRY_FN(count_alike)(const SPRY_P *restrict offsets, const SPR
     return rows;
 }
 
-/* Rows from i on, before `end`, with the columns of row i in A: 1 to SPRYI_IDENTICAL_ROWS, row i among them. */
+/*
+ * Returns the number of consecutive rows of A with equal columns, starting with i, before `end`: 1 to
+ * SPRYI_IDENTICAL_ROWS.
+ */
 static inline int SPRY_FN(count_identical)(const spryi_spgemm_job *job, int64_t i, int64_t end)
 {
     const int64_t most = end - i < SPRYI_IDENTICAL_ROWS ? end - i : SPRYI_IDENTICAL_ROWS;
     return SPRY_FN(count_alike)(job->a.offsets, job->a.indices, i, most);
 }
 
-/* Row i of A has one entry, rows of B rise: the row of C is that of B times it. */
+/* Fills row i of C if row i of A has one entry and rows of B are increasing: a row of B times that entry. */
 static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx,
                                      int64_t n)
 {
@@ -91,6 +94,6 @@ static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPR
     const SPRY_V a = ((const SPRY_V *)job->a.values)[k], alpha = *(const SPRY_V *)job->alpha;
     for (int64_t t = 0; t < n; t++) {
         Cj[t] = Bj[t];
-        Cx[t] = alpha * (a * Bx[t] + 0); /* as a sum that began at 0: never -0 */
+        Cx[t] = alpha * (a * Bx[t] + 0); /* like a sum that begins at 0: never -0 */
     }
 }

@@ -1,8 +1,9 @@
 /*
- * The product by rows (rows.h) with AVX2: the portable kernel, whose phases find runs of rows and have their vectors.
+ * The product by rows (rows.h) with AVX2: the portable kernel, with a search for runs and vectors for them.
  *
- * Idea: runs of rows that share one order of products are lanes of vectors; other rows go as in the portable kernel.
- * Work: pieces of rows, which threads take one after the other.
+ * Idea: runs of rows that share one order of products are lanes of vectors. The portable code computes all rows outside
+ * of runs.
+ * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
  */
@@ -18,7 +19,7 @@ static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase 
 }
 
 static const spryi_spgemm_host_phases phases = {
-    .uses_bitmaps = 1,
+    .uses_bitmaps = true,
     .sizes = sizes,
     .count = &spryi_rows_count,
     .fill = &spryi_rows_fill,

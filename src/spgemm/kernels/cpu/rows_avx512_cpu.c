@@ -1,9 +1,9 @@
 /*
- * The product by rows (rows.h) with AVX-512; where columns have 64 bits, which gain little, the portable instances.
+ * The product by rows (rows.h) with AVX-512. 64-bit columns gain little and use the portable instances.
  *
- * Idea: runs of rows that share one order of products first; then each row in the accumulator that suits it: copied, as
- * the row before, two registers, a dense window with bits or flags, a hash table.
- * Work: pieces of rows, which threads take one after the other.
+ * Idea: runs of rows that share one order of products first. Then each row in the accumulator that suits it: copied,
+ *       repeated from the row before, two registers, a dense window with bits or flags, a hash table.
+ * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
  */
@@ -30,7 +30,7 @@ static void SPRY_FN(renew)(spryi_spgemm_job *job)
 }
 #else
 
-/* Row i of a piece, with those identical to it; returns how many rows that were. */
+/* Fills row i of a piece, and rows identical to it. Returns the number of rows. */
 static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
                                   int64_t end)
 {
@@ -47,7 +47,7 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     }
     SPRY_FN(row_span)(job, i, &first, &last);
     if (SPRY_FN(is_hashed)(job, i, first, last)) {
-        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, 0);
+        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, false);
     } else if (job->rows_of_b.bitmaps.count == 0 && spryi_rows_words(first, last) < products) {
         const int64_t base = first & ~(int64_t)63;
         SPRY_FN(add_and_flag)(job, &w->window, i, base);
@@ -58,7 +58,6 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     return 1;
 }
 
-/* Columns of row i. */
 static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i)
 {
     const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
@@ -99,7 +98,7 @@ static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase 
 }
 
 static const spryi_spgemm_host_phases phases = {
-    .uses_bitmaps = 1,
+    .uses_bitmaps = true,
     .sizes = sizes,
     .count = &count_table,
     .fill = &fill_table,

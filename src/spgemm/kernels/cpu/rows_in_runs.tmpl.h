@@ -1,7 +1,7 @@
 /*
- * The phases of a kernel that looks for runs of rows (row_runs.h), for each value type and index pair. The kernel has
- * fill_rows and columns_row for rows in no run, and COUNT_SHORT, which counts short ones, or NULL. With AVX-512
- * 64-bit columns are left to the portable instances.
+ * The phases of a kernel that searches for runs of rows (row_runs.h), for each value type and index pair. The kernel
+ * defines fill_rows and columns_row for rows outside of runs, and COUNT_SHORT, which counts short rows or is NULL. The
+ * AVX-512 kernel uses the portable instances for 64-bit columns.
  */
 #if !(SPRY_J_IS_64 && defined __AVX512F__)
 
@@ -34,8 +34,11 @@ static void SPRY_FN(count)(spryi_spgemm_job *job)
     spryi_rows_run(job, SPRY_FN(count_piece));
 }
 
-/* The run that begins with row i, if any, or that row and those identical to it; returns how many rows that were. */
-static inline int64_t SPRY_FN(fill_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
+/*
+ * Fills the run that begins with row i. Without a run, fills row i and rows identical to row i. Returns the number of
+ * rows.
+ */
+static inline int64_t SPRY_FN(fill_next)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
                                          int64_t end)
 {
     const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_begin_run(job, &w->run, i, end), at = job->offsets[i];
@@ -54,7 +57,7 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, spryi_rows_workspac
     const int64_t entry = sizeof(SPRY_V) + sizeof(SPRY_J);
     w->run.streams = job->offsets[job->a.rows] * entry >= SPRYI_STREAMS_FROM;
     w->run.search.from = begin;
-    for (int64_t i = begin; i < end;) i += SPRY_FN(fill_some)(job, w, begin, i, end);
+    for (int64_t i = begin; i < end;) i += SPRY_FN(fill_next)(job, w, begin, i, end);
     spryi_finish_runs(&w->run);
 }
 
@@ -63,7 +66,7 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
     spryi_rows_run(job, SPRY_FN(fill_piece));
 }
 
-/* `rows` rows that make a run, the first of which has n columns, from `columns` on. */
+/* Writes the columns of `rows` rows of a run. The first row has n columns, which are in `columns`. */
 static inline void SPRY_FN(repeat_run)(const spryi_row_run *run, SPRY_J *columns, int64_t n, int64_t rows)
 {
     SPRY_J *restrict to = columns + n;
@@ -73,7 +76,7 @@ static inline void SPRY_FN(repeat_run)(const spryi_row_run *run, SPRY_J *columns
     }
 }
 
-/* The run that begins with row i, if any, or that row; returns how many rows that were. */
+/* Writes the columns of the run that begins with row i if there is one, else of row i. Returns the number of rows. */
 static inline int64_t SPRY_FN(columns_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin,
                                             int64_t i, int64_t end)
 {
@@ -96,8 +99,11 @@ static void SPRY_FN(columns)(spryi_spgemm_job *job)
     spryi_rows_run(job, SPRY_FN(columns_piece));
 }
 
-/* Values alone: of the run that begins with row i, or of that row and those identical to it; returns how many. */
-static inline int64_t SPRY_FN(renew_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i, int64_t end)
+/*
+ * Computes only values: of the run that begins with row i or, without a run, of row i and rows identical to row i.
+ * Returns the number of rows.
+ */
+static inline int64_t SPRY_FN(renew_next)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i, int64_t end)
 {
     const int64_t rows = spryi_begin_run(job, &w->run, i, end), at = job->offsets[i], n = job->offsets[i + 1] - at;
     if (rows == 0) return n == 0 ? 1 : SPRY_FN(fill_values)(job, w, i, end);
@@ -110,11 +116,11 @@ static void SPRY_FN(renew_piece)(const spryi_spgemm_job *job, spryi_rows_workspa
 {
     w->run.streams = job->offsets[job->a.rows] * (int64_t)sizeof(SPRY_V) >= SPRYI_STREAMS_FROM;
     w->run.search.from = begin;
-    for (int64_t i = begin; i < end;) i += SPRY_FN(renew_some)(job, w, i, end);
+    for (int64_t i = begin; i < end;) i += SPRY_FN(renew_next)(job, w, i, end);
     spryi_finish_runs(&w->run);
 }
 
-/* Runs are looked for where most rows were in some. */
+/* Searches for runs if most rows were in runs. */
 static void SPRY_FN(renew)(spryi_spgemm_job *job)
 {
     if (!SPRY_P_IS_64 && job->found.in_runs > job->a.rows / 2)

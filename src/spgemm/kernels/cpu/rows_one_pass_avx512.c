@@ -1,21 +1,24 @@
 /*
- * One pass with AVX-512, for one run of a product with 32-bit indices: no row of C is counted before it is filled.
+ * One pass with AVX-512, for a single run of a product with 32-bit indices. Rows of C are not counted before they are
+ * filled.
  *
- * Idea: C's arrays are reserved for as many entries as there are products, of which only what is written costs memory.
- * A piece of rows is summed into a buffer that stays in the second-level cache, and copied when it is known where it
- * goes: when those before it are summed. No row is counted first, whatever the number of threads. Until then a thread
- * goes on with another buffer; and where all its buffers are full it sums the piece that keeps it waiting itself, whose
- * thread may have lost its processor. The first to have summed a piece copies it: the bits are the same.
- * Short rows: the columns of all products are listed one after the other. Where the list is that of the row before,
- * moved by a constant, each product goes to the place where it went there. Else up to SPRYI_SHORT products find their
- * positions by comparing in registers, more by a dense window, or, where they span too much, by rank: a bit a column,
- * and for each 64 columns how many came before, which is where the sum stands in the row of C.
- * Groups: where B's columns are close together, they are kept as groups of eight, a bit for each (spgemm_host.c). The
- * values of a group are spread to their lanes, multiplied, and added together to the eight sums of the group in a dense
- * window, a ring of groups. A byte of the same bits says which there are. Lanes without a column add +0, which leaves a
- * sum that began at +0 as it is: each c_ij adds the same products in the same order.
- * Cost: products * (value + index) bytes read, mostly from caches; C written once, past them where it is large.
- * Source: this library; the positions are the chained scan of D. Merrill and M. Garland, 2016.
+ * Idea: C's arrays are reserved for as many entries as there are products. Only pages that are written use memory. A
+ *       thread sums a piece of rows into a buffer that remains in the second-level cache, and copies it to C when all
+ *       pieces before it are summed. Meanwhile the thread continues with another buffer. If all buffers are full, the
+ *       thread also sums the piece that delays it: the piece's own thread may have lost its processor. The first of the
+ *       two threads to finish copies the piece. Both compute the same bits.
+ *       Short rows: the columns of all products are listed. If the list is the list of the row before, shifted by a
+ *       constant, the positions of the products are the same. Otherwise up to SPRYI_SHORT products find their positions
+ *       by comparisons in registers, more products by a dense window. Products with too wide a span are ranked, with
+ *       one bit per column and a count per 64 columns. The rank of a column is its position in the row of C.
+ *       Groups: if B's columns are close together, they are stored as groups of eight with one bit per column
+ *       (spgemm_host.c). The values of a group are expanded to their lanes, multiplied, and added to the eight sums of
+ *       the group in a dense window, a ring of groups. A byte of bits marks the columns present. Lanes without a column
+ *       add +0, which does not change a sum that began at +0. So each c_ij adds the same products in the same order.
+ * Work: pieces of rows, fetched in order.
+ * Cost: products * (value + index) bytes read, mostly from caches; C written once, with non-temporal stores if it is
+ *       large.
+ * Source: this library; positions: the chained scan of D. Merrill and M. Garland, 2016.
  */
 
 #ifdef SPRY_V
@@ -23,7 +26,7 @@
 
 /* ---- rows by groups of columns ---- */
 
-/* Writes the entries of 64 groups from `group` on, a multiple of 64, and clears them. */
+/* Writes the entries of 64 groups, starting at `group`, a multiple of 64, and clears the groups. */
 static inline int64_t SPRY_FN(emit_groups)(const spryi_group_window *window, uint32_t group, int32_t *restrict Cj,
                                            SPRY_V *restrict Cx)
 {
@@ -34,27 +37,27 @@ static inline int64_t SPRY_FN(emit_groups)(const spryi_group_window *window, uin
     int64_t n = 0;
     for (uint64_t met = _mm512_test_epi8_mask(bytes, bytes); met; met &= met - 1) {
         const uint32_t at = (uint32_t)_tzcnt_u64(met);
-        const __mmask8 here = bits[at];
+        const __mmask8 live = bits[at];
         const __m256i columns = _mm256_add_epi32(lanes, _mm256_set1_epi32((int)(8 * (group + at))));
-        _mm256_storeu_si256((__m256i *)(void *)(Cj + n), _mm256_maskz_compress_epi32(here, columns));
-        TAKE_EIGHT(Cx + n, all + 8 * at, here);
-        n += __builtin_popcount(here);
+        _mm256_storeu_si256((__m256i *)(void *)(Cj + n), _mm256_maskz_compress_epi32(live, columns));
+        TAKE_EIGHT(Cx + n, all + 8 * at, live);
+        n += __builtin_popcount(live);
     }
     _mm512_storeu_si512(bits, _mm512_setzero_si512());
     return n;
 }
 
-/* Returns whether the window has room for all columns of row i. */
-static __attribute__((noinline)) int SPRY_FN(fits_groups)(const spryi_spgemm_job *job, const spryi_group_window *window,
-                                                          int64_t i)
+/* Returns true if the window can hold all columns of row i. */
+static __attribute__((noinline)) bool SPRY_FN(fits_groups)(const spryi_spgemm_job *job,
+                                                           const spryi_group_window *window, int64_t i)
 {
     int64_t first, last;
-    if ((job->b.columns - 1) / 8 <= window->last) return 1;
+    if ((job->b.columns - 1) / 8 <= window->last) return true;
     SPRY_FN(row_span)(job, i, &first, &last);
     return last / (8 * GROUPS_AT_ONCE) - first / (8 * GROUPS_AT_ONCE) < ((int64_t)window->last + 1) / GROUPS_AT_ONCE;
 }
 
-/* Fills row i of C by groups. Returns its entries. Writes up to seven positions after them. */
+/* Fills row i of C by groups. Returns its entries. May write up to seven elements after them. */
 static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgemm_job *job,
                                                                const spryi_group_window *window, int64_t i,
                                                                int32_t *restrict Cj, SPRY_V *restrict Cx)
@@ -84,35 +87,38 @@ static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgem
     }
     int64_t n = 0;
     for (uint32_t chunk = low & ~(GROUPS_AT_ONCE - 1u); chunk <= high; chunk += GROUPS_AT_ONCE) {
-        unsigned char *there = touched + ((chunk & ring) >> 6);
-        const __m512i bytes = _mm512_loadu_si512(there);
+        unsigned char *marks = touched + ((chunk & ring) >> 6);
+        const __m512i bytes = _mm512_loadu_si512(marks);
         for (uint64_t met = _mm512_test_epi8_mask(bytes, bytes); met; met &= met - 1)
             n += SPRY_FN(emit_groups)(window, chunk + 64 * (uint32_t)_tzcnt_u64(met), Cj + n, Cx + n);
-        _mm512_storeu_si512(there, _mm512_setzero_si512());
+        _mm512_storeu_si512(marks, _mm512_setzero_si512());
     }
     return n;
 }
 
 /* ---- rows by lists of products ---- */
 
-/* Where the products of `before` go whose columns were found by the window: it has them all. */
+/* Computes the positions of the products of `before`, whose columns are in o->at. */
 static inline void SPRY_FN(find_positions)(summation *o)
 {
     const spryi_product_list *list = &o->w.list;
     const int32_t base = o->at[0];
     for (int64_t k = 0; k < o->n; k++) list->map[o->at[k] - base] = (uint16_t)k;
     for (int64_t p = 0; p < o->count; p++) list->positions[p] = list->map[list->before[p] - base];
-    o->placed = 1;
+    o->placed = true;
 }
 
-/* Up to 15 columns behind them are written too. */
+/* Writes up to 15 elements after the n columns. */
 static inline void SPRY_FN(move_columns)(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
 {
     const __m512i by = _mm512_set1_epi32(shift);
     for (int64_t k = 0; k < n; k += 16) _mm512_storeu_si512(to + k, _mm512_add_epi32(_mm512_loadu_si512(from + k), by));
 }
 
-/* Finds the columns of the row whose `count` products are listed, and their positions; or fills it by the window. */
+/*
+ * Finds the columns of the listed row and the positions of its `count` products. If it uses the window, it fills the
+ * row instead.
+ */
 static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summation *o, int64_t count,
                                            int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
@@ -120,7 +126,7 @@ static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summatio
     const SPRY_V *restrict products = o->w.list.products;
     uint16_t *restrict positions = o->w.list.positions;
     int32_t low, high;
-    o->placed = 1;
+    o->placed = true;
     if (count <= SPRYI_SHORT) {
         o->n = spryi_short_positions(columns, (int)count, positions, Cj);
         return;
@@ -134,7 +140,7 @@ static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summatio
             sums[columns[p] - base] += products[p];
             flags[columns[p] - base] = 1;
         }
-        o->placed = 0;
+        o->placed = false;
         o->n = SPRY_FN(emit_flagged)(&o->w.window, words, base, 1, Cj, Cx);
         return;
     }
@@ -144,7 +150,7 @@ static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summatio
     for (int64_t p = 0; p < count; p++) o->w.ranks.mask[columns[p] >> 6] = 0;
 }
 
-/* A row of at most job->sizes.listed products; returns its entries. */
+/* Fills a row of at most job->sizes.listed products. Returns its entries. */
 static inline int64_t SPRY_FN(fill_listed)(const spryi_spgemm_job *job, summation *o, int64_t i, int64_t count,
                                            int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
@@ -170,7 +176,7 @@ static inline int64_t SPRY_FN(fill_listed)(const spryi_spgemm_job *job, summatio
     return o->n;
 }
 
-/* The sums of row i, whose columns are ranked. */
+/* Sums row i, whose columns are ranked. */
 static inline void SPRY_FN(sum_ranked)(const spryi_spgemm_job *job, summation *o, int64_t i, SPRY_V *restrict Cx)
 {
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -184,7 +190,7 @@ static inline void SPRY_FN(sum_ranked)(const spryi_spgemm_job *job, summation *o
     }
 }
 
-/* Marks the columns of row i in the ranks. */
+/* Marks the columns of row i for ranking. */
 static inline void SPRY_FN(mark_ranked)(const spryi_spgemm_job *job, summation *o, int64_t i)
 {
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -193,7 +199,7 @@ static inline void SPRY_FN(mark_ranked)(const spryi_spgemm_job *job, summation *
         mark_ranks(&o->w.ranks, Bj + Bp[Aj[k]], (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]));
 }
 
-/* A row of more products than are listed. */
+/* Fills a row with more products than are listed. */
 static __attribute__((noinline)) int64_t SPRY_FN(fill_long)(const spryi_spgemm_job *job, summation *o, int64_t i,
                                                             int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
@@ -213,16 +219,16 @@ static __attribute__((noinline)) int64_t SPRY_FN(fill_long)(const spryi_spgemm_j
     return n;
 }
 
-/* 1: a row whose entries may be more than a buffer holds. */
-static __attribute__((noinline)) int SPRY_FN(is_giant)(const spryi_spgemm_job *job, int64_t begin, int64_t end)
+/* Returns true for a piece of one row whose entries may exceed a buffer. */
+static __attribute__((noinline)) bool SPRY_FN(is_giant)(const spryi_spgemm_job *job, int64_t begin, int64_t end)
 {
     int64_t first, last;
-    if (end - begin != 1 || SPRY_FN(row_products)(job, begin) <= job->sizes.entries) return 0;
+    if (end - begin != 1 || SPRY_FN(row_products)(job, begin) <= job->sizes.entries) return false;
     SPRY_FN(row_span)(job, begin, &first, &last);
     return last - first >= job->sizes.entries;
 }
 
-/* Rows begin .. end-1 into a buffer. */
+/* Sums rows begin .. end-1 into a buffer. */
 static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job *job, summation *o,
                                                          spryi_row_buffer *to, int64_t begin, int64_t end)
 {
@@ -235,7 +241,7 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
         const int64_t run = spryi_begin_run(job, &o->w.run, i, end);
         int64_t products, entries = 0;
         if (run > 0 && o->w.run.ordered.count > 0) {
-            /* its order is known */
+            /* the run's order is known */
         } else if (job->rows_of_b.column_groups && Ap[i + 1] - Ap[i] != 1 &&
                    SPRY_FN(fits_groups)(job, &o->w.groups, i)) {
             entries = SPRY_FN(fill_grouped)(job, &o->w.groups, i, Cj, Cx);
@@ -257,12 +263,12 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
         o->w.run.with->fill(job, &o->w.run, i, Cj, Cx);
         for (int64_t r = 0; r < run; r++) to->ends[i++ - begin] = (int32_t)(n += o->w.run.ordered.n);
         i--;
-        o->count = 0; /* the row before has another list */
+        o->count = 0; /* the row before has a different list */
     }
     to->n = n;
 }
 
-/* A summed piece to its place in C. */
+/* Copies a summed piece to its position in C. */
 static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job *job, const summation *o,
                                                           const spryi_row_buffer *from, int64_t at)
 {
@@ -276,7 +282,7 @@ static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job
     spryi_stream((SPRY_V *)job->values + at, values, n * (int64_t)sizeof(SPRY_V), o->streams);
 }
 
-/* Copies the pieces that it holds as far as their positions are known; returns the first piece that is not summed. */
+/* Copies the thread's buffered pieces whose positions are known. Returns the first piece that is not summed. */
 static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_job *job, summation *o,
                                                             piece_order *order)
 {
@@ -291,7 +297,7 @@ static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_j
     return unknown;
 }
 
-/* A giant row is ranked, waits for its place, and is summed in C itself. Nobody else sums it meanwhile. */
+/* Ranks a giant row, waits until its position is known, and sums it directly in C. No other thread sums the row. */
 static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, piece_order *order, int64_t p)
 {
     const int64_t i = job->pieces.rows[p];
@@ -313,7 +319,7 @@ static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, piece
     for (int64_t k = 0; k < n; k++) Cx[k] = alpha * Cx[k];
 }
 
-/* Piece p into a free buffer; holds it, unless another thread was faster. */
+/* Sums piece p into a free buffer. Keeps the buffer unless another thread was faster. */
 static void SPRY_FN(take_piece)(const spryi_spgemm_job *job, summation *o, piece_order *order, int64_t p)
 {
     spryi_row_buffer *to = &o->w.buffers[o->held];
@@ -323,15 +329,15 @@ static void SPRY_FN(take_piece)(const spryi_spgemm_job *job, summation *o, piece
     o->held++;
 }
 
-/* Comes back with no more than `most` pieces on hold. */
-static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, piece_order *order, int most)
+/* Waits until at most `most` buffers are full. */
+static void SPRY_FN(reduce_held)(const spryi_spgemm_job *job, summation *o, piece_order *order, int most)
 {
     int64_t late = SPRY_FN(copy_held)(job, o, order);
     for (int waits = 0; o->held > most; late = SPRY_FN(copy_held)(job, o, order)) {
-        const int giant = SPRY_FN(is_giant)(job, job->pieces.rows[late], job->pieces.rows[late + 1]);
+        const bool giant = SPRY_FN(is_giant)(job, job->pieces.rows[late], job->pieces.rows[late + 1]);
         if (giant || ++waits < PATIENCE) {
             if (giant)
-                (void)sched_yield(); /* its thread may want this processor */
+                (void)sched_yield(); /* the thread of that piece may need this processor */
             else
                 wait_a_little();
             continue;
@@ -346,7 +352,7 @@ static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, pie
     }
 }
 
-/* What a thread does of one pass. */
+/* The work of one thread. */
 static void SPRY_FN(sum_pieces)(void *argument, int thread)
 {
     static const SPRY_V one = 1;
@@ -365,9 +371,9 @@ static void SPRY_FN(sum_pieces)(void *argument, int thread)
             SPRY_FN(fill_giant)(&mine, &o, order, p);
         else
             SPRY_FN(take_piece)(&mine, &o, order, p);
-        SPRY_FN(hold_no_more)(&mine, &o, order, most);
+        SPRY_FN(reduce_held)(&mine, &o, order, most);
     }
-    SPRY_FN(hold_no_more)(&mine, &o, order, 0);
+    SPRY_FN(reduce_held)(&mine, &o, order, 0);
     _mm_sfence();
 }
 
@@ -399,21 +405,22 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 #include "base/instantiate.h"
 
 enum {
-    AHEAD = 24,           /* entries of A whose rows of B are asked for before they are listed */
-    SCANNED = 2,          /* words of a span that are looked through for each product rather than ranked */
-    PATIENCE = 8,         /* looks at a late piece until the waiting thread sums it too */
-    GROUPS_AT_ONCE = 4096 /* groups that 64 bytes of the window's marks cover; divides the ring */
+    AHEAD = 24,           /* entries of A between a prefetch of a row of B and its use */
+    SCANNED = 2,          /* words of a span per product up to which a row is scanned, not ranked */
+    PATIENCE = 8,         /* checks of a late piece before the waiting thread sums it */
+    GROUPS_AT_ONCE = 4096 /* groups marked by 64 bytes of touched; divides the ring */
 };
 
 /*
- * Where the pieces of C go. Threads take pieces in order, and publish the size of each piece that they have summed. The
- * position of a piece is known when all pieces before it are summed. Any thread computes positions, so none waits.
+ * Positions of the pieces of C. Threads fetch pieces in order, and publish the size of each piece they have summed. The
+ * position of a piece is known when all pieces before it are summed. Any thread computes positions, so no thread waits
+ * for a particular one.
  */
 typedef struct piece_order {
     int64_t count;
-    _Atomic int64_t next, known; /* the next to be taken; positions up to about this one are known */
-    _Atomic int64_t *sizes;      /* entries of each piece, -1 while it is not summed */
-    _Atomic int64_t *positions;  /* entries of C before each, count + 1; -1 while that is not known */
+    _Atomic int64_t next, known; /* next piece to fetch; positions up to about `known` are known */
+    _Atomic int64_t *sizes;      /* entries of each piece; -1: not yet summed */
+    _Atomic int64_t *positions;  /* count + 1: entries of C before each piece; -1: not yet known */
 } piece_order;
 
 static inline void begin_order(piece_order *o, const spryi_work_pieces *pieces)
@@ -426,14 +433,14 @@ static inline void begin_order(piece_order *o, const spryi_work_pieces *pieces)
     pieces->positions[0] = 0;
 }
 
-/* Publishes the size of a piece. Returns 1 to the first thread that does, which then copies the piece. */
-static inline int publish(const piece_order *o, int64_t piece, int64_t entries)
+/* Publishes the size of a piece. Returns true to the first thread that publishes it, which then copies the piece. */
+static inline bool publish(const piece_order *o, int64_t piece, int64_t entries)
 {
     int64_t unknown = -1;
     return atomic_compare_exchange_strong(&o->sizes[piece], &unknown, entries);
 }
 
-/* Computes all positions that are known. Returns the first piece whose size is not known. */
+/* Computes all positions that can be computed. Returns the first piece whose size is not known. */
 static inline int64_t first_unknown(piece_order *o)
 {
     int64_t p = atomic_load(&o->known), size;
@@ -443,7 +450,7 @@ static inline int64_t first_unknown(piece_order *o)
     return p;
 }
 
-/* Waits about as long as it takes to sum a tenth of a piece. */
+/* Waits for about a tenth of the time to sum a piece. */
 static inline void wait_a_little(void)
 {
     enum { PAUSES = 128 };
@@ -464,7 +471,9 @@ static inline uint32_t rank_of(const spryi_column_ranks *r, int32_t column)
            (uint32_t)__builtin_popcountll(_bzhi_u64(r->mask[column >> 6], (unsigned)column & 63));
 }
 
-/* Writes the columns of a word's bits. Writes multiples of four, which avoids a branch that is hard to predict. */
+/*
+ * Writes the columns of a word's bits. Always writes multiples of four, which avoids a branch that is hard to predict.
+ */
 static inline int64_t emit_bits(uint64_t bits, int32_t from, int32_t *restrict columns)
 {
     const int64_t n = __builtin_popcountll(bits);
@@ -475,7 +484,10 @@ static inline int64_t emit_bits(uint64_t bits, int32_t from, int32_t *restrict c
     return n;
 }
 
-/* Ranks the touched words among `words` from `low` on, and clears the marks. Returns the number of columns. */
+/*
+ * Computes the ranks of the touched words among `words` words starting at `low`, and clears the marks. Returns the
+ * number of columns.
+ */
 static int64_t resolve_ranks(const spryi_column_ranks *r, int64_t low, int64_t words, int32_t *restrict columns)
 {
     int64_t n = 0;
@@ -494,7 +506,7 @@ static int64_t resolve_ranks(const spryi_column_ranks *r, int64_t low, int64_t w
     return n;
 }
 
-/* Writes all columns that are marked, and nothing after them. */
+/* Writes all marked columns, and no elements after them. */
 static inline void emit_ranks(const spryi_column_ranks *r, int64_t low, int64_t words, int32_t *restrict columns)
 {
     for (int64_t w = low; w < low + words; w++)
@@ -506,14 +518,15 @@ typedef struct one_pass {
     piece_order *order;
 } one_pass;
 
-/* A thread's work. */
+/* State of a thread. */
 typedef struct summation {
-    spryi_rows_workspace w; /* its first `held` buffers are full, in order; the others were used last */
-    int held, streams;      /* streams 1: C is large, and written past the caches */
-    int placed;             /* where the products of the list go is known */
-    int64_t count, n;       /* products and entries of the row that may be repeated */
-    const int32_t *at;      /* its columns in the buffer */
-    const void *alpha;      /* of the product; the job's own is 1 here, since it is applied on the way to C */
+    spryi_rows_workspace w; /* the first `held` buffers are full, in order */
+    int held;
+    bool streams;      /* C is large and written with non-temporal stores */
+    bool placed;       /* the positions of the list's products are known */
+    int64_t count, n;  /* products and entries of the row that may be repeated */
+    const int32_t *at; /* columns of that row in the buffer */
+    const void *alpha; /* factor of the product, applied by copies to C; the job's alpha is 1 */
 } summation;
 
 #define SPRYI_TEMPLATE "spgemm/kernels/cpu/rows_one_pass_avx512.c"

@@ -1,14 +1,14 @@
 /*
- * The product by rows (rows.h) in portable C, and the only one with 64-bit columns.
+ * The product by rows (rows.h) in portable C. The only instances with 64-bit columns.
  *
- * Idea: each row in the accumulator that suits it: copied, as the row before, a dense window, a hash table.
- * Work: pieces of rows, which threads take one after the other.
+ * Idea: each row in the accumulator that suits it: copied, repeated from the row before, a dense window, a hash table.
+ * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
  */
 #ifdef SPRY_V
 
-/* Row i of a piece, with those identical to it; returns how many rows that were. */
+/* Fills row i of a piece, and rows identical to it. Returns the number of rows. */
 static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
                                   int64_t end)
 {
@@ -19,13 +19,12 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     if (known > 0) return known;
     SPRY_FN(row_span)(job, i, &first, &last);
     if (SPRY_FN(is_hashed)(job, i, first, last))
-        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, job->offsets[i + 1] - at, 0);
+        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, job->offsets[i + 1] - at, false);
     else
         SPRY_FN(fill_window)(job, &w->window, i, first, last, Cj, Cx);
     return 1;
 }
 
-/* Columns of row i. */
 static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i)
 {
     const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
@@ -57,7 +56,7 @@ static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase 
 }
 
 static const spryi_spgemm_host_phases phases = {
-    .uses_bitmaps = 1,
+    .uses_bitmaps = true,
     .sizes = sizes,
     .count = &spryi_rows_count,
     .fill = &spryi_rows_fill,

@@ -1,4 +1,4 @@
-/* Inline functions that the kernels share, for each value type and index pair. */
+/* Inline functions shared by the kernels, for each value type and index pair. */
 #include "spgemm/kernels/cpu/row_primitives.h"
 #include "spgemm/kernels/cpu/rows.h"
 

@@ -3,10 +3,10 @@
 #include "base/pool.h"
 
 /*
- * The widest dense window, 2^16 words of 64 columns: 32 MB of f64 a thread, about what the last cache holds. Rows that
- * span more are summed in the hash table. A memory limit makes the window narrower. Identical rows are summed together
- * where their sums stay in the second-level cache or about; rows that repeat the one before are looked through nowhere,
- * so they are summed densely however few their products.
+ * Limits of the dense window. The widest has 2^16 words of 64 columns: 32 MB of f64 per thread, about the last-level
+ * cache. Wider rows use the hash table. A memory limit reduces the width. Identical rows are summed together if their
+ * sums about fit in the second-level cache. Rows that repeat the row before need no scan, so they are summed densely
+ * even with few products.
  */
 enum { WIDEST_BIN = 16, WIDEST_IDENTICAL = 2048, WIDEST_REPEATED = 8192 };
 
@@ -22,7 +22,7 @@ static int64_t least_of(int64_t x, int64_t y)
 
 /* ---- layout --------------------------------------------------------------------------------------------- */
 
-/* Hands out a thread's part piece by piece, in lines of the cache; start NULL: counts alone. */
+/* Assigns a thread's arrays in its part of the workspace, aligned to cache lines. start NULL: only counts bytes. */
 typedef struct layout {
     unsigned char *start;
     int64_t bytes;
@@ -37,8 +37,8 @@ static void *take(layout *l, int64_t count, int64_t size)
 
 static void lay_out_run(layout *l, const spryi_spgemm_sizes *s, int64_t value, spryi_row_run *run)
 {
-    enum { NUMBER = sizeof(int32_t) };
-    const int64_t products = s->run_products + 16, staged = s->run_staged + 16; /* vectors read and write beyond */
+    enum { INDEX = sizeof(int32_t) };
+    const int64_t products = s->run_products + 16, staged = s->run_staged + 16; /* for whole vectors */
     *run = (spryi_row_run){.with = s->runs,
                            .most_products = s->run_products,
                            .most_values = s->run_values,
@@ -47,22 +47,22 @@ static void lay_out_run(layout *l, const spryi_spgemm_sizes *s, int64_t value, s
     if (s->run_products == 0) return;
     run->memory.values = take(l, s->run_values, value);
     run->memory.order = take(l, s->run_products, sizeof *run->memory.order);
-    run->memory.list = take(l, products, NUMBER);
-    run->memory.columns = take(l, products, NUMBER);
-    run->memory.ends = take(l, products, NUMBER);
+    run->memory.list = take(l, products, INDEX);
+    run->memory.columns = take(l, products, INDEX);
+    run->memory.ends = take(l, products, INDEX);
     run->memory.positions = take(l, products, sizeof *run->memory.positions);
     run->memory.staged = take(l, staged, value);
-    run->memory.staged_columns = take(l, staged, NUMBER);
+    run->memory.staged_columns = take(l, staged, INDEX);
     for (int k = 0; k < 2; k++) {
-        run->memory.bases[k] = take(l, SPRYI_RUN_LENGTH, NUMBER);
-        run->memory.lengths[k] = take(l, SPRYI_RUN_LENGTH, NUMBER);
+        run->memory.bases[k] = take(l, SPRYI_RUN_LENGTH, INDEX);
+        run->memory.lengths[k] = take(l, SPRYI_RUN_LENGTH, INDEX);
     }
     run->memory.tracks = take(l, SPRYI_RUN_TRACKS, sizeof *run->memory.tracks);
 }
 
 static void lay_out_one_pass(layout *l, const spryi_spgemm_sizes *s, int64_t value, spryi_rows_workspace *w)
 {
-    const int64_t listed = s->listed + 16, entries = s->entries + 64; /* vectors read and write beyond */
+    const int64_t listed = s->listed + 16, entries = s->entries + 64; /* vectors read and write after the end */
     w->groups.sums = take(l, 8 * s->ring, value);
     w->groups.bits = take(l, s->ring, 1);
     w->groups.touched = take(l, s->ring / 64, 1);
@@ -82,7 +82,7 @@ static void lay_out_one_pass(layout *l, const spryi_spgemm_sizes *s, int64_t val
     }
 }
 
-/* The only place that knows how a thread's part is divided; returns its bytes. */
+/* Divides a thread's part of the workspace. Returns its bytes. No other function knows the layout. */
 static int64_t lay_out(const spryi_spgemm_job *job, const spryi_spgemm_sizes *s, void *start, spryi_rows_workspace *w)
 {
     const int64_t value = (int64_t)spry_type_bytes(job->type);
@@ -109,7 +109,10 @@ void spryi_rows_place(const spryi_spgemm_job *job, int thread, spryi_rows_worksp
 
 /* ---- sizes ---------------------------------------------------------------------------------------------- */
 
-/* With the bytes of all threads, fewer of them where most_bytes wants that; INT64_MAX / 2 is past any memory. */
+/*
+ * Adds the number of threads and the bytes of the workspace. Reduces the threads to keep most_bytes. INT64_MAX / 2
+ * means more than any memory.
+ */
 static spryi_spgemm_sizes add_up(const spryi_spgemm_job *job, spryi_spgemm_sizes s, int64_t most_bytes)
 {
     spryi_rows_workspace w;
@@ -126,8 +129,8 @@ static int64_t mask_words(const spryi_spgemm_job *job)
     return (job->b.columns / 64 + 8) / 8 * 8;
 }
 
-/* 1: of A's rows that were looked at, some are the row before moved by a constant, or it. */
-static int has_moved_rows(const spry_arrays *a)
+/* Returns true if some sampled rows of A equal the row before, shifted by a constant. */
+static bool has_moved_rows(const spry_arrays *a)
 {
     enum { SAMPLE = 64, STRETCH = 8 };
     const int32_t *offsets = a->offsets, *columns = a->indices;
@@ -136,12 +139,15 @@ static int has_moved_rows(const spry_arrays *a)
             const int32_t *before = columns + offsets[i - 1], *row = columns + offsets[i];
             const int64_t n = offsets[i] - offsets[i - 1];
             if (n < 2 || offsets[i + 1] - offsets[i] != n || row[0] < before[0]) continue;
-            if ((int64_t)row[n - 1] - before[n - 1] == (int64_t)row[0] - before[0]) return 1;
+            if ((int64_t)row[n - 1] - before[n - 1] == (int64_t)row[0] - before[0]) return true;
         }
-    return 0;
+    return false;
 }
 
-/* Sizes with room for runs alone. In a small product clearing the room would cost more than runs bring. */
+/*
+ * Returns sizes with memory only for runs. Returns zeros for small products, where clearing the memory costs more than
+ * runs save.
+ */
 static spryi_spgemm_sizes run_sizes(const spryi_spgemm_job *job, const spryi_run_functions *runs, int64_t staged)
 {
     enum { LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, MOST_VALUES = 72 << 10 };
@@ -156,7 +162,7 @@ static spryi_spgemm_sizes run_sizes(const spryi_spgemm_job *job, const spryi_run
     return s;
 }
 
-/* Adds a window and a table such that spans up to `bin` are summed densely. */
+/* Adds a window for spans up to `bin`, and a table for wider rows. */
 static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_sizes s, int bin)
 {
     const spryi_spgemm_spans *found = &job->found;
@@ -168,13 +174,16 @@ static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_
     if (bin == WIDEST_BIN && found->identical <= WIDEST_IDENTICAL)
         widest = most_of(widest, SPRYI_IDENTICAL_ROWS * found->identical);
     if (bin == WIDEST_BIN && found->repeated <= WIDEST_REPEATED) widest = most_of(widest, found->repeated);
-    s.windows = (widest + 63) / 64 * 64; /* looked through 64 words at a time */
+    s.windows = (widest + 63) / 64 * 64; /* scanned 64 words at a time */
     s.slots = spryi_rows_slots(busiest, job->b.columns);
     if (s.slots > 0) s.slots = most_of(s.slots, 64);
     return add_up(job, s, 0);
 }
 
-/* A limit first takes the room for runs, then makes the window narrower where the table takes less, then threads. */
+/*
+ * Returns the sizes of fill. To keep the limit, first removes the memory for runs, then narrows the window if the table
+ * is smaller, then reduces the threads.
+ */
 static spryi_spgemm_sizes fill_sizes(const spryi_spgemm_job *job, int64_t most_bytes, const spryi_run_functions *runs)
 {
     enum { STAGED = 20 << 10 };
@@ -190,7 +199,10 @@ static spryi_spgemm_sizes fill_sizes(const spryi_spgemm_job *job, int64_t most_b
     return add_up(job, best, most_bytes);
 }
 
-/* Small products take little, and threads share them in some pieces each; lists are read 32 columns at once. */
+/*
+ * Returns the sizes of one pass. Small products use small buffers, so that every thread gets several pieces. Lists are
+ * read 32 columns at a time.
+ */
 static spryi_spgemm_sizes one_pass_sizes(const spryi_spgemm_job *job, const spryi_run_functions *runs)
 {
     enum { PIECES = 8, LEAST_ENTRIES = 4096, LEAST_RING = 1 << 12, MOST_RING = 1 << 17 };
@@ -214,7 +226,7 @@ spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_ph
     if (phase == SPRYI_FILL) return fill_sizes(job, most_bytes, runs);
     if (phase == SPRYI_ONE_PASS) return one_pass_sizes(job, runs);
     spryi_spgemm_sizes s = {.mask = mask_words(job)};
-    s.run_values = run_sizes(job, runs, 0).run_values; /* counting runs takes no more room */
+    s.run_values = run_sizes(job, runs, 0).run_values; /* counting runs needs no other memory */
     s.runs = runs;
     return add_up(job, s, most_bytes);
 }
@@ -237,7 +249,7 @@ typedef struct rows_under_way {
     spryi_spgemm_job *job;
     spryi_rows_piece_fn piece;
     atomic_llong next;
-    pthread_mutex_t found; /* of the job */
+    pthread_mutex_t found; /* locks the job's member `found` */
 } rows_under_way;
 
 static void run_pieces(void *argument, int thread)
@@ -256,7 +268,7 @@ static void run_pieces(void *argument, int thread)
 void spryi_rows_run(spryi_spgemm_job *job, spryi_rows_piece_fn piece)
 {
     rows_under_way r = {.job = job, .piece = piece};
-    pthread_mutex_init(&r.found, NULL); /* cannot fail with default attributes where we build for */
+    pthread_mutex_init(&r.found, NULL); /* cannot fail with default attributes on the supported systems */
     spryi_parallel(job->pool, spryi_team(job->sizes.threads), run_pieces, &r);
     pthread_mutex_destroy(&r.found);
 }

@@ -1,13 +1,13 @@
 /*
- * Rows of at most SPRYI_SHORT products, as roads, circuits and graphs of low degree have them. All columns lie in two
- * registers. Comparing them with each one tells which meet a column first, and how many of those are smaller, which is
- * where its sum belongs: nothing is sorted, cleared or looked through, and no branch depends on columns.
+ * Rows of at most SPRYI_SHORT products, common in roads, circuits and graphs of low degree. Two registers hold all
+ * columns. Comparisons with each column find duplicates and count smaller columns, which gives the position of each
+ * sum. Nothing is sorted, cleared or searched, and no branch depends on columns.
  */
 #pragma once
 
 #include "spgemm/kernels/cpu/row_primitives.h"
 
-/* How many of the columns are different; the least and the most of them. */
+/* Returns the number of distinct columns. Sets *low and *high to the smallest and largest. */
 static inline int spryi_count_different(const int32_t *list, int count, int32_t *low, int32_t *high)
 {
     const uint32_t valid = (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)count);
@@ -19,27 +19,27 @@ static inline int spryi_count_different(const int32_t *list, int count, int32_t 
     for (int p = 0; p < 16 && count > 16; p++) again |= _mm512_cmpeq_epi32_mask(v1, _mm512_set1_epi32(list[p]));
     const uint32_t first = (_mm512_testn_epi32_mask(met1, met1) & ~again) << 16;
     *low = _mm512_reduce_min_epi32(_mm512_mask_min_epi32(least, valid1, least, v1));
-    *high = _mm512_reduce_max_epi32(_mm512_max_epi32(v0, v1)); /* lanes beyond are 0 */
+    *high = _mm512_reduce_max_epi32(_mm512_max_epi32(v0, v1)); /* unused lanes are 0 */
     return __builtin_popcount((first | _mm512_testn_epi32_mask(met0, met0)) & valid);
 }
 
-/* Least and most of the columns. */
+/* Sets *low and *high to the smallest and largest column. */
 static inline void spryi_list_span(const int32_t *list, int64_t count, int32_t *low, int32_t *high)
 {
     __m512i least = _mm512_set1_epi32(INT32_MAX), most = _mm512_set1_epi32(-1);
     for (int64_t p = 0; p < count; p += 16) {
-        const __mmask16 here = spryi_upto16(count - p);
-        const __m512i v = _mm512_maskz_loadu_epi32(here, list + p);
-        least = _mm512_mask_min_epi32(least, here, least, v);
-        most = _mm512_mask_max_epi32(most, here, most, v);
+        const __mmask16 live = spryi_upto16(count - p);
+        const __m512i v = _mm512_maskz_loadu_epi32(live, list + p);
+        least = _mm512_mask_min_epi32(least, live, least, v);
+        most = _mm512_mask_max_epi32(most, live, most, v);
     }
     *low = _mm512_reduce_min_epi32(least);
     *high = _mm512_reduce_max_epi32(most);
 }
 
 /*
- * Positions of up to SPRYI_SHORT products, which are few enough that each one's columns can be compared with all; their
- * columns in order. Returns how many.
+ * Computes the positions of up to SPRYI_SHORT products, and the row's columns in order. Returns the number of columns.
+ * Compares the columns of all products with each other.
  */
 static inline int64_t spryi_short_positions(const int32_t *restrict list, int count, uint16_t *restrict positions,
                                             int32_t *restrict columns)

@@ -1,12 +1,12 @@
 /*
- * For each value type, with 32-bit columns: products listed one after the other, rows of few of them, and the dense
- * window with a flag for each column instead of a bit. A flag costs a store, and 64 flags become bits together.
+ * For each value type, with 32-bit columns: lists of products, rows with few products, and the dense window with a flag
+ * for each column instead of a bit. A flag costs one store; 64 flags are converted to bits together.
  */
 #if !SPRY_J_IS_64
 
 /*
- * Lists the columns of all products of row i, in their order; returns how many. Rows of B some entries on are asked for
- * meanwhile where `ahead`, a constant, is not 0.
+ * Lists the columns of all products of row i in their order. Returns their number. ahead: prefetches the rows of B for
+ * later entries of A, if not 0; a compile-time constant.
  */
 SPRYI_INLINE int64_t SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t i, int32_t *restrict list,
                                            const int ahead)
@@ -25,15 +25,15 @@ SPRYI_INLINE int64_t SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t 
             _mm_prefetch((const char *)(Bx + next), _MM_HINT_T0);
         }
         for (int t = 0; t < length; t += 16) {
-            const __mmask16 here = spryi_upto16(length - t);
-            _mm512_storeu_si512(to + t, _mm512_maskz_loadu_epi32(here, Bj + begin + t));
+            const __mmask16 live = spryi_upto16(length - t);
+            _mm512_storeu_si512(to + t, _mm512_maskz_loadu_epi32(live, Bj + begin + t));
         }
         to += length;
     }
     return to - list;
 }
 
-/* a_ik * b_kj of row i, in the order of list_columns. */
+/* Lists the products a_ik * b_kj of row i, in the order of list_columns. */
 static inline void SPRY_FN(list_products)(const spryi_spgemm_job *job, int64_t i, SPRY_V *restrict to)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
@@ -49,7 +49,7 @@ static inline void SPRY_FN(list_products)(const spryi_spgemm_job *job, int64_t i
     }
 }
 
-/* Entries of row i, which has 1 to SPRYI_SHORT products, and its span. */
+/* Returns the entries of row i, which has 1 to SPRYI_SHORT products. Sets its span. */
 static inline int64_t SPRY_FN(count_short)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
 {
     int32_t list[SPRYI_SHORT + 16], low, high;
@@ -60,7 +60,7 @@ static inline int64_t SPRY_FN(count_short)(const spryi_spgemm_job *job, int64_t 
     return n;
 }
 
-/* Row i, of 1 to SPRYI_SHORT products. */
+/* Fills row i, which has 1 to SPRYI_SHORT products. */
 static inline void SPRY_FN(fill_short)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx)
 {
     int32_t list[SPRYI_SHORT + 16];

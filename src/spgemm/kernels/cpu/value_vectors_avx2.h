@@ -1,4 +1,4 @@
-/* Vectors of 256 bits for code that is instantiated for f32 and f64, as value_vectors_avx512.h has them. */
+/* Vectors of 256 bits for code that is instantiated for f32 and f64, with the names of value_vectors_avx512.h. */
 #pragma once
 
 #include "base/simd_x86.h"
@@ -14,9 +14,9 @@
 #define LANES ((int)(32 / sizeof(SPRY_V)))
 #define VECTOR SPRYI_PASTE(spryi_vector_, SPRYI_TYPE_TAG)
 #define OF(operation) SPRYI_OF(operation, SPRYI_PASTE(SPRYI_SUFFIX_, SPRYI_TYPE_TAG))
-#define LOAD_UPTO(n, from) SPRYI_PASTE(spryi_load_, SPRYI_TYPE_TAG)((n), (from)) /* the first n lanes, others 0 */
+#define LOAD_UPTO(n, from) SPRYI_PASTE(spryi_load_, SPRYI_TYPE_TAG)((n), (from)) /* the first n lanes; the rest is 0 */
 #define STORE_UPTO(n, to, vector) SPRYI_PASTE(spryi_store_, SPRYI_TYPE_TAG)((n), (to), (vector))
-/* Of a square of LANES vectors, in place. */
+/* Transposes a square of LANES vectors in place. */
 #define TRANSPOSE SPRYI_PASTE(spryi_transpose, SPRYI_PASTE(SPRYI_SUFFIX_, SPRYI_TYPE_TAG))
 
 typedef __m256 spryi_vector_f32;
@@ -34,7 +34,7 @@ static inline __m256 spryi_load_f32(int n, const float *from)
     return _mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lanes));
 }
 
-/* By parts: some processors take tens of cycles for a masked store. */
+/* Stores in parts: some processors take tens of cycles for a masked store. */
 static inline void spryi_store_f64(int n, double *to, __m256d v)
 {
     if (n >= 4) {

@@ -1,4 +1,4 @@
-/* Vectors of 512 bits for code that is instantiated for f32 and f64: VECTOR of LANES values, OF(operation) on them. */
+/* Vectors of 512 bits for code that is instantiated for f32 and f64: VECTOR of LANES values, OF(operation). */
 #pragma once
 
 #include "base/types.h"
@@ -17,7 +17,7 @@
 #define UPTO(n) ((SPRYI_PASTE(spryi_lanes_, SPRYI_TYPE_TAG))spryi_upto16(n)) /* the first n lanes */
 #define LOAD_UPTO(n, from) OF(maskz_loadu)(UPTO(n), (from))
 #define STORE_UPTO(n, to, vector) OF(mask_storeu)((to), UPTO(n), (vector))
-#define TRANSPOSE(r) SPRYI_PASTE(spryi_transpose_, SPRYI_TYPE_TAG)(r) /* of a square of LANES vectors, in place */
+#define TRANSPOSE(r) SPRYI_PASTE(spryi_transpose_, SPRYI_TYPE_TAG)(r) /* transposes LANES vectors in place */
 
 #define ADD_EIGHT SPRYI_PASTE(spryi_add_eight_, SPRYI_TYPE_TAG)
 #define TAKE_EIGHT SPRYI_PASTE(spryi_take_eight_, SPRYI_TYPE_TAG)
@@ -72,33 +72,33 @@ SPRYI_INLINE void spryi_transpose_f32(__m512 r[16])
 }
 
 /*
- * sums += a * the next values of x, which go to the lanes that are here; returns the values behind. Stored in full: a
- * masked store delays the next load.
+ * Adds a times the next values of x to the sums of the lanes in `live`. Returns the position after the values used.
+ * Stores all lanes: a masked store would delay the next load.
  */
-static inline const double *spryi_add_eight_f64(double *restrict sums, __mmask8 here, double a,
+static inline const double *spryi_add_eight_f64(double *restrict sums, __mmask8 live, double a,
                                                 const double *restrict x)
 {
-    const __m512d product = _mm512_maskz_mul_pd(here, _mm512_set1_pd(a), _mm512_maskz_expandloadu_pd(here, x));
+    const __m512d product = _mm512_maskz_mul_pd(live, _mm512_set1_pd(a), _mm512_maskz_expandloadu_pd(live, x));
     _mm512_store_pd(sums, _mm512_add_pd(_mm512_load_pd(sums), product));
-    return x + __builtin_popcount(here);
+    return x + __builtin_popcount(live);
 }
 
-static inline const float *spryi_add_eight_f32(float *restrict sums, __mmask8 here, float a, const float *restrict x)
+static inline const float *spryi_add_eight_f32(float *restrict sums, __mmask8 live, float a, const float *restrict x)
 {
-    const __m256 product = _mm256_maskz_mul_ps(here, _mm256_set1_ps(a), _mm256_maskz_expandloadu_ps(here, x));
+    const __m256 product = _mm256_maskz_mul_ps(live, _mm256_set1_ps(a), _mm256_maskz_expandloadu_ps(live, x));
     _mm256_store_ps(sums, _mm256_add_ps(_mm256_load_ps(sums), product));
-    return x + __builtin_popcount(here);
+    return x + __builtin_popcount(live);
 }
 
-/* The sums of the lanes that are here, one behind the other; all eight are 0 then. */
-static inline void spryi_take_eight_f64(double *restrict to, double *restrict sums, __mmask8 here)
+/* Stores the sums of the lanes in `live` contiguously. Sets all eight sums to 0. */
+static inline void spryi_take_eight_f64(double *restrict to, double *restrict sums, __mmask8 live)
 {
-    _mm512_storeu_pd(to, _mm512_maskz_compress_pd(here, _mm512_load_pd(sums)));
+    _mm512_storeu_pd(to, _mm512_maskz_compress_pd(live, _mm512_load_pd(sums)));
     _mm512_store_pd(sums, _mm512_setzero_pd());
 }
 
-static inline void spryi_take_eight_f32(float *restrict to, float *restrict sums, __mmask8 here)
+static inline void spryi_take_eight_f32(float *restrict to, float *restrict sums, __mmask8 live)
 {
-    _mm256_storeu_ps(to, _mm256_maskz_compress_ps(here, _mm256_load_ps(sums)));
+    _mm256_storeu_ps(to, _mm256_maskz_compress_ps(live, _mm256_load_ps(sums)));
     _mm256_store_ps(sums, _mm256_setzero_ps());
 }
