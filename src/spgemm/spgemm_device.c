@@ -1,8 +1,8 @@
 /*
  * Sparse times sparse on a device with its own memory: upload of the operands, the device's phases, and C on the device
  * or copied to the host. If a limit or the memory does not allow the whole product, rows are multiplied in chunks with
- * about equal products: twice as many until they fit, or a chunk is a row. All chunks are counted before C is
- * allocated, once and exactly.
+ * about equal products. The number of chunks doubles until they fit, or a chunk is one row. All chunks are counted
+ * before C is allocated, once and exactly.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -11,34 +11,34 @@
 #include "spgemm/spgemm_plan.h"
 #include "spry/spgemm.h"
 
-typedef struct spryi_spgemm_there {
+typedef struct spryi_spgemm_device_state {
     const spryi_spgemm_device_phases *kernel;
     void *inputs[6];    /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
-    int64_t held;       /* bytes of the device now, inputs and the caller's arrays there included */
-    int64_t *scan;      /* products of the rows before each, on the host; NULL while in one piece */
-    int64_t *cuts;      /* rows at which chunks begin, chunks + 1; NULL: one chunk */
-    int64_t *c_offsets; /* device, rows + 1: of one chunk from its first row on */
-    int32_t *c_columns; /* device: C's own, or a chunk's on its way to the host */
+    int64_t held;       /* current bytes on the device, including inputs and the caller's arrays on the device */
+    int64_t *scan;      /* prefix sums of the rows' products, on the host; NULL while there is one chunk */
+    int64_t *cuts;      /* first rows of chunks, chunks + 1; NULL: one chunk */
+    int64_t *c_offsets; /* device, rows + 1: offsets of one chunk */
+    int32_t *c_columns; /* device: a chunk's columns before the copy to the host */
     void *c_values;
-    int64_t room;   /* entries that these hold */
-    int structured; /* 1: C has its offsets and columns, and so has the device */
+    int64_t room;    /* capacity of c_columns and c_values, in entries */
+    bool structured; /* offsets and columns are complete, in C and on the device */
     spryi_device_product product;
-} there;
+} device_state;
 
 /* ---- device memory, counted; all work of a product is in the default stream ---------------------------- */
 
-/* Counts bytes that are held from now on. */
+/* Counts bytes as held. */
 static void hold(spry_spgemm_plan *plan, int64_t bytes)
 {
-    plan->there->held += bytes;
-    if (plan->there->held > plan->costs.peak_bytes) plan->costs.peak_bytes = plan->there->held;
+    plan->device_state->held += bytes;
+    if (plan->device_state->held > plan->costs.peak_bytes) plan->costs.peak_bytes = plan->device_state->held;
 }
 
-/* Allocate and release device memory of a product, whose owner is the plan. Kernels call them too. */
+/* take and give allocate and release device memory of a product, whose owner is the plan. Kernels call them, too. */
 static spry_status take(spryi_device_product *product, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
     spry_spgemm_plan *plan = product->memory.owner;
-    const int64_t limit = plan->options.memory_limit_bytes, sum = plan->there->held + bytes;
+    const int64_t limit = plan->options.memory_limit_bytes, sum = plan->device_state->held + bytes;
     if (limit > 0 && sum > limit)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", sum, limit,
                                 "spgemm: inputs, result and workspace need at least %lld bytes, the limit is %lld",
@@ -53,7 +53,7 @@ static void give(spryi_device_product *product, void *pointer, int64_t bytes)
     const spry_spgemm_plan *plan = product->memory.owner;
     if (!pointer) return;
     plan->device->ops->release_in_order(plan->device, pointer);
-    plan->there->held -= bytes;
+    plan->device_state->held -= bytes;
 }
 
 static spry_status copy(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spryi_copy direction,
@@ -80,7 +80,7 @@ static spry_status in_device(spry_spgemm_plan *plan, spry_status (*step)(spry_sp
 
 /* ---- operands -------------------------------------------------------------------------------------- */
 
-/* Copies one operand's arrays to the device, unless they are there. first: of its slots in inputs. */
+/* Copies one operand's arrays to the device, unless they are on the device. first: index in inputs. */
 static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, spry_error *err)
 {
     if (to->device > 0) {
@@ -90,9 +90,9 @@ static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, sp
     const void **arrays[] = {&to->offsets, &to->indices, &to->values};
     const int64_t bytes[] = {(to->rows + 1) * (int64_t)spryi_index_type_bytes(to->offset_type), to->nnz * 4,
                              to->nnz * (int64_t)spry_type_bytes(to->value_type)};
-    void **inputs = plan->there->inputs + first;
+    void **inputs = plan->device_state->inputs + first;
     for (int n = 0; n < 3; n++) {
-        SPRYI_OK_OR_RETURN(take(&plan->there->product, &inputs[n], bytes[n], "operand", err));
+        SPRYI_OK_OR_RETURN(take(&plan->device_state->product, &inputs[n], bytes[n], "operand", err));
         SPRYI_OK_OR_RETURN(copy(plan, inputs[n], *arrays[n], bytes[n], SPRYI_TO_DEVICE, err));
         *arrays[n] = inputs[n];
     }
@@ -105,7 +105,7 @@ static spry_status upload_values(spry_spgemm_plan *plan, spry_error *err)
 {
     const spry_arrays *from[] = {&plan->job.a, &plan->job.b};
     for (int m = 0; m < 2; m++) {
-        void *to = plan->there->inputs[3 * m + 2];
+        void *to = plan->device_state->inputs[3 * m + 2];
         const int64_t bytes = from[m]->nnz * (int64_t)spry_type_bytes(from[m]->value_type);
         if (to) SPRYI_OK_OR_RETURN(copy(plan, to, from[m]->values, bytes, SPRYI_TO_DEVICE, err));
     }
@@ -116,7 +116,7 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const spryi_device *device = plan->device;
-    spryi_device_product *p = &plan->there->product;
+    spryi_device_product *p = &plan->device_state->product;
     const double start = spryi_now_us();
     *p = (spryi_device_product){
         .a = plan->job.a,
@@ -131,7 +131,7 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .memory.release = give,
         .memory.owner = plan,
         .row_end = plan->job.a.rows,
-        .tell_stages = plan->options.stages && plan->there->kernel->stages,
+        .tell_stages = plan->options.stages && plan->device_state->kernel->stages,
     };
     hold(plan, plan->costs.outside_bytes);
     SPRYI_TRY(upload(plan, &p->a, 0, err));
@@ -148,13 +148,13 @@ done:
 /* ---- chunks ------------------------------------------------------------------------------------------- */
 
 /* Frees the kernel's state. */
-static void discard(there *t)
+static void discard(device_state *t)
 {
     if (t->product.state) t->kernel->discard(&t->product);
     t->product.state = NULL;
 }
 
-/* Finds the rows at which chunks of about equal products begin. Each chunk has at least one row. */
+/* Finds the first rows of chunks with about equal products. Each chunk has at least one row. */
 static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64_t rows)
 {
     int64_t row = 0;
@@ -168,10 +168,10 @@ static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64
     cuts[chunks] = rows;
 }
 
-/* Cuts twice as many chunks. Counts the products of rows the first time. */
+/* Doubles the number of chunks. Counts the products of rows the first time. */
 static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 {
-    there *t = plan->there;
+    device_state *t = plan->device_state;
     const int64_t rows = t->product.a.rows, chunks = 2 * plan->result.chunks < rows ? 2 * plan->result.chunks : rows;
     int64_t *cuts = NULL;
     if (!t->scan) {
@@ -189,8 +189,8 @@ static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error *err)
 {
     const int64_t limit = plan->options.memory_limit_bytes;
-    const there *t = plan->there;
-    spryi_device_product *p = &plan->there->product;
+    const device_state *t = plan->device_state;
+    spryi_device_product *p = &plan->device_state->product;
     p->row_begin = t->cuts ? t->cuts[chunk] : 0;
     p->row_end = t->cuts ? t->cuts[chunk + 1] : p->a.rows;
     p->c_offsets = t->c_offsets;
@@ -198,9 +198,9 @@ static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error
     return t->kernel->symbolic(p, err);
 }
 
-static void empty_room(spry_spgemm_plan *plan)
+static void release_chunk(spry_spgemm_plan *plan)
 {
-    there *t = plan->there;
+    device_state *t = plan->device_state;
     give(&t->product, t->c_columns, t->room * 4);
     give(&t->product, t->c_values, t->room * (int64_t)spry_type_bytes(plan->job.type));
     t->c_columns = NULL;
@@ -209,12 +209,12 @@ static void empty_room(spry_spgemm_plan *plan)
 }
 
 /* Allocates device memory for the entries of a chunk that is copied to the host. */
-static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *err)
+static spry_status reserve_chunk(spry_spgemm_plan *plan, int64_t nnz, spry_error *err)
 {
-    there *t = plan->there;
+    device_state *t = plan->device_state;
     void *columns = NULL;
     if (t->c_values && t->room >= nnz) return SPRY_OK;
-    empty_room(plan);
+    release_chunk(plan);
     SPRYI_OK_OR_RETURN(take(&t->product, &columns, nnz * 4, "columns of C", err));
     t->c_columns = columns;
     t->room = nnz;
@@ -225,13 +225,13 @@ static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *er
 static spry_status count_all(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    there *t = plan->there;
+    device_state *t = plan->device_state;
     plan->result.nnz = plan->job.products = 0;
     for (int64_t c = 0; c < plan->result.chunks; c++) {
         SPRYI_TRY(count_chunk(plan, c, err));
         plan->result.nnz += t->product.nnz;
         plan->job.products += t->product.products;
-        if (plan->options.result_device == 0) SPRYI_TRY(make_room(plan, t->product.nnz, err));
+        if (plan->options.result_device == 0) SPRYI_TRY(reserve_chunk(plan, t->product.nnz, err));
         if (plan->result.chunks > 1) discard(t);
     }
 done:
@@ -239,20 +239,20 @@ done:
     return status;
 }
 
-static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
+static spry_status count_on_device(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_error why = SPRY_ERROR_INIT; /* of chunks that were too large, which is no failure of the call */
+    spry_error why = SPRY_ERROR_INIT; /* why larger chunks failed, which is not an error of the call */
     void *offsets = NULL;
     const int64_t rows = plan->job.a.rows;
     SPRYI_OK_OR_RETURN(upload_operands(plan, err));
-    SPRYI_OK_OR_RETURN(take(&plan->there->product, &offsets, (rows + 1) * 8, "row offsets", err));
-    plan->there->c_offsets = offsets;
+    SPRYI_OK_OR_RETURN(take(&plan->device_state->product, &offsets, (rows + 1) * 8, "row offsets", err));
+    plan->device_state->c_offsets = offsets;
     for (;;) {
         const spry_status status = count_all(plan, &why);
         if (status == SPRY_OK) return SPRY_OK;
         if ((status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) || plan->result.chunks >= rows)
             return spryi_hand_on(err, &why);
-        empty_room(plan);
+        release_chunk(plan);
         SPRYI_OK_OR_RETURN(cut_finer(plan, err));
     }
 }
@@ -262,18 +262,18 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     const char *reason;
     spryi_kernel_functions functions;
     plan->costs.peak_bytes = 0;
-    (void)plan->device->ops->find_kernel(plan->device, plan->kernel, &functions, &reason); /* selected: it is there */
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &plan->there, 1, "plan", err));
-    *plan->there = (there){.kernel = functions.spgemm};
-    return in_device(plan, count_there, err);
+    (void)plan->device->ops->find_kernel(plan->device, plan->kernel, &functions, &reason); /* selected: it exists */
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &plan->device_state, 1, "plan", err));
+    *plan->device_state = (device_state){.kernel = functions.spgemm};
+    return in_device(plan, count_on_device, err);
 }
 
 /* ---- C ------------------------------------------------------------------------------------------------- */
 
 /* Allocates C's arrays on the host or the device, and creates C. */
-static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
+static spry_status create_result(spry_spgemm_plan *plan, spry_error *err)
 {
-    const int stays = plan->options.result_device > 0;
+    const bool on_device = plan->options.result_device > 0;
     const spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
     SPRYI_OK_OR_RETURN(spryi_size_result(plan, &result_bytes, err));
@@ -281,33 +281,33 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
                                    (int32_t)plan->result.offset_type, SPRY_I32);
     const int64_t bytes[] = {(c.rows + 1) * (int64_t)spryi_index_type_bytes(plan->result.offset_type), c.nnz * 4,
                              c.nnz * (int64_t)spry_type_bytes(job->type)};
-    void *made[3] = {NULL, NULL, NULL};
+    void *arrays[3] = {NULL, NULL, NULL};
     spry_status status = SPRY_OK;
     for (int n = 0; n < 3 && status == SPRY_OK; n++)
-        status = stays ? take(&plan->there->product, &made[n], bytes[n], "C", err)
-                       : spryi_allocate(plan->context, &made[n], bytes[n], 1, "C", err);
+        status = on_device ? take(&plan->device_state->product, &arrays[n], bytes[n], "C", err)
+                           : spryi_allocate(plan->context, &arrays[n], bytes[n], 1, "C", err);
     for (int n = 0; n < 3 && status != SPRY_OK; n++) {
-        if (stays)
-            give(&plan->there->product, made[n], bytes[n]);
+        if (on_device)
+            give(&plan->device_state->product, arrays[n], bytes[n]);
         else
-            spryi_release(plan->context, made[n]);
+            spryi_release(plan->context, arrays[n]);
     }
     if (status != SPRY_OK) return status;
-    c.device = stays ? plan->device->number : 0;
-    c.offsets = made[0];
-    c.indices = made[1];
-    c.values = made[2];
+    c.device = on_device ? plan->device->number : 0;
+    c.offsets = arrays[0];
+    c.indices = arrays[1];
+    c.values = arrays[2];
     c.sorted = c.unique = SPRY_KNOWN_YES;
     SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->result.C, &c, SPRYI_REAL, err));
     plan->result.C->index_base = plan->a.given->index_base;
     return SPRY_OK;
 }
 
-/* The chunk's offsets into C's from its first row on, `shift` entries up. */
+/* Copies the chunk's offsets plus `shift` to C's offsets, from the chunk's first row on. */
 static spry_status deliver_offsets(spry_spgemm_plan *plan, int64_t shift, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const there *t = plan->there;
+    const device_state *t = plan->device_state;
     const int64_t first = t->product.row_begin, count = t->product.row_end - first + 1;
     const int to_32 = plan->result.offset_type == SPRY_I32;
     void *offsets = (void *)(uintptr_t)plan->result.C->a.offsets;
@@ -329,13 +329,13 @@ static void add_stage(double *sum, double us)
     if (us >= 0) *sum = us + (*sum > 0 ? *sum : 0);
 }
 
-/* What the chunk's stages took, added to those before it. */
+/* Adds the times of the chunk's stages to those of the chunks before. */
 static spry_status take_stages(spry_spgemm_plan *plan, spry_error *err)
 {
-    spryi_device_product *p = &plan->there->product;
+    spryi_device_product *p = &plan->device_state->product;
     spryi_spgemm_stages *all = &plan->stages, chunk = SPRYI_NO_STAGES;
     if (!p->tell_stages) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(plan->there->kernel->stages(p, &chunk, err));
+    SPRYI_OK_OR_RETURN(plan->device_state->kernel->stages(p, &chunk, err));
     add_stage(&all->convert_us, chunk.convert_us);
     add_stage(&all->count_us, chunk.count_us);
     add_stage(&all->scan_us, chunk.scan_us);
@@ -345,32 +345,32 @@ static spry_status take_stages(spry_spgemm_plan *plan, spry_error *err)
 }
 
 /*
- * The chunk that was counted last, its columns and values into C from entry `at` on. While the device computes, pages
- * of a large C are made: in a copy, one thread would wait for each (3 GB/s where the bus has 14).
+ * Computes the columns and values of the chunk counted last, from entry `at` of C on. While the device computes,
+ * threads touch the pages of a large C. Otherwise the copy would wait for each new page (3 GB/s instead of 14).
  */
 static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *err)
 {
     enum { WORTH_THREADS = 4 << 20 };
     spry_status status = SPRY_OK;
-    there *t = plan->there;
+    device_state *t = plan->device_state;
     spryi_device_product *p = &t->product;
     const int64_t size = (int64_t)spry_type_bytes(plan->job.type);
     int32_t *columns = (int32_t *)(uintptr_t)plan->result.C->a.indices + at;
     char *values = (plan->result.values ? (char *)plan->result.values : (char *)(uintptr_t)plan->result.C->a.values) +
                    at * size;
-    const int stays = plan->result.C->a.device > 0;
-    p->c_columns = stays ? columns : t->c_columns;
-    p->c_values = stays ? (void *)values : t->c_values;
+    const bool on_device = plan->result.C->a.device > 0;
+    p->c_columns = on_device ? columns : t->c_columns;
+    p->c_values = on_device ? (void *)values : t->c_values;
     p->alpha = plan->job.alpha;
     p->values_alone = t->structured;
     SPRYI_TRY(t->kernel->numeric(p, err));
-    if (!stays && !t->structured && p->nnz >= WORTH_THREADS) {
+    if (!on_device && !t->structured && p->nnz >= WORTH_THREADS) {
         spryi_spgemm_touch_pages(plan->context, columns, p->nnz * 4);
         spryi_spgemm_touch_pages(plan->context, values, p->nnz * size);
     }
     SPRYI_TRY(synchronize(plan, err));
     SPRYI_TRY(take_stages(plan, err));
-    if (stays) goto done;
+    if (on_device) goto done;
     const double start = spryi_now_us();
     if (!p->values_alone) SPRYI_TRY(copy(plan, columns, p->c_columns, p->nnz * 4, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(copy(plan, values, p->c_values, p->nnz * size, SPRYI_FROM_DEVICE, err));
@@ -380,68 +380,69 @@ done:
     return status;
 }
 
-/* C in device memory, made in one piece, loses its zeros there. */
-static spry_status drop_there(spry_spgemm_plan *plan, spry_error *err)
+/* Removes zeros from C in device memory, which was computed in one chunk. */
+static spry_status drop_zeros_on_device(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int64_t *from = plan->there->c_offsets;
+    int64_t *from = plan->device_state->c_offsets;
     const spryi_spgemm_functions *s = plan->device->ops->spgemm;
     spry_arrays *c = &plan->result.C->a;
     void *workspace = NULL;
     const int64_t bytes = s->drop_zeros_bytes(c->value_type, c->rows, c->nnz);
-    SPRYI_TRY(take(&plan->there->product, &workspace, bytes, "workspace", err));
+    SPRYI_TRY(take(&plan->device_state->product, &workspace, bytes, "workspace", err));
     SPRYI_TRY(s->drop_zeros(from, (int32_t *)(uintptr_t)c->indices, (void *)(uintptr_t)c->values, c->value_type,
                             c->rows, &c->nnz, workspace, NULL, err));
     SPRYI_TRY(
         s->copy_offsets((void *)(uintptr_t)c->offsets, c->offset_type == SPRY_I32, from, 0, c->rows + 1, NULL, err));
     SPRYI_TRY(synchronize(plan, err));
 done:
-    give(&plan->there->product, workspace, bytes);
+    give(&plan->device_state->product, workspace, bytes);
     return status;
 }
 
-static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
+static spry_status fill_on_device(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int stays = plan->options.result_device > 0, drops = plan->options.drop_zeros;
+    const bool on_device = plan->options.result_device > 0, drops = plan->options.drop_zeros;
     plan->costs.download_us = 0;
     plan->stages = SPRYI_NO_STAGES;
-    if (drops && stays && plan->result.chunks > 1)
+    if (drops && on_device && plan->result.chunks > 1)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
-                          "spgemm: zeros are not dropped from a result in device memory that is made in chunks");
-    if (!plan->result.C) SPRYI_TRY(make_result(plan, err));
-    if (plan->there->structured) SPRYI_TRY(upload_values(plan, err)); /* they may have changed */
+                          "spgemm: drop_zeros does not work for a result in device memory that is computed in chunks");
+    if (!plan->result.C) SPRYI_TRY(create_result(plan, err));
+    if (plan->device_state->structured) SPRYI_TRY(upload_values(plan, err)); /* values may have changed */
     int64_t at = 0;
     for (int64_t c = 0; c < plan->result.chunks; c++) {
         if (plan->result.chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
         SPRYI_TRY(fill_chunk(plan, at, err));
-        if (!plan->there->structured) SPRYI_TRY(deliver_offsets(plan, at, err));
-        at += plan->there->product.nnz;
-        if (plan->result.chunks > 1) discard(plan->there);
+        if (!plan->device_state->structured) SPRYI_TRY(deliver_offsets(plan, at, err));
+        at += plan->device_state->product.nnz;
+        if (plan->result.chunks > 1) discard(plan->device_state);
     }
-    if (drops && stays) SPRYI_TRY(drop_there(plan, err));
-    if (drops && !stays) spryi_drop_zeros(plan->result.C);
-    plan->there->structured = plan->result.chunks == 1;
+    if (drops && on_device) SPRYI_TRY(drop_zeros_on_device(plan, err));
+    if (drops && !on_device) spryi_drop_zeros(plan->result.C);
+    plan->device_state->structured = plan->result.chunks == 1;
     plan->costs.workspace_bytes =
         plan->costs.peak_bytes > plan->costs.input_bytes ? plan->costs.peak_bytes - plan->costs.input_bytes : 0;
 done:
-    if (status != SPRY_OK && plan->result.chunks > 1) discard(plan->there);
+    if (status != SPRY_OK && plan->result.chunks > 1) discard(plan->device_state);
     return status;
 }
 
 static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 {
-    return in_device(plan, fill_there, err);
+    return in_device(plan, fill_on_device, err);
 }
 
-/* Kernels find columns together with values: a first numeric phase, whose values nobody sees. */
+/* Kernels find columns together with values, so this runs a numeric phase whose values are discarded. */
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
     if (plan->result.chunks > 1) {
         const int64_t limit = plan->options.memory_limit_bytes;
         const int64_t needed = limit < INT64_MAX / plan->result.chunks ? limit * plan->result.chunks : INT64_MAX;
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit,
-                                "spgemm: plans are done in one piece, which the limit of %lld bytes does not allow",
+                                "spgemm: a plan computes all rows together, which needs more than the limit of %lld "
+                                "bytes",
                                 (long long)limit);
     }
     spry_status status = fill(plan, err);
@@ -458,7 +459,7 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     return status;
 }
 
-/* The symbolic phase has run: what it took is known, and C comes to it. */
+/* The symbolic phase has run, so its memory is known. C is added. */
 static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate_info *estimate, spry_error *err)
 {
     (void)err;
@@ -470,7 +471,7 @@ static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate_info *e
 
 static void close_plan(spry_spgemm_plan *plan)
 {
-    there *t = plan->there;
+    device_state *t = plan->device_state;
     int previous;
     if (!t) return;
     if (plan->device->ops->enter(plan->device, &previous, NULL) == SPRY_OK) {
@@ -480,21 +481,21 @@ static void close_plan(spry_spgemm_plan *plan)
     void *const arrays[] = {t->c_offsets, t->c_columns, t->c_values};
     for (int n = 0; n < 6; n++) plan->device->ops->release_in_order(plan->device, t->inputs[n]);
     for (int n = 0; n < 3; n++) plan->device->ops->release_in_order(plan->device, arrays[n]);
-    (void)synchronize(plan, NULL); /* after a failure: nothing reads the caller's arrays any more */
+    (void)synchronize(plan, NULL); /* after an error: no work reads the caller's arrays any more */
     spryi_release(plan->context, t->scan);
     spryi_release(plan->context, t->cuts);
     spryi_release(plan->context, t);
-    plan->there = NULL;
+    plan->device_state = NULL;
 }
 
 const spry_arrays *spryi_spgemm_uploaded_b(const spry_spgemm_plan *plan)
 {
-    return &plan->there->product.b;
+    return &plan->device_state->product.b;
 }
 
 int64_t spryi_spgemm_held_on_device(const spry_spgemm_plan *plan)
 {
-    return plan->there->held;
+    return plan->device_state->held;
 }
 
 const spryi_spgemm_steps spryi_spgemm_on_device = {

@@ -1,7 +1,7 @@
 /*
- * Sparse times sparse in host memory. Rows of A are cut into pieces with about equal work, which threads compute one
- * after another. Two phases count the entries of C, allocate C exactly, and fill it. A single product may count and
- * fill in one pass, into memory that is reserved for all products.
+ * Sparse times sparse in host memory. Rows of A are cut into pieces with about equal work; idle threads fetch the next
+ * piece. Two phases count the entries of C, allocate C exactly, and fill it. A single product may count and fill in one
+ * pass, into memory that is reserved for all products.
  */
 #include "base/bisect.h"
 #include "base/clock.h"
@@ -78,7 +78,7 @@ static void count_in_pieces(void *argument, int64_t begin, int64_t end)
 /* The sum of a piece cannot overflow: 2^16 entries of A in rows of 2^47 entries of B would exceed any memory. */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err)
 {
-    enum { PIECE_WORK = 4096 }; /* a thread asks for a piece some thousand times per second */
+    enum { PIECE_WORK = 4096 }; /* a thread fetches some thousand pieces per second */
     const spry_arrays *a = &job->a;
     spryi_work_pieces *pieces = &job->pieces;
     piece_job j = {.job = job, .work = job->piece_work > 0 ? job->piece_work : PIECE_WORK};
@@ -93,7 +93,9 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
     return SPRY_OK;
 }
 
-/* Returns a bound of the pieces that piece p is cut into: two neighbours have more than `most` rows and products. */
+/*
+ * Returns a bound of the pieces that piece p is cut into: two adjacent pieces together exceed `most` rows and products.
+ */
 static int64_t most_pieces(const spryi_work_pieces *pieces, int64_t p, int64_t most)
 {
     const int64_t rows = pieces->rows[p + 1] - pieces->rows[p], pairs = (pieces->products[p] + rows) / most;
@@ -127,7 +129,7 @@ static void cut_pieces(void *argument, int64_t first, int64_t last)
     const spryi_work_pieces *from = &j->job->pieces;
     for (int64_t p = first; p < last; p++) {
         const int64_t begin = from->rows[p], end = from->rows[p + 1];
-        const int whole = begin < end && from->products[p] <= j->most - (end - begin);
+        const bool whole = begin < end && from->products[p] <= j->most - (end - begin);
         if (whole) j->cut[j->starts[p]] = begin;
         j->pieces[p] = whole ? 1 : cut_piece(j, begin, end, j->cut + j->starts[p]);
     }
@@ -140,7 +142,7 @@ static void cut_pieces(void *argument, int64_t first, int64_t last)
 static spry_status cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err)
 {
     const spryi_work_pieces from = job->pieces;
-    int64_t *starts = NULL, *cut = NULL, *made = NULL, count = 0;
+    int64_t *starts = NULL, *cut = NULL, *built = NULL, count = 0;
     spry_status status = SPRY_OK;
     const int threads = spryi_threads(context, job->a.nnz);
     SPRYI_TRY(SPRYI_NEW(context, &starts, from.count + 1, "pieces of rows", err));
@@ -150,13 +152,13 @@ static spry_status cut_one_pass(spry_context *context, spryi_spgemm_job *job, in
     int64_t *const pieces = cut + starts[from.count];
     spryi_loop(context, threads, from.count, 4, cut_pieces, &(cut_job){job, most, starts, cut, pieces});
     for (int64_t p = 0; p < from.count; p++) count += pieces[p];
-    SPRYI_TRY(SPRYI_NEW(context, &made, 3 * count + 2, "pieces of rows", err));
-    int64_t *to = made;
+    SPRYI_TRY(SPRYI_NEW(context, &built, 3 * count + 2, "pieces of rows", err));
+    int64_t *to = built;
     for (int64_t p = 0; p < from.count; p++)
         for (int64_t k = 0; k < pieces[p]; k++) *to++ = cut[starts[p] + k];
     *to++ = job->a.rows;
     spryi_release(context, from.rows);
-    job->pieces = (spryi_work_pieces){count, made, NULL, to, to + count};
+    job->pieces = (spryi_work_pieces){count, built, NULL, to, to + count};
 done:
     spryi_release(context, cut);
     spryi_release(context, starts);
@@ -165,7 +167,7 @@ done:
 
 /* ---- samples of A ---------------------------------------------------------------------------------------- */
 
-/* Compares a row with the row before: 1 they are alike, 0 they differ, -1 the row does not count. */
+/* Compares a row with the row before. Returns 1 if they are alike, 0 if they differ, -1 if the row does not count. */
 typedef int (*compare_fn)(const spry_arrays *a, int64_t before, int64_t begin, int64_t end);
 
 /* Returns the share of rows that are like the row before, in a sample over the matrix. */
@@ -198,28 +200,28 @@ static int has_moved_ends(const spry_arrays *a, int64_t before, int64_t begin, i
                                                 spryi_minor_of(a, end - 1) - spryi_minor_of(a, begin - 1);
 }
 
-/* Returns whether rows often have the columns of the row before, so that findings for one row serve the next. */
+/* Returns true if rows often have the columns of the row before, so that results for one row serve the next. */
 static bool rows_repeat(const spry_arrays *a)
 {
     return share_alike(a, has_equal_columns) >= 1.0 / 3;
 }
 
-/* Returns whether rows often are the row before, moved by a constant: such rows make runs. */
+/* Returns true if rows often are the row before, shifted by a constant. Such rows form runs. */
 static bool rows_move(const spry_arrays *a)
 {
     return share_alike(a, has_moved_ends) >= 0.5;
 }
 
-int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr)
+bool spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr)
 {
-    if (csr->sorted == SPRY_KNOWN_YES && csr->unique == SPRY_KNOWN_YES) return 1;
-    if (csr->sorted == SPRY_KNOWN_NO || csr->unique == SPRY_KNOWN_NO) return 0;
+    if (csr->sorted == SPRY_KNOWN_YES && csr->unique == SPRY_KNOWN_YES) return true;
+    if (csr->sorted == SPRY_KNOWN_NO || csr->unique == SPRY_KNOWN_NO) return false;
     return spryi_rows_rise(context, csr);
 }
 
 /* ---- rows of B as bitmaps -------------------------------------------------------------------------------- */
 
-/* Counts the groups of 2^shift columns that entries begin to end - 1 of one row fall into. */
+/* Counts the groups of 2^shift columns that contain entries begin to end - 1 of one row. */
 static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t end, int shift)
 {
     int64_t groups = begin < end;
@@ -234,8 +236,8 @@ static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t 
 }
 
 /*
- * Returns whether groups of 2^shift columns pay: a row of B is read at least four times on average, and a sample of
- * B's entries, in stretches over the matrix, falls into at most 3/parts as many groups.
+ * Returns true if groups of 2^shift columns pay: a row of B is read at least four times on average, and sampled entries
+ * of B occupy at most 3/parts groups per entry. The sample consists of stretches over the matrix.
  */
 static bool groups_pay(const spryi_spgemm_job *job, int shift, int parts)
 {
@@ -251,7 +253,7 @@ static bool groups_pay(const spryi_spgemm_job *job, int shift, int parts)
 }
 
 typedef struct bitmap_job {
-    const spryi_spgemm_bitmaps *made;
+    const spryi_spgemm_bitmaps *built;
     const spry_arrays *b;
 } bitmap_job;
 
@@ -259,21 +261,21 @@ static void count_words(void *job, int64_t begin, int64_t end)
 {
     const bitmap_job *j = job;
     for (int64_t i = begin; i < end; i++)
-        j->made->offsets[i + 1] = count_groups(j->b, spryi_offset_of(j->b, i), spryi_offset_of(j->b, i + 1), 6);
+        j->built->offsets[i + 1] = count_groups(j->b, spryi_offset_of(j->b, i), spryi_offset_of(j->b, i + 1), 6);
 }
 
 static void fill_words(void *job, int64_t begin, int64_t end)
 {
     const spry_arrays *b = ((const bitmap_job *)job)->b;
-    const spryi_spgemm_bitmaps *made = ((const bitmap_job *)job)->made;
+    const spryi_spgemm_bitmaps *built = ((const bitmap_job *)job)->built;
     for (int64_t i = begin; i < end; i++) {
         const int64_t last_entry = spryi_offset_of(b, i + 1);
-        int64_t to = made->offsets[i] - 1, last = -1;
+        int64_t to = built->offsets[i] - 1, last = -1;
         for (int64_t k = spryi_offset_of(b, i); k < last_entry; k++) {
             const int64_t word = spryi_minor_of(b, k) >> 6;
-            if (word != last) made->bits[++to] = 0;
-            made->index[to] = (int32_t)word;
-            made->bits[to] |= (uint64_t)1 << (spryi_minor_of(b, k) & 63);
+            if (word != last) built->bits[++to] = 0;
+            built->index[to] = (int32_t)word;
+            built->bits[to] |= (uint64_t)1 << (spryi_minor_of(b, k) & 63);
             last = word;
         }
     }
@@ -288,35 +290,35 @@ static void drop_bitmaps(spry_context *context, spryi_spgemm_bitmaps *bitmaps)
 }
 
 /* Creates job->bitmaps if they pay and need at most most_bytes (0: no limit). */
-static spry_status make_bitmaps(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err)
+static spry_status build_bitmaps(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const spry_arrays *b = &job->b;
-    spryi_spgemm_bitmaps made = {0};
+    spryi_spgemm_bitmaps built = {0};
     const int threads = spryi_threads(context, b->nnz);
-    const int64_t rows = b->rows, head = (rows + 1) * (int64_t)sizeof *made.offsets;
+    const int64_t rows = b->rows, head = (rows + 1) * (int64_t)sizeof *built.offsets;
     if (b->columns / 64 > INT32_MAX || !groups_pay(job, 6, 5)) return SPRY_OK;
     if (most_bytes > 0 && head > most_bytes) return SPRY_OK;
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, rows + 1, "bitmaps of B", err));
-    bitmap_job j = {&made, b};
+    SPRYI_TRY(SPRYI_NEW(context, &built.offsets, rows + 1, "bitmaps of B", err));
+    bitmap_job j = {&built, b};
     spryi_loop(context, threads, rows, 4096, count_words, &j);
-    spryi_scan(made.offsets, rows);
-    made.count = made.offsets[rows];
-    made.bytes = head + made.count * (int64_t)(sizeof *made.index + sizeof *made.bits);
-    if (most_bytes > 0 && made.bytes > most_bytes) goto done;
-    SPRYI_TRY(SPRYI_NEW(context, &made.index, made.count, "bitmaps of B", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.bits, made.count, "bitmaps of B", err));
+    spryi_scan(built.offsets, rows);
+    built.count = built.offsets[rows];
+    built.bytes = head + built.count * (int64_t)(sizeof *built.index + sizeof *built.bits);
+    if (most_bytes > 0 && built.bytes > most_bytes) goto done;
+    SPRYI_TRY(SPRYI_NEW(context, &built.index, built.count, "bitmaps of B", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.bits, built.count, "bitmaps of B", err));
     spryi_loop(context, threads, rows, 4096, fill_words, &j);
-    job->rows_of_b.bitmaps = made;
-    made = (spryi_spgemm_bitmaps){0};
+    job->rows_of_b.bitmaps = built;
+    built = (spryi_spgemm_bitmaps){0};
 done:
-    drop_bitmaps(context, &made);
+    drop_bitmaps(context, &built);
     return status;
 }
 
 /* ---- rows of B as groups of columns ---------------------------------------------------------------------- */
 
-int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job)
+bool spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job)
 {
     const spry_arrays *b = &job->b;
     return b->index_type == SPRY_I32 && b->offset_type == SPRY_I32 && b->columns <= SPRYI_GROUP_COLUMNS &&
@@ -344,7 +346,7 @@ static void group_columns(void *argument, int64_t first, int64_t last)
     }
 }
 
-static spry_status make_column_groups(spry_context *context, spryi_spgemm_job *job)
+static spry_status build_column_groups(spry_context *context, spryi_spgemm_job *job)
 {
     const spry_arrays *b = &job->b;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->rows_of_b.column_groups, b->nnz, "column groups of B", NULL));
@@ -406,9 +408,9 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
 }
 
 /*
- * Returns whether columns may be listed while rows are counted, which saves half of the symbolic phase. The list has
- * room for all products, but only entries of C get pages. One thread lists columns in C's own array. Several threads
- * leave gaps between pieces, so the columns are copied afterwards, which costs more than it saves if rows make runs.
+ * Returns true if columns may be listed while rows are counted, which saves half of the symbolic phase. The list can
+ * hold all products, but only written pages use memory. One thread lists columns in C's own array. Several threads
+ * leave gaps between pieces, so the columns are copied afterwards. The copy costs more than it saves if rows form runs.
  */
 static bool may_list(const spry_spgemm_plan *plan)
 {
@@ -418,7 +420,7 @@ static bool may_list(const spry_spgemm_plan *plan)
     return job->threads == 1 || job->sizes.run_values == 0 || !rows_move(&job->a);
 }
 
-/* Returns the bytes of the lists of columns that threads fill in addition to C. */
+/* Returns the bytes of the lists of columns, which threads fill in addition to C. */
 static int64_t listed_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -426,7 +428,7 @@ static int64_t listed_bytes(const spry_spgemm_plan *plan)
     return job->threads > 1 && may_list(plan) ? job->products * size : 0;
 }
 
-/* Reserves memory for listed columns. Returns false if there is none. */
+/* Reserves memory for listed columns. Returns false if columns cannot be listed. */
 static bool reserve_columns(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -456,7 +458,7 @@ static void join_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* Copies the columns that threads listed into C, and frees the lists. */
+/* Copies the columns that threads listed to C, and frees the lists. */
 static void join_listed(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -465,7 +467,7 @@ static void join_listed(spry_spgemm_plan *plan)
     job->listed = NULL;
 }
 
-/* Returns whether bitmaps of B's rows are worth trying. Listed rows with few products do not read them. */
+/* Returns true if bitmaps of B's rows may pay. Listed rows with few products do not read them. */
 static bool may_use_bitmaps(const spry_spgemm_plan *plan, bool lists)
 {
     enum { FEW = 64 };
@@ -479,20 +481,20 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
 {
     spryi_spgemm_job *job = &plan->job;
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
-    SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_build_columns(plan, err));
     plan->costs.operand_bytes = plan->costs.peak_bytes;
     job->threads =
         kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, plan->options.threads, job->a.rows, job->products);
     job->pool = &plan->context->pool;
     const int64_t held = held_bytes(plan);
-    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), false, err));
     job->sizes = kernel->sizes(job, SPRYI_COUNT, room(plan, held));
     const int64_t bytes = job->sizes.bytes;
-    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes, 0, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes, false, err));
     lists = lists && may_list(plan);
     if (may_use_bitmaps(plan, lists))
-        SPRYI_OK_OR_RETURN(make_bitmaps(plan->context, job, room(plan, held + bytes), err));
-    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->rows_of_b.bitmaps.bytes, 0, err));
+        SPRYI_OK_OR_RETURN(build_bitmaps(plan->context, job, room(plan, held + bytes), err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->rows_of_b.bitmaps.bytes, false, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
     SPRYI_OK_OR_RETURN(take_workspace(plan, bytes, err));
     plan->costs.workspace_bytes = held - plan->costs.input_bytes + bytes + job->rows_of_b.bitmaps.bytes;
@@ -512,8 +514,8 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
 
 /* ---- C's arrays ------------------------------------------------------------------------------------------ */
 
-/* Creates C's offsets: a copy of the job's in C's type. */
-static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, spry_error *err)
+/* Creates C's offsets: the job's offsets converted to C's type. */
+static spry_status create_offsets(const spry_spgemm_plan *plan, void **offsets, spry_error *err)
 {
     const spryi_spgemm_job *job = &plan->job;
     const int64_t n = plan->result.rows + 1;
@@ -532,12 +534,12 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
     spry_arrays c = spryi_types_of(plan->result.rows, plan->result.columns, plan->result.nnz, (int32_t)job->type,
                                    (int32_t)plan->result.offset_type, (int32_t)job->b.index_type);
     void *offsets;
-    SPRYI_OK_OR_RETURN(make_offsets(plan, &offsets, err));
+    SPRYI_OK_OR_RETURN(create_offsets(plan, &offsets, err));
     c.offsets = offsets;
     c.indices = job->columns;
     c.values = job->values;
     c.sorted = c.unique = SPRY_KNOWN_YES;
-    job->columns = job->values = NULL; /* adopted now, also on failure */
+    job->columns = job->values = NULL; /* owned by C, even after an error */
     SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->result.C, &c, SPRYI_REAL, err));
     plan->result.C->index_base = plan->a.given->index_base;
     job->columns = (void *)(uintptr_t)plan->result.C->a.indices;
@@ -555,23 +557,23 @@ static void release_result(spry_spgemm_plan *plan)
 }
 
 /* Allocates C and the numeric phase's workspace. */
-static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
+static spry_status allocate_result(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
-    spryi_release(plan->context, job->workspace); /* of the symbolic phase, before C is allocated */
+    spryi_release(plan->context, job->workspace); /* the symbolic phase's workspace is freed before C is allocated */
     job->workspace = NULL;
     int64_t held = held_bytes(plan) + result_bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_FILL, 1), 1, err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_FILL, 1), true, err));
     const int64_t limit = plan->options.memory_limit_bytes;
     if (limit > 0 && held + job->rows_of_b.bitmaps.bytes + workspace_of(plan, SPRYI_FILL, 0) > limit)
         drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* filling works without bitmaps */
     held += job->rows_of_b.bitmaps.bytes + (job->listed ? listed_bytes(plan) : 0);
     job->sizes = plan->kernel->spgemm->sizes(job, SPRYI_FILL, room(plan, held));
     plan->result.fill_bytes = job->sizes.bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->result.fill_bytes, 1, err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->result.fill_bytes, true, err));
     const int64_t workspace = held - plan->costs.input_bytes - result_bytes + plan->result.fill_bytes;
     if (workspace > plan->costs.workspace_bytes) plan->costs.workspace_bytes = workspace;
     if (!job->columns)
@@ -590,11 +592,14 @@ done:
 /* ---- one pass -------------------------------------------------------------------------------------------- */
 
 enum {
-    MOST_COLUMNS = 64,  /* of C for each product: with more, clearing a bit and a rank for each column costs more */
-    ASK_FROM = 16 << 20 /* bytes from which on the machine's available memory is checked */
+    MOST_COLUMNS = 64,  /* columns of C per product. With more, clearing bits and ranks costs too much */
+    ASK_FROM = 16 << 20 /* bytes of C from which the machine's available memory is checked */
 };
 
-/* Returns the bytes of C if no two products meet. -1: with `held`, they exceed the limit or the machine's memory. */
+/*
+ * Returns the bytes of C if no two products are added to one entry. Returns -1 if these bytes plus `held` exceed the
+ * limit or the machine's memory.
+ */
 static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -606,7 +611,7 @@ static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
     return bytes >= ASK_FROM && bytes > spryi_available_memory_bytes() ? -1 : bytes;
 }
 
-/* Prepares one pass: cuts the rows. *held = bytes held in addition to C, or 0 if two phases have to be used. */
+/* Prepares one pass: cuts the rows. *held = bytes held in addition to C, or 0 if two phases must be used. */
 static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -623,7 +628,7 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
     if (reserved_bytes(plan, held_bytes(plan) + bytes + groups + cuts) < 0) return SPRY_OK;
     SPRYI_OK_OR_RETURN(cut_one_pass(plan->context, job, job->sizes.entries, err));
     const int64_t all = held_bytes(plan) + bytes + groups;
-    if (reserved_bytes(plan, all) < 0) { /* the additional pieces exceed the limit, two phases may keep to it */
+    if (reserved_bytes(plan, all) < 0) { /* the additional pieces exceed the limit of one pass */
         spryi_release(plan->context, job->pieces.rows);
         job->pieces.rows = NULL;
         return spryi_spgemm_cut(plan->context, job, err);
@@ -633,19 +638,19 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
     return SPRY_OK;
 }
 
-/* Allocates all that one pass needs in addition to C. */
-static spry_status take_room(spry_spgemm_plan *plan)
+/* Allocates all memory that one pass needs in addition to C. */
+static spry_status allocate_one_pass(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
     spry_status status = SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", NULL);
     if (status == SPRY_OK) status = take_workspace(plan, plan->result.fill_bytes, NULL);
-    if (status == SPRY_OK && job->rows_of_b.grouped) status = make_column_groups(plan->context, job);
+    if (status == SPRY_OK && job->rows_of_b.grouped) status = build_column_groups(plan->context, job);
     return status;
 }
 
 /*
- * Counts and fills C in one pass. plan->C stays NULL if two phases are better: the kernel has no one-pass function for
- * these types, too many products meet in an entry, or memory is short.
+ * Counts and fills C in one pass. plan->result.C remains NULL if two phases are better. Reasons are: the kernel has no
+ * one-pass function for these types, products are few for the columns, rows repeat, or memory is short.
  */
 static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
 {
@@ -659,7 +664,7 @@ static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
         spryi_reserve(context, &job->columns, job->products, index_size, "columns of C", NULL) != SPRY_OK ||
         spryi_reserve(context, &job->values, job->products, size, "values of C", NULL) != SPRY_OK)
         goto done;
-    if (take_room(plan) != SPRY_OK) {
+    if (allocate_one_pass(plan) != SPRY_OK) {
         spryi_release(context, job->offsets);
         job->offsets = NULL;
         goto done; /* two phases need less memory */
@@ -673,7 +678,7 @@ static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
     spryi_shrink(context, &job->values, plan->result.nnz * (int64_t)size);
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     plan->costs.workspace_bytes = held - plan->costs.input_bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, true, err));
     SPRYI_TRY(spryi_spgemm_adopt(plan, err));
 done:
     spryi_release(context, job->rows_of_b.column_groups);
@@ -697,10 +702,10 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
-    const int listed = job->columns || job->listed;
-    SPRYI_OK_OR_RETURN(make_room(plan, err));
+    const bool listed = job->columns || job->listed;
+    SPRYI_OK_OR_RETURN(allocate_result(plan, err));
     if (!listed) function_of(job, plan->kernel->spgemm->columns)(job);
-    drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* runs fill only values, and need none */
+    drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* runs fill only values, and need no bitmaps */
     spryi_spgemm_touch_pages(plan->context, job->values, plan->result.nnz * (int64_t)spry_type_bytes(job->type));
     return SPRY_OK;
 }
@@ -716,14 +721,14 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 
 static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_build_columns(plan, err));
     double start = spryi_now_us();
     SPRYI_OK_OR_RETURN(multiply_in_one_pass(plan, err));
     if (!plan->result.C) {
-        SPRYI_OK_OR_RETURN(count_rows(plan, 1, err));
+        SPRYI_OK_OR_RETURN(count_rows(plan, true, err));
         start = spryi_now_us();
-        const int listed = plan->job.columns || plan->job.listed;
-        SPRYI_OK_OR_RETURN(make_room(plan, err));
+        const bool listed = plan->job.columns || plan->job.listed;
+        SPRYI_OK_OR_RETURN(allocate_result(plan, err));
         run_filling(plan, listed ? plan->kernel->spgemm->refill : plan->kernel->spgemm->fill);
     }
     if (plan->options.drop_zeros) spryi_drop_zeros(plan->result.C);

@@ -1,6 +1,6 @@
 /*
- * Operands of sparse times sparse: CSR with all entries and one index pair. Another layout is converted; a transposed
- * CSC is CSR without a copy. Bounds of memory are computed before each conversion.
+ * Operands of sparse times sparse: CSR with all entries and one index pair. Other layouts are converted; a transposed
+ * CSC is CSR without a copy. Memory bounds are computed before each conversion.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NUMBER = sizeof(int64_t), HEADS = 4096 /* bytes for the heads of blocks and handles */ };
+enum { OFFSET = sizeof(int64_t), HEADS = 4096 /* bytes for the heads of blocks and handles */ };
 
 /* ---- arrays ---------------------------------------------------------------------------------------------- */
 
@@ -44,10 +44,10 @@ static int common_pair(const spry_arrays *a, const spry_arrays *b)
 
 /* ---- the number of products ------------------------------------------------------------------------------ */
 
-/* Counts the entries whose row (by_column: column) is begin .. end - 1, each in its place of `counts`. */
-static void count_lines(const spry_arrays *a, int by_column, int64_t begin, int64_t end, int64_t *counts)
+/* Counts the entries in rows (by_column: columns) begin .. end - 1. counts[0] is for row `begin`. */
+static void count_lines(const spry_arrays *a, bool by_column, int64_t begin, int64_t end, int64_t *counts)
 {
-    const int by_major = a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
+    const bool by_major = a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
     for (int64_t i = begin; by_major && i < end; i++)
         counts[i - begin] += spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
     for (int64_t k = 0; !by_major && k < a->nnz; k++) {
@@ -57,24 +57,27 @@ static void count_lines(const spry_arrays *a, int by_column, int64_t begin, int6
     }
 }
 
-/* Counts as count_lines, with the mirror images of a triangle's entries: that of row i, column j is in row j. */
-static void count_all_lines(const spry_arrays *a, int by_column, int64_t begin, int64_t end, int64_t *counts)
+/*
+ * Counts like count_lines, and includes the mirrored entries of a triangle: the mirror image of entry (i, j) is in row
+ * j.
+ */
+static void count_all_lines(const spry_arrays *a, bool by_column, int64_t begin, int64_t end, int64_t *counts)
 {
     count_lines(a, by_column, begin, end, counts);
     if (a->triangle != SPRY_ALL_ENTRIES) count_lines(a, !by_column, begin, end, counts);
 }
 
-/* Returns whether offsets count the entries of each row (by_column: column). */
-static int has_offsets_of(const spry_arrays *a, int by_column)
+/* Returns true if offsets count the entries of each row (by_column: column). */
+static bool has_offsets_of(const spry_arrays *a, bool by_column)
 {
     return a->triangle == SPRY_ALL_ENTRIES && a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
 }
 
 /*
- * Sums the lengths of the lines of `b` that entries of `a` meet; b's offsets are of those lines. Beyond `most` lines or
- * entries of `a`, about so many are sampled at equal distances.
+ * Sums the lengths of the lines (rows or columns) of `b` that entries of `a` select. b's offsets count those lines. If
+ * `a` has more than `most` lines or entries, about `most` of them are sampled, equally spaced.
  */
-static double sum_of_lengths(const spry_arrays *a, int by_column, const spry_arrays *b, int64_t most)
+static double sum_of_lengths(const spry_arrays *a, bool by_column, const spry_arrays *b, int64_t most)
 {
     const bool by_lines = has_offsets_of(a, by_column);
     const void *indices = a->layout == SPRY_COO && !by_column ? a->row_indices : a->indices;
@@ -89,7 +92,7 @@ static double sum_of_lengths(const spry_arrays *a, int by_column, const spry_arr
 }
 
 /* Counts products from the entries of each inner index, one block of indices at a time. */
-static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a_by_column, int b_by_column)
+static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, bool a_by_column, bool b_by_column)
 {
     enum { BLOCK = 512 };
     static const double MOST_STEPS = 1e9;
@@ -98,12 +101,12 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a
     int64_t small[2 * BLOCK], block = BLOCK, *counts = small;
     void *large = NULL;
     double products = 0;
-    if (inner > BLOCK && inner < left / (2 * NUMBER) &&
-        spryi_allocate(plan->context, &large, inner, 2 * NUMBER, "entries of rows", NULL) == SPRY_OK) {
+    if (inner > BLOCK && inner < left / (2 * OFFSET) &&
+        spryi_allocate(plan->context, &large, inner, 2 * OFFSET, "entries of rows", NULL) == SPRY_OK) {
         counts = large;
         block = inner;
     }
-    const int takes_too_long = (double)inner / (double)block * (double)(a->nnz + b->nnz) > MOST_STEPS;
+    const bool takes_too_long = (double)inner / (double)block * (double)(a->nnz + b->nnz) > MOST_STEPS;
     if (takes_too_long) products = (double)most_entries(a) * (double)most_entries(b);
     for (int64_t begin = 0; begin < inner && !takes_too_long; begin += block) {
         const int64_t end = begin + block < inner ? begin + block : inner;
@@ -120,9 +123,10 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a
 static double count_products(const spry_spgemm_plan *plan)
 {
     const spry_arrays *a = plan->shown[0], *b = plan->shown[1];
-    const int a_by_column = plan->options.op_a == SPRY_NO_TRANSPOSE, b_by_column = plan->options.op_b == SPRY_TRANSPOSE;
-    const int in_memory = a->device <= 0 && b->device <= 0 && (a->indices || a->nnz == 0) &&
-                          (b->indices || b->nnz == 0);
+    const bool a_by_column = plan->options.op_a == SPRY_NO_TRANSPOSE,
+               b_by_column = plan->options.op_b == SPRY_TRANSPOSE;
+    const bool in_memory = a->device <= 0 && b->device <= 0 && (a->indices || a->nnz == 0) &&
+                           (b->indices || b->nnz == 0);
     if (!in_memory) return (double)most_entries(a) * (double)most_entries(b);
     if (has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES)
         return sum_of_lengths(a, a_by_column, b, INT64_MAX);
@@ -135,7 +139,7 @@ int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, 
 {
     enum { SAMPLE = 4096 };
     const spry_arrays *a = &A->a, *b = &B->a;
-    const int a_by_column = o->op_a == SPRY_NO_TRANSPOSE, b_by_column = o->op_b == SPRY_TRANSPOSE;
+    const bool a_by_column = o->op_a == SPRY_NO_TRANSPOSE, b_by_column = o->op_b == SPRY_TRANSPOSE;
     const int64_t inner = a_by_column ? a->columns : a->rows;
     double products = 0;
     if (!A->stored && !B->stored && has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES)
@@ -154,7 +158,7 @@ static int64_t whole_bytes(double bytes)
     return bytes * ROUNDING < (double)(INT64_MAX / 2) ? (int64_t)(bytes * ROUNDING) + 1 : INT64_MAX;
 }
 
-/* Bounds the bytes that a conversion of `a` to compressed rows or columns holds, result included. */
+/* Bounds the bytes that a conversion of `a` to compressed rows or columns holds, including the result. */
 static int64_t conversion_bytes(const spry_context *context, const spry_arrays *a, spry_layout layout,
                                 spry_type value_type, spry_index_type index_type)
 {
@@ -162,16 +166,16 @@ static int64_t conversion_bytes(const spry_context *context, const spry_arrays *
     const double entries = (double)most_entries(a), lines = (double)(layout == SPRY_CSC ? a->columns : a->rows) + 1;
     const double from = (double)spry_type_bytes(a->value_type), to = (double)spry_type_bytes(value_type);
     const double value = from > to ? from : to, index = (double)spryi_index_type_bytes(index_type);
-    const int compressed = a->layout == layout && a->triangle == SPRY_ALL_ENTRIES;
-    const double copies = COPIES_OF_OFFSETS * NUMBER * lines + 2 * entries * (index + value) + HEADS;
+    const bool compressed = a->layout == layout && a->triangle == SPRY_ALL_ENTRIES;
+    const double copies = COPIES_OF_OFFSETS * OFFSET * lines + 2 * entries * (index + value) + HEADS;
     if (compressed) return whole_bytes(copies);
     const double threads = spryi_team(context->threads), in_lines = threads * lines, in_entries = 2 * entries;
     const double cursors = (in_lines < in_entries ? in_lines : in_entries) + threads * BUCKETS;
     const double expanded = (double)a->nnz * (double)spryi_index_type_bytes(a->index_type);
-    return whole_bytes(copies + NUMBER * cursors + entries * 2 * index + expanded);
+    return whole_bytes(copies + OFFSET * cursors + entries * 2 * index + expanded);
 }
 
-/* Bounds the bytes that converting an operand needs, result included. */
+/* Bounds the bytes that converting an operand needs, including the result. */
 static double bytes_to_convert(const spry_spgemm_plan *plan, const spry_arrays *a, spry_op op, int pair)
 {
     const spry_context *context = plan->context;
@@ -185,11 +189,11 @@ static double bytes_to_convert(const spry_spgemm_plan *plan, const spry_arrays *
         return bytes;
     bytes += (double)conversion_bytes(context, &view, SPRY_CSR, plan->job.type, index);
     if (!plan->single_run && a->value_type != SPRY_PATTERN)
-        bytes += NUMBER * (double)most_entries(a) + (double)conversion_bytes(context, &view, SPRY_CSR, SPRY_F64, index);
+        bytes += OFFSET * (double)most_entries(a) + (double)conversion_bytes(context, &view, SPRY_CSR, SPRY_F64, index);
     return bytes;
 }
 
-/* Returns a memory limit that suffices for the product on a CPU, whatever the structure of C. */
+/* Returns a memory limit that suffices for the product on a CPU, for any structure of C. */
 static int64_t most_bytes(const spry_spgemm_plan *plan)
 {
     enum { PIECE = 4096, SLOT = 64, COLUMN = 17 };
@@ -208,14 +212,14 @@ static int64_t most_bytes(const spry_spgemm_plan *plan)
     if (a != b || o->op_a != o->op_b) bytes += bytes_to_convert(plan, b, o->op_b, pair);
     if (plan->named.needs_csc) {
         bytes += (double)conversion_bytes(plan->context, b, SPRY_CSC, plan->job.type, SPRY_I64) * 2;
-        bytes += NUMBER * ((double)most_entries(b) + n);
+        bytes += OFFSET * ((double)most_entries(b) + n);
     }
-    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) * NUMBER; /* offsets and pieces of the job, and of C */
+    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) * OFFSET; /* offsets and pieces of the job, and of C */
     bytes += plan->named.sequential ? COLUMN * n : SLOT * (row + 64) + n / 4; /* workspace of one thread */
     return whole_bytes(bytes + entries * (index + value));
 }
 
-spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err)
+spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, bool exact, spry_error *err)
 {
     const int64_t limit = plan->options.memory_limit_bytes;
     if (limit > 0 && bytes > limit) {
@@ -237,30 +241,31 @@ static int64_t converted_bytes(const spry_spgemm_plan *plan)
     return plan->costs.input_bytes + plan->a.bytes + plan->b.bytes + plan->columns.bytes;
 }
 
-/* Checks the memory of find_origins: the numbers of entries, their conversion, and its scratch. */
+/* Checks the memory of find_origins: entry indices as values, their conversion, and its scratch. */
 static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_matrix_options *o,
                                  spry_index_type index_type, spry_error *err)
 {
     const int64_t numbers = most_entries(view) * (int64_t)sizeof(double);
     const int64_t moved = conversion_bytes(plan->context, view, o->layout, SPRY_F64, index_type);
-    return spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan) + numbers, moved), 0, err);
+    return spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan) + numbers, moved), false, err);
 }
 
 /*
- * Checks a conversion before it starts. With far more rows than entries, writing the offsets takes minutes, so memory
- * that the machine lacks is found here.
+ * Checks a conversion before it starts. With far more rows than entries, writing the offsets takes minutes, so a lack
+ * of memory is found first.
  */
 static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *view, spry_layout layout,
                                     spry_type value_type, spry_index_type index_type, spry_error *err)
 {
     const int64_t lines = (layout == SPRY_CSR ? view->rows : view->columns) + 1;
     const int64_t bytes = conversion_bytes(plan->context, view, layout, value_type, index_type);
-    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? bytes : spryi_available_memory_bytes();
-    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan), bytes), 0, err));
-    if (bytes > there)
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", bytes, there,
+    const int64_t available = plan->context->allocate || lines < INT32_MAX / 16 ? bytes
+                                                                                : spryi_available_memory_bytes();
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan), bytes), false, err));
+    if (bytes > available)
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", bytes, available,
                                 "out of memory: a conversion to %lld rows needs %lld bytes, about %lld are available",
-                                (long long)lines - 1, (long long)bytes, (long long)there);
+                                (long long)lines - 1, (long long)bytes, (long long)available);
     return SPRY_OK;
 }
 
@@ -271,12 +276,15 @@ static spry_status admit_pieces(spry_spgemm_plan *plan, spry_error *err)
     const spry_arrays *a = &plan->job.a;
     if (!plan->device->driver->host_memory) return SPRY_OK;
     const int64_t pieces = (a->nnz + a->rows) / LEAST + 1;
-    return spryi_spgemm_admit(plan, converted_bytes(plan) + 2 * pieces * (int64_t)sizeof(int64_t), 0, err);
+    return spryi_spgemm_admit(plan, converted_bytes(plan) + 2 * pieces * (int64_t)sizeof(int64_t), false, err);
 }
 
 /* ---- conversion ------------------------------------------------------------------------------------------ */
 
-/* Replaces a triangle, or a container in a format, by CSR with all entries. Counts a triangle's as converted. */
+/*
+ * Replaces a triangle, or a container in a format, by CSR with all entries. Counts the bytes of an expanded triangle as
+ * converted.
+ */
 static spry_status take_entries(spry_spgemm_plan *plan, spryi_operand *operand, spry_error *err)
 {
     spry_matrix *given = operand->given, *entries;
@@ -292,13 +300,13 @@ static spry_status take_entries(spry_spgemm_plan *plan, spryi_operand *operand, 
 }
 
 /*
- * Gives the operands all entries if they are converted once. A plan for runs keeps a triangle, whose values may change,
- * but a container in a format with all entries cannot be updated.
+ * Expands the operands to all entries if they are converted only once. A plan for runs keeps a triangle, whose values
+ * may change. A container in a format cannot be updated.
  */
 static spry_status take_all_entries(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_operand *const operands[] = {&plan->a, &plan->b};
-    const int same = plan->a.given == plan->b.given;
+    const bool same = plan->a.given == plan->b.given;
     for (int m = 0; m < (same ? 1 : 2); m++)
         if (plan->single_run || operands[m]->given->a.triangle == SPRY_ALL_ENTRIES)
             SPRYI_OK_OR_RETURN(take_entries(plan, operands[m], err));
@@ -309,8 +317,8 @@ static spry_status take_all_entries(spry_spgemm_plan *plan, spry_error *err)
 }
 
 /*
- * Sets *from[k] to the entry of `view` that became entry k of its conversion, or to ~n if that is the negative of entry
- * n (in the other triangle of a skew-symmetric matrix). Converts a matrix whose values are the numbers of its entries.
+ * Sets *from[k] to the entry of `view` that became entry k of its conversion. ~n means the negative of entry n, in the
+ * other triangle of a skew-symmetric matrix. Converts a matrix whose values are the indices of its entries.
  */
 static spry_status find_origins(spry_context *context, int64_t **from, const spry_arrays *view,
                                 const spry_matrix_options *options, spry_error *err)
@@ -319,7 +327,7 @@ static spry_status find_origins(spry_context *context, int64_t **from, const spr
     double *numbers = NULL;
     spry_matrix *numbered = NULL, *converted = NULL;
     spry_matrix_options o = *options;
-    SPRYI_TRY(SPRYI_NEW(context, &numbers, most_entries(view), "entry numbers", err));
+    SPRYI_TRY(SPRYI_NEW(context, &numbers, most_entries(view), "entry indices", err));
     for (int64_t k = 0; k < view->nnz; k++) numbers[k] = (double)k;
     spry_arrays arrays = *view;
     arrays.value_type = o.value_type = SPRY_F64;
@@ -350,7 +358,7 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     spry_context *context = plan->context;
     const spry_type value_type = options->value_type ? options->value_type : view->a.value_type;
     const spry_index_type index_type = options->index_type ? options->index_type : view->a.index_type;
-    const int counts = plan->device->driver->host_memory; /* the limit is for memory of the device that computes */
+    const bool counts = plan->device->driver->host_memory; /* the limit is for memory of the device that computes */
     if (counts) SPRYI_OK_OR_RETURN(admit_conversion(plan, &view->a, options->layout, value_type, index_type, err));
     SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, NULL, view, options, err));
     operand->bytes += spryi_arrays_bytes(&operand->csr->a);
@@ -362,23 +370,24 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     return SPRY_OK;
 }
 
-/* Returns whether op(A) and op(B) are one matrix, so that both operands are. */
+/* Returns true if op(A) and op(B) are the same matrix. One operand then serves both. */
 static bool is_square(const spry_spgemm_plan *plan)
 {
     return plan->b.given == plan->a.given && plan->options.op_b == plan->options.op_a;
 }
 
 /*
- * Returns whether GPU kernels need this operand's rows sorted without duplicates. For a single run the conversion sums
- * duplicates. A plan keeps them, because it looks up where each value came from, and the kernels refuse it.
+ * Returns true if GPU kernels need this operand's rows sorted without duplicates. For a single run the conversion sums
+ * duplicates. A plan keeps duplicates, because find_origins finds the source of each value, and the kernels refuse the
+ * operand.
  */
 static bool has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
 {
     return !plan->device->driver->host_memory && (to == &plan->b || is_square(plan));
 }
 
-/* Makes to->csr, of to->given or its transpose, with an index pair. */
-static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_op op, int pair, spry_error *err)
+/* Builds to->csr from to->given or its transpose, with an index pair. */
+static spry_status build_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_op op, int pair, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_context *context = plan->context;
@@ -390,7 +399,7 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
         view = spryi_matrix_retain(to->given);
     }
     const spry_arrays *a = &view->a;
-    const int rise = has_to_rise(plan, to) && a->device == 0;
+    const bool rise = has_to_rise(plan, to) && a->device == 0;
     if (a->layout == SPRY_CSR && a->triangle == SPRY_ALL_ENTRIES && (op == SPRY_NO_TRANSPOSE || a->device == 0) &&
         a->value_type == plan->job.type && spryi_index_pair(a->offset_type, a->index_type) == pair &&
         (!rise || spryi_spgemm_rises(context, a))) {
@@ -400,8 +409,8 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     }
     if (a->device > 0)
         SPRYI_TRY(spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
-                             "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
-                             "offset types of the other, and is not transposed there"));
+                             "spgemm: a matrix in device memory must be CSR with 32-bit columns and with the value and "
+                             "offset types of the other matrix, and cannot be transposed"));
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.layout = SPRY_CSR;
     options.value_type = plan->job.type;
@@ -430,19 +439,19 @@ spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(take_all_entries(plan, err));
     int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
-    if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
-    SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, plan->options.op_a, pair, err));
+    if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns; larger matrices are refused */
+    SPRYI_OK_OR_RETURN(build_operand(plan, &plan->a, plan->options.op_a, pair, err));
     if (is_square(plan))
         plan->b.csr = spryi_matrix_retain(plan->a.csr);
     else
-        SPRYI_OK_OR_RETURN(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
+        SPRYI_OK_OR_RETURN(build_operand(plan, &plan->b, plan->options.op_b, pair, err));
     plan->job.a = plan->a.csr->a;
     plan->job.b = plan->b.csr->a;
     plan->costs.converted_bytes = plan->a.bytes + plan->b.bytes;
     return admit_pieces(plan, err);
 }
 
-spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
+spry_status spryi_build_columns(spry_spgemm_plan *plan, spry_error *err)
 {
     if (!plan->kernel->spgemm->needs_csc || plan->columns.csr) return SPRY_OK;
     const double start = spryi_now_us();
@@ -480,7 +489,7 @@ void spryi_refresh_operands(spry_spgemm_plan *plan)
 {
     refresh(plan->context, &plan->a);
     refresh(plan->context, &plan->b);
-    refresh(plan->context, &plan->columns); /* from b, so after it */
+    refresh(plan->context, &plan->columns); /* after b, its source */
 }
 
 void spryi_drop_operands(spry_spgemm_plan *plan)

@@ -1,6 +1,6 @@
 /*
- * Sparse times sparse: validates, selects a device and a kernel, resolves the operands, and leaves the rest to the
- * steps of the kind of device (spgemm_host.c, spgemm_device.c).
+ * Sparse times sparse: validates, selects a device and a kernel, and resolves the operands. The steps of the kind of
+ * device do the rest (spgemm_host.c, spgemm_device.c).
  */
 #include "spgemm/spgemm_plan.h"
 #include "base/clock.h"
@@ -39,7 +39,7 @@ spry_status spryi_spgemm_check_options(const spry_spgemm_options *o, spry_error 
 spry_status spryi_spgemm_check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
                                         const spry_spgemm_options *o, const char *right, spry_error *err)
 {
-    const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
+    const bool a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
     const int64_t columns = a_transposed ? A->a.rows : A->a.columns, inner = b_transposed ? B->a.columns : B->a.rows;
     if (columns != inner)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, columns,
@@ -84,10 +84,10 @@ typedef struct product_sizes {
     const spry_arrays *a;
 } product_sizes;
 
-/* Launches and waiting on a GPU, for any product, in microseconds. */
+/* Time of launches and synchronization on a GPU, for any product, in microseconds. */
 static const double launch_us = 120;
 
-/* Returns whether rows of A (columns of CSC) span little, so that they read neighbouring rows of B. Samples 64 rows. */
+/* Returns true if rows of A (columns of CSC) have small spans, and so select adjacent rows of B. Samples 64 rows. */
 static bool is_local(const spry_arrays *a, int narrow)
 {
     enum { ROWS = 64 };
@@ -107,7 +107,7 @@ static bool is_local(const spry_arrays *a, int narrow)
     return seen > 0 && span * narrow < seen * (double)cols;
 }
 
-/* Returns the entries of C if products meet by chance. */
+/* Returns the expected entries of C if the products are at random positions. */
 static double entries_of_result(const product_sizes *s)
 {
     const double products = (double)s->products, positions = (double)s->rows * (double)s->cols;
@@ -120,9 +120,10 @@ static double bytes_of_result(const product_sizes *s)
 }
 
 /*
- * Predicts microseconds on the CPU. The caches decide: rows of B are local, or fit in the second level, or neither; all
- * products fit there with C; rows of C are summed in the first level, so that entries count and not products. Rates are
- * fitted to products of random matrices and grids. Only the turning point has to be right.
+ * Predicts microseconds on the CPU. The caches decide between these cases. Rows of B are local, or fit in the second
+ * level, or neither. All products fit in the second level with C. Or rows of C are summed in the first level, and
+ * entries count instead of products. Rates are fitted to products of random matrices and grids. Only the point at which
+ * the GPU becomes faster has to be right.
  */
 static double on_cpu(const product_sizes *s)
 {
@@ -138,7 +139,7 @@ static double on_cpu(const product_sizes *s)
     return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
 }
 
-/* Predicts microseconds on a GPU: the bus at 5 GB/s up to 1 MB, 10 up to 64 MB, then 14; and the kernels. */
+/* Predicts microseconds on a GPU: kernels, and the bus at 5 GB/s up to 1 MB, 10 up to 64 MB, then 14. */
 static double on_gpu(const product_sizes *s)
 {
     const double bytes = (double)s->input_bytes + bytes_of_result(s);
@@ -147,23 +148,23 @@ static double on_gpu(const product_sizes *s)
 }
 
 /*
- * Chooses the first GPU if operands and result are in host memory and the GPU, its start included, is predicted to be
- * faster than the CPU.
+ * Chooses the first GPU if operands and result are in host memory and the GPU is predicted to be faster than the CPU,
+ * including the start of the GPU.
  */
 static void choose_gpu(spryi_route *r, spry_context *context, const product_sizes *s, bool starts_for_one_run)
 {
     const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
     r->why = "predicted to be the faster one";
-    /* One thread at its slowest finishes before a GPU starts. A is not sampled. */
+    /* One thread at its slowest finishes before a GPU starts, so A is not sampled. */
     if (1e-3 * (5 * (double)s->rows + 80 * (double)s->entries + 14 * (double)s->products) < launch_us) return;
     const double cpu = on_cpu(s), gpu = on_gpu(s);
     if (s->a->columns > INT32_MAX || s->a->rows > INT32_MAX || s->cols > INT32_MAX || gpu >= cpu) return;
-    r->why = "there is no GPU to choose";
+    r->why = "no GPU is available";
     if (!kind) return;
-    /* A plan is for many products, which repay the start of the GPU. */
-    r->why = "a GPU, were there one, would take longer to start than it saves";
+    /* A plan is for many products, which outweigh the start of the GPU. */
+    r->why = "starting a GPU would take longer than it saves";
     if (starts_for_one_run && cpu - gpu < kind->start_us) return;
-    r->why = "there is no GPU to choose";
+    r->why = "no GPU is available";
     const spryi_device *first = spryi_device_of_kind(context, kind->name);
     if (!first->ops || !first->ops->spgemm) return;
     *r = (spryi_route){.device = first, .why = "predicted to be the faster one", .chosen = true};
@@ -189,7 +190,7 @@ static spryi_selection_request selection_for(const spryi_spgemm_request *q)
     };
 }
 
-/* Finds the device: the one named, else where A, B or C is, else the kernel's. */
+/* Finds the device: the named device, else the device of A, B or C, else the kernel's device. */
 static spry_status select_device(const spryi_device **device, const spryi_spgemm_request *q, spry_error *err)
 {
     const int a = q->A->a.device, b = q->B->a.device, result = q->o->result_device;
@@ -238,7 +239,7 @@ static spry_status select_kernel(spry_spgemm_plan *plan, const spryi_spgemm_requ
                   : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
     if (!why)
         why = request.device != SPRY_DEVICE_DEFAULT ? "it was asked for"
-              : plan->device->number > 0            ? "A, B or C is there"
+              : plan->device->number > 0            ? "A, B or C is in its memory"
                                                     : "A is in host memory";
     if (o->kernel)
         snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", o->kernel);
@@ -315,12 +316,12 @@ spry_status spryi_spgemm_new_plan(spry_spgemm_plan **plan, const spryi_spgemm_re
 {
     const spry_spgemm_options *o = q->o;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(q->context, plan, 1, "plan", err));
-    spry_spgemm_plan *made = *plan;
-    *made = (spry_spgemm_plan){
+    spry_spgemm_plan *created = *plan;
+    *created = (spry_spgemm_plan){
         .context = spryi_context_retain(q->context),
         .options = *o,
         .single_run = q->use != SPRYI_FOR_RUNS,
-        .job = {.type = q->type, .alpha = &made->alpha},
+        .job = {.type = q->type, .alpha = &created->alpha},
         .shown = {&q->A->a, &q->B->a},
         .result.chunks = 1,
         .stages = SPRYI_NO_STAGES,
@@ -329,28 +330,28 @@ spry_status spryi_spgemm_new_plan(spry_spgemm_plan **plan, const spryi_spgemm_re
         .a.given = spryi_matrix_retain(q->A),
         .b.given = spryi_matrix_retain(q->B),
     };
-    spryi_set_value(&made->alpha, q->type, 0, o->alpha ? spryi_value_at(o->alpha, q->type, 0) : 1);
+    spryi_set_value(&created->alpha, q->type, 0, o->alpha ? spryi_value_at(o->alpha, q->type, 0) : 1);
     const spryi_kernel *named = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     if (named && named->spgemm) {
-        made->named.needs_csc = named->spgemm->needs_csc;
-        made->named.sequential = named->spgemm->sequential;
+        created->named.needs_csc = named->spgemm->needs_csc;
+        created->named.sequential = named->spgemm->sequential;
     }
-    made->options.alpha = made->options.kernel = NULL;
+    created->options.alpha = created->options.kernel = NULL;
     return SPRY_OK;
 }
 
-void spryi_spgemm_tell_stages(const spry_spgemm_plan *plan)
+void spryi_spgemm_report_stages(const spry_spgemm_plan *plan)
 {
-    const spry_spgemm_stages told = {.struct_size = sizeof told,
-                                     .convert_us = plan->stages.convert_us,
-                                     .count_us = plan->stages.count_us,
-                                     .scan_us = plan->stages.scan_us,
-                                     .fill_us = plan->stages.fill_us,
-                                     .sort_us = plan->stages.sort_us};
-    if (plan->options.stages) SPRYI_GIVE(plan->options.stages, &told);
+    const spry_spgemm_stages reported = {.struct_size = sizeof reported,
+                                         .convert_us = plan->stages.convert_us,
+                                         .count_us = plan->stages.count_us,
+                                         .scan_us = plan->stages.scan_us,
+                                         .fill_us = plan->stages.fill_us,
+                                         .sort_us = plan->stages.sort_us};
+    if (plan->options.stages) SPRYI_GIVE(plan->options.stages, &reported);
 }
 
-/* Runs the steps that the plan is made for. */
+/* Runs the steps for the plan's purpose. */
 static spry_status take_steps(spry_spgemm_plan *plan, spryi_plan_use use, spry_error *err)
 {
     plan->steps = plan->device->driver->host_memory ? &spryi_spgemm_on_host : &spryi_spgemm_on_device;
@@ -359,45 +360,46 @@ static spry_status take_steps(spry_spgemm_plan *plan, spryi_plan_use use, spry_e
     return use == SPRYI_FOR_RUNS ? plan->steps->ready(plan, err) : SPRY_OK;
 }
 
-spry_status spryi_spgemm_make_plan(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
-                                   spry_error *err)
+spry_status spryi_spgemm_create_plan(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
+                                     spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spry_spgemm_plan *made = NULL;
+    spry_spgemm_plan *created = NULL;
     const double start = spryi_now_us();
-    SPRYI_TRY(spryi_spgemm_new_plan(&made, q, err));
-    made->device = r->device;
-    if (q->o->stream) SPRYI_TRY(spryi_wait_for(made->device, q->o->stream, err));
-    SPRYI_TRY(spryi_make_operands(made, err));
-    made->result.rows = made->job.a.rows;
-    made->result.columns = made->job.b.columns;
-    if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(q->context, &made->job, err));
-    SPRYI_TRY(select_kernel(made, q, r->why, err));
-    SPRYI_TRY(take_steps(made, q->use, err));
+    SPRYI_TRY(spryi_spgemm_new_plan(&created, q, err));
+    created->device = r->device;
+    if (q->o->stream) SPRYI_TRY(spryi_wait_for(created->device, q->o->stream, err));
+    SPRYI_TRY(spryi_make_operands(created, err));
+    created->result.rows = created->job.a.rows;
+    created->result.columns = created->job.b.columns;
+    if (created->job.a.device == 0 && created->job.b.device == 0)
+        SPRYI_TRY(spryi_spgemm_cut(q->context, &created->job, err));
+    SPRYI_TRY(select_kernel(created, q, r->why, err));
+    SPRYI_TRY(take_steps(created, q->use, err));
     if (q->o->stream || q->use == SPRYI_FOR_RUNS)
-        SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
-    made->shown[0] = made->shown[1] = NULL;
-    made->costs.setup_us = spryi_now_us() - start - made->costs.run_us;
-    spryi_spgemm_tell_stages(made);
-    *plan = made;
-    made = NULL;
+        SPRYI_TRY(spryi_wait_for(created->device, NULL, err)); /* work is in the default stream */
+    created->shown[0] = created->shown[1] = NULL;
+    created->costs.setup_us = spryi_now_us() - start - created->costs.run_us;
+    spryi_spgemm_report_stages(created);
+    *plan = created;
+    created = NULL;
 done:
-    spry_spgemm_plan_destroy(made);
+    spry_spgemm_plan_destroy(created);
     return status;
 }
 
-void spryi_spgemm_tell_failure(spry_spgemm_plan *plan, const spry_error *told)
+void spryi_spgemm_report_failure(spry_spgemm_plan *plan, const spry_error *cause)
 {
     const int size = (int)sizeof plan->reason;
-    if (snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", told->message) >= size)
-        snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", spry_status_text(told->status));
+    if (snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", cause->message) >= size)
+        snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", spry_status_text(cause->status));
 }
 
-/* Finds the route and creates the plan. If a chosen GPU fails, for lack of memory above all, the CPU computes. */
-static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                             const spry_spgemm_options *o, spryi_plan_use use, spry_error *err)
+/* Finds the route and creates the plan. If a chosen GPU fails, mostly for lack of memory, the CPU computes. */
+static spry_status create_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                               const spry_matrix *B, const spry_spgemm_options *o, spryi_plan_use use, spry_error *err)
 {
-    spry_error told = SPRY_ERROR_INIT;
+    spry_error cause = SPRY_ERROR_INIT;
     spryi_spgemm_request q = {.context = context, .A = A, .B = B, .o = o, .type = SPRY_F64, .use = use};
     spryi_route r = {0};
     const double start = spryi_now_us();
@@ -405,11 +407,11 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     SPRYI_OK_OR_RETURN(spryi_spgemm_check_operands(&q.type, A, B, o, "B", err));
     SPRYI_OK_OR_RETURN(spryi_spgemm_find_route(&r, &q, err));
     const double routed_us = spryi_now_us() - start;
-    spry_status status = spryi_spgemm_make_plan(&r, plan, &q, r.chosen ? &told : err);
+    spry_status status = spryi_spgemm_create_plan(&r, plan, &q, r.chosen ? &cause : err);
     if (status != SPRY_OK && r.chosen) {
         r = (spryi_route){.device = spryi_device_at(context, 0)};
-        status = spryi_spgemm_make_plan(&r, plan, &q, err);
-        if (status == SPRY_OK) spryi_spgemm_tell_failure(*plan, &told);
+        status = spryi_spgemm_create_plan(&r, plan, &q, err);
+        if (status == SPRY_OK) spryi_spgemm_report_failure(*plan, &cause);
     }
     if (status == SPRY_OK) (*plan)->costs.setup_us += routed_us;
     return status;
@@ -443,11 +445,11 @@ spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **pl
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
                           "spry_spgemm");
-    return make_plan(context, plan, A, B, &o, SPRYI_FOR_RUNS, err);
+    return create_plan(context, plan, A, B, &o, SPRYI_FOR_RUNS, err);
 }
 
-/* C's own values: allocated where a run wants them, and given back by one that does not, before any has filled them. */
-static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *err)
+/* Allocates C's own values if the run writes to them. Frees them if the run does not, and no run has filled them. */
+static spry_status keep_values(spry_spgemm_plan *plan, bool wanted, spry_error *err)
 {
     spry_matrix *C = plan->result.C;
     void **values = &C->owned[3];
@@ -463,7 +465,7 @@ static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *e
     return SPRY_OK;
 }
 
-/* Refuses an array for C's values that overlaps what the run reads: the operands, or C's structure. */
+/* Refuses an array for C's values that overlaps arrays that the run reads: the operands, or C's structure. */
 static spry_status check_values(const spry_spgemm_plan *plan, const void *values, spry_error *err)
 {
     const spry_arrays *const read[] = {&plan->a.given->a, &plan->b.given->a, &plan->result.C->a};
@@ -496,14 +498,14 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, void *values, const spr
     SPRYI_TRY(keep_values(plan, !values, err));
     if (!o.stream) o.stream = plan->options.stream;
     if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));
-    spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
+    spryi_refresh_operands(plan); /* before the first run as well: values may have changed since the plan was created */
     if (o.alpha) plan->job.alpha = o.alpha;
     plan->result.values = values;
     status = plan->steps->fill(plan, err);
     plan->job.alpha = &plan->alpha;
-    if (status == SPRY_OK && !values) plan->result.runs = 1;
+    if (status == SPRY_OK && !values) plan->result.runs = true;
     plan->costs.run_us = spryi_now_us() - start;
-    spryi_spgemm_tell_stages(plan);
+    spryi_spgemm_report_stages(plan);
 done:
     return status;
 }
@@ -534,12 +536,12 @@ static double compression_of(const spry_spgemm_plan *plan, int64_t products)
     return plan->result.nnz > 0 ? (double)products / (double)plan->result.nnz : 0;
 }
 
-static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
+static void report(const spry_spgemm_plan *plan, spry_spgemm_info *info)
 {
     const spryi_spgemm_job *job = &plan->job;
     const int64_t products = plan->triple ? spryi_triple_count_products(plan) : job->products;
-    spry_spgemm_info told = {
-        .struct_size = sizeof told,
+    spry_spgemm_info reported = {
+        .struct_size = sizeof reported,
         .device = spryi_told_device(plan->device),
         .device_name = plan->device->name,
         .kernel = plan->kernel->name,
@@ -558,15 +560,15 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .run_us = plan->costs.run_us,
         .download_us = plan->costs.download_us,
     };
-    snprintf(told.reason, sizeof told.reason, "%s", plan->reason);
-    SPRYI_GIVE(info, &told);
+    snprintf(reported.reason, sizeof reported.reason, "%s", plan->reason);
+    SPRYI_GIVE(info, &reported);
 }
 
 spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err)
 {
     if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
     spry_status status = SPRYI_CHECK_OUTPUT(info, err);
-    if (status == SPRY_OK) tell(plan, info);
+    if (status == SPRY_OK) report(plan, info);
     return status;
 }
 
@@ -592,8 +594,8 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, spry_spgemm_info
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     SPRYI_OK_OR_RETURN(check_arguments(context, C, "C", A, B, options, &o, err));
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, SPRYI_FOR_ONE_RUN, err));
-    if (info) tell(plan, info);
+    SPRYI_OK_OR_RETURN(create_plan(context, &plan, A, B, &o, SPRYI_FOR_ONE_RUN, err));
+    if (info) report(plan, info);
     *C = plan->result.C;
     plan->result.C = NULL;
     spry_spgemm_plan_destroy(plan);
@@ -609,7 +611,7 @@ spry_status spry_spgemm_estimate(spry_context *context, spry_spgemm_estimate_inf
     if (status != SPRY_OK) return status;
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(estimate, err));
     o.memory_limit_bytes = 0;
-    SPRYI_TRY(make_plan(context, &plan, A, B, &o, SPRYI_FOR_ESTIMATE, err));
+    SPRYI_TRY(create_plan(context, &plan, A, B, &o, SPRYI_FOR_ESTIMATE, err));
     spry_spgemm_estimate_info found = {
         .struct_size = sizeof found,
         .rows = plan->result.rows,

@@ -7,28 +7,28 @@
 #include "spgemm/kernels/spgemm.h"
 #include "spry/spgemm.h"
 
-/* A or op(B) as the kernels need it. */
+/* An operand A or op(B) in the form that kernels need. */
 typedef struct spryi_operand {
-    spry_matrix *given; /* retained: its arrays may be borrowed below */
-    spry_matrix *csr;   /* given itself, another view of its arrays, or a conversion of it */
-    int64_t bytes;      /* that csr owns, and `from`; of given, if it is a triangle's expansion */
-    int64_t *from;      /* where the value of entry k of csr is among given's, ~n: the negative of entry n; NULL: the */
-                        /* same arrays, or a pattern */
+    spry_matrix *given; /* retained: csr may borrow its arrays */
+    spry_matrix *csr;   /* `given`, another view of its arrays, or a conversion */
+    int64_t bytes;      /* owned by csr, and of `from`; of given, if it is the expansion of a triangle */
+    int64_t *from;      /* entry of given that has the value of entry k of csr; ~n: the negative of entry n. NULL: */
+                        /* equal arrays, or a pattern */
 } spryi_operand;
 
 /*
- * The steps of a plan on a device that uses host memory (spgemm_host.c) or has its own (spgemm_device.c). They count
- * the bytes that they hold, and fail with SPRY_TOO_LARGE past the limit.
+ * The steps of a plan on a device that uses host memory (spgemm_host.c) or has its own memory (spgemm_device.c). Steps
+ * count the bytes held, and return SPRY_TOO_LARGE beyond the limit.
  */
 typedef struct spryi_spgemm_steps {
-    spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* the entries of C, and the products */
-    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: C's structure, and all runs need */
-    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err); /* after ready: the values, where plan->values says */
-    /* All of one run: C, and run_us. */
+    spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* entries of C, and products */
+    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: C's structure */
+    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err);  /* after ready: values */
+    /* Computes C in a single run, and sets run_us. */
     spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
-    /* After count: workspace, peak and least bytes of one run. */
+    /* Sets the workspace, peak and least bytes of one run. Called after count. */
     spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_estimate_info *estimate, spry_error *err);
-    void (*close)(spry_spgemm_plan *plan); /* whatever the plan has come to */
+    void (*close)(spry_spgemm_plan *plan); /* the plan may be in any state */
 } spryi_spgemm_steps;
 
 extern const spryi_spgemm_steps spryi_spgemm_on_host, spryi_spgemm_on_device;
@@ -37,20 +37,20 @@ extern const spryi_spgemm_steps spryi_spgemm_on_host, spryi_spgemm_on_device;
 typedef struct spryi_spgemm_result {
     spry_index_type offset_type;
     spry_matrix *C;
-    void *values; /* the caller's, which this run writes; NULL: C's own */
+    void *values; /* the caller's array, which this run writes; NULL: C's own */
     int64_t rows, columns;
     int64_t nnz; /* of C's structure */
     int64_t fill_bytes;
-    int64_t chunks; /* of rows, in which C is computed */
-    int runs;       /* 1: C's own values are of some run */
+    int64_t chunks; /* chunks of rows that C is computed in */
+    bool runs;      /* C's own values are the result of some run */
 } spryi_spgemm_result;
 
 /* Bytes and times that the plan reports. */
 typedef struct spryi_spgemm_costs {
-    int64_t input_bytes;   /* outside_bytes included */
+    int64_t input_bytes;   /* included in peak and limit; outside_bytes are part of it */
     int64_t outside_bytes; /* held for this product outside of the plan, within its memory limit */
     int64_t converted_bytes, peak_bytes, workspace_bytes;
-    int64_t operand_bytes; /* most bytes held while operands are converted, inputs and scratch included */
+    int64_t operand_bytes; /* maximal bytes held while operands are converted, including inputs and scratch */
     double setup_us, upload_us, run_us, download_us;
 } spryi_spgemm_costs;
 
@@ -61,24 +61,24 @@ typedef struct spryi_named_kernel {
 
 struct spry_spgemm_plan {
     spry_context *context;
-    const spryi_device *device; /* that does the work */
+    const spryi_device *device; /* the device that computes */
     const spryi_spgemm_steps *steps;
     spryi_operand a, b;
-    spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
+    spryi_operand columns;       /* op(B) as CSC, for kernels that need it; given is b.csr */
     spry_spgemm_options options; /* alpha and kernel are not kept */
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
-    int single_run;              /* 1: what only later runs need is not kept */
-    const spry_arrays *shown[2]; /* A's and B's as they were given; only while the plan is created */
+    bool single_run;             /* data that only later runs need is not kept */
+    const spry_arrays *shown[2]; /* A's and B's arrays as given; only while the plan is created */
     spryi_named_kernel named;
     spryi_scalar alpha;   /* of the job's type */
-    spryi_spgemm_job job; /* on devices with memory of their own: the operands, products and types */
+    spryi_spgemm_job job; /* on devices with their own memory: operands, products and types */
     spryi_spgemm_result result;
     spryi_spgemm_costs costs;
     spryi_spgemm_stages stages;
     char reason[200];
-    struct spryi_spgemm_there *there; /* what the device's steps keep */
-    struct spryi_triple *triple;      /* of C = P^T*A*P (triple.h): what its steps keep */
+    struct spryi_spgemm_device_state *device_state; /* data of the device's steps */
+    struct spryi_triple *triple;                    /* data of the steps of C = P^T*A*P (triple.h) */
 };
 
 /* The purpose of a plan. A single product need not be counted before it is filled. */
@@ -97,7 +97,7 @@ typedef struct spryi_spgemm_request {
 /* The device of a product, and the reason. */
 typedef struct spryi_route {
     const spryi_device *device;
-    const char *why; /* NULL: the device was asked for, or A, B or C is on it */
+    const char *why; /* NULL: the caller named the device, or A, B or C is on it */
     bool chosen;     /* the device is a GPU that the prediction chose; if it fails, the CPU computes */
 } spryi_route;
 
@@ -119,14 +119,14 @@ spry_status spryi_spgemm_find_route(spryi_route *r, const spryi_spgemm_request *
 spry_status spryi_spgemm_new_plan(spry_spgemm_plan **plan, const spryi_spgemm_request *q, spry_error *err);
 
 /* Creates a plan on the route's device. */
-spry_status spryi_spgemm_make_plan(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
-                                   spry_error *err);
+spry_status spryi_spgemm_create_plan(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
+                                     spry_error *err);
 
 /* Writes the times of the stages to options.stages, if it is not NULL. */
-void spryi_spgemm_tell_stages(const spry_spgemm_plan *plan);
+void spryi_spgemm_report_stages(const spry_spgemm_plan *plan);
 
 /* Writes the reason after a failure of the GPU: the error's sentence, or its status if the sentence is too long. */
-void spryi_spgemm_tell_failure(spry_spgemm_plan *plan, const spry_error *told);
+void spryi_spgemm_report_failure(spry_spgemm_plan *plan, const spry_error *cause);
 
 /* Computes the index types and bytes of C, whose nnz is known. Fails if C does not fit. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
@@ -157,11 +157,11 @@ int64_t spryi_triple_count_products(const spry_spgemm_plan *plan);
 spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err);
 
 /*
- * Makes both operands. Their value types agree already. Arrays in device memory are used as they are, or refused. Frees
- * nothing, also on failure: spryi_drop_operands does.
+ * Builds both operands, whose value types are already equal. Arrays in device memory are used unchanged, or refused.
+ * Frees nothing, even after an error: spryi_drop_operands does.
  */
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
-spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
+spry_status spryi_build_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
 void spryi_drop_operands(spry_spgemm_plan *plan);
 
 /* Copies changed values of the given matrices to converted operands. */
@@ -174,10 +174,10 @@ void spryi_refresh_operands(spry_spgemm_plan *plan);
 int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o);
 
 /*
- * Checks what a phase holds at once. Past the limit it returns SPRY_TOO_LARGE with a limit that suffices: `bytes` if
- * they are exact, else a bound.
+ * Checks the bytes that a phase holds. Beyond the limit, returns SPRY_TOO_LARGE with a limit that suffices: `bytes` if
+ * exact, else a bound.
  */
-spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
+spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, bool exact, spry_error *err);
 
 /* ---- spgemm_device.c ----------------------------------------------------------------------------------- */
 
@@ -192,14 +192,17 @@ int64_t spryi_spgemm_held_on_device(const spry_spgemm_plan *plan);
 /* Returns the bytes that the plan holds between runs, inputs and result included. */
 int64_t spryi_spgemm_held_on_host(const spry_spgemm_plan *plan);
 
-/* Creates C, which takes over the job's columns and values. On failure, what C did not take remains in the job. */
+/*
+ * Creates C, which takes ownership of the job's columns and values. After an error, arrays that C does not own remain
+ * in the job.
+ */
 spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
 
 /* Cuts the rows of job->a into pieces, and counts all products (INT64_MAX if they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
 
-/* Returns whether each row's columns increase. Reads all columns unless the arrays state it. */
-int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
+/* Returns true if each row's columns increase. Reads all columns unless the arrays state it. */
+bool spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
-/* Returns whether job->column_groups pay. */
-int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job);
+/* Returns true if job->rows_of_b.column_groups pay. */
+bool spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job);

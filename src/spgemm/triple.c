@@ -1,4 +1,4 @@
-/* C = P^T*A*P: checks, the choice among three ways (triple.h), and what the ways share. */
+/* C = P^T*A*P: checks, the choice among three methods (triple.h), and functions that the methods share. */
 #include "spgemm/triple.h"
 
 #include "base/clock.h"
@@ -65,12 +65,12 @@ spry_status spryi_triple_grow(spryi_triple_memory *memory, spryi_triple_array *a
     const int64_t room = array->bytes / (int64_t)size, least = used + more;
     if (more <= room - used) return SPRY_OK;
     const int64_t larger = room + room / 2 + FIRST, reserved = FACTOR * room + FIRST_RESERVED;
-    spryi_triple_array made = {0};
-    if (!reserve(memory, &made, least > reserved ? least : reserved, size))
-        SPRYI_OK_OR_RETURN(spryi_triple_take(memory, &made, least > larger ? least : larger, size, err));
-    if (used > 0) memcpy(made.at, array->at, (size_t)used * size);
+    spryi_triple_array created = {0};
+    if (!reserve(memory, &created, least > reserved ? least : reserved, size))
+        SPRYI_OK_OR_RETURN(spryi_triple_take(memory, &created, least > larger ? least : larger, size, err));
+    if (used > 0) memcpy(created.at, array->at, (size_t)used * size);
     spryi_triple_give(memory, array);
-    *array = made;
+    *array = created;
     return SPRY_OK;
 }
 
@@ -91,13 +91,13 @@ spry_status spryi_triple_settle(spryi_triple_memory *memory, spryi_triple_array 
     if (!spryi_triple_hand_over(memory, array, count, size, &at)) return SPRY_OK;
     array->at = at;
     array->bytes = count * (int64_t)size;
-    array->reserved = true; /* not counted, if that fails */
+    array->reserved = true; /* not counted if the next call fails */
     SPRYI_OK_OR_RETURN(spryi_triple_hold(memory, array->bytes, err));
     array->reserved = false;
     return SPRY_OK;
 }
 
-spry_status spryi_triple_make_result(spry_spgemm_plan *plan, spry_error *err)
+spry_status spryi_triple_create_result(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
@@ -129,7 +129,7 @@ int spryi_triple_threads(const spry_spgemm_plan *plan, int64_t work)
 
 int spryi_triple_threads_that_fit(const spryi_triple_memory *memory, int threads, int64_t bytes)
 {
-    enum { RESERVE = 2 /* half of what is left is for C */ };
+    enum { RESERVE = 2 /* half of the remaining memory is for C */ };
     const int64_t left = memory->limit - atomic_load(&memory->held);
     if (memory->limit == 0 || bytes == 0) return threads;
     const int64_t fitting = left / RESERVE / bytes;
@@ -138,27 +138,27 @@ int spryi_triple_threads_that_fit(const spryi_triple_memory *memory, int threads
 
 /* ---- the choice ------------------------------------------------------------------------------------------ */
 
-/* The ways, by the names that info and options.kernel have. */
+/* The methods, by their names in info and options.kernel. */
 static const spryi_kernel by_rows = {.name = "spgemm_triple_rows_cpu", .format = "csr", .device = "cpu"};
 static const spryi_kernel by_runs = {.name = "spgemm_triple_runs_cpu", .format = "csr", .device = "cpu"};
 
-/* Returns the way that options.kernel names, or NULL. */
-static const spryi_kernel *named_way(const spry_spgemm_options *o)
+/* Returns the method that options.kernel names, or NULL. */
+static const spryi_kernel *named_method(const spry_spgemm_options *o)
 {
     if (o->kernel && strcmp(o->kernel, by_rows.name) == 0) return &by_rows;
     if (o->kernel && strcmp(o->kernel, by_runs.name) == 0) return &by_runs;
     return NULL;
 }
 
-/* Returns whether rows of P are so short that C is computed at once. */
+/* Returns true if rows of P are short enough to compute C without the product of two. */
 static bool has_short_rows(const spry_arrays *p)
 {
     enum { MOST_ENTRIES = 6 };
     return p->nnz / MOST_ENTRIES <= p->rows;
 }
 
-/* Prepares the operands on the host, and finds the way. Runs find C's structure. */
-static spry_status choose_way(spry_spgemm_plan *plan, const spryi_kernel *named, spry_error *err)
+/* Builds the operands on the host, and chooses the method. By runs, also finds C's structure. */
+static spry_status choose_method(spry_spgemm_plan *plan, const spryi_kernel *named, spry_error *err)
 {
     spryi_triple_memory *memory = &plan->triple->memory;
     bool fits = false;
@@ -170,7 +170,7 @@ static spry_status choose_way(spry_spgemm_plan *plan, const spryi_kernel *named,
         SPRYI_OK_OR_RETURN(spryi_triple_find_runs(plan, &fits, err));
     if (named == &by_runs && !fits)
         return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
-                          "spgemm: a row of C has over %d entries, which %s does not take", UINT16_MAX, by_runs.name);
+                          "spgemm: a row of C has more than %d entries, the limit of %s", UINT16_MAX, by_runs.name);
     plan->kernel = fits ? &by_runs : &by_rows;
     if (!fits) plan->steps = &spryi_triple_by_rows;
     const char *why = named  ? "its kernel was asked for"
@@ -180,10 +180,10 @@ static spry_status choose_way(spry_spgemm_plan *plan, const spryi_kernel *named,
     return SPRY_OK;
 }
 
-/* Computes C on the host without a product of two. */
+/* Computes C on the host without the product of two. */
 static spry_status multiply_at_once(spry_spgemm_plan *plan, const spryi_kernel *named, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(choose_way(plan, named, err));
+    SPRYI_OK_OR_RETURN(choose_method(plan, named, err));
     const double start = spryi_now_us();
     SPRYI_OK_OR_RETURN(plan->steps->multiply(plan, err));
     plan->costs.run_us = spryi_now_us() - start;
@@ -197,43 +197,44 @@ static spry_status multiply_at_once(spry_spgemm_plan *plan, const spryi_kernel *
 static spry_status multiply_twice(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
                                   spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_triple_make_products(r, plan, q, err));
+    SPRYI_OK_OR_RETURN(spryi_triple_compute_products(r, plan, q, err));
     if (q->o->kernel)
         snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for, which computes A*P and then P^T*(A*P)",
                  q->o->kernel);
     else
         snprintf(plan->reason, sizeof plan->reason, "%s: %s, so A*P and then P^T*(A*P) are computed",
                  plan->device->driver->name,
-                 plan->device->driver->host_memory ? "rows of P are long" : "the product is done there");
+                 plan->device->driver->host_memory ? "rows of P are long" : "the product is computed on this device");
     return SPRY_OK;
 }
 
 /* Creates a plan on the route's device, and computes C. */
-static spry_status make_triple(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
-                               const spryi_kernel *named, spry_error *err)
+static spry_status create_triple(const spryi_route *r, spry_spgemm_plan **plan, const spryi_spgemm_request *q,
+                                 const spryi_kernel *named, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spry_spgemm_plan *made = NULL;
+    spry_spgemm_plan *created = NULL;
     const double start = spryi_now_us();
-    SPRYI_TRY(spryi_spgemm_new_plan(&made, q, err));
-    SPRYI_TRY(SPRYI_NEW(q->context, &made->triple, 1, "plan", err));
-    *made->triple = (spryi_triple){.memory = {.context = q->context, .limit = q->o->memory_limit_bytes}};
-    made->shown[0] = made->shown[1] = NULL; /* their bounds of memory are of one product */
-    made->device = r->device;
-    made->result.rows = made->result.columns = q->B->a.columns;
+    SPRYI_TRY(spryi_spgemm_new_plan(&created, q, err));
+    SPRYI_TRY(SPRYI_NEW(q->context, &created->triple, 1, "plan", err));
+    *created->triple = (spryi_triple){.memory = {.context = q->context, .limit = q->o->memory_limit_bytes}};
+    created->shown[0] = created->shown[1] = NULL; /* their memory bounds are for one product */
+    created->device = r->device;
+    created->result.rows = created->result.columns = q->B->a.columns;
     if (r->device->driver->host_memory && !q->o->kernel && (named || has_short_rows(&q->B->a)))
-        SPRYI_TRY(multiply_at_once(made, named, err));
+        SPRYI_TRY(multiply_at_once(created, named, err));
     else
-        SPRYI_TRY(multiply_twice(r, made, q, err));
-    const int64_t beside = made->costs.input_bytes + spryi_arrays_bytes(&made->result.C->a);
-    made->costs.workspace_bytes = made->costs.peak_bytes > beside ? made->costs.peak_bytes - beside : 0;
-    made->costs.setup_us = spryi_now_us() - start - made->costs.run_us;
-    spryi_spgemm_tell_stages(made);
-    made->result.C->index_base = q->A->index_base;
-    *plan = made;
-    made = NULL;
+        SPRYI_TRY(multiply_twice(r, created, q, err));
+    const int64_t given_and_result = created->costs.input_bytes + spryi_arrays_bytes(&created->result.C->a);
+    created->costs.workspace_bytes =
+        created->costs.peak_bytes > given_and_result ? created->costs.peak_bytes - given_and_result : 0;
+    created->costs.setup_us = spryi_now_us() - start - created->costs.run_us;
+    spryi_spgemm_report_stages(created);
+    created->result.C->index_base = q->A->index_base;
+    *plan = created;
+    created = NULL;
 done:
-    spry_spgemm_plan_destroy(made);
+    spry_spgemm_plan_destroy(created);
     return status;
 }
 
@@ -263,14 +264,14 @@ static spry_status check_triple(const spry_matrix *A, const spry_matrix *P, cons
     return SPRY_OK;
 }
 
-/* Refuses an unknown kernel. A named way runs on the CPU: the options for the route have no kernel then. */
-static spry_status take_way(const spryi_kernel *named, spry_spgemm_options *o, spry_error *err)
+/* Refuses an unknown kernel. For a named method, moves the product to the CPU and clears o->kernel. */
+static spry_status check_kernel(const spryi_kernel *named, spry_spgemm_options *o, spry_error *err)
 {
-    spry_error told = SPRY_ERROR_INIT;
+    spry_error cause = SPRY_ERROR_INIT;
     const spryi_kernel *found;
     int64_t parameters[SPRYI_PARAMETERS];
-    if (o->kernel && !named && spryi_parse_kernel(&found, parameters, o->kernel, SPRYI_OP_SPGEMM, &told) != SPRY_OK)
-        return spryi_fail(err, told.status, "kernel", "%s; P^T*A*P also has %s and %s", told.message, by_rows.name,
+    if (o->kernel && !named && spryi_parse_kernel(&found, parameters, o->kernel, SPRYI_OP_SPGEMM, &cause) != SPRY_OK)
+        return spryi_fail(err, cause.status, "kernel", "%s; P^T*A*P also has %s and %s", cause.message, by_rows.name,
                           by_runs.name);
     if (!named) return SPRY_OK;
     if (o->device > 0)
@@ -286,15 +287,15 @@ spry_status spry_spgemm_triple(spry_context *context, spry_matrix **C, spry_spge
 {
     const char *missing = !context ? "context" : !C ? "C" : !A ? "A" : !P ? "P" : NULL;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-    spry_error told = SPRY_ERROR_INIT;
+    spry_error cause = SPRY_ERROR_INIT;
     spryi_route r = {0};
-    spry_spgemm_plan *made = NULL;
+    spry_spgemm_plan *created = NULL;
     if (missing) return spryi_fail_missing(err, missing);
     SPRYI_OK_OR_RETURN(spryi_spgemm_take_options(&o, options, A, err));
     SPRYI_OK_OR_RETURN(spryi_spgemm_check_options(&o, err));
     SPRYI_OK_OR_RETURN(check_triple(A, P, &o, plan != NULL, err));
-    const spryi_kernel *named = named_way(&o);
-    SPRYI_OK_OR_RETURN(take_way(named, &o, err));
+    const spryi_kernel *named = named_method(&o);
+    SPRYI_OK_OR_RETURN(check_kernel(named, &o, err));
     spryi_spgemm_request q = {.context = context,
                               .A = A,
                               .B = P,
@@ -302,17 +303,17 @@ spry_status spry_spgemm_triple(spry_context *context, spry_matrix **C, spry_spge
                               .use = plan ? SPRYI_FOR_RUNS : SPRYI_FOR_ONE_RUN};
     SPRYI_OK_OR_RETURN(spryi_spgemm_check_operands(&q.type, A, P, &o, "P", err));
     SPRYI_OK_OR_RETURN(spryi_spgemm_find_route(&r, &q, err));
-    spry_status status = make_triple(&r, &made, &q, named, r.chosen ? &told : err);
+    spry_status status = create_triple(&r, &created, &q, named, r.chosen ? &cause : err);
     if (status != SPRY_OK && r.chosen) {
         r = (spryi_route){.device = spryi_device_at(context, 0)};
-        status = make_triple(&r, &made, &q, named, err);
-        if (status == SPRY_OK) spryi_spgemm_tell_failure(made, &told);
+        status = create_triple(&r, &created, &q, named, err);
+        if (status == SPRY_OK) spryi_spgemm_report_failure(created, &cause);
     }
     if (status != SPRY_OK) return status;
-    *C = spryi_matrix_retain(made->result.C);
+    *C = spryi_matrix_retain(created->result.C);
     if (plan)
-        *plan = made;
+        *plan = created;
     else
-        spry_spgemm_plan_destroy(made);
+        spry_spgemm_plan_destroy(created);
     return SPRY_OK;
 }

@@ -1,24 +1,25 @@
 /*
- * C = P^T*A*P in host memory without the product of two. triple.c chooses: by rows of C (triple_rows.c), by runs of
- * rows of P (triple_runs.c), or two products by plans (triple_products.c).
+ * C = P^T*A*P in host memory without storing the product of two matrices. triple.c chooses between rows of C
+ * (triple_rows.c) and runs of rows of P (triple_runs.c). Otherwise two products are computed by plans
+ * (triple_products.c).
  */
 #pragma once
 
 #include "base/memory.h"
 #include "spgemm/spgemm_plan.h"
 
-/* An array of the host whose bytes are counted. */
+/* A host array whose bytes are counted. */
 typedef struct spryi_triple_array {
     void *at;
     int64_t bytes;
-    bool reserved; /* address space, of which only written pages cost memory; not counted */
+    bool reserved; /* reserved address space: only written pages use memory, and the bytes are not counted */
 } spryi_triple_array;
 
-/* Counts the bytes of a triple product, which several threads may allocate, and keeps them within the limit. */
+/* Counts the bytes of a triple product, also if multiple threads allocate, and enforces the limit. */
 typedef struct spryi_triple_memory {
     spry_context *context;
     int64_t limit;        /* 0: none */
-    _Atomic int64_t held; /* now, inputs included */
+    _Atomic int64_t held; /* current bytes, including inputs */
     _Atomic int64_t peak;
 } spryi_triple_memory;
 
@@ -28,7 +29,7 @@ typedef struct spryi_triple_part {
     void *middle, *seen, *list;  /* over the columns of A: sums, the last row with the column, the row's columns */
     void *sums;                  /* over the columns of C */
     spryi_triple_array finding;  /* seen_of_c, list_of_c */
-    void *seen_of_c, *list_of_c; /* over the columns of C: as above; only while the structure is found */
+    void *seen_of_c, *list_of_c; /* over the columns of C, like seen and list; only while the structure is computed */
     spryi_triple_array columns, values; /* rows of C that this thread found */
     int64_t room, used;                 /* entries */
     int64_t products;
@@ -37,9 +38,9 @@ typedef struct spryi_triple_part {
 
 /* By rows of C. */
 typedef struct spryi_triple_rows {
-    spryi_triple_array offsets, rows, entries; /* P^T: row of P and place in P of each entry */
+    spryi_triple_array offsets, rows, entries; /* P^T: row of P and position in P of each entry */
     spryi_triple_array pieces;         /* int64_t: first rows of pieces of C with about equal work, and the end */
-    spryi_triple_array owners, starts; /* int64_t: thread that found each piece, and where in its arrays */
+    spryi_triple_array owners, starts; /* int64_t: thread that found each piece, and the position in its arrays */
     int64_t piece_count;
     int threads;
     spryi_triple_array parts; /* spryi_triple_part, one for each thread */
@@ -48,9 +49,9 @@ typedef struct spryi_triple_rows {
 /* A thread's share of C, by runs. */
 typedef struct spryi_triple_share {
     int64_t first_row, last_row;              /* of C */
-    int64_t first_run, last_run, first_place; /* runs that add to these rows; where the first run's places begin */
+    int64_t first_run, last_run, first_place; /* runs that add to these rows; position of the first run's places */
     spryi_triple_array space;
-    void *numbers; /* over the columns of P: position of the column in the run */
+    void *positions; /* over the columns of P: position of the column in the run */
     void *sums, *block;
     unsigned char *touched; /* columns of the run that the row of A*P has */
 } spryi_triple_share;
@@ -58,17 +59,17 @@ typedef struct spryi_triple_share {
 /* By runs of rows of P with equal columns. */
 typedef struct spryi_triple_runs {
     spryi_triple_array begins;  /* int64_t: first rows of runs, and the number of rows */
-    spryi_triple_array ends;    /* int64_t: where the columns of each run end */
+    spryi_triple_array ends;    /* int64_t: end of the columns of each run */
     spryi_triple_array columns; /* columns of A*P, run by run */
     spryi_triple_array places;  /* uint16_t: position in its row of C of each element of the blocks, run by run */
     int64_t count;              /* runs */
-    int64_t widest, largest;    /* most columns, and most elements of a block */
+    int64_t widest, largest;    /* maximal columns, and maximal elements of a block */
     spryi_triple_array shares;  /* spryi_triple_share, one for each thread */
 } spryi_triple_runs;
 
 /* By two products. */
 typedef struct spryi_triple_products {
-    spry_spgemm_plan *first, *last; /* A*P, and P^T times it */
+    spry_spgemm_plan *first, *last; /* A*P, and P^T*(A*P) */
     spry_matrix *transposed;        /* P^T on the device; NULL on the host, where `last` transposes */
     void *origins;                  /* device, int32_t: position in P of each entry of P^T */
 } spryi_triple_products;
@@ -78,56 +79,56 @@ typedef struct spryi_triple {
     spryi_triple_rows rows;
     spryi_triple_runs runs;
     spryi_triple_products products;
-    int64_t fills; /* runs so far */
+    int64_t fills; /* number of runs */
 } spryi_triple;
 
 extern const spryi_spgemm_steps spryi_triple_by_rows, spryi_triple_by_runs, spryi_triple_by_products;
 
-/* Returns whether most rows of P have the columns of the next row. */
+/* Returns true if most rows of P have the columns of the next row. */
 bool spryi_triple_has_runs(const spry_arrays *p);
 
-/* Creates C by runs. *fits = false, and nothing is left, if a row of C is too long for 16-bit positions. */
+/* Creates C by runs. If a row of C is too long for 16-bit positions, sets *fits = false and frees everything. */
 spry_status spryi_triple_find_runs(spry_spgemm_plan *plan, bool *fits, spry_error *err);
 
 /* Computes C by two products on the route's device. */
-spry_status spryi_triple_make_products(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
-                                       spry_error *err);
+spry_status spryi_triple_compute_products(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
+                                          spry_error *err);
 
 /* ---- memory (triple.c) --------------------------------------------------------------------------------- */
 
-/* Allocates an array. Fails with SPRY_TOO_LARGE past the limit. */
+/* Allocates an array. Returns SPRY_TOO_LARGE beyond the limit. */
 spry_status spryi_triple_take(spryi_triple_memory *memory, spryi_triple_array *array, int64_t count, size_t size,
                               spry_error *err);
 void spryi_triple_give(spryi_triple_memory *memory, spryi_triple_array *array);
 
 /*
- * Makes room for `more` elements after the first `used`. Without limit and hooks the array is reserved and grows by a
- * factor of four, because only written pages cost memory. Otherwise it grows by half.
+ * Enlarges an array to hold `more` elements after the first `used`. Without limit and hooks, reserves the array and
+ * grows it by a factor of four, because only written pages use memory. Otherwise grows it by half.
  */
 spry_status spryi_triple_grow(spryi_triple_memory *memory, spryi_triple_array *array, int64_t used, int64_t more,
                               size_t size, spry_error *err);
 
-/* Ends the growth of an array: a reserved array has `count` elements from now on and is counted. */
+/* Ends the growth of a reserved array: sets its length to `count` elements and counts its bytes. */
 spry_status spryi_triple_settle(spryi_triple_memory *memory, spryi_triple_array *array, int64_t count, size_t size,
                                 spry_error *err);
 
-/* Hands `count` elements of a reserved array over to *to. Returns false, and does nothing, for other arrays. */
+/* Moves `count` elements of a reserved array to *to. Returns false, and does nothing, for other arrays. */
 bool spryi_triple_hand_over(spryi_triple_memory *memory, spryi_triple_array *array, int64_t count, size_t size,
                             void **to);
 
-/* Counts bytes that were not allocated by spryi_triple_take. Fails past the limit. */
+/* Counts bytes that were not allocated by spryi_triple_take. Returns an error beyond the limit. */
 spry_status spryi_triple_hold(spryi_triple_memory *memory, int64_t bytes, spry_error *err);
 
 /* Creates C from job->offsets, columns and values. Allocates columns and values that are NULL. Counts C's bytes. */
-spry_status spryi_triple_make_result(spry_spgemm_plan *plan, spry_error *err);
+spry_status spryi_triple_create_result(spry_spgemm_plan *plan, spry_error *err);
 
-/* Returns the number of threads: options.threads or the context's, fewer if there is little work. */
+/* Returns the number of threads: options.threads or the context's, less if there is little work. */
 int spryi_triple_threads(const spry_spgemm_plan *plan, int64_t work);
 
-/* Returns the number of threads whose workspace of `bytes` bytes fits into the limit: at least 1. */
+/* Returns the number of threads, at least 1, whose workspaces of `bytes` bytes fit into the limit. */
 int spryi_triple_threads_that_fit(const spryi_triple_memory *memory, int threads, int64_t bytes);
 
-/* Returns `bytes` rounded up to a whole cache line, so that parts of a block are aligned. */
+/* Returns `bytes` rounded up to a cache line, so that parts of a block are aligned. */
 static inline int64_t spryi_triple_aligned(int64_t bytes)
 {
     return (bytes + SPRYI_ALIGNMENT - 1) / SPRYI_ALIGNMENT * SPRYI_ALIGNMENT;

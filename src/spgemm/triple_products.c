@@ -1,6 +1,6 @@
 /*
  * C = P^T*A*P by two products, M = A*P and P^T*M. On the CPU the second product transposes P. On another device P is
- * transposed there, and a run gathers its values.
+ * transposed on the device, and each run gathers its values.
  */
 #include "spgemm/triple.h"
 
@@ -28,17 +28,17 @@ static spry_status copy(const spry_spgemm_plan *plan, void *to, const void *from
     return plan->device->ops->copy(plan->device, to, from, bytes, direction, NULL, err);
 }
 
-/* Creates an array of the numbers 0 to count - 1 on the device. */
-static spry_status number_entries(const spry_spgemm_plan *plan, void **numbers, int64_t count, spry_error *err)
+/* Creates an array of the integers 0 to count - 1 on the device. */
+static spry_status create_indices(const spry_spgemm_plan *plan, void **entry_indices, int64_t count, spry_error *err)
 {
     const spryi_device *device = plan->device;
     spry_status status = SPRY_OK;
     int32_t *host = NULL;
     const int64_t bytes = count * (int64_t)sizeof *host;
-    SPRYI_TRY(SPRYI_NEW(plan->context, &host, count, "entry numbers", err));
+    SPRYI_TRY(SPRYI_NEW(plan->context, &host, count, "entry indices", err));
     for (int64_t k = 0; k < count; k++) host[k] = (int32_t)k;
-    SPRYI_TRY(device->ops->allocate(device, numbers, bytes, "entry numbers", err));
-    SPRYI_TRY(copy(plan, *numbers, host, bytes, SPRYI_TO_DEVICE, err));
+    SPRYI_TRY(device->ops->allocate(device, entry_indices, bytes, "entry indices", err));
+    SPRYI_TRY(copy(plan, *entry_indices, host, bytes, SPRYI_TO_DEVICE, err));
     SPRYI_TRY(device->ops->synchronize(device, NULL, err));
 done:
     spryi_release(plan->context, host);
@@ -73,9 +73,11 @@ static const spryi_links_passes *passes_of(const spryi_device *device)
     return ops ? ops->links : NULL;
 }
 
-/* Arrays of P^T on the device: in offsets of P's type, and of the type that the second product needs. */
+/*
+ * Arrays of P^T on the device. offsets has the type of P's offsets, converted the type that the second product needs.
+ */
 typedef struct device_transpose {
-    void *numbers, *offsets, *converted, *indices, *values;
+    void *entry_indices, *offsets, *converted, *indices, *values;
 } device_transpose;
 
 static spry_status allocate_transpose(spry_spgemm_plan *plan, device_transpose *t, const spry_arrays *p,
@@ -98,7 +100,7 @@ static spry_status allocate_transpose(spry_spgemm_plan *plan, device_transpose *
                                  err);
 }
 
-/* Refuses P if P^T cannot be built on the device, or would pass the memory limit. */
+/* Refuses P if P^T cannot be built on the device, or would exceed the memory limit. */
 static spry_status check_transpose(const spry_spgemm_plan *plan, const spry_arrays *p, int64_t held, spry_error *err)
 {
     const int64_t limit = plan->options.memory_limit_bytes, index = sizeof(int32_t);
@@ -118,18 +120,18 @@ static spry_status check_transpose(const spry_spgemm_plan *plan, const spry_arra
     return SPRY_OK;
 }
 
-/* Builds P^T on the device, whose offsets are of the type of M's. The device is current. */
-static spry_status transpose_there(spry_spgemm_plan *plan, const spry_arrays *p, spry_index_type offset_type,
+/* Builds P^T on the device with offsets of the type of M's. The device is current. */
+static spry_status build_transpose(spry_spgemm_plan *plan, const spry_arrays *p, spry_index_type offset_type,
                                    spry_error *err)
 {
     const spryi_device *device = plan->device;
     spry_status status = SPRY_OK;
     device_transpose t = {0};
     spry_arrays numbered = *p;
-    SPRYI_TRY(number_entries(plan, &t.numbers, p->nnz, err));
+    SPRYI_TRY(create_indices(plan, &t.entry_indices, p->nnz, err));
     SPRYI_TRY(allocate_transpose(plan, &t, p, offset_type, err));
-    numbered.value_type = SPRY_F32; /* values of 4 bytes, which transposition only moves */
-    numbered.values = t.numbers;
+    numbered.value_type = SPRY_F32; /* values of 4 bytes, which transposition only copies */
+    numbered.values = t.entry_indices;
     SPRYI_TRY(
         passes_of(device)->transpose(device, t.offsets, t.indices, plan->triple->products.origins, &numbered, err));
     if (t.converted)
@@ -142,16 +144,16 @@ static spry_status transpose_there(spry_spgemm_plan *plan, const spry_arrays *p,
     c.offsets = *offsets;
     c.indices = t.indices;
     c.values = t.values;
-    *offsets = t.indices = t.values = NULL; /* adopted now, also on failure */
+    *offsets = t.indices = t.values = NULL; /* owned by the matrix, even after an error */
     SPRYI_TRY(spryi_matrix_adopt(plan->context, &plan->triple->products.transposed, &c, SPRYI_REAL, err));
 done:
     (void)device->ops->synchronize(device, NULL, NULL);
-    void *const left[] = {t.numbers, t.offsets, t.converted, t.indices, t.values};
+    void *const left[] = {t.entry_indices, t.offsets, t.converted, t.indices, t.values};
     for (size_t n = 0; n < sizeof left / sizeof *left; n++) device->ops->release(device, left[n]);
     return status;
 }
 
-/* Runs transpose_there with the device current. */
+/* Runs build_transpose with the device current. */
 static spry_status transpose_on_device(spry_spgemm_plan *plan, spry_error *err)
 {
     int previous;
@@ -159,16 +161,16 @@ static spry_status transpose_on_device(spry_spgemm_plan *plan, spry_error *err)
     const spry_arrays *p = spryi_spgemm_uploaded_b(first);
     SPRYI_OK_OR_RETURN(check_transpose(plan, p, spryi_spgemm_held_on_device(first), err));
     SPRYI_OK_OR_RETURN(plan->device->ops->enter(plan->device, &previous, err));
-    const spry_status status = transpose_there(plan, p, first->result.C->a.offset_type, err);
+    const spry_status status = build_transpose(plan, p, first->result.C->a.offset_type, err);
     plan->device->ops->leave(plan->device, previous);
     return status;
 }
 
 /* ---- both products --------------------------------------------------------------------------------------- */
 
-/* Computes M, and on a device P^T. */
-static spry_status make_first(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
-                              spry_error *err)
+/* Computes M, and P^T on a device. */
+static spry_status compute_first(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
+                                 spry_error *err)
 {
     const bool on_host = plan->device->driver->host_memory;
     spryi_triple_products *t = &plan->triple->products;
@@ -180,13 +182,13 @@ static spry_status make_first(const spryi_route *r, spry_spgemm_plan *plan, cons
     o.stages = NULL;
     spryi_spgemm_request first = *q;
     first.o = &o;
-    SPRYI_OK_OR_RETURN(spryi_spgemm_make_plan(r, &t->first, &first, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_create_plan(r, &t->first, &first, err));
     if (!on_host) return transpose_on_device(plan, err);
     return q->use == SPRYI_FOR_RUNS ? t->first->steps->fill(t->first, err) : SPRY_OK;
 }
 
-/* Returns the bytes that stay while P^T*M is computed, without its operands. */
-static int64_t bytes_beside(const spry_spgemm_plan *plan, const spryi_spgemm_request *q)
+/* Returns the bytes held while P^T*M is computed, without its operands. */
+static int64_t outside_bytes(const spry_spgemm_plan *plan, const spryi_spgemm_request *q)
 {
     const bool on_host = plan->device->driver->host_memory;
     const spryi_triple_products *t = &plan->triple->products;
@@ -200,9 +202,9 @@ static int64_t bytes_beside(const spry_spgemm_plan *plan, const spryi_spgemm_req
     return spryi_spgemm_held_on_device(t->first) - middle + t->transposed->a.nnz * (int64_t)sizeof(int32_t);
 }
 
-/* Computes C = P^T*M. A single run needs nothing of the first plan but M. */
-static spry_status make_last(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
-                             spry_error *err)
+/* Computes C = P^T*M. A single run frees the first plan except M. */
+static spry_status compute_last(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
+                                spry_error *err)
 {
     spry_status status = SPRY_OK;
     const bool on_host = plan->device->driver->host_memory;
@@ -218,19 +220,19 @@ static spry_status make_last(const spryi_route *r, spry_spgemm_plan *plan, const
                                        .o = &o,
                                        .type = q->type,
                                        .use = q->use,
-                                       .outside_bytes = bytes_beside(plan, q)};
+                                       .outside_bytes = outside_bytes(plan, q)};
     if (q->use == SPRYI_FOR_ONE_RUN) {
         spry_spgemm_plan_destroy(t->first);
         t->first = NULL;
     }
-    SPRYI_TRY(spryi_spgemm_make_plan(r, &t->last, &last, err));
+    SPRYI_TRY(spryi_spgemm_create_plan(r, &t->last, &last, err));
     if (on_host && q->use == SPRYI_FOR_RUNS) SPRYI_TRY(t->last->steps->fill(t->last, err));
 done:
     spry_matrix_destroy(middle);
     return status;
 }
 
-/* Takes over the result and the costs of both products. */
+/* Copies the result and the costs of both products to the plan. */
 static void take_over(spry_spgemm_plan *plan, const spryi_spgemm_costs *first, int64_t products)
 {
     const spry_spgemm_plan *last = plan->triple->products.last;
@@ -248,14 +250,14 @@ static void take_over(spry_spgemm_plan *plan, const spryi_spgemm_costs *first, i
     costs->download_us = last->costs.download_us;
 }
 
-spry_status spryi_triple_make_products(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
-                                       spry_error *err)
+spry_status spryi_triple_compute_products(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
+                                          spry_error *err)
 {
     plan->steps = &spryi_triple_by_products;
-    SPRYI_OK_OR_RETURN(make_first(r, plan, q, err));
+    SPRYI_OK_OR_RETURN(compute_first(r, plan, q, err));
     const spryi_spgemm_costs first = plan->triple->products.first->costs;
     const int64_t products = plan->triple->products.first->job.products;
-    SPRYI_OK_OR_RETURN(make_last(r, plan, q, err));
+    SPRYI_OK_OR_RETURN(compute_last(r, plan, q, err));
     take_over(plan, &first, products);
     return SPRY_OK;
 }

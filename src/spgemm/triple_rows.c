@@ -1,15 +1,15 @@
 /*
- * C = P^T*A*P if rows of P are short, as in the interpolations of multigrid: one row of C after another, without a
- * stored product of two. Row J of P^T*A is summed in a vector over the columns of A, and its columns are listed. The
- * row times P is summed in a vector over the columns of C. The first time, these columns are listed and sorted; later
- * runs know them.
+ * C = P^T*A*P if rows of P are short, as in the interpolations of multigrid. Computes one row of C after another,
+ * without storing the product of two matrices. Row J of P^T*A is summed in a vector over the columns of A, and its
+ * columns are listed. The row times P is summed in a vector over the columns of C. The first run lists and sorts the
+ * columns of C; later runs use the result.
  *
  * Work: for each entry p_iJ the row A_i, and for each entry (J,k) of P^T*A the row P_k. Two stored products take about
- * twice as long. If rows of P are long, two products are faster, because their kernels handle several entries at a
+ * twice as long. If rows of P are long, two products are faster, because their kernels process several entries at a
  * time. Source: Gustavson, ACM TOMS 4(3), 1978, applied twice.
  *
- * Threads take pieces of rows of C. A row is computed by one thread in the order of P's and A's entries, so any number
- * of threads gives the same bits.
+ * Threads fetch pieces of rows of C. One thread computes a row, in the order of P's and A's entries. Any number of
+ * threads gives the same bits.
  */
 #include "spgemm/triple.h"
 
@@ -29,8 +29,8 @@ typedef struct rows_job {
     atomic_int status;
 } rows_job;
 
-/* Makes room for `more` entries in the thread's arrays. */
-static spry_status make_room(rows_job *r, spryi_triple_part *part, int64_t more, spry_error *err)
+/* Enlarges the thread's arrays for `more` entries. */
+static spry_status grow_part(rows_job *r, spryi_triple_part *part, int64_t more, spry_error *err)
 {
     spryi_triple_memory *memory = &r->triple->memory;
     const size_t index = spryi_index_type_bytes(r->job->b.index_type), number = spry_type_bytes(r->job->type);
@@ -102,7 +102,9 @@ static spry_status prepare(spry_spgemm_plan *plan, spry_error *err)
 
 /* ---- workspace ------------------------------------------------------------------------------------------- */
 
-/* Bytes of the arrays of one thread. The lists have one element more, which is written before it counts. */
+/*
+ * Bytes of the arrays of one thread. The lists have an additional element: an element is written before it is counted.
+ */
 typedef struct part_sizes {
     int64_t middle, sums, seen, list, seen_of_c, list_of_c;
 } part_sizes;
@@ -127,7 +129,7 @@ static void clear(const spryi_spgemm_job *job, void *seen, int64_t count)
     clears[spryi_value_slot(job->type)][spryi_index_pair(job->b.offset_type, job->b.index_type)](seen, count);
 }
 
-/* Allocates the workspace of one thread, which finds the structure. */
+/* Allocates the workspace of one thread to find the structure. */
 static spry_status open_part(spry_spgemm_plan *plan, spryi_triple_part *part, spry_error *err)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -147,10 +149,10 @@ static spry_status open_part(spry_spgemm_plan *plan, spryi_triple_part *part, sp
     return SPRY_OK;
 }
 
-/* Allocates workspaces for as many threads as the limit allows, at most twice the bytes of the inputs. */
+/* Allocates workspaces for the number of threads that the limit allows, at most twice the bytes of the inputs. */
 static spry_status open_parts(spry_spgemm_plan *plan, spry_error *err)
 {
-    enum { MOST_INPUTS = 2 /* bytes of all workspaces over those of the inputs */ };
+    enum { MOST_INPUTS = 2 /* bytes of all workspaces relative to the inputs */ };
     spryi_spgemm_job *job = &plan->job;
     spryi_triple_memory *memory = &plan->triple->memory;
     spryi_triple_rows *t = &plan->triple->rows;
@@ -208,7 +210,7 @@ static void copy_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* Releases what only the first run needs. */
+/* Releases the arrays that only the first run needs. */
 static void end_finding(spryi_triple *triple)
 {
     spryi_triple_rows *t = &triple->rows;
@@ -222,7 +224,7 @@ static void end_finding(spryi_triple *triple)
     spryi_triple_give(&triple->memory, &t->starts);
 }
 
-/* Hands the columns and values that a single thread found over to C, if they are reserved. */
+/* Moves the columns and values that a single thread found to C, if they are reserved. */
 static void hand_over(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -244,7 +246,7 @@ static int64_t middle_products(const spryi_spgemm_job *job)
     return products;
 }
 
-/* Counts what the threads found, for the peak. Reserved memory is not counted before. */
+/* Counts the reserved memory that threads used, for the peak. */
 static spry_status count_found(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_triple_memory *memory = &plan->triple->memory;
@@ -277,7 +279,7 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     plan->result.nnz = job->offsets[plan->result.rows];
     hand_over(plan);
     const bool handed_over = job->values != NULL;
-    SPRYI_TRY(spryi_triple_make_result(plan, err));
+    SPRYI_TRY(spryi_triple_create_result(plan, err));
     if (!handed_over) spryi_loop(plan->context, t->threads, t->piece_count, 0, copy_pieces, &r);
 done:
     end_finding(plan->triple);

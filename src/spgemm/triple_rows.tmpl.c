@@ -13,13 +13,16 @@ static void SPRY_FN(transpose)(const spryi_spgemm_job *job, spryi_triple_rows *t
     for (int64_t j = 2; j <= cols; j++) offsets[j + 1] += offsets[j];
     for (int64_t i = 0; i < rows; i++)
         for (SPRY_P k = Pp[i]; k < Pp[i + 1]; k++) {
-            const SPRY_P at = offsets[Pj[k] + 1]++; /* the beginning of the column becomes its end */
+            const SPRY_P at = offsets[Pj[k] + 1]++; /* afterwards, offsets[j + 1] is the end of column j */
             row_of[at] = (SPRY_J)i;
             entries[at] = k;
         }
 }
 
-/* Sums a row of P^T*A in part->middle and lists its columns. Returns their number. Inlined, it lacks registers. */
+/*
+ * Sums a row of P^T*A in part->middle and lists its columns. Returns their number. Not inlined: the caller would lack
+ * registers.
+ */
 static __attribute__((noinline)) int64_t SPRY_FN(sum_middle)(const spryi_spgemm_job *job, const spryi_triple_rows *t,
                                                              spryi_triple_part *part, SPRY_J row)
 {
@@ -70,13 +73,13 @@ static int64_t SPRY_FN(find_columns)(const spryi_spgemm_job *job, spryi_triple_p
     return count;
 }
 
-/* Sets the columns that no row has had yet. */
+/* Marks all columns as not seen in any row. */
 static void SPRY_FN(clear_seen)(void *seen, int64_t count)
 {
     for (int64_t k = 0; k < count; k++) ((SPRY_J *)seen)[k] = -1;
 }
 
-/* Finds columns and values of rows begin to end - 1 of C. Appends them to the thread's arrays. */
+/* Finds columns and values of rows begin to end - 1 of C, and appends them to the thread's arrays. */
 static spry_status SPRY_FN(find_rows)(rows_job *r, spryi_triple_part *part, int64_t begin, int64_t end, spry_error *err)
 {
     const spryi_spgemm_job *job = r->job;
@@ -89,7 +92,7 @@ static spry_status SPRY_FN(find_rows)(rows_job *r, spryi_triple_part *part, int6
         SPRY_FNJ(sort_columns)(list, count);
         job->offsets[row + 1] = count;
         if (count == 0) continue; /* the arrays may not exist yet */
-        if (count > part->room - part->used) SPRYI_OK_OR_RETURN(make_room(r, part, count, err));
+        if (count > part->room - part->used) SPRYI_OK_OR_RETURN(grow_part(r, part, count, err));
         SPRY_J *columns = (SPRY_J *)part->columns.at + part->used;
         SPRY_C *values = (SPRY_C *)part->values.at + part->used;
         for (int64_t k = 0; k < count; k++) {

@@ -1,17 +1,17 @@
 /*
  * C = P^T*A*P if most rows of P have the columns of the next row: adjacent points of one aggregate, or unknowns of one
- * point. Such rows make a run. The rows of A*P of a run are summed one after another, over the columns that the run has
- * there. Each row, times its row of P, is added to a small full block, and the block is added to C at the end of the
- * run. The position of each element of the block in C is found once, with C's structure.
+ * point. Such rows form a run. The rows of A*P of a run are summed one after another, over the columns of the run. Each
+ * row, times its row of P, is added to a small full block. At the end of the run, the block is added to C. The position
+ * of each element of the block in C is found once, with C's structure.
  *
- *     rows of P   x x . .     rows of A*P   y y y     block   b b b   is added to the row of C of P's first column,
- *                 x x . .                   y y y             b b b   and to the row of its second
+ *      rows of P   x x . .     rows of A*P   y y y     block   b b b   is added to the row of C of P's first column,
+ *                  x x . .                   y y y             b b b   and to the row of its second
  *
  * Work: for each entry a_ik the row P_k; for each row, its entries in P times the columns of the run; for each run, its
  * block. Source: with runs of one row, Gustavson, ACM TOMS 4(3), 1978, by rows of A.
  *
- * Each thread has a share of the rows of C and computes the runs that add to them, so a run may be computed by several
- * threads. An element of C is summed in the order of the runs, so any number of threads gives the same bits. One thread
+ * Each thread has a share of the rows of C and computes the runs that add to them. Several threads may compute the same
+ * run. An element of C is summed in the order of the runs, so any number of threads gives the same bits. One thread
  * finds the structure.
  */
 #include "spgemm/triple.h"
@@ -24,24 +24,24 @@
 
 #include <string.h>
 
-enum { MOST_ROWS = 64 /* of a run, so that its sums stay in the first cache */ };
+enum { MOST_ROWS = 64 /* of a run, so that its sums remain in the first-level cache */ };
 
 /* Workspace of the search for runs and of C's structure. */
 typedef struct search {
-    spryi_triple_array kinds;      /* number of each row of P; equal for adjacent rows with equal columns */
-    spryi_triple_array seen_kinds; /* the last run that had each kind */
-    spryi_triple_array list;       /* a row of P of each kind that the run needs; then the columns of a row of C */
-    spryi_triple_array seen;       /* over the columns of P: the last run, or row of C, that had each */
-    spryi_triple_array numbers;    /* over the columns of P: position in the row of C */
+    spryi_triple_array kinds;      /* index of each row of P; equal for adjacent rows with equal columns */
+    spryi_triple_array seen_kinds; /* last run that had each kind */
+    spryi_triple_array list;       /* one row of P of each kind that the run needs; later the columns of a row of C */
+    spryi_triple_array seen;       /* over the columns of P: last run, or row of C, with the column */
+    spryi_triple_array positions;  /* over the columns of P: position in the row of C */
     spryi_triple_array columns_of_c;
-    int64_t count;   /* used in list */
-    int64_t columns; /* used in spryi_triple_runs.columns */
+    int64_t count;   /* elements used in list */
+    int64_t columns; /* elements used in spryi_triple_runs.columns */
 } search;
 
-/* Runs by the columns of P that they have. */
+/* Lists the runs of each column of P. */
 typedef struct transposed {
     spryi_triple_array offsets, runs; /* int64_t */
-    spryi_triple_array starts;        /* int64_t: where the positions of the run in that row of C begin */
+    spryi_triple_array starts;        /* int64_t: start of the run's places for that row of C */
     int64_t entries, places;
 } transposed;
 
@@ -79,7 +79,7 @@ static const fill_fn fills[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(f
 bool spryi_triple_has_runs(const spry_arrays *p)
 {
     enum { SAMPLES = 4096 };
-    const int64_t step = (p->rows / SAMPLES) | 1; /* an odd step meets all places of a repeating pattern */
+    const int64_t step = (p->rows / SAMPLES) | 1; /* an odd step samples all positions of a repeating pattern */
     const same_fn same_columns = sames[0][spryi_index_pair(p->offset_type, p->index_type)];
     int64_t seen = 0, same = 0;
     for (int64_t i = 0; i < p->rows - 1; i += step, seen++) same += same_columns(p, i, i + 1);
@@ -88,7 +88,8 @@ bool spryi_triple_has_runs(const spry_arrays *p)
 
 static void give_search(spryi_triple_memory *memory, search *s)
 {
-    spryi_triple_array *const arrays[] = {&s->kinds, &s->seen_kinds, &s->list, &s->seen, &s->numbers, &s->columns_of_c};
+    spryi_triple_array *const arrays[] = {&s->kinds, &s->seen_kinds, &s->list,
+                                          &s->seen,  &s->positions,  &s->columns_of_c};
     for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++) spryi_triple_give(memory, arrays[n]);
 }
 
@@ -119,7 +120,7 @@ static spry_status find_runs(spry_spgemm_plan *plan, search *s, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_triple_settle(memory, &t->columns, s->columns, size, err));
     spryi_triple_give(memory, &s->kinds);
     spryi_triple_give(memory, &s->seen_kinds);
-    return spryi_triple_take(memory, &s->numbers, columns, size, err);
+    return spryi_triple_take(memory, &s->positions, columns, size, err);
 }
 
 /* ---- structure of C -------------------------------------------------------------------------------------- */
@@ -136,20 +137,20 @@ static spry_status transpose(spry_spgemm_plan *plan, transposed *r, spry_error *
     return SPRY_OK;
 }
 
-/* Creates C, whose columns the search has found. */
-static spry_status make_result(spry_spgemm_plan *plan, search *s, spry_error *err)
+/* Creates C with the columns that the search found. */
+static spry_status create_result(spry_spgemm_plan *plan, search *s, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
     spryi_triple_memory *memory = &plan->triple->memory;
     const size_t size = spryi_index_type_bytes(job->b.index_type);
     plan->result.nnz = job->offsets[plan->result.rows];
     const bool handed_over = spryi_triple_hand_over(memory, &s->columns_of_c, plan->result.nnz, size, &job->columns);
-    SPRYI_OK_OR_RETURN(spryi_triple_make_result(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_triple_create_result(plan, err));
     if (!handed_over && plan->result.nnz > 0) memcpy(job->columns, s->columns_of_c.at, (size_t)plan->result.nnz * size);
     return SPRY_OK;
 }
 
-/* Frees what the search left, so that C can be computed by rows. */
+/* Frees the results of the search, so that C can be computed by rows. */
 static void drop_runs(spry_spgemm_plan *plan)
 {
     spryi_triple_memory *memory = &plan->triple->memory;
@@ -178,7 +179,7 @@ spry_status spryi_triple_find_runs(spry_spgemm_plan *plan, bool *fits, spry_erro
     SPRYI_TRY(INSTANCE(results, &plan->job)(plan, &r, &s, fits, err));
     give_transposed(memory, &r);
     if (*fits) {
-        SPRYI_TRY(make_result(plan, &s, err));
+        SPRYI_TRY(create_result(plan, &s, err));
     } else {
         drop_runs(plan);
         plan->job.offsets = NULL;
@@ -198,12 +199,12 @@ static spry_status open_share(spry_spgemm_plan *plan, spryi_triple_share *share,
     const spryi_triple_runs *t = &plan->triple->runs;
     const spryi_spgemm_job *job = &plan->job;
     const int64_t number = (int64_t)spry_type_bytes(job->type);
-    const int64_t numbers = spryi_triple_aligned(job->b.columns * (int64_t)spryi_index_type_bytes(job->b.index_type));
+    const int64_t positions = spryi_triple_aligned(job->b.columns * (int64_t)spryi_index_type_bytes(job->b.index_type));
     const int64_t sums = spryi_triple_aligned(t->widest * number), block = spryi_triple_aligned(t->largest * number);
     SPRYI_OK_OR_RETURN(
-        spryi_triple_take(&plan->triple->memory, &share->space, numbers + sums + block + t->widest, 1, err));
-    share->numbers = share->space.at;
-    share->sums = (char *)share->numbers + numbers;
+        spryi_triple_take(&plan->triple->memory, &share->space, positions + sums + block + t->widest, 1, err));
+    share->positions = share->space.at;
+    share->sums = (char *)share->positions + positions;
     share->block = (char *)share->sums + sums;
     share->touched = (unsigned char *)share->block + block;
     return SPRY_OK;

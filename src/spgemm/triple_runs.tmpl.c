@@ -13,7 +13,7 @@ static bool SPRY_FN(same_columns)(const spry_arrays *p, int64_t i, int64_t j)
     return true;
 }
 
-/* Numbers the rows of P: a row with the columns of the row before has the number of that row. Returns the count. */
+/* Assigns kinds to the rows of P. Adjacent rows with equal columns have the same kind. Returns the number of kinds. */
 static int64_t SPRY_FN(find_kinds)(const spry_arrays *p, void *kinds)
 {
     SPRY_J kind = 0;
@@ -24,7 +24,7 @@ static int64_t SPRY_FN(find_kinds)(const spry_arrays *p, void *kinds)
     return p->rows > 0 ? (int64_t)kind + 1 : 0;
 }
 
-/* Adds the kinds of rows of P that row `row` of A*P needs to those of the run. */
+/* Adds to the run the kinds of the rows of P that row `row` of A*P needs. */
 static void SPRY_FN(add_kinds)(search *s, const spry_arrays *a, int64_t row, int64_t run)
 {
     const SPRY_P *Ap = a->offsets;
@@ -38,7 +38,7 @@ static void SPRY_FN(add_kinds)(search *s, const spry_arrays *a, int64_t row, int
     }
 }
 
-/* Ends a run: appends the columns of the rows of P that it needs. */
+/* Ends a run: appends the columns of the rows of P that the run needs. */
 static spry_status SPRY_FN(end_run)(const spry_spgemm_plan *plan, search *s, int64_t run, spry_error *err)
 {
     const spry_arrays *p = &plan->job.b;
@@ -64,8 +64,8 @@ static spry_status SPRY_FN(end_run)(const spry_spgemm_plan *plan, search *s, int
 }
 
 /*
- * Returns whether the row continues the run. It does not if the run would then need twice as many rows of P as a row of
- * A has entries: most of the full block would be for other rows.
+ * Returns true if the row continues the run. A run ends if it would need more than twice as many rows of P as its
+ * shortest row of A has entries. Otherwise most of the full block would be zero.
  */
 static bool SPRY_FN(continues)(search *s, const spry_arrays *a, int64_t row, int64_t run, int64_t *least)
 {
@@ -86,7 +86,7 @@ static spry_status SPRY_FN(begin_run)(const spry_spgemm_plan *plan, int64_t row,
     return SPRY_OK;
 }
 
-/* Finds the runs, and the columns of A*P of each. Run number `run` marks what it has seen by run + 1. */
+/* Finds the runs, and the columns of A*P of each run. */
 static spry_status SPRY_FN(find_runs)(const spry_spgemm_plan *plan, search *s, spry_error *err)
 {
     const spry_arrays *a = &plan->job.a, *p = &plan->job.b;
@@ -112,7 +112,10 @@ static spry_status SPRY_FN(find_runs)(const spry_spgemm_plan *plan, search *s, s
 
 /* ---- structure of C -------------------------------------------------------------------------------------- */
 
-/* Rows first to last - 1 of P, which have `height` columns, `rows`. Their rows of A*P have `width` columns. */
+/*
+ * Rows first to last - 1 of P, which have `height` columns: the rows of C in `rows`. Their rows of A*P have `width`
+ * columns.
+ */
 typedef struct SPRY_FN(run) {
     int64_t first, last, width, height;
     const SPRY_J *columns, *rows;
@@ -131,7 +134,10 @@ static inline SPRY_FN(run) SPRY_FN(run_of)(const spryi_triple_runs *t, const spr
                           .rows = (const SPRY_J *)p->indices + Pp[first]};
 }
 
-/* Counts positions, products with P^T, and the runs of each column j of P, in offsets[j + 2]; then sums these. */
+/*
+ * Counts positions, products with P^T, and the runs of each column j of P, in offsets[j + 2]. Then computes prefix
+ * sums.
+ */
 static void SPRY_FN(count_runs)(spry_spgemm_plan *plan, transposed *r)
 {
     spryi_triple_runs *t = &plan->triple->runs;
@@ -161,7 +167,7 @@ static int64_t SPRY_FN(count_middle)(const spryi_spgemm_job *job)
     return products;
 }
 
-/* Lists runs by the columns of P that they have. */
+/* Lists the runs of each column of P. */
 static void SPRY_FN(list_runs)(const spry_spgemm_plan *plan, transposed *r)
 {
     const spryi_triple_runs *t = &plan->triple->runs;
@@ -169,7 +175,7 @@ static void SPRY_FN(list_runs)(const spry_spgemm_plan *plan, transposed *r)
     for (int64_t n = 0; n < t->count; n++) {
         const SPRY_FN(run) run = SPRY_FN(run_of)(t, &plan->job.b, n);
         for (int64_t j = 0; j < run.height; j++, places += run.width) {
-            const int64_t at = offsets[run.rows[j] + 1]++; /* the beginning of the column becomes its end */
+            const int64_t at = offsets[run.rows[j] + 1]++; /* afterwards, offsets[j + 1] is the end of column j */
             runs[at] = n;
             starts[at] = places;
         }
@@ -194,26 +200,27 @@ static int64_t SPRY_FN(find_columns)(const spry_spgemm_plan *plan, const transpo
     return count;
 }
 
-/* Stores the positions in the row of C of the elements of the blocks. */
-static void SPRY_FN(find_places)(const spry_spgemm_plan *plan, const transposed *r, int64_t row, const SPRY_J *numbers)
+/* Stores the positions of the blocks' elements in the row of C. */
+static void SPRY_FN(find_places)(const spry_spgemm_plan *plan, const transposed *r, int64_t row,
+                                 const SPRY_J *positions)
 {
     const spryi_triple_runs *t = &plan->triple->runs;
     const int64_t *offsets = r->offsets.at, *runs = r->runs.at, *starts = r->starts.at;
     for (int64_t at = offsets[row]; at < offsets[row + 1]; at++) {
         const SPRY_FN(run) run = SPRY_FN(run_of)(t, &plan->job.b, runs[at]);
         uint16_t *places = (uint16_t *)t->places.at + starts[at];
-        for (int64_t k = 0; k < run.width; k++) places[k] = (uint16_t)numbers[run.columns[k]];
+        for (int64_t k = 0; k < run.width; k++) places[k] = (uint16_t)positions[run.columns[k]];
     }
 }
 
-/* Finds the columns of C. *fits = false if a row is too long for the positions. */
+/* Finds the columns of C. Sets *fits = false if a row is too long for the positions. */
 static spry_status SPRY_FN(find_result)(spry_spgemm_plan *plan, const transposed *r, search *s, bool *fits,
                                         spry_error *err)
 {
     const int64_t rows = plan->result.rows;
     spryi_triple_memory *memory = &plan->triple->memory;
     int64_t *offsets = plan->job.offsets, used = 0;
-    SPRY_J *seen = s->seen.at, *numbers = s->numbers.at, *list = s->list.at;
+    SPRY_J *seen = s->seen.at, *positions = s->positions.at, *list = s->list.at;
     for (int64_t j = 0; j < rows; j++) seen[j] = -1;
     for (int64_t row = 0; row < rows; row++) {
         const int64_t count = SPRY_FN(find_columns)(plan, r, row, s);
@@ -224,11 +231,11 @@ static spry_status SPRY_FN(find_result)(spry_spgemm_plan *plan, const transposed
         SPRY_J *columns = s->columns_of_c.at;
         for (int64_t k = 0; k < count; k++) {
             columns[used + k] = list[k];
-            numbers[list[k]] = (SPRY_J)k;
+            positions[list[k]] = (SPRY_J)k;
         }
         used += count;
         offsets[row + 1] = used;
-        SPRY_FN(find_places)(plan, r, row, numbers);
+        SPRY_FN(find_places)(plan, r, row, positions);
     }
     return SPRY_OK;
 }
@@ -257,8 +264,8 @@ static void SPRY_FN(find_ranges)(const spry_spgemm_plan *plan, spryi_triple_shar
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-/* Sums a row of A*P by the numbers of its columns in the run. */
-static void SPRY_FN(sum_row)(const spryi_spgemm_job *job, const SPRY_J *restrict numbers, int64_t row, int64_t width,
+/* Sums a row of A*P. positions: of the columns in the run. */
+static void SPRY_FN(sum_row)(const spryi_spgemm_job *job, const SPRY_J *restrict positions, int64_t row, int64_t width,
                              SPRY_C *restrict sums)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Pp = job->b.offsets;
@@ -268,12 +275,15 @@ static void SPRY_FN(sum_row)(const spryi_spgemm_job *job, const SPRY_J *restrict
     for (SPRY_P k = Ap[row]; k < Ap[row + 1]; k++) {
         const SPRY_C factor = Ax[k];
         const SPRY_P end = Pp[Aj[k] + 1];
-        for (SPRY_P e = Pp[Aj[k]]; e < end; e++) sums[numbers[Pj[e]]] += factor * Px[e];
+        for (SPRY_P e = Pp[Aj[k]]; e < end; e++) sums[positions[Pj[e]]] += factor * Px[e];
     }
 }
 
 #if SPRY_FIRST_J
-/* Adds a row of A*P, times the `height` factors of its row of P, to the block, where these are adjacent. */
+/*
+ * Adds a row of A*P, times the `height` factors of its row of P, to the block. Products with equal column are adjacent
+ * in the block.
+ */
 SPRYI_INLINE void SPRY_FNJ(add_product)(const int64_t height, int64_t width, const SPRY_C *restrict factors,
                                         const SPRY_C *restrict sums, SPRY_C *restrict block)
 {
@@ -281,7 +291,7 @@ SPRYI_INLINE void SPRY_FNJ(add_product)(const int64_t height, int64_t width, con
         for (int64_t j = 0; j < height; j++) block[k * height + j] += factors[j] * sums[k];
 }
 
-/* Does the same with short loops that the compiler unrolls. */
+/* Calls add_product with constant heights, whose loops the compiler unrolls. */
 static void SPRY_FNJ(add_row)(int64_t height, int64_t width, const SPRY_C *factors, const SPRY_C *sums, SPRY_C *block)
 {
     switch (height) {
@@ -296,23 +306,23 @@ static void SPRY_FNJ(add_row)(int64_t height, int64_t width, const SPRY_C *facto
 }
 #endif
 
-/* Does the same only for the columns that the row of A*P has. */
+/* Adds the product only for the columns that the row of A*P has. */
 static void SPRY_FN(add_own_columns)(const spryi_spgemm_job *job, const spryi_triple_share *share,
                                      const SPRY_FN(run) * run, int64_t row, const SPRY_C *factors)
 {
     const SPRY_P *Ap = job->a.offsets, *Pp = job->b.offsets;
-    const SPRY_J *Aj = job->a.indices, *Pj = job->b.indices, *numbers = share->numbers;
+    const SPRY_J *Aj = job->a.indices, *Pj = job->b.indices, *positions = share->positions;
     const SPRY_C *sums = share->sums;
     SPRY_C *block = share->block;
     memset(share->touched, 0, (size_t)run->width);
     for (SPRY_P k = Ap[row]; k < Ap[row + 1]; k++)
-        for (SPRY_P e = Pp[Aj[k]]; e < Pp[Aj[k] + 1]; e++) share->touched[numbers[Pj[e]]] = 1;
+        for (SPRY_P e = Pp[Aj[k]]; e < Pp[Aj[k] + 1]; e++) share->touched[positions[Pj[e]]] = 1;
     for (int64_t k = 0; k < run->width; k++)
         for (int64_t j = 0; j < run->height && share->touched[k]; j++)
             block[k * run->height + j] += factors[j] * sums[k];
 }
 
-/* Returns whether the run adds to rows of the share. */
+/* Returns true if the run adds to rows of the share. */
 static inline bool SPRY_FN(meets)(const spryi_triple_share *share, const SPRY_FN(run) * run)
 {
     for (int64_t j = 0; j < run->height; j++)
@@ -325,12 +335,12 @@ static void SPRY_FN(fill_block)(const spryi_spgemm_job *job, const spryi_triple_
                                 bool own)
 {
     const SPRY_P *Pp = job->b.offsets;
-    SPRY_J *numbers = share->numbers;
-    for (int64_t k = 0; k < run->width; k++) numbers[run->columns[k]] = (SPRY_J)k;
+    SPRY_J *positions = share->positions;
+    for (int64_t k = 0; k < run->width; k++) positions[run->columns[k]] = (SPRY_J)k;
     memset(share->block, 0, (size_t)(run->height * run->width) * sizeof(SPRY_C));
     for (int64_t i = run->first; i < run->last; i++) {
         const SPRY_C *factors = (const SPRY_C *)job->b.values + Pp[i];
-        SPRY_FN(sum_row)(job, numbers, i, run->width, share->sums);
+        SPRY_FN(sum_row)(job, positions, i, run->width, share->sums);
         if (own)
             SPRY_FN(add_own_columns)(job, share, run, i, factors);
         else
@@ -338,7 +348,7 @@ static void SPRY_FN(fill_block)(const spryi_spgemm_job *job, const spryi_triple_
     }
 }
 
-/* Computes the sums of a share. own: no zero is multiplied that a row of A*P has only for other rows of its run. */
+/* Computes the sums of a share. own: skips columns that a row of A*P lacks, in place of multiplying zeros. */
 static void SPRY_FN(fill_sums)(const spryi_spgemm_job *job, const spryi_triple_runs *t, const spryi_triple_share *share,
                                bool own)
 {
@@ -363,8 +373,8 @@ static void SPRY_FN(fill_sums)(const spryi_spgemm_job *job, const spryi_triple_r
 }
 
 /*
- * Computes the values of a share. An infinity in P times a zero of the full block is NaN where C may have a number, so
- * sums with a NaN are computed again.
+ * Computes the values of a share. An infinity in P times a zero of the full block is NaN, even if C should have a
+ * finite number. So sums are computed again if any is NaN.
  */
 static void SPRY_FN(fill_share)(const spryi_spgemm_job *job, const spryi_triple_runs *t,
                                 const spryi_triple_share *share)
@@ -372,7 +382,7 @@ static void SPRY_FN(fill_share)(const spryi_spgemm_job *job, const spryi_triple_
     const SPRY_C alpha = *(const SPRY_C *)job->alpha;
     SPRY_C *values = job->values;
     const int64_t begin = job->offsets[share->first_row], end = job->offsets[share->last_row];
-    int has_nan = 0;
+    bool has_nan = false;
     SPRY_FN(fill_sums)(job, t, share, false);
     for (int64_t k = begin; k < end; k++) has_nan |= values[k] != values[k];
     if (has_nan) SPRY_FN(fill_sums)(job, t, share, true);

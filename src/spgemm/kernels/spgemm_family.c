@@ -1,4 +1,4 @@
-/* The kernels of sparse times sparse; the functions of those on the GPU are the plug-in's. */
+/* The kernels of sparse times sparse. The plug-in holds the functions of the GPU kernel. */
 #include "spgemm/kernels/cpu/rows.h"
 
 static const spryi_kernel spgemm_rows_cuda = {
