@@ -1,21 +1,24 @@
 /*
- * Rows with many products or far apart columns: a block a row.
+ * Rows with many products or distant columns: a block per row.
  *
- * Idea: C's columns are bits of a mask over the row's columns, from the first to the last; counts of the bits before
- *       give each its place, so that nothing is sorted and values lie packed.
- * Work: entries of A in batches, with the rows of B that they meet. Values: 1, 2, 4 or 8 groups of warps, each with
- *       values of its own where they fit, take one row of B after another, lanes over its entries; a barrier of
- *       the group between two of them replaces atomic addition. The groups' values are added in order.
- * Cost: B's columns twice and its values once for each entry of A; the mask; C written once.
+ * Idea: C's columns are bits of a mask from the row's first column to its last. The number of bits before a column is
+ *       its position. Nothing is sorted, and values are packed.
+ * Work: entries of A in batches, with the selected rows of B. Values: 1, 2, 4 or 8 groups of warps, each with its own
+ *       values if memory suffices, process rows of B in turn, with lanes over the entries. A barrier of the group
+ *       between two rows replaces atomic addition. The groups' values are added in order.
+ * Cost: B's columns twice and its values once per entry of A; the mask; C written once.
  * Source: this library.
  */
 #include "spgemm/kernels/cuda/block_cuda.cuh"
 
-enum { LOW_THREADS = 128 }; /* that count a row of few products */
+enum { LOW_THREADS = 128 }; /* threads that count a row with few products */
 
 /* ---- counting ----------------------------------------------------------------------------------------- */
 
-/* Bits of the products' columns within [first, last), first a multiple of 32; the mask is clear before. */
+/*
+ * Sets the bits of the products' columns in [first, last). first is a multiple of 32. The mask and the summary must be
+ * zero.
+ */
 template <int THREADS> static __device__ __forceinline__ void fill_mask(const gpu_rows &r, met_batch<float, THREADS> *b,
                                                                         int64_t start, int64_t end, bool whole,
                                                                         int64_t first, int64_t last, unsigned *mask,
@@ -45,7 +48,7 @@ template <int THREADS> static __device__ __forceinline__ void fill_mask(const gp
     __syncthreads();
 }
 
-/* Columns in the mask; *some grows by the words that have any. */
+/* Returns the columns in the mask. Adds to *some the number of words with columns. */
 static __device__ __forceinline__ int count_bits(const unsigned *mask, const unsigned *summary, int words, int *some,
                                                  int *scratch)
 {
@@ -64,7 +67,7 @@ static __device__ __forceinline__ int count_bits(const unsigned *mask, const uns
     return block_sum(mine, scratch);
 }
 
-/* Counts rows of the list. Cj: instead, puts the columns there of those rows whose columns have not been kept. */
+/* Counts rows of the list. If Cj is not NULL, stores the columns of rows whose columns were not kept instead. */
 template <int THREADS> static __global__ void __launch_bounds__(THREADS, 1536 / THREADS)
     count_block_rows(gpu_rows r, const int32_t *list, int mask_words, int32_t *Cj, row_offsets Cp)
 {
@@ -78,14 +81,15 @@ template <int THREADS> static __global__ void __launch_bounds__(THREADS, 1536 / 
     const bool whole = words <= mask_words;
     int total = 0, some = 0;
     for (int at = 0; at < words; at += mask_words) {
-        const int here = min(mask_words, words - at);
-        for (int w = threadIdx.x; w < (here + 3) / 4; w += blockDim.x) block_shared[w] = make_uint4(0, 0, 0, 0);
-        for (int w = threadIdx.x; w < (here + 31) / 32; w += blockDim.x) summary[w] = 0;
+        const int window_words = min(mask_words, words - at);
+        for (int w = threadIdx.x; w < (window_words + 3) / 4; w += blockDim.x) block_shared[w] = make_uint4(0, 0, 0, 0);
+        for (int w = threadIdx.x; w < (window_words + 31) / 32; w += blockDim.x) summary[w] = 0;
         const int64_t first = ((int64_t)r.low[i] + at) * 32;
         __syncthreads();
-        fill_mask(r, &batch, start, end, whole, first, first + (int64_t)here * 32, mask, summary);
-        total += Cj ? number_words(mask, summary, (int *)NULL, here, first, total, Cj + Cp.get(i), batch.of_warp)
-                    : count_bits(mask, summary, here, &some, batch.of_warp);
+        fill_mask(r, &batch, start, end, whole, first, first + (int64_t)window_words * 32, mask, summary);
+        total +=
+            Cj ? number_words(mask, summary, (int *)NULL, window_words, first, total, Cj + Cp.get(i), batch.of_warp)
+               : count_bits(mask, summary, window_words, &some, batch.of_warp);
     }
     if (!Cj) {
         if (threadIdx.x == 0) {
@@ -108,7 +112,7 @@ template <int THREADS> static __global__ void __launch_bounds__(THREADS, 1536 / 
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-/* A row of the list. most_words: that the mask may have; bytes: of it and the values. */
+/* Computes a row of the list. most_words: limit of the mask; bytes: of the mask and the values. */
 template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
     compute_block_rows(gpu_rows r, const int32_t *list, int bytes, int most_words, int32_t *Cj, const int32_t *known,
                        V *Cx, row_offsets Cp, V alpha)
@@ -126,14 +130,14 @@ template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
     int groups = gpu_groups_wanted(r.products[i], end - start, entries, threads);
     while (groups > 1 && index_bytes + (int64_t)groups * entries * (int)sizeof(V) > bytes) groups /= 2;
     const int lanes = threads / groups, group = threadIdx.x / lanes;
-    int done = 0; /* entries of windows before */
+    int done = 0; /* entries of previous windows */
     const int kept = Cj ? r.kept[i] : -1;
     const int32_t *columns = kept >= 0 ? r.columns + kept : (Cj ? Cj : known) + at;
     for (int w0 = 0; w0 < words; w0 += index_words) {
-        const int here = min(index_words, words - w0);
-        const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)here * 32;
+        const int window_words = min(index_words, words - w0);
+        const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)window_words * 32;
         const bool whole = words == index_words;
-        for (int w = threadIdx.x; w < here; w += threads) mask[w] = 0;
+        for (int w = threadIdx.x; w < window_words; w += threads) mask[w] = 0;
         __syncthreads();
         const int from = whole ? 0 : (int)position_of(columns, entries, first);
         const int found = (whole ? entries : (int)position_of(columns, entries, last)) - from;
@@ -172,7 +176,7 @@ spry_status gpu_block_count(gpu_work *w, const gpu_result *C, spry_error *err)
     const row_offsets none = {};
     const int32_t *list = w->rows.list;
     for (int c = ROW_SPAN_LOW; c < ROW_BLOCK_LOW; c++) list += w->found.rows[c];
-    for (int c = ROW_BLOCK; c >= ROW_BLOCK_LOW; c--) { /* long ones first */
+    for (int c = ROW_BLOCK; c >= ROW_BLOCK_LOW; c--) { /* long rows first */
         const int count = (int)w->found.rows[c], threads = c == ROW_BLOCK ? (int)BLOCK_THREADS : (int)LOW_THREADS;
         if (count == 0) continue;
         SPRY_CUDA_TRY(gpu_launch(w, c == ROW_BLOCK ? count_block_rows<BLOCK_THREADS> : count_block_rows<LOW_THREADS>,

@@ -1,6 +1,6 @@
 /*
- * What rows by blocks (block_cuda.cu) and windows of giant rows (giant_cuda.cu) share: batches of the rows of B
- * that a row of A meets, masks of columns, and adding products in positions that a mask and its counts tell.
+ * Shared by rows by blocks (block_cuda.cu) and windows of giant rows (giant_cuda.cu). Batches hold the rows of B that a
+ * row of A selects. Masks hold columns. A mask and its counts give the positions of sums.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 enum {
     BLOCK_THREADS = 512,
     MASK_WORDS = 49152,
-    AHEAD = 4 /* rows of B, or pieces of a long one, on their way */
+    AHEAD = 4 /* rows of B, or pieces of a long row, that are loaded in advance */
 };
 
-/* Words of the mask of a block that has a multiprocessor to itself, or as many as B's columns need. */
+/* Returns the words of the mask for one block per multiprocessor, at most the words that B's columns need. */
 static inline int gpu_mask_words(const gpu_work *w)
 {
     int64_t most = (w->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
@@ -22,7 +22,10 @@ static inline int gpu_mask_words(const gpu_work *w)
     return (int)(all < most ? all : most);
 }
 
-/* A batch of as many entries of A as the block has threads: their rows of B, or what of them is in the window, if any. */
+/*
+ * A batch of entries of A, one per thread of the block: their rows of B, or the parts of these in the window. Empty
+ * rows are left out.
+ */
 template <typename V, int THREADS = BLOCK_THREADS> struct met_batch {
     int64_t from[THREADS];
     V a[THREADS];
@@ -31,7 +34,7 @@ template <typename V, int THREADS = BLOCK_THREADS> struct met_batch {
     int met;
 };
 
-/* Sum over the block; `scratch` one number a warp, free again afterwards. */
+/* Returns the sum over the block. scratch: one element per warp, unused after the call. */
 static __device__ __forceinline__ int block_sum(int v, int *scratch)
 {
     v = warp_sum(v);
@@ -43,7 +46,7 @@ static __device__ __forceinline__ int block_sum(int v, int *scratch)
     return all;
 }
 
-/* First position of j[0 .. length - 1] that is not below `column`. */
+/* Returns the first position in j[0 .. length - 1] whose column is at least `column`. */
 static __device__ __forceinline__ int64_t position_of(const int32_t *j, int64_t length, int64_t column)
 {
     int64_t k;
@@ -52,7 +55,7 @@ static __device__ __forceinline__ int64_t position_of(const int32_t *j, int64_t 
 }
 
 /*
- * Entries k .. k + blockDim.x - 1 of the row of A that ends at `end`; whole: rows of B are not cut to the window.
+ * Loads entries k .. k + blockDim.x - 1 of a row of A that ends at `end`. whole: rows of B are not cut to the window.
  */
 template <bool VALUES, typename V, int THREADS> static __device__ __forceinline__ void
 meet_batch(const gpu_rows &r, met_batch<V, THREADS> *b, int64_t k, int64_t end, bool whole, int64_t first, int64_t last)
@@ -71,7 +74,7 @@ meet_batch(const gpu_rows &r, met_batch<V, THREADS> *b, int64_t k, int64_t end, 
         }
     }
     const unsigned some = __ballot_sync(ALL_LANES, length > 0);
-    __syncthreads(); /* the batch before is done with */
+    __syncthreads(); /* the previous batch is no longer used */
     if (lane == 0) b->of_warp[warp] = __popc(some);
     __syncthreads();
     int met = 0, at = 0;
@@ -96,7 +99,10 @@ static __device__ __forceinline__ void add_bit(unsigned *mask, int bit)
     if (!(((volatile unsigned *)mask)[bit >> 5] & one)) atomicOr(&mask[bit >> 5], one);
 }
 
-/* A mask of the 32 pieces of 32 words each from the s-th word on, before `to`, that have columns after the summary. */
+/*
+ * Returns a mask of 32 pieces of 32 words, from word s on and before `to`: the pieces with columns according to the
+ * summary.
+ */
 static __device__ __forceinline__ unsigned pieces_with_columns(const unsigned *summary, int s, int to)
 {
     const int piece = s / 32 + threadIdx.x % 32;
@@ -104,8 +110,9 @@ static __device__ __forceinline__ unsigned pieces_with_columns(const unsigned *s
 }
 
 /*
- * Positions of the columns in `words` words, from `start` on, to `before`, the columns to j[place], each where not NULL.
- * Returns how many. summary: a bit a word that has columns; NULL: all are looked at.
+ * Numbers the columns in `words` words, from `start` on. Stores the number before each word to `before`, and the
+ * columns to j, if these are not NULL. Returns the number of columns. summary: one bit per word with columns; NULL: all
+ * words are read.
  */
 template <typename N> static __device__ __forceinline__ int number_words(const unsigned *mask, const unsigned *summary,
                                                                          N *before, int words, int64_t first, int start,
@@ -132,9 +139,9 @@ template <typename N> static __device__ __forceinline__ int number_words(const u
         for (unsigned left = pieces_with_columns(summary, s, to); left; left &= left - 1) {
             const int w = s + 32 * (__ffs(left) - 1) + lane;
             unsigned bits = w < to ? mask[w] : 0;
-            int here;
-            int place = at + lanes_before(__popc(bits), 32, &here);
-            at += here;
+            int of_words;
+            int place = at + lanes_before(__popc(bits), 32, &of_words);
+            at += of_words;
             if (before && w < to) before[w] = (N)place;
             if (j) {
                 for (; bits; bits &= bits - 1) j[place++] = (int32_t)(first + (int64_t)w * 32 + __ffs(bits) - 1);
@@ -147,7 +154,7 @@ template <typename N> static __device__ __forceinline__ int number_words(const u
 
 /* ---- values, packed ----------------------------------------------------------------------------------- */
 
-/* Among the `lanes` threads of a group: a warp or more. */
+/* Synchronizes the `lanes` threads of a group: a warp or more. */
 static __device__ __forceinline__ void group_barrier(int group, int lanes)
 {
     if (lanes == 32)
@@ -158,7 +165,7 @@ static __device__ __forceinline__ void group_barrier(int group, int lanes)
         asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "r"(lanes) : "memory");
 }
 
-/* Where a column's value lies. */
+/* Computes the position of a column's value. */
 struct mask_positions {
     const unsigned *mask;
     const uint16_t *before;
@@ -172,8 +179,8 @@ struct mask_positions {
 };
 
 /*
- * Pieces of as many entries as the group has lanes, of the rows of the batch that are the group's: where the group is,
- * and AHEAD of them on their way. row: of the batch, from `met` on behind the last.
+ * Reads a group's rows of the batch in pieces of one entry per lane: the current position, and AHEAD pieces in
+ * registers. row: index in the batch, `met` or more after the last row.
  */
 template <typename V> struct batch_pieces {
     int64_t from;
@@ -208,8 +215,8 @@ fetch_pieces(batch_pieces<V> *p, const gpu_rows &r, const met_batch<V> *b, int m
 }
 
 /*
- * values[place of the column] += a*b over the batch, each group its rows of B in order, with a barrier between two. The
- * next pieces are on their way while these are added.
+ * Adds a*b to values[position of the column] for the batch. Each group processes its rows of B in order, with a barrier
+ * between rows. The next pieces are loaded during the additions.
  */
 template <typename V> static __device__ __forceinline__ void add_batch(const gpu_rows &r, const met_batch<V> *b,
                                                                        const mask_positions &positions, V *values,
@@ -224,7 +231,7 @@ template <typename V> static __device__ __forceinline__ void add_batch(const gpu
         int place[AHEAD], of[AHEAD + 1];
         V x[AHEAD];
 #pragma unroll
-        for (int u = 0; u < AHEAD; u++) { /* positions first: they do not wait for one another, as sums do */
+        for (int u = 0; u < AHEAD; u++) { /* positions first: unlike sums, they do not depend on each other */
             place[u] = next.j[u] >= 0 ? positions.of(next.j[u]) : -1;
             of[u] = next.of[u];
             x[u] = next.x[u];

@@ -1,10 +1,11 @@
 /*
- * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. What is done to which row:
- * rows_cuda.cuh.
+ * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. rows_cuda.cuh describes the classes of
+ * rows.
  *
- * Cost: 28 bytes a row of workspace (6 more where runs are looked for), room for what counting finds (224 MB and half
- *       of A and of what C has at least, none under a limit), a table of masks where rows of C are giant, and while
- *       counting pairs of B's rows where they pay; one or two waits for the device, for the sizes of launches.
+ * Cost: 28 bytes of workspace per row (6 more if runs are searched). Memory for the results of counting: 224 MB plus
+ *       half of the size of A and of a lower bound of C; none under a memory limit. A table of masks if rows of C are
+ *       giant. Pairs of B's rows while counting, if they pay. One or two waits for the device, to read the sizes of
+ *       launches.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -24,21 +25,21 @@ static int64_t rounded(int64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* Rows that threads could merge, so that it pays to look for runs. */
-static int short_rows(const gpu_csr *m)
+/* Returns true if threads could merge most rows, so that a search for runs pays. */
+static bool short_rows(const gpu_csr *m)
 {
     return m->nnz <= MERGE_MOST * m->rows;
 }
 
-/* Workspace, and room for the scan at its end. */
-static spry_status make_rows(spryi_device_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
-                             spry_error *err)
+/* Allocates the workspace, with scratch for the scan at its end. */
+static spry_status allocate_rows(spryi_device_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
+                                 spry_error *err)
 {
     gpu_rows *r = &own->work.rows;
     const int64_t rows = product->row_end - product->row_begin;
     if (rows >= 0x7fffffff) {
         return spryi_fail_value(err, SPRY_TOO_LARGE, NULL, rows, 0x7ffffffe,
-                                "%lld rows in one piece of a product on the GPU, where 2147483646 is the most",
+                                "spgemm: a chunk of a product on the GPU has %lld rows, the limit is 2147483646",
                                 (long long)rows);
     }
     r->A = gpu_csr_of(&product->a);
@@ -49,8 +50,8 @@ static spry_status make_rows(spryi_device_product *product, gpu_product *own, vo
                                                    cuda::std::plus<>(), int64_t(0), rows + 1),
                     "spgemm: scan", err);
     const int64_t each = rounded(4 * (rows + 1)), head = rounded(sizeof(gpu_row_counts));
-    const int of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0; /* else A's rows are B's */
-    const int runs = short_rows(&r->A) && short_rows(&r->B);
+    const bool of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0; /* otherwise A's rows are B's */
+    const bool runs = short_rows(&r->A) && short_rows(&r->B);
     const int64_t groups = runs ? rounded((int64_t)sizeof(gpu_run) * gpu_most_groups(rows)) : 0;
     const int64_t words_b = runs ? rounded(4 * gpu_shift_words(r->B.rows)) : 0;
     const int64_t words_a = runs && of_piece ? rounded(4 * gpu_shift_words(rows)) : 0;
@@ -72,7 +73,7 @@ static spry_status make_rows(spryi_device_product *product, gpu_product *own, vo
     return SPRY_OK;
 }
 
-/* The device's findings to the host. */
+/* Copies the device's results to the host. */
 static spry_status read_found(gpu_work *w, spry_error *err)
 {
     SPRY_CUDA_CHECK(cudaMemcpyAsync(&w->found, w->rows.found, sizeof w->found, cudaMemcpyDeviceToHost, w->stream),
@@ -81,7 +82,7 @@ static spry_status read_found(gpu_work *w, spry_error *err)
     return SPRY_OK;
 }
 
-/* Offsets of what is counted; the findings to the host. */
+/* Scans the counts to offsets, and copies the results to the host. */
 static spry_status scan_counts(spryi_device_product *product, gpu_work *w, void *scan_space, size_t scan_bytes,
                                spry_error *err)
 {
@@ -102,19 +103,19 @@ static void drop_pairs(spryi_device_product *product, gpu_product *own)
     own->work.rows.pairs = NULL;
 }
 
-/* Pairs of B's rows for counting, where there is memory for them and the piece of rows is no small one. */
-static spry_status make_pairs(spryi_device_product *product, gpu_product *own, spry_error *err)
+/* Builds pairs of B's rows for counting, if memory suffices and the chunk of rows is not small. */
+static spry_status build_pairs(spryi_device_product *product, gpu_product *own, spry_error *err)
 {
     gpu_rows *r = &own->work.rows;
     const int64_t pairs = rounded(8 * r->B.nnz);
     if (4 * (int64_t)r->rows < r->B.rows) return SPRY_OK;
     own->pairs_bytes = pairs + 4 * r->B.rows;
     const spry_status status = product->memory.allocate(product, &own->pairs, own->pairs_bytes, "pairs of B", err);
-    if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK; /* own->pairs is NULL still */
+    if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK; /* own->pairs is NULL */
     if (status != SPRY_OK) return status;
     r->pairs = (uint2 *)own->pairs;
     r->pair_counts = (int32_t *)((char *)own->pairs + pairs);
-    return gpu_make_pairs(&own->work, err);
+    return gpu_build_pairs(&own->work, err);
 }
 
 static spry_status count(spryi_device_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
@@ -130,18 +131,18 @@ static spry_status count(spryi_device_product *product, gpu_product *own, void *
     SPRY_CUDA_TRY(gpu_count_runs(w, err));
     SPRY_CUDA_TRY(gpu_classify_rows(w, err));
     SPRY_CUDA_TRY(gpu_sample_columns(w, err));
-    SPRY_CUDA_TRY(scan_counts(product, w, scan_space, scan_bytes, err)); /* it may be all that there is to do */
-    /* of a piece of the rows its share of the entries, about */
+    SPRY_CUDA_TRY(scan_counts(product, w, scan_space, scan_bytes, err)); /* final if all rows are merged */
+    /* a chunk's share of the entries is estimated */
     w->lanes = gpu_lanes_of(&w->found, (int64_t)((double)r->A.nnz * r->rows / (double)r->A.rows));
-    unsigned others = 0, sorted = 0;
-    for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) others += w->found.rows[c];
+    unsigned unmerged = 0, sorted = 0;
+    for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) unmerged += w->found.rows[c];
     for (int c = 0; c < SORT_SIZES; c++) sorted += w->found.rows[ROW_SORT + c];
-    if (others > 0) {
+    if (unmerged > 0) {
         const int64_t value = (int64_t)spry_type_bytes(product->type);
-        /* half of what C and A take at least, and some */
+        /* half of the size of A and of a lower bound of C, plus a constant */
         int64_t room = (KEPT_BYTES + (r->A.nnz + (int64_t)w->found.least_entries) * (4 + value) / 2) / 4;
         if (room > 0x7fffffff) room = 0x7fffffff;
-        const int64_t most = (int64_t)w->found.products + 16 * (int64_t)sorted; /* orders are kept by 16 products */
+        const int64_t most = (int64_t)w->found.products + 16 * (int64_t)sorted; /* orders have units of 16 */
         if (most < room) room = most;
         if (product->memory.most_bytes == 0) {
             own->columns_bytes = 4 * room;
@@ -149,15 +150,15 @@ static spry_status count(spryi_device_product *product, gpu_product *own, void *
             r->columns = (int32_t *)own->columns;
             r->columns_room = (int)room;
         }
-        if (product->memory.most_bytes == 0 && gpu_pairs_pay(w)) SPRY_CUDA_TRY(make_pairs(product, own, err));
+        if (product->memory.most_bytes == 0 && gpu_pairs_pay(w)) SPRY_CUDA_TRY(build_pairs(product, own, err));
         SPRY_CUDA_TRY(gpu_list_classes(w, err));
-        w->follows = 0;
+        w->follows = false;
         SPRY_CUDA_TRY(gpu_block_count(w, NULL, err));
         SPRY_CUDA_TRY(gpu_group_count(w, NULL, err));
         SPRY_CUDA_TRY(gpu_sort_count(w, err));
         drop_pairs(product, own);
     }
-    if (others == 0) return SPRY_OK;
+    if (unmerged == 0) return SPRY_OK;
     SPRY_CUDA_TRY(gpu_list_numeric(w, (int)spry_type_bytes(product->type), 0, err));
     return scan_counts(product, w, scan_space, scan_bytes, err);
 }
@@ -186,7 +187,7 @@ static spry_status symbolic(spryi_device_product *product, spry_error *err)
     void *scan_space = NULL;
     size_t scan_bytes = 0;
     spry_status status = gpu_require_rising(product, err);
-    if (status == SPRY_OK) status = make_rows(product, own, &scan_space, &scan_bytes, err);
+    if (status == SPRY_OK) status = allocate_rows(product, own, &scan_space, &scan_bytes, err);
     if (status == SPRY_OK) status = count(product, own, scan_space, scan_bytes, err);
     product->products = (int64_t)own->work.found.products;
     product->nnz = (int64_t)own->work.found.entries;
@@ -198,10 +199,10 @@ static spry_status symbolic(spryi_device_product *product, spry_error *err)
     return status;
 }
 
-/* Columns that counting found and could not keep go to C. */
+/* Stores columns in C that counting found but could not keep. */
 static spry_status find_columns(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    w->follows = 0;
+    w->follows = false;
     SPRY_CUDA_TRY(gpu_list_classes(w, err));
     SPRY_CUDA_TRY(gpu_block_count(w, C, err));
     SPRY_CUDA_TRY(gpu_group_count(w, C, err));
@@ -218,14 +219,14 @@ static spry_status numeric(spryi_device_product *product, spry_error *err)
     w->rows.B.x = product->b.values;
     C.type = product->type;
     C.p.at = product->c_offsets;
-    C.p.wide = 1;
+    C.p.wide = true;
     C.j = product->values_alone ? NULL : product->c_columns;
     C.known = product->c_columns;
     C.x = product->c_values;
     C.alpha = product->alpha;
     w->stream = (cudaStream_t)product->stream;
     if (w->found.lost && C.j) SPRY_CUDA_TRY(find_columns(w, &C, err));
-    w->follows = 0;
+    w->follows = false;
     SPRY_CUDA_TRY(gpu_giant_values(w, &C, own->table, own->table_bytes, err));
     SPRY_CUDA_TRY(gpu_block_values(w, &C, err));
     SPRY_CUDA_TRY(gpu_group_values(w, &C, err));

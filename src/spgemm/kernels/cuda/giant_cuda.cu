@@ -1,12 +1,12 @@
 /*
- * Rows of C that do not fit into a multiprocessor's shared memory: a block a window of neighbouring columns.
+ * Rows of C that exceed a multiprocessor's shared memory: a block per window of consecutive columns.
  *
- * Idea: the row's mask, and how many columns are before each of its words, are written to a table first. They cut the
- *       row into windows that hold equally many values, as few windows as shared memory allows; in a window values lie
- *       packed, as in block_cuda.cu. Windows are work of their own, so that a giant row is the work of many blocks.
- * Work: entries of A in batches, with the parts of the rows of B within the window; the block takes one at a time,
- *       threads over its entries.
- * Cost: the row's columns twice; for each window a search in each row of B; B once; 8 bytes of table for 32 columns
+ * Idea: first the row's mask, and the number of columns before each of its words, are stored in a table. They cut the
+ *       row into windows with equal numbers of values, as few windows as shared memory allows. In a window, values are
+ *       packed, as in block_cuda.cu. Windows are independent, so many blocks share a giant row.
+ * Work: entries of A in batches, with the parts of the rows of B in the window. The block processes one row of B at a
+ *       time, with threads over its entries.
+ * Cost: the row's columns twice; for each window a search in each row of B; B once; 8 bytes of table per 32 columns
  *       between the row's first and last; C written once.
  * Source: this library.
  */
@@ -15,12 +15,15 @@
 enum {
     WINDOW_THREADS = 512,
 #ifndef WINDOW_SHARE
-    WINDOW_SHARE = 2, /* blocks a multiprocessor */
+    WINDOW_SHARE = 2, /* blocks per multiprocessor */
 #endif
-    WINDOW_WORDS = 4096 / WINDOW_SHARE /* of the mask that are in shared memory at once */
+    WINDOW_WORDS = 4096 / WINDOW_SHARE /* words of the mask in shared memory */
 };
 
-/* A row's mask and the columns before each word go to its part of the table, `stride` words each; columns to Cj. */
+/*
+ * Stores a row's mask, and the number of columns before each word, in its part of the table, with `stride` words each.
+ * Copies the columns to Cj.
+ */
 static __global__ void __launch_bounds__(BLOCK_THREADS)
     index_giants(gpu_rows r, const int32_t *list, int mask_words, int stride, unsigned *table, int32_t *Cj,
                  const int32_t *known, row_offsets Cp)
@@ -36,9 +39,9 @@ static __global__ void __launch_bounds__(BLOCK_THREADS)
     unsigned *to_mask = table + (int64_t)blockIdx.x * 2 * stride, *to_before = to_mask + stride;
     int done = 0;
     for (int w0 = 0; w0 < words; w0 += mask_words) {
-        const int here = min(mask_words, words - w0);
-        const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)here * 32;
-        for (int w = threadIdx.x; w < here; w += blockDim.x) mask[w] = 0;
+        const int window_words = min(mask_words, words - w0);
+        const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)window_words * 32;
+        for (int w = threadIdx.x; w < window_words; w += blockDim.x) mask[w] = 0;
         __syncthreads();
         const bool whole = words <= mask_words;
         const int from = whole ? 0 : (int)position_of(columns, entries, first);
@@ -48,14 +51,15 @@ static __global__ void __launch_bounds__(BLOCK_THREADS)
             if (kept >= 0) Cj[at + e] = columns[e];
         }
         __syncthreads();
-        done += number_words(mask, (const unsigned *)NULL, to_before + w0, here, first, done, (int32_t *)NULL, of_warp);
-        for (int w = threadIdx.x; w < here; w += blockDim.x) to_mask[w0 + w] = mask[w];
+        done += number_words(mask, (const unsigned *)NULL, to_before + w0, window_words, first, done, (int32_t *)NULL,
+                             of_warp);
+        for (int w = threadIdx.x; w < window_words; w += blockDim.x) to_mask[w0 + w] = mask[w];
         __syncthreads();
     }
     gpu_finish();
 }
 
-/* First word that has `place` columns or more before it. */
+/* Returns the first word with at least `place` columns before it. */
 static __device__ __forceinline__ int word_at(const unsigned *before, int words, int place)
 {
     int64_t word;
@@ -63,7 +67,7 @@ static __device__ __forceinline__ int word_at(const unsigned *before, int words,
     return (int)word;
 }
 
-/* Window v of row i, of as many as hold at most `room` values each. */
+/* Computes window v of row i. Each window holds at most `room` values. */
 template <typename V> static __device__ __forceinline__ void compute_window(const gpu_rows &r, int i, int v, int room,
                                                                             const unsigned *mask_of,
                                                                             const unsigned *before_of, V *Cx,
@@ -78,18 +82,18 @@ template <typename V> static __device__ __forceinline__ void compute_window(cons
     unsigned *mask = (unsigned *)(values + room);
     uint16_t *before = (uint16_t *)(mask + WINDOW_WORDS);
     const int64_t start = r.A.p.get(r.first + i), end = r.A.p.get(r.first + i + 1), at = Cp.get(i);
-    /* a window begins with a word: it holds up to 31 values more than `each` */
+    /* a window begins at a word: it holds up to 31 values more than `each` */
     const int to = v + 1 < windows ? word_at(before_of, words, (v + 1) * each) : words;
     for (int w0 = word_at(before_of, words, v * each); w0 < to; w0 += WINDOW_WORDS) {
-        const int here = min(WINDOW_WORDS, to - w0), base = (int)__ldg(before_of + w0);
-        const int found = (w0 + here < words ? (int)__ldg(before_of + w0 + here) : entries) - base;
+        const int window_words = min(WINDOW_WORDS, to - w0), base = (int)__ldg(before_of + w0);
+        const int found = (w0 + window_words < words ? (int)__ldg(before_of + w0 + window_words) : entries) - base;
         if (found == 0) continue;
-        for (int w = threadIdx.x; w < here; w += blockDim.x) {
+        for (int w = threadIdx.x; w < window_words; w += blockDim.x) {
             mask[w] = __ldg(mask_of + w0 + w);
             before[w] = (uint16_t)((int)__ldg(before_of + w0 + w) - base);
         }
         for (int e = threadIdx.x; e < found; e += blockDim.x) values[e] = 0;
-        const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)here * 32;
+        const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)window_words * 32;
         const mask_positions positions = {mask, before, first};
         for (int64_t k = start; k < end; k += blockDim.x) {
             meet_batch<true>(r, &batch, k, end, false, first, last);
@@ -101,7 +105,7 @@ template <typename V> static __device__ __forceinline__ void compute_window(cons
     }
 }
 
-/* Block (v, g): window v of the g-th row of the list. */
+/* Block (v, g) computes window v of row g of the list. */
 template <typename V> static __global__ void __launch_bounds__(WINDOW_THREADS, WINDOW_SHARE)
     compute_windows(gpu_rows r, const int32_t *list, int windows, int room, int stride, const unsigned *table, V *Cx,
                     row_offsets Cp, V alpha)
@@ -115,7 +119,7 @@ template <typename V> static __global__ void __launch_bounds__(WINDOW_THREADS, W
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-/* Words of a row's mask, as many as its columns can span. */
+/* Returns the maximal words of a row's mask. */
 static int64_t row_words(const gpu_work *w)
 {
     return ceil_div(w->rows.B.cols, 32) + 1;
@@ -140,10 +144,10 @@ template <typename V> static spry_status compute_giants(gpu_work *w, const gpu_r
     if (at_once > most_blocks) at_once = most_blocks;
     for (int done = 0; done < count;) {
         const int now = count - done < at_once ? count - done : (int)at_once;
-        w->follows = 0; /* the windows before read the table, and those after it wait for it */
+        w->follows = false; /* previous windows read the table, later ones need it */
         SPRY_CUDA_TRY(gpu_launch(w, index_giants, now, BLOCK_THREADS, mask_words * 4, "spgemm: columns of long rows",
                                  err, list + done, mask_words, stride, table, C->j, C->j ? NULL : C->known, C->p));
-        w->follows = 0;
+        w->follows = false;
         SPRY_CUDA_TRY(gpu_launch(w, compute_windows<V>, (int64_t)now * windows, WINDOW_THREADS, bytes,
                                  "spgemm: compute windows", err, list + done, windows, room, stride, table, (V *)C->x,
                                  C->p, *(const V *)C->alpha));

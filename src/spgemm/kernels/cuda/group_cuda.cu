@@ -1,16 +1,17 @@
 /*
- * Rows of middling size: 8, 16 or 32 lanes share a row of A.
+ * Rows of medium size: 16 or 32 lanes share a row of A.
  *
- * Idea: C's columns are bits of words of 32 columns, in shared memory. A count of the bits before gives each column its
- *       place in the sorted row, so that nothing is sorted and values lie packed. Counting, where the row spans few
- *       words they all have a place (span), and a summary, a bit a word, saves looking at words without columns; else
- *       words that occur are found by hashing (hash), and are sorted. Computing, the columns are known: words that
- *       occur lie packed, too, and the summary's counts tell where each is (levels).
- * Work: one row of B at a time, lanes over its entries: no two lanes meet in a value, and sums keep A's order. Four
- *       rows of B, or four pieces of a long one, are on their way at once.
- * Cost: B's columns twice, to count and to compute (three times where counting had no room to keep the columns that it
- *       found), and its values once, for each entry of A; C written once.
- * Source: bit masks and their counts as index: this library; hashing one row at a time: the baselines' prototype.
+ * Idea: C's columns are bits of words of 32 columns in shared memory. The number of bits before a column is its
+ *       position in the sorted row. Nothing is sorted, and values are packed. Counting has two variants. If the row
+ *       spans few words, the span has a slot for each word, and a summary of one bit per word skips words without
+ *       columns (span). Otherwise the words that occur are found by hashing, and are sorted (hash). For computing, the
+ *       columns are known: the words that occur are packed as well, and the counts of the summary give their positions
+ *       (levels).
+ * Work: one row of B at a time, with lanes over its entries. So no two lanes add to the same value, and sums keep A's
+ *       order. Four rows of B, or four pieces of a long row, are loaded in advance.
+ * Cost: per entry of A, B's columns twice, to count and to compute (three times if counting could not keep its
+ *       columns), and its values once; C written once.
+ * Source: bit masks and their counts as index: this library; hashing one row at a time: the prototype of the baselines.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -20,14 +21,17 @@ enum { GROUP_THREADS = 128, MOST_AHEAD = 4 };
 
 enum index_kind { SPAN, HASH, LEVELS };
 
-/* Words of 32 columns in shared memory. PAIRS: each with how many columns of the row are in words before, less one. */
+/*
+ * Words of 32 columns in shared memory. PAIRS: each word is followed by the number of the row's columns in words before
+ * it, minus one.
+ */
 struct word_index {
     unsigned *mask;
-    unsigned *summary; /* span: a bit a word; levels: pairs of those and how many words are before, less one */
-    int32_t *key;      /* hash: the word of a slot, -1 where there is none */
-    int32_t *words;    /* hash: those that there are, as they came, or sorted */
-    int *distinct;     /* hash: how many */
-    int low, slots;    /* span: the first word, and words; hash: slots, a power of two; levels: the first 32 words */
+    unsigned *summary; /* span: a bit per word; levels: pairs of 32 such bits and the count before, minus one */
+    int32_t *key;      /* hash: the word of a slot, -1 for an empty slot */
+    int32_t *words;    /* hash: the words, in order of insertion, later sorted */
+    int *distinct;     /* hash: number of words */
+    int low, slots;    /* span: first word, words; hash: slots, a power of two; levels: low is the first 32 words */
 };
 
 static __device__ __forceinline__ int hash_of(int32_t word, int slots)
@@ -42,7 +46,7 @@ static __device__ __forceinline__ int find_word(const word_index &index, int32_t
     return slot;
 }
 
-/* The slot of the column, which is in the index from then on. */
+/* Adds the column to the index. Returns its slot. */
 template <index_kind KIND, bool PAIRS>
 static __device__ __forceinline__ int add_column(const word_index &index, int32_t column)
 {
@@ -52,15 +56,15 @@ static __device__ __forceinline__ int add_column(const word_index &index, int32_
     if (KIND == HASH) {
         slot = hash_of(word, index.slots);
         while (true) {
-            int32_t there = ((volatile int32_t *)index.key)[slot];
-            if (there == -1) {
-                there = atomicCAS(&index.key[slot], -1, word);
-                if (there == -1) {
+            int32_t found = ((volatile int32_t *)index.key)[slot];
+            if (found == -1) {
+                found = atomicCAS(&index.key[slot], -1, word);
+                if (found == -1) {
                     index.words[atomicAdd(index.distinct, 1)] = word;
                     break;
                 }
             }
-            if (there == word) break;
+            if (found == word) break;
             slot = (slot + 1) & (index.slots - 1);
         }
     } else {
@@ -73,13 +77,13 @@ static __device__ __forceinline__ int add_column(const word_index &index, int32_
     return slot;
 }
 
-/* Bits of the pair that are set up to the bit-th, and those before the pair; a shift drops what comes after. */
+/* Returns the number of bits set in the pair up to `bit`, plus the count of the pair. The shift drops higher bits. */
 static __device__ __forceinline__ int rank_of(uint2 pair, unsigned bit)
 {
     return (int)pair.y + __popc(__funnelshift_l(0, pair.x, ~bit));
 }
 
-/* PAIRS only. */
+/* Returns the position of a column. PAIRS only. */
 template <index_kind KIND> static __device__ __forceinline__ int place_of(const word_index &index, int32_t column)
 {
     const int slot = KIND == HASH ? find_word(index, column >> 5)
@@ -87,7 +91,7 @@ template <index_kind KIND> static __device__ __forceinline__ int place_of(const 
     return rank_of(((const uint2 *)index.mask)[slot], column);
 }
 
-/* Sixteen bytes at a time, from where that is allowed. */
+/* Clears memory in units of 16 bytes. `at` is aligned. */
 template <int G> static __device__ __forceinline__ void clear_bytes(void *at, int bytes)
 {
     for (int e = threadIdx.x % G; e < (bytes + 15) / 16; e += G) ((uint4 *)at)[e] = make_uint4(0, 0, 0, 0);
@@ -115,8 +119,8 @@ template <int G> static __device__ __forceinline__ int most_of_groups(int v)
 }
 
 /*
- * The rows of B that a group's entries of A meet, in pieces of at most G entries: where the piece begins * 65536 +
- * its lane of A's * 256 + its length. Two a thread at a time.
+ * The rows of B that a group's entries of A select, in pieces of at most G entries. An element is: first entry of the
+ * piece * 65536 + lane of A's entry * 256 + length. Each thread stores two pieces at a time.
  */
 template <typename V> struct met_rows {
     long long piece[2 * GROUP_THREADS];
@@ -124,8 +128,8 @@ template <typename V> struct met_rows {
 };
 
 /*
- * The group's pieces from the first-th on, of `all`, `before` of them before the lane's row. Those that other groups of
- * the warp have more, `most` together, are empty.
+ * Lists pieces `first` to first + 2G - 1 of the group's `all` pieces; `before` pieces precede the lane's row. Groups of
+ * a warp with fewer than `most` pieces get empty pieces.
  */
 template <int G> static __device__ __forceinline__ void list_pieces(long long *list, int first, int before, int pieces,
                                                                     int all, int most, int64_t from, int length)
@@ -138,8 +142,8 @@ template <int G> static __device__ __forceinline__ void list_pieces(long long *l
 }
 
 /*
- * VALUES: values[place of the column] += a*b for all products of the group's row, in A's order. Else the columns go
- * into the index. Lanes of all groups of a warp go through it together.
+ * VALUES: adds a*b to values[position of the column] for all products of the group's row, in A's order. Otherwise adds
+ * the columns to the index. All groups of a warp call together.
  */
 template <int G, index_kind KIND, bool VALUES, typename V> static __device__ __forceinline__ void
 add_products(const gpu_rows &r, const word_index &index, int64_t start, int length, met_rows<V> *rows, V *values)
@@ -148,18 +152,19 @@ add_products(const gpu_rows &r, const word_index &index, int64_t start, int leng
     long long *list = rows->piece + 2 * own;
     for (int k = 0; k < longest; k += G) {
         int64_t from = 0;
-        int here = 0, all;
+        int row_length = 0, all;
         __syncwarp();
         if (k + lane < length) {
             const int32_t j = __ldg(r.A.j + start + k + lane);
             from = r.B.p.get(j);
-            here = (int)(r.B.p.get((int64_t)j + 1) - from);
+            row_length = (int)(r.B.p.get((int64_t)j + 1) - from);
             if (VALUES) rows->a[threadIdx.x] = __ldg((const V *)r.A.x + start + k + lane);
         }
-        const int pieces = (here + G - 1) / G, before = lanes_before(pieces, G, &all), most = most_of_groups<G>(all);
+        const int pieces = (row_length + G - 1) / G, before = lanes_before(pieces, G, &all),
+                  most = most_of_groups<G>(all);
         for (int first = 0; first < most; first += 2 * G) {
             __syncwarp();
-            list_pieces<G>(list, first, before, pieces, all, most, from, here);
+            list_pieces<G>(list, first, before, pieces, all, most, from, row_length);
             __syncwarp();
             for (int t = 0; t < min(2 * G, most - first); t += MOST_AHEAD) {
                 int32_t j[MOST_AHEAD];
@@ -176,7 +181,7 @@ add_products(const gpu_rows &r, const word_index &index, int64_t start, int leng
                         if (VALUES) x[u] = __ldg((const V *)r.B.x + (piece >> 16) + lane);
                     }
                 }
-                if (VALUES) { /* positions first: they do not wait for one another, as sums do */
+                if (VALUES) { /* positions first: unlike sums, they do not depend on each other */
 #pragma unroll
                     for (int u = 0; u < MOST_AHEAD; u++)
                         if (j[u] >= 0) j[u] = place_of<KIND>(index, j[u]);
@@ -195,20 +200,20 @@ add_products(const gpu_rows &r, const word_index &index, int64_t start, int leng
     }
 }
 
-/* The columns of the rows of B that a group's entries of A meet go into the index, by their pairs; span. */
+/* Adds the columns of the selected rows of B to a span index, given the pairs of these rows. */
 template <int G>
 static __device__ __forceinline__ void add_pairs(const gpu_rows &r, const word_index &index, int64_t start, int length)
 {
     const int lane = threadIdx.x % G, longest = most_of_groups<G>(length);
     for (int k = 0; k < longest; k += G) {
         int64_t from = 0;
-        int here = 0, all;
+        int row_length = 0, all;
         if (k + lane < length) {
             const int32_t j = __ldg(r.A.j + start + k + lane);
             from = r.B.p.get(j);
-            here = __ldg(r.pair_counts + j);
+            row_length = __ldg(r.pair_counts + j);
         }
-        const int before = lanes_before(here, G, &all), most = most_of_groups<G>(all);
+        const int before = lanes_before(row_length, G, &all), most = most_of_groups<G>(all);
         from -= before;
         for (int t = 0; t < most; t += MOST_AHEAD * G) {
             uint2 pair[MOST_AHEAD];
@@ -236,7 +241,10 @@ static __device__ __forceinline__ void add_pairs(const gpu_rows &r, const word_i
 
 /* ---- from bits to positions ------------------------------------------------------------------------------ */
 
-/* The words of the lane, span: neighbours, so that its columns are, too. 32 at most from w on that have columns. */
+/*
+ * Returns which of up to 32 words, from w on, have columns. Span: a lane has consecutive words, so its columns are
+ * consecutive.
+ */
 template <int G> static __device__ __forceinline__ unsigned words_of_lane(const word_index &index, int w, int end)
 {
     if (w >= end) return 0;
@@ -244,7 +252,7 @@ template <int G> static __device__ __forceinline__ unsigned words_of_lane(const 
     return end - w >= 32 ? some : some & ((1u << (end - w)) - 1);
 }
 
-/* Columns of the lane's words, span, and the words that have some * 65536. */
+/* Span: returns the columns of the lane's words, plus 65536 times the number of its words that have columns. */
 template <int G> static __device__ __forceinline__ int columns_of_lane(const word_index &index)
 {
     const int each = (index.slots + G - 1) / G, from = threadIdx.x % G * each, end = min(from + each, index.slots);
@@ -257,7 +265,7 @@ template <int G> static __device__ __forceinline__ int columns_of_lane(const wor
     return mine;
 }
 
-/* The columns, of which the lane's first is the at-th of the row. */
+/* Writes the columns of the lane's words. `at`: position of the lane's first column. */
 template <int G> static __device__ __forceinline__ void write_span(const word_index &index, int at, int32_t *j)
 {
     const int each = (index.slots + G - 1) / G, from = threadIdx.x % G * each, end = min(from + each, index.slots);
@@ -270,7 +278,7 @@ template <int G> static __device__ __forceinline__ void write_span(const word_in
     }
 }
 
-/* Sorts list[0 .. size - 1], a power of two, by a group; groups of a warp may have lists of different sizes. */
+/* Sorts list[0 .. size - 1] with a group. size is a power of two; groups of a warp may have different sizes. */
 template <int G> static __device__ __forceinline__ void sort_words(int32_t *list, int size)
 {
     const int lane = threadIdx.x % G;
@@ -290,7 +298,7 @@ template <int G> static __device__ __forceinline__ void sort_words(int32_t *list
     }
 }
 
-/* Columns of the lane's words, hash. */
+/* Hash: returns the columns of the lane's words. */
 template <int G> static __device__ __forceinline__ int columns_of_words(const word_index &index)
 {
     int mine = 0;
@@ -299,7 +307,7 @@ template <int G> static __device__ __forceinline__ int columns_of_words(const wo
     return mine;
 }
 
-/* Sorts the words and writes the columns, to j where it is not NULL. */
+/* Sorts the words, and writes the columns to j if it is not NULL. */
 template <int G> static __device__ __forceinline__ void write_words(const word_index &index, int32_t *j)
 {
     const int lane = threadIdx.x % G, distinct = *index.distinct, most = most_of_groups<G>(distinct);
@@ -327,7 +335,7 @@ struct group_row {
     int64_t start;
 };
 
-/* The group's row of the list; length 0 beyond its end, where the group goes along. */
+/* Returns the group's row of the list. A group after the end of the list gets length 0, and runs with its warp. */
 template <int G>
 static __device__ __forceinline__ group_row row_of_group(const gpu_rows &r, const int32_t *list, int count)
 {
@@ -341,7 +349,9 @@ static __device__ __forceinline__ group_row row_of_group(const gpu_rows &r, cons
     return row;
 }
 
-/* Room for the block's columns, `mine` of them the group's: where, or -1. */
+/*
+ * Reserves memory for the columns of the block's rows. mine: columns of the group. Returns the group's position, or -1.
+ */
 template <int G> static __device__ __forceinline__ int keep_columns(const gpu_rows &r, int mine)
 {
     __shared__ int of_group[GROUP_THREADS / G];
@@ -356,7 +366,7 @@ template <int G> static __device__ __forceinline__ int keep_columns(const gpu_ro
     }
     if (threadIdx.x == 0) {
         first = (unsigned)r.columns_room;
-        /* a look first: where the room is gone the counter does not go round */
+        /* read first, so that the counter cannot overflow when no memory is left */
         if (*(volatile unsigned *)&r.found->columns_kept < (unsigned)r.columns_room)
             first = atomicAdd(&r.found->columns_kept, (unsigned)all);
     }
@@ -364,7 +374,7 @@ template <int G> static __device__ __forceinline__ int keep_columns(const gpu_ro
     return (int64_t)first + all <= r.columns_room ? (int)first + before : -1;
 }
 
-/* Counts rows of the list. Cj: instead, puts the columns there of those rows whose columns have not been kept. */
+/* Counts rows of the list. If Cj is not NULL, stores the columns of rows whose columns were not kept instead. */
 template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bounds__(GROUP_THREADS, 16)
     count_rows(gpu_rows r, const int32_t *list, int count, int bytes, int32_t *Cj, row_offsets Cp)
 {
@@ -422,7 +432,7 @@ template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bo
     gpu_finish();
 }
 
-/* Positions of columns that are known, by a table of their words; they go to Cj where they came from elsewhere. */
+/* Hash: adds known columns to a table of their words, with positions. Copies the columns to Cj if it is not NULL. */
 template <int G> static __device__ __forceinline__ void place_known(const word_index &index, const int32_t *known,
                                                                     int entries, int32_t *Cj)
 {
@@ -434,20 +444,20 @@ template <int G> static __device__ __forceinline__ void place_known(const word_i
     }
 }
 
-/* The same by levels: the n-th word that occurs is in the n-th pair. */
+/* Levels: the same. The n-th word that occurs is in the n-th pair. */
 template <int G> static __device__ __forceinline__ void place_levels(const word_index &index, const int32_t *known,
                                                                      int entries, int32_t *Cj)
 {
     const int lane = threadIdx.x % G, most = most_of_groups<G>(entries);
-    const unsigned others = (1u << (threadIdx.x % 32 - lane)) - 1, upto = 2u << (threadIdx.x % 32);
+    const unsigned lower_lanes = (1u << (threadIdx.x % 32 - lane)) - 1, upto = 2u << (threadIdx.x % 32);
     uint2 *pairs = (uint2 *)index.mask, *summary = (uint2 *)index.summary;
     int before = -1;
     for (int e = lane; e - lane < most; e += G) {
         const int32_t column = e < entries ? known[e] : 0, last = e < entries && e > 0 ? known[e - 1] : -1;
         const bool first = e < entries && column >> 5 != last >> 5; /* of its word */
-        const unsigned firsts = __ballot_sync(ALL_LANES, first) & ~others;
+        const unsigned firsts = __ballot_sync(ALL_LANES, first) & ~lower_lanes;
         const int slot = before + __popc(firsts & (upto - 1));
-        before += __popc(G == 32 ? firsts : firsts & ((others + 1) * ((1u << (G & 31)) - 1)));
+        before += __popc(G == 32 ? firsts : firsts & ((lower_lanes + 1) * ((1u << (G & 31)) - 1)));
         if (e >= entries) continue;
         atomicOr(&pairs[slot].x, 1u << (column & 31));
         if (first) {
@@ -508,7 +518,7 @@ template <int G, index_kind KIND, typename V> static __global__ void __launch_bo
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-/* bytes: of shared memory a group */
+/* bytes: shared memory per group */
 template <int G, index_kind KIND> static spry_status launch_count(gpu_work *w, const int32_t *list, int count,
                                                                   int bytes, const gpu_result *C, spry_error *err)
 {
@@ -520,7 +530,10 @@ template <int G, index_kind KIND> static spry_status launch_count(gpu_work *w, c
                       list, count, bytes, C ? C->j : NULL, C ? C->p : none);
 }
 
-/* Spans by `lanes` lanes; tables by warps, since groups of fewer would take too much of a block's shared memory. */
+/*
+ * Counts spans with `lanes` lanes, and tables with warps: smaller groups would need too much of a block's shared
+ * memory.
+ */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err)
 {
     const int32_t *list = w->rows.list;
@@ -557,7 +570,7 @@ template <typename V> static spry_status values_by(gpu_work *w, const gpu_result
     const int32_t *list = w->rows.list;
     for (int c = LIST_LEVELS; c < LIST_BLOCK; c++) {
         const int count = (int)w->found.list[c], bytes = gpu_list_bytes(c);
-        const int few = w->lanes < 32 && bytes <= 4096; /* lanes a row: large tables are better shared by a warp */
+        const int few = w->lanes < 32 && bytes <= 4096; /* lanes per row: a warp should share a large table */
         spry_status status;
         if (c < LIST_HASH)
             status = few ? launch_values<16, LEVELS, V>(w, list, count, bytes, C, err)

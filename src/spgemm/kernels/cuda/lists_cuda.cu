@@ -1,4 +1,4 @@
-/* Rows by class and by list: counting sorts on the device, a block of rows at a time. */
+/* Lists rows by class and by list of the numeric phase: counting sorts on the device, a block of rows at a time. */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
 enum { LIST_THREADS = 256, MOST_LISTS = 24 };
@@ -8,7 +8,7 @@ static __device__ __forceinline__ int64_t row_length(const gpu_rows &r, int64_t 
     return r.A.p.get(r.first + i + 1) - r.A.p.get(r.first + i);
 }
 
-/* The list of the numeric phase. */
+/* Returns the list of the numeric phase, or -1. */
 static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int value_bytes, int shared_bytes)
 {
     const int words = r.words[i], entries = r.counts[i];
@@ -25,7 +25,7 @@ static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int
         for (int c = first; c < end; c++)
             if ((by_levels ? levels : hash) <= gpu_list_bytes(c)) return c;
     }
-    /* the values of as many groups as short rows of B want, but in no more than half a multiprocessor's memory */
+    /* tries the groups that short rows of B need, but at most half of a multiprocessor's memory */
     for (int groups = gpu_groups_wanted(r.products[i], length, entries, 256); groups >= 1; groups /= 2) {
         for (int s = 0; s < (groups > 1 ? 3 : 4); s++) {
             const int bytes = gpu_block_bytes(s, shared_bytes), index = min(words, gpu_block_words(bytes));
@@ -41,14 +41,14 @@ struct list_bases {
 };
 
 /*
- * NUMERIC: counts (fill = 0) into found->list, or fills r.list by what was counted. Else fills by class from `bases`.
- * The rest of found->list are the positions reached.
+ * NUMERIC: counts rows in found->list (fill = 0), or fills r.list from the counts. Otherwise fills r.list by class,
+ * starting at `bases`. The remaining elements of found->list are the current positions.
  */
 template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
     list_rows(gpu_rows r, list_bases bases, int lists, int fill, int value_bytes, int shared_bytes)
 {
-    __shared__ unsigned here[MOST_LISTS], base[MOST_LISTS];
-    if (threadIdx.x < MOST_LISTS) here[threadIdx.x] = 0;
+    __shared__ unsigned in_block[MOST_LISTS], base[MOST_LISTS];
+    if (threadIdx.x < MOST_LISTS) in_block[threadIdx.x] = 0;
     __syncthreads();
     const int64_t i = (int64_t)blockIdx.x * LIST_THREADS + threadIdx.x;
     int list = -1;
@@ -62,22 +62,22 @@ template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
         const unsigned of_list = __ballot_sync(ALL_LANES, list == c);
         if (of_list == 0) continue;
         unsigned first = 0;
-        if (lane == 0) first = atomicAdd(&here[c], (unsigned)__popc(of_list));
+        if (lane == 0) first = atomicAdd(&in_block[c], (unsigned)__popc(of_list));
         first = __shfl_sync(ALL_LANES, first, 0);
         if (list == c) mine = first + __popc(of_list & ((1u << lane) - 1));
     }
     __syncthreads();
-    if ((int)threadIdx.x < lists && here[threadIdx.x] > 0) {
+    if ((int)threadIdx.x < lists && in_block[threadIdx.x] > 0) {
         if (!fill) {
-            atomicAdd(&r.found->list[threadIdx.x], here[threadIdx.x]);
+            atomicAdd(&r.found->list[threadIdx.x], in_block[threadIdx.x]);
         } else {
             unsigned from = bases.at[threadIdx.x];
             if (NUMERIC) {
                 from = 0;
                 for (unsigned c = 0; c < threadIdx.x; c++) from += r.found->list[c];
             }
-            base[threadIdx.x] = from +
-                                atomicAdd(&r.found->list[MOST_LISTS * (1 + NUMERIC) + threadIdx.x], here[threadIdx.x]);
+            base[threadIdx.x] =
+                from + atomicAdd(&r.found->list[MOST_LISTS * (1 + NUMERIC) + threadIdx.x], in_block[threadIdx.x]);
         }
     }
     if (!fill) return;
@@ -85,7 +85,7 @@ template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
     if (list >= 0) r.list[base[list] + mine] = (int32_t)i;
 }
 
-/* The positions reached, before a list is filled again. */
+/* Clears the positions before lists are filled. */
 static spry_status clear_positions(gpu_work *w, spry_error *err)
 {
     SPRY_CUDA_CHECK(cudaMemsetAsync(w->rows.found->list + MOST_LISTS, 0, 2 * MOST_LISTS * sizeof(unsigned), w->stream),

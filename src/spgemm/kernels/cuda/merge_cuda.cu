@@ -1,12 +1,12 @@
 /*
- * Rows of A with few entries: the thread of a row merges its rows of B.
+ * Rows of A with few entries: a thread merges the rows of B that its row selects.
  *
- * Idea: the first columns left of the (at most 8) sorted rows of B stay in registers; the least is C's next column,
- *       and every row that has it adds its product and moves on. No table, no sort, no atomic operation; counting is
- *       the same loop without values. A warp brings the rows of B of its 32 rows into shared memory first (neighbours'
- *       are neighbours more often than not, so that reads are coalesced), and puts C together there.
- * Work: a warp 32 neighbouring rows; warps whose rows need more shared memory than there is read and write directly.
- * Cost: Aj, B's rows once for each entry of A (from cache), C written once.
+ * Idea: the first remaining columns of the (at most 8) sorted rows of B are kept in registers. The smallest is C's next
+ *       column. Every row that has this column adds its product and advances. No table, sort or atomic operation is
+ *       needed. Counting is the same loop without values. A warp first copies the rows of B of its 32 rows to shared
+ *       memory, and builds C there. Consecutive rows often select consecutive rows of B, so reads are coalesced.
+ * Work: a warp per 32 consecutive rows. If shared memory is too small for a warp's rows, they are processed in parts.
+ * Cost: Aj; B's rows once per entry of A (from cache); C written once.
  * Source: merge of sorted rows: Gremse et al. 2015 (RMerge); staging: this library.
  */
 #include "spgemm/kernels/cuda/network_cuda.cuh"
@@ -18,10 +18,10 @@ enum { CLASSIFY_THREADS = 128, MIDDLING_MOST = 96 };
 struct row_extent {
     int64_t products;
     int32_t first, last; /* columns */
-    int32_t longest;     /* row of B */
+    int32_t longest;     /* longest selected row of B */
 };
 
-/* Adds the row of B that entry k of A meets. */
+/* Adds the row of B that entry k of A selects. */
 static __device__ __forceinline__ void extend(row_extent *e, const gpu_rows &r, int64_t k)
 {
     const int32_t j = __ldg(r.A.j + k);
@@ -34,7 +34,7 @@ static __device__ __forceinline__ void extend(row_extent *e, const gpu_rows &r, 
     }
 }
 
-/* The extent of entries [from, to) of A, which G neighbouring lanes ask for. */
+/* Returns the extent of entries [from, to) of A, computed by G adjacent lanes. */
 template <int G> static __device__ __forceinline__ row_extent extent_of(const gpu_rows &r, int64_t from, int64_t to)
 {
     row_extent e = {0, NO_COLUMN, -1, 0};
@@ -51,9 +51,9 @@ template <int G> static __device__ __forceinline__ row_extent extent_of(const gp
 
 static __device__ __forceinline__ row_extent extent_from(const row_extent &e, int lane)
 {
-    const row_extent there = {__shfl_sync(ALL_LANES, e.products, lane), __shfl_sync(ALL_LANES, e.first, lane),
-                              __shfl_sync(ALL_LANES, e.last, lane), __shfl_sync(ALL_LANES, e.longest, lane)};
-    return there;
+    const row_extent of_lane = {__shfl_sync(ALL_LANES, e.products, lane), __shfl_sync(ALL_LANES, e.first, lane),
+                                __shfl_sync(ALL_LANES, e.last, lane), __shfl_sync(ALL_LANES, e.longest, lane)};
+    return of_lane;
 }
 
 /* ---- merge -------------------------------------------------------------------------------------------- */
@@ -78,15 +78,18 @@ static __device__ __forceinline__ void load_row(merge_row<MOST> *row, const gpu_
     row->products = (int)min(products, (int64_t)NO_COLUMN);
 }
 
-/* Slots for a row and the ends of its rows of B: odd, so that lanes with rows alike are in banks apart. */
+/*
+ * Returns the slots for a row and the ends of its rows of B. The number is odd, so that lanes with equal rows use
+ * different banks.
+ */
 template <int MOST> static __device__ __forceinline__ int slots_for(const merge_row<MOST> &row)
 {
     return (row.products + MOST) | 1;
 }
 
 /*
- * Lanes whose rows are staged at once, as a mask: from the first of `left` as many as fit; need: slots of the lane, of
- * which `before` are those of lanes before it. *base: slots of the lanes before.
+ * Returns the lanes whose rows are staged together, as a mask: from the first of `left`, as many as fit. need: slots of
+ * the lane; before: slots of the lanes before. *base: slots of the lanes before the first of the mask.
  */
 static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need, int before, int capacity, int *base)
 {
@@ -96,8 +99,8 @@ static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need,
 }
 
 /*
- * Counts the columns of the union of a lane's rows of B; of lanes with `merged`. capacity: of the warp's slots; *total:
- * as many would take them all at once.
+ * Counts the columns of the union of the rows of B, for lanes with `merged`. capacity: slots of the warp. *total: slots
+ * that would hold all rows together.
  */
 template <int MOST> static __device__ __forceinline__ int
 merge_count(const merge_row<MOST> &row, int merged, const gpu_rows &r, int32_t *slots, int capacity, int *total)
@@ -138,14 +141,14 @@ merge_count(const merge_row<MOST> &row, int merged, const gpu_rows &r, int32_t *
     return n;
 }
 
-/* The warp's room in shared memory: columns and values of rows of B, and of C. */
+/* The warp's shared memory: columns and values of rows of B, and of C. */
 template <typename V> struct merge_room {
     V *x, *out_x;
     int32_t *j, *out_j;
     int slots, results;
 };
 
-/* Merges what is staged from slot `at` on; the n-th column and sum go to out_j[n], out_x[n]. */
+/* Merges a row, staging it from slot `at` on. Stores columns and sums in out_j and out_x, from index `out` on. */
 template <int MOST, typename V>
 static __device__ __forceinline__ void merge_values(const merge_row<MOST> &row, const V *a, const int32_t *Bj,
                                                     const V *Bx, int at, V alpha, const merge_room<V> &room, int out)
@@ -184,7 +187,7 @@ static __device__ __forceinline__ void merge_values(const merge_row<MOST> &row, 
     }
 }
 
-/* Where the results of a warp's rows go. */
+/* Destination of the results of a warp's rows. */
 template <typename V> struct merge_target {
     row_offsets p;
     int32_t *j;
@@ -192,9 +195,13 @@ template <typename V> struct merge_target {
     V alpha;
 };
 
-/* Puts the results of the lanes `now` to C: lane's from `out` on, to C's entry `mine`; those that follow together. */
-template <typename V> static __device__ __forceinline__ void
-leave(unsigned now, int64_t mine, int out, int count, const int32_t *out_j, const V *out_x, const merge_target<V> &C)
+/*
+ * Copies the results of the lanes in `now` to C. A lane's results begin at `out` and go to entry `mine` of C. Results
+ * of lanes that are contiguous in C are copied together.
+ */
+template <typename V> static __device__ __forceinline__ void store_results(unsigned now, int64_t mine, int out,
+                                                                           int count, const int32_t *out_j,
+                                                                           const V *out_x, const merge_target<V> &C)
 {
     const int lane = threadIdx.x % 32;
     for (unsigned rest = now; rest;) {
@@ -211,7 +218,7 @@ leave(unsigned now, int64_t mine, int out, int count, const int32_t *out_j, cons
     }
 }
 
-/* A warp's rows by the network; at: the warp's shared memory. */
+/* Computes a warp's rows with the network. at: the warp's shared memory. */
 template <typename V> static __device__ __forceinline__ void net_warp(const gpu_rows &r, int64_t i, int64_t start,
                                                                       int length, int count, V *at, int results,
                                                                       const merge_target<V> &C)
@@ -222,7 +229,7 @@ template <typename V> static __device__ __forceinline__ void net_warp(const gpu_
     merge_row<NET_MOST> row;
     unsigned key[NET_KEYS];
     load_row(&row, r, start, length);
-    net_bring(row, (const V *)r.A.x + start, length, (const V *)r.B.x, at);
+    net_fetch(row, (const V *)r.A.x + start, length, (const V *)r.B.x, at);
     const int64_t mine = count > 0 ? C.p.get(i) : 0;
     net_keys(row, r.B.j, key);
     int total, base;
@@ -232,12 +239,12 @@ template <typename V> static __device__ __forceinline__ void net_warp(const gpu_
         now = staged_lanes(left, count, before, results, &base);
         if (now >> lane & 1) net_sums(key, at, C.alpha, out_j + (before - base), out_x + (before - base));
         __syncwarp();
-        leave(now, mine, before - base, count, out_j, out_x, C);
+        store_results(now, mine, before - base, count, out_j, out_x, C);
         __syncwarp();
     }
 }
 
-/* A warp's 32 rows, of which those with `count` columns in C are merged. MOST: none of them has more entries in A. */
+/* Computes a warp's 32 rows. Rows with `count` > 0 are merged. MOST: maximal entries of A in these rows. */
 template <int MOST, typename V>
 static __device__ __forceinline__ void merge_warp(const gpu_rows &r, int64_t i, int64_t start, int length, int count,
                                                   const merge_room<V> &room, const merge_target<V> &C)
@@ -258,27 +265,27 @@ static __device__ __forceinline__ void merge_warp(const gpu_rows &r, int64_t i, 
         const int out = out_before - out_base;
         if (now >> lane & 1) merge_values<MOST>(row, a, r.B.j, (const V *)r.B.x, before - base, C.alpha, room, out);
         __syncwarp();
-        leave(now, mine, out, count, room.out_j, room.out_x, C);
+        store_results(now, mine, out, count, room.out_j, room.out_x, C);
         __syncwarp();
     }
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
-/* The findings of a block, to which each warp's classification adds. */
+/* Results of a block, combined from its warps. */
 struct block_found {
     unsigned rows[ROW_CLASSES];
-    unsigned slots, results, most_products, merges; /* merges: by the loop, not by the network */
+    unsigned slots, results, most_products, merges; /* merges: 1 if some warps use the loop, not the network */
     unsigned long long products, least_entries;
 };
 
-/* merge_count, or the network where all rows are short enough; *by_net tells. */
+/* Counts with the network if all rows are short enough, else with merge_count. *by_net: the network was used. */
 static __device__ __forceinline__ int count_merged(const merge_row<NET_MOST> &row, int merged, const gpu_rows &r,
                                                    int32_t *slots, int capacity, int *total, bool *by_net)
 {
     *by_net = by_network(r, row, merged);
     if (!*by_net) return merge_count(row, merged, r, slots, capacity, total);
-    *total = warp_sum(merged ? slots_for(row) : 0); /* for the loop, where other warps want it */
+    *total = warp_sum(merged ? slots_for(row) : 0); /* slots for the loop, which other warps may use */
     return merged ? net_count(row, r.B.j) : 0;
 }
 template <int MOST> static __device__ __forceinline__ int count_merged(const merge_row<MOST> &row, int merged,
@@ -289,7 +296,7 @@ template <int MOST> static __device__ __forceinline__ int count_merged(const mer
     return merge_count(row, merged, r, slots, capacity, total);
 }
 
-/* Rows of up to MERGE_MOST entries and MERGE_PRODUCTS products are merged; true where a row is not to be. */
+/* Merges rows of up to MERGE_MOST entries and MERGE_PRODUCTS products. Returns 1 if the lane's row is not merged. */
 template <int MOST> static __device__ __forceinline__ int
 count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *slots, int capacity, block_found *found)
 {
@@ -298,7 +305,7 @@ count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *sl
     int by_warp = length > MERGE_MOST;
     load_row(&row, r, start, by_warp ? 0 : length);
     by_warp |= row.products > MERGE_PRODUCTS;
-    /* where few of a warp's rows could be merged, they go with the others */
+    /* if few of a warp's rows can be merged, none are */
     const unsigned long_ones = __ballot_sync(ALL_LANES, by_warp);
     unsigned merged = __ballot_sync(ALL_LANES, !by_warp && row.products > 0);
     if (long_ones && 4 * __popc(merged) <= __popc(merged | long_ones)) {
@@ -328,20 +335,20 @@ count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *sl
     return by_warp;
 }
 
-/* The rows of lanes with by_warp: products, columns and class. */
+/* Computes products, columns and class of the rows of lanes with by_warp. */
 static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t i, int64_t start, int64_t end,
                                                      int by_warp, block_found *found)
 {
     const int lane = threadIdx.x % 32;
     row_extent mine = {0, NO_COLUMN, -1, 0};
-    /* rows of some entries eight at a time, by 4 lanes each; long ones by all */
+    /* medium rows: eight at a time, 4 lanes each; long rows: one at a time, all lanes */
     const int middling = by_warp && end - start <= MIDDLING_MOST;
     if (__any_sync(ALL_LANES, middling)) {
         for (int base = 0; base < 32; base += 8) {
             const int owner = base + lane / 4;
             const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
-            const int there = __shfl_sync(ALL_LANES, middling, owner);
-            const row_extent e = extent_of<4>(r, from, there ? to : from);
+            const int is_middling = __shfl_sync(ALL_LANES, middling, owner);
+            const row_extent e = extent_of<4>(r, from, is_middling ? to : from);
             const row_extent of_row = extent_from(e, lane % 8 * 4);
             if (lane / 8 * 8 == base && middling) mine = of_row;
         }
@@ -376,7 +383,9 @@ static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t 
     atomicAdd(&found->least_entries, (unsigned long long)least);
 }
 
-/* 32 rows, lane's row i: one of up to MERGE_MOST entries by its thread, which counts C's, a longer one by the warp. */
+/*
+ * Classifies 32 rows, one per lane. A thread counts a row of up to MERGE_MOST entries; the warp classifies longer rows.
+ */
 static __device__ __forceinline__ void classify_group(const gpu_rows &r, int64_t i, int32_t *slots, int capacity,
                                                       block_found *found)
 {
@@ -398,7 +407,7 @@ static __device__ __forceinline__ void classify_group(const gpu_rows &r, int64_t
     if (__any_sync(ALL_LANES, by_warp)) classify_long(r, i, start, end, by_warp, found);
 }
 
-/* The rows of no run, or all: a warp 32 of them after the other. */
+/* Classifies the rows outside of runs, or all rows. A warp processes 32 rows at a time. */
 static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_rows r, int capacity)
 {
     extern __shared__ double2 merge_shared[];
@@ -420,7 +429,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
     if (threadIdx.x == 0) {
         if (found.products) atomicAdd(&r.found->products, found.products);
         if (found.least_entries) atomicAdd(&r.found->least_entries, found.least_entries);
-        /* a read first: most blocks have nothing to raise */
+        /* read first: most blocks do not raise the maximum */
         if (found.slots > r.found->merge_slots) atomicMax(&r.found->merge_slots, found.slots);
         if (found.merges) r.found->merges = 1;
         if (found.results > r.found->merge_results) atomicMax(&r.found->merge_results, found.results);
@@ -430,7 +439,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
 
 enum { MERGE_WARPS = 2, MERGE_THREADS = 32 * MERGE_WARPS };
 
-/* SHORT: all warps go through the network. */
+/* SHORT: all warps use the network. */
 template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_THREADS, SHORT ? 16 : 12)
     merge_rows(gpu_rows r, int64_t rows, int slots, int results, int bytes_of_warp, merge_target<V> C)
 {
@@ -465,7 +474,7 @@ template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-/* Slots of a warp, after the mean length of rows; a lane's may need SLOTS_OF_LANE. */
+/* Slots of a warp are set by the mean length of rows. A lane may need SLOTS_OF_LANE. */
 enum { SLOTS_OF_LANE = MERGE_PRODUCTS + MERGE_MOST + 1 };
 spry_status gpu_classify_rows(gpu_work *w, spry_error *err)
 {
@@ -477,12 +486,15 @@ spry_status gpu_classify_rows(gpu_work *w, spry_error *err)
     cudaError_t code = cudaFuncSetAttribute(classify_rows, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: classify rows");
     int64_t blocks = ceil_div(w->rows.rows, CLASSIFY_THREADS);
-    if (w->rows.groups && blocks > 16 * w->multiprocessors) blocks = 16 * w->multiprocessors; /* few rows may be left */
+    if (w->rows.groups && blocks > 16 * w->multiprocessors) blocks = 16 * w->multiprocessors; /* few rows may remain */
     classify_rows<<<(unsigned)blocks, CLASSIFY_THREADS, bytes, w->stream>>>(w->rows, capacity);
     return launched(err, "spgemm: classify rows");
 }
 
-/* Entries that a warp stages: the most its neighbours need, within what leaves room for enough warps; a lane's fit. */
+/*
+ * Returns the entries that a warp stages: the maximum needed, within a limit that allows enough warps, and at least a
+ * lane's.
+ */
 static int staged_entries(unsigned needed, int limit)
 {
     const int n = needed < (unsigned)limit ? (int)needed : limit;

@@ -1,12 +1,13 @@
 /*
- * Rows of A with up to 4 entries that meet rows of B as short: a thread sorts its row's products.
+ * Rows of A with up to 4 entries that select rows of B with up to 4 entries: a thread sorts its row's products.
  *
- * Idea: all columns are read at once, none waiting for another, and merged in registers by a bitonic network whose
- *       inputs are sorted already; positions past a row's end hold the largest key. A key is a column above the product's
- *       place, so that sums keep A's order.
- * Work: a warp 32 neighbouring rows, if all of them are so short.
- * Cost: B's columns once for each entry of A, in counting and in computing, and its values; C written once.
- * Source: Batcher 1968; rows a thread each: this library.
+ * Idea: all columns are read independently and merged in registers by a bitonic network with sorted inputs. Positions
+ *       after a row's end hold the largest key. A key is the column, and in the low bits the position of the product,
+ *       so that sums keep A's order.
+ * Work: a warp processes 32 consecutive rows, if all of them are this short.
+ * Cost: B's columns once per entry of A, for counting and again for computing; B's values once per entry of A; C
+ *       written once.
+ * Source: Batcher 1968; one row per thread: this library.
  */
 #pragma once
 
@@ -15,22 +16,22 @@
 #include <cuda_pipeline.h>
 
 enum {
-    NET_MOST = 4,                            /* entries of a row, of A and of B */
-    NET_KEYS = NET_MOST * NET_MOST,          /* product e of the u-th entry has place u * NET_MOST + e */
-    NET_VALUES = 32 * (NET_KEYS + NET_MOST), /* in shared memory, of a warp */
+    NET_MOST = 4,                            /* maximal entries of a row, of A and of B */
+    NET_KEYS = NET_MOST * NET_MOST,          /* product e of entry u has position u * NET_MOST + e */
+    NET_VALUES = 32 * (NET_KEYS + NET_MOST), /* values of a warp in shared memory */
     NET_BITS = 4,
-    NET_COLUMNS = 1 << (31 - NET_BITS) /* at most */
+    NET_COLUMNS = 1 << (31 - NET_BITS) /* maximal number of columns */
 };
 static const unsigned NET_NONE = 0xffffffffu;
 
-/* The rows of B that a row of A meets: where they begin, how long they are. */
+/* The rows of B that a row of A selects: first entries and lengths. */
 template <int MOST> struct merge_row {
     int64_t from[MOST];
     int length[MOST];
     int products;
 };
 
-/* 1: a warp's rows go through the network, those of lanes with `merged`. */
+/* Returns true if the network can process a warp's rows. merged: the lane's row counts. */
 template <int MOST>
 static __device__ __forceinline__ bool by_network(const gpu_rows &r, const merge_row<MOST> &row, int merged)
 {
@@ -47,7 +48,7 @@ static __device__ __forceinline__ void net_order(unsigned *low, unsigned *high)
     *low = least;
 }
 
-/* The row's keys, sorted. */
+/* Loads and sorts the row's keys. */
 static __device__ __forceinline__ void net_keys(const merge_row<NET_MOST> &row, const int32_t *Bj,
                                                 unsigned (&key)[NET_KEYS])
 {
@@ -60,7 +61,7 @@ static __device__ __forceinline__ void net_keys(const merge_row<NET_MOST> &row, 
 #pragma unroll
     for (int s = 3; s <= 4; s++) {
 #pragma unroll
-        for (int i = 0; i < NET_KEYS; i++) { /* the ends of two runs against each other */
+        for (int i = 0; i < NET_KEYS; i++) { /* compares two sorted runs from opposite ends */
             const int other = i ^ ((1 << s) - 1);
             if (other > i) net_order(&key[i], &key[other]);
         }
@@ -78,7 +79,7 @@ static __device__ __forceinline__ int net_differ(unsigned a, unsigned b)
     return (a ^ b) >> NET_BITS != 0;
 }
 
-/* Columns of the row. */
+/* Returns the number of columns of the row. */
 static __device__ __forceinline__ int net_count(const merge_row<NET_MOST> &row, const int32_t *Bj)
 {
     unsigned key[NET_KEYS];
@@ -86,11 +87,11 @@ static __device__ __forceinline__ int net_count(const merge_row<NET_MOST> &row, 
     int n = 1;
 #pragma unroll
     for (int i = 1; i < NET_KEYS; i++) n += net_differ(key[i], key[i - 1]);
-    return n - (key[NET_KEYS - 1] == NET_NONE); /* which counted as one */
+    return n - (key[NET_KEYS - 1] == NET_NONE); /* NET_NONE was counted as one column */
 }
 
-/* Brings the values that the row's products need to shared memory: B's by place, then A's. */
-template <typename V> static __device__ __forceinline__ void net_bring(const merge_row<NET_MOST> &row, const V *Ax,
+/* Copies the values that the row's products need to shared memory: B's by position, then A's. */
+template <typename V> static __device__ __forceinline__ void net_fetch(const merge_row<NET_MOST> &row, const V *Ax,
                                                                        int length, const V *Bx, V *values)
 {
     V *to = values + threadIdx.x % 32;
@@ -105,7 +106,7 @@ template <typename V> static __device__ __forceinline__ void net_bring(const mer
     __pipeline_commit();
 }
 
-/* The row's columns and sums to out_j and out_x. */
+/* Stores the row's columns and sums in out_j and out_x. */
 template <typename V> static __device__ __forceinline__ void net_sums(const unsigned (&key)[NET_KEYS], const V *values,
                                                                       V alpha, int32_t *out_j, V *out_x)
 {
@@ -120,7 +121,7 @@ template <typename V> static __device__ __forceinline__ void net_sums(const unsi
             n += first;
             sum = first ? V(0) : sum;
             add_product(&sum, a[32 * (place / NET_MOST)], b[32 * place]);
-            out_j[n] = (int32_t)(key[i] >> NET_BITS); /* the last of a column stays */
+            out_j[n] = (int32_t)(key[i] >> NET_BITS); /* the last store of a column is final */
             out_x[n] = alpha * sum;
         }
     }

@@ -1,21 +1,21 @@
 /*
- * B's structure for counting, where columns lie near one another: pairs of a word of 32 columns and which of these the
- * row has.
+ * B's structure for counting, if its columns are close together: pairs of a word of 32 columns and a mask of the
+ * columns that the row has.
  *
- * Idea: rows of meshes with several unknowns a node, of random geometric graphs or of web pages have many columns to a
- *       word. The union of rows then takes an operation a pair in place of one a product.
- * Work: a thread a row, or its warp for long ones. The pairs of a row lie where its entries lie, so that nothing is
- *       scanned; a word may come in two pairs, at the seams of 32 entries.
- * Cost: B's columns once, 8 bytes an entry and 4 a row of workspace, given back before C is allocated. A sample of B's
- *       columns tells whether it is done.
- * Source: compression of the symbolic phase: Deveci, Trott and Rajamanickam 2018 (Kokkos Kernels); in place: this
- *       library.
+ * Idea: rows of meshes with several unknowns per node, of random geometric graphs or of web pages have many columns per
+ *       word. The union of rows then needs one operation per pair instead of one per product.
+ * Work: a thread per row, or its warp for long rows. The pairs of a row are stored at the offset of its entries, so no
+ *       scan is needed. A word may have two pairs, at multiples of 32 entries.
+ * Cost: B's columns once; 8 bytes of workspace per entry and 4 per row, freed before C is allocated. A sample of B's
+ *       columns decides if pairs are built.
+ * Source: compression of the symbolic phase: Deveci, Trott and Rajamanickam 2018 (Kokkos Kernels); pairs in place: this
+ *         library.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
 enum { PAIR_THREADS = 128, PAIR_LONG = 32, PAIR_STAGED = 1024, PAIR_SAMPLE = 2048, PAIR_SAMPLED = 1 << 20 };
 
-/* A warp 32 entries of each PAIR_SAMPLE. */
+/* A warp samples 32 of every PAIR_SAMPLE entries. */
 static __global__ void __launch_bounds__(PAIR_THREADS) sample_columns(gpu_csr B, gpu_row_counts *found)
 {
     const int64_t k = ((int64_t)blockIdx.x * PAIR_THREADS + threadIdx.x) / 32 * PAIR_SAMPLE + threadIdx.x % 32;
@@ -33,12 +33,12 @@ spry_status gpu_sample_columns(gpu_work *w, spry_error *err)
     return launched(err, "spgemm: sample columns");
 }
 
-int gpu_pairs_pay(const gpu_work *w)
+bool gpu_pairs_pay(const gpu_work *w)
 {
     return 2 * (int64_t)w->found.sample_same > 31 * (w->rows.B.nnz / PAIR_SAMPLE) && w->found.sample_same > 0;
 }
 
-/* The pairs of a row that its warp takes together. */
+/* Builds the pairs of one row with the warp. Returns their number. */
 static __device__ __forceinline__ int pair_long_row(const gpu_csr &B, int64_t start, int64_t end, uint2 *pairs,
                                                     unsigned *masks)
 {
@@ -61,7 +61,7 @@ static __device__ __forceinline__ int pair_long_row(const gpu_csr &B, int64_t st
     return (int)n;
 }
 
-/* The pairs of a thread's row, of columns from `from` on. Returns how many. */
+/* Builds the pairs of a thread's row, whose columns begin at `from`. Returns their number. */
 static __device__ __forceinline__ int pair_row(const int32_t *from, int length, uint2 *pairs)
 {
     unsigned mask = 0;
@@ -81,7 +81,7 @@ static __device__ __forceinline__ int pair_row(const int32_t *from, int length, 
     return n + 1;
 }
 
-static __global__ void __launch_bounds__(PAIR_THREADS) make_pairs(gpu_csr B, uint2 *pairs, int32_t *counts)
+static __global__ void __launch_bounds__(PAIR_THREADS) build_pairs(gpu_csr B, uint2 *pairs, int32_t *counts)
 {
     __shared__ int32_t columns[PAIR_THREADS / 32][PAIR_STAGED];
     __shared__ unsigned masks[PAIR_THREADS];
@@ -89,15 +89,15 @@ static __global__ void __launch_bounds__(PAIR_THREADS) make_pairs(gpu_csr B, uin
     const int64_t start = B.p.get(min(i, B.rows)), end = B.p.get(min(i + 1, B.rows));
     const int64_t first = __shfl_sync(ALL_LANES, start, 0), staged = __shfl_sync(ALL_LANES, end, 31) - first;
     const int lane = threadIdx.x % 32, by_warp = end - start > PAIR_LONG;
-    int32_t *here = columns[threadIdx.x / 32];
+    int32_t *staged_columns = columns[threadIdx.x / 32];
     if (staged <= PAIR_STAGED) {
 #pragma unroll 4
-        for (int k = lane; k < (int)staged; k += 32) here[k] = __ldg(B.j + first + k);
+        for (int k = lane; k < (int)staged; k += 32) staged_columns[k] = __ldg(B.j + first + k);
         __syncwarp();
     }
     if (!by_warp && i < B.rows)
-        counts[i] =
-            pair_row(staged <= PAIR_STAGED ? here + (start - first) : B.j + start, (int)(end - start), pairs + start);
+        counts[i] = pair_row(staged <= PAIR_STAGED ? staged_columns + (start - first) : B.j + start, (int)(end - start),
+                             pairs + start);
     for (unsigned left = __ballot_sync(ALL_LANES, by_warp); left; left &= left - 1) {
         const int owner = __ffs((int)left) - 1;
         const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
@@ -106,10 +106,10 @@ static __global__ void __launch_bounds__(PAIR_THREADS) make_pairs(gpu_csr B, uin
     }
 }
 
-spry_status gpu_make_pairs(gpu_work *w, spry_error *err)
+spry_status gpu_build_pairs(gpu_work *w, spry_error *err)
 {
-    make_pairs<<<(unsigned)ceil_div(w->rows.B.rows, PAIR_THREADS), PAIR_THREADS, 0, w->stream>>>(w->rows.B,
-                                                                                                 w->rows.pairs,
-                                                                                                 w->rows.pair_counts);
+    build_pairs<<<(unsigned)ceil_div(w->rows.B.rows, PAIR_THREADS), PAIR_THREADS, 0, w->stream>>>(w->rows.B,
+                                                                                                  w->rows.pairs,
+                                                                                                  w->rows.pair_counts);
     return launched(err, "spgemm: pairs of B");
 }

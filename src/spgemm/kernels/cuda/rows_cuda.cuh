@@ -1,17 +1,18 @@
 /*
- * C = alpha*A*B on the GPU: what its kernels share. B's rows are sorted and hold no column twice; A's may be as they are.
+ * C = alpha*A*B on the GPU: declarations shared by the kernels. B's rows must be sorted without duplicates; A's rows
+ * may be in any order.
  *
- * A piece of C's rows goes through: classify (products, span of columns), count (entries of each row of C), a scan to
- * offsets, and numeric. Rows are told apart twice, by what is known of them before and after counting:
+ * A chunk of C's rows passes these steps: classify (products, span of columns), count (entries of each row of C), a
+ * scan to offsets, and numeric. Rows are classified twice, before and after counting:
  *
- *   run     neighbours that would be merged, each the one before moved by a column           (runs_cuda.cu)
+ *   run     consecutive rows of class merge, each the row before shifted by one column            (runs_cuda.cu)
  *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (merge_cuda.cu)
- *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes (group_cuda.cu)
- *   sort    few products far apart: they are sorted in registers, by a warp               (sort_cuda.cu)
- *   hash    those of long rows of A: a table of words of 32 columns, by a warp                        (group_cuda.cu)
- *   block   the rest: a bit mask of all columns from the row's first to its last, by a block   (block_cuda.cu)
+ *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes      (group_cuda.cu)
+ *   sort    few products in distant columns: sorted in registers by 16 or 32 lanes                (sort_cuda.cu)
+ *   hash    few products, but a longer row of A or a very wide span: a table of words, by a warp  (group_cuda.cu)
+ *   block   the rest: a bit mask of all columns from the row's first to its last, by a block      (block_cuda.cu)
  *
- * No value is added atomically, and the order of sums depends on the matrices alone: results are the same bit for bit.
+ * No value is added atomically. The order of sums depends only on the matrices, so results repeat bit for bit.
  */
 #pragma once
 
@@ -23,26 +24,26 @@ extern "C" {
 
 enum {
     MERGE_MOST = 8,      /* entries of a row of A that a thread merges */
-    MERGE_PRODUCTS = 64, /* and products */
-    SPAN_WORDS = 2048,   /* words of 32 columns of a span */
-    HASH_PRODUCTS = 512, /* of a row that a warp counts by a table */
+    MERGE_PRODUCTS = 64, /* maximal products of such a row */
+    SPAN_WORDS = 2048,   /* maximal words of 32 columns of a span */
+    HASH_PRODUCTS = 512, /* maximal products of a row that a warp counts with a table */
     SORT_SIZES = 4,
     BLOCK_LOW_PRODUCTS = 4096,
     NO_COLUMN = 0x7fffffff
 };
 static const unsigned ALL_LANES = 0xffffffffu;
 
-/* Offsets of 32 or 64 bits; told apart at run time where that costs one load a row. */
+/* Offsets of 32 or 64 bits, distinguished at run time in code that loads one offset per row. */
 struct row_offsets {
     const void *at;
-    int wide;
+    bool wide;
     __device__ __forceinline__ int64_t get(int64_t i) const
     {
         return wide ? __ldg((const long long *)at + i) : (int64_t)__ldg((const int *)at + i);
     }
 };
 
-/* CSR in device memory with 32-bit columns; values may be NULL while entries are counted. */
+/* CSR in device memory with 32-bit columns. values may be NULL while entries are counted. */
 struct gpu_csr {
     int64_t rows, cols, nnz;
     row_offsets p;
@@ -56,7 +57,7 @@ static inline gpu_csr gpu_csr_of(const spry_arrays *a)
     return {a->rows, a->columns, a->nnz, p, (const int32_t *)a->indices, a->values};
 }
 
-/* SPRY_UNSUPPORTED where a row of B is not sorted or holds a column twice; looks at B unless that is known. */
+/* Returns SPRY_UNSUPPORTED if a row of B is not sorted or has duplicates. Reads B unless its order is known. */
 spry_status gpu_require_rising(spryi_device_product *product, spry_error *err);
 
 enum row_class {
@@ -74,59 +75,59 @@ enum row_class {
     ROW_CLASSES
 };
 
-/* Findings of classify in a piece of rows, for the host to size launches by. */
+/* Results of classify for a chunk of rows. The host reads them to size launches. */
 struct gpu_row_counts {
     unsigned long long products;
-    unsigned long long entries;       /* of C; written after the scan */
-    unsigned long long least_entries; /* of rows that are not merged: that of their longest rows of B */
+    unsigned long long entries;       /* of C; set after the scan */
+    unsigned long long least_entries; /* lower bound of entries of rows not merged: their longest rows of B */
     unsigned rows[ROW_CLASSES];
-    unsigned merge_slots; /* most of 32 neighbours that threads merge: products, and ends of rows of B */
-    unsigned merge_results;
-    unsigned merges;        /* whether some of these do not go through the network (network_cuda.cuh) */
-    unsigned most_products; /* of any row, at most 2^32 - 1 */
-    unsigned list[72];      /* rows of each list of the numeric phase; the positions while lists are filled */
+    unsigned merge_slots;   /* maximum over 32 consecutive merged rows: products, and ends of rows of B */
+    unsigned merge_results; /* maximum over 32 consecutive merged rows: entries of C */
+    unsigned merges;        /* 1 if some merged rows do not use the network (network_cuda.cuh) */
+    unsigned most_products; /* maximum over all rows, at most 2^32 - 1 */
+    unsigned list[72];      /* rows of each list of the numeric phase; then positions while lists are filled */
     unsigned columns_kept;
-    unsigned lost;         /* whether there was no room for some */
-    unsigned sort_again;   /* the same of orders of rows that are sorted */
-    unsigned sample_moved; /* of the rows that were looked at before runs: those that are the row before, moved */
-    unsigned sample_same;  /* of the columns of B that were looked at: those in the word of the one before */
-    unsigned groups;       /* of rows of runs */
-    unsigned odd;          /* rows in no run, where runs are looked for */
+    unsigned lost;         /* 1 if the columns of some rows could not be kept */
+    unsigned sort_again;   /* 1 if the order of some sorted rows could not be kept */
+    unsigned sample_moved; /* rows of the sample for runs that equal the row before, shifted by a column */
+    unsigned sample_same;  /* columns of B in the sample that are in the word of the column before */
+    unsigned groups;       /* groups of rows of runs */
+    unsigned odd;          /* rows outside of runs, if runs are searched */
     unsigned run_rows;     /* rows that are counted as runs */
-    unsigned run_room;     /* values in shared memory that a run needs at most */
+    unsigned run_room;     /* maximal number of values in shared memory that a run needs */
 };
 
-/* Up to 32 neighbouring rows of a run (runs_cuda.cu). */
+/* Up to 32 consecutive rows of a run (runs_cuda.cu). */
 struct __align__(16) gpu_run
 {
     int32_t row, rows;
-    int32_t after; /* rows of the run before them */
-    int32_t run;   /* products, columns and entries of A of a row as bytes from the lowest; 0: counted otherwise */
+    int32_t after; /* rows of the run before `row` */
+    int32_t run;   /* products | columns of C << 8 | entries of A << 16, of a row; 0: not a run */
 };
 
-/* Arrays of a piece of rows, counted from its first. */
+/* Arrays of a chunk of rows. Element 0 is the chunk's first row. */
 struct gpu_rows {
     gpu_csr A, B;
     int64_t first; /* row of A */
     int rows;
-    int32_t *counts;   /* entries of the row of C; one more, 0, at the end */
-    int32_t *low;      /* first word of columns */
-    int32_t *words;    /* 0: merged or empty; else words of the span */
-    int32_t *distinct; /* words of those that have columns */
-    int32_t *products; /* at most 2^31 - 1; of rows that are not merged */
+    int32_t *counts;   /* entries of each row of C, and an additional 0 at the end */
+    int32_t *low;      /* first word of the row's columns */
+    int32_t *words;    /* words of the span; 0: merged or empty */
+    int32_t *distinct; /* words of the span that have columns */
+    int32_t *products; /* at most 2^31 - 1; only of rows that are not merged */
     int32_t *list;     /* rows by class */
-    int32_t *kept;     /* where in `columns` the columns are that counting has found, -1: they are not kept */
-    int32_t *columns;  /* room for columns_room of them */
+    int32_t *kept;     /* position in `columns` of the columns found by counting; -1: not kept */
+    int32_t *columns;  /* columns_room elements */
     int columns_room;
-    uint2 *pairs;                  /* of B's rows (pairs_cuda.cu), where its entries lie; NULL: there are none */
-    int32_t *pair_counts;          /* of each row */
-    unsigned *shifts_a, *shifts_b; /* bits: the row is the one before, moved by a column. A's of the piece; B's */
-    gpu_run *groups;               /* found->groups; NULL: runs are not looked for */
+    uint2 *pairs;                  /* pairs of B's rows (pairs_cuda.cu), at B's offsets; NULL: not built */
+    int32_t *pair_counts;          /* number of pairs of each row */
+    unsigned *shifts_a, *shifts_b; /* a bit per row of A (of the chunk), of B: the row before, shifted */
+    gpu_run *groups;               /* found->groups elements; NULL: runs are not searched */
     int32_t *odd;                  /* found->odd rows */
     gpu_row_counts *found;
 };
 
-/* *sum += a*b with one rounding, whatever the compiler makes of the code around it. */
+/* *sum += a*b with one rounding, independent of the compiler's options for contraction. */
 static __device__ __forceinline__ void add_product(float *sum, float a, float b)
 {
     *sum = __fmaf_rn(a, b, *sum);
@@ -150,7 +151,7 @@ static __device__ __forceinline__ int warp_sum(int v)
     return v;
 }
 
-/* Sum over the lanes of a group of `width` before this one; *total that of all. */
+/* Returns the sum over the preceding lanes of a group of `width` lanes. *total: sum over the group. */
 static __device__ __forceinline__ int lanes_before(int v, int width, int *total)
 {
     int sum = v;

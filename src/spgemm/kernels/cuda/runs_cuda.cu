@@ -1,12 +1,11 @@
 /*
- * Runs: neighbouring rows of C that are the first of them moved by one column each, as on grids.
+ * Runs: consecutive rows of C, each the row before shifted by one column, as on grids.
  *
- * Idea: where the rows of A, and the rows of B that each of their entries meets, are the row before moved by one, the
- *       products of all these rows have one order. A warp sorts the first row's products once, and that order is kept
- *       for the numeric phase: there a lane has a row, and the warp goes through the order together, without
- *       comparisons.
- * Work: one bit a row of A and B tells that it is the row before, moved (mark_shifts); runs are cut into groups of up
- *       to 32 rows, a warp's work (find_runs). Rows in none are listed, and go the way of the other rows.
+ * Idea: in a run, each row of A, and each selected row of B, is the row before shifted by one column. Then the products
+ *       of all rows have the same order. A warp sorts the first row's products once, and keeps the order for the
+ *       numeric phase. There each lane computes a row, and the warp follows the order without comparisons.
+ * Work: one bit per row of A and B marks rows that are the row before, shifted (mark_shifts). Runs are cut into groups
+ *       of up to 32 rows, one per warp (find_runs). Rows outside of runs are listed and classified like other rows.
  * Cost: counting reads the offsets and columns of A and B once; computing reads values, and writes C.
  * Source: this library.
  */
@@ -16,22 +15,22 @@
 
 enum {
     MARK_THREADS = 256,
-    RUN_WINDOW = 512,      /* rows in which a run is looked for, by a block of as many threads */
-    RUN_LEAST = 16,        /* rows of a run: room for its order */
-    RUN_SAMPLE = 2048,     /* rows of which 32 are looked at first, */
-    RUN_SAMPLED = 1 << 18, /* where there are so many */
+    RUN_WINDOW = 512,      /* rows of a window in which a block, with one thread per row, searches for runs */
+    RUN_LEAST = 16,        /* minimal rows of a run, which must hold its order */
+    RUN_SAMPLE = 2048,     /* rows of which 32 are sampled first */
+    RUN_SAMPLED = 1 << 18, /* minimal rows for a sample */
     RUN_WARPS = 4,
     RUN_THREADS = 32 * RUN_WARPS,
-    MARK_BLOCKS = 16, /* of a multiprocessor */
+    MARK_BLOCKS = 16, /* per multiprocessor */
     RUN_BLOCKS = 16,
     SPAN_BITS = 26,
-    RUN_SKEW = 8 /* values that a result is moved by at most to lie in 16 bytes as it does in C */
+    RUN_SKEW = 8 /* maximal shift, in values, of a result in shared memory to match C's alignment to 16 bytes */
 };
 
-/* ---- rows that are the row before, moved ---------------------------------------------------------------- */
+/* ---- rows that are the row before, shifted -------------------------------------------------------------- */
 
-/* 1: row i is the one before moved by a column; `most` entries in it at most. */
-static __device__ __forceinline__ int is_moved(const gpu_csr &m, int64_t i, int most)
+/* Returns true if row i is the row before, shifted by one column, and has at most `most` entries. */
+static __device__ __forceinline__ bool is_moved(const gpu_csr &m, int64_t i, int most)
 {
     const int64_t before = m.p.get(i - 1), start = m.p.get(i), end = m.p.get(i + 1);
     int moved = end - start == start - before && end - start <= most;
@@ -39,13 +38,16 @@ static __device__ __forceinline__ int is_moved(const gpu_csr &m, int64_t i, int 
     return moved;
 }
 
-/* 1: a sample of A's rows shows so few moved ones that looking for runs takes longer than they save. */
-static __device__ __forceinline__ int runs_are_few(const gpu_row_counts *found, unsigned sample)
+/*
+ * Returns true if a sample of A's rows has so few shifted rows that the search for runs would take longer than it
+ * saves.
+ */
+static __device__ __forceinline__ bool runs_are_few(const gpu_row_counts *found, unsigned sample)
 {
     return 2 * found->sample_moved < sample;
 }
 
-/* A warp the first 32 rows of each RUN_SAMPLE. */
+/* A warp samples the first 32 of every RUN_SAMPLE rows. */
 static __global__ void __launch_bounds__(MARK_THREADS) sample_rows(gpu_rows r)
 {
     const int64_t warp = ((int64_t)blockIdx.x * MARK_THREADS + threadIdx.x) / 32,
@@ -55,7 +57,10 @@ static __global__ void __launch_bounds__(MARK_THREADS) sample_rows(gpu_rows r)
     if (threadIdx.x % 32 == 0 && all) atomicAdd(&r.found->sample_moved, (unsigned)__popc(all));
 }
 
-/* Bit i: row first + i is the one before moved by a column; at the end a word without any. sample: rows, 0: none. */
+/*
+ * Sets bit i if row first + i is the row before, shifted by one column. The last word is zero. sample: sampled rows; 0:
+ * no sample.
+ */
 static __global__ void __launch_bounds__(MARK_THREADS)
     mark_shifts(gpu_csr m, int64_t first, int64_t rows, int most, unsigned *bits, int64_t words,
                 const gpu_row_counts *found, unsigned sample)
@@ -69,7 +74,7 @@ static __global__ void __launch_bounds__(MARK_THREADS)
     }
 }
 
-/* Rows `first` to end - 1 of a window, set in a mask; fewer than 32. */
+/* Sets the bits of rows `first` to end - 1 of a window in a mask. Fewer than 32 rows. */
 static __device__ __forceinline__ void set_rows(unsigned *mask, int first, int end)
 {
     const unsigned rows = (1u << (end - first)) - 1;
@@ -77,10 +82,10 @@ static __device__ __forceinline__ void set_rows(unsigned *mask, int first, int e
     if ((end - 1) / 32 > first / 32) atomicOr(&mask[first / 32 + 1], rows >> (32 - first % 32));
 }
 
-/* 1: row i of C is the one before moved by a column. */
-static __device__ __forceinline__ int goes_on(const gpu_rows &r, int64_t i)
+/* Returns true if row i of C is the row before, shifted by one column. */
+static __device__ __forceinline__ bool continues_run(const gpu_rows &r, int64_t i)
 {
-    if (!(__ldg(r.shifts_a + i / 32) >> i % 32 & 1)) return 0;
+    if (!(__ldg(r.shifts_a + i / 32) >> i % 32 & 1)) return false;
     const int64_t start = r.A.p.get(r.first + i), end = r.A.p.get(r.first + i + 1);
     int moved = end > start && end - start <= MERGE_MOST;
     for (int64_t k = start; moved && k < end; k++) {
@@ -90,7 +95,7 @@ static __device__ __forceinline__ int goes_on(const gpu_rows &r, int64_t i)
     return moved;
 }
 
-/* The first row behind row t of a window, before `limit`, that does not go on. */
+/* Returns the first row after row t of a window, at most `limit`, that is not the row before, shifted. */
 static __device__ __forceinline__ int end_of_run(const unsigned *moved, int t, int limit)
 {
     int end = t + 1;
@@ -105,12 +110,12 @@ static __device__ __forceinline__ int end_of_run(const unsigned *moved, int t, i
     return min(end, limit);
 }
 
-/* Cuts a window of rows of C into groups of runs, and lists the rows of none. */
+/* Cuts a window of rows of C into groups of runs, and lists the rows outside of runs. */
 static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r, unsigned sample)
 {
     if (runs_are_few(r.found, sample)) {
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            r.found->odd = (unsigned)r.rows; /* all of them need no list */
+            r.found->odd = (unsigned)r.rows; /* all rows; no list is needed */
             r.counts[r.rows] = 0;
         }
         return;
@@ -119,7 +124,7 @@ static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r, unsig
     const int t = threadIdx.x, lane = t % 32;
     const int64_t window = (int64_t)blockIdx.x * RUN_WINDOW, i = window + t;
     const int limit = (int)min((int64_t)RUN_WINDOW, r.rows - window);
-    const int as_before = t > 0 && t < limit && goes_on(r, i);
+    const bool as_before = t > 0 && t < limit && continues_run(r, i);
     const unsigned word = __ballot_sync(ALL_LANES, as_before);
     if (lane == 0) {
         moved[t / 32] = word;
@@ -159,11 +164,11 @@ static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r, unsig
 
 /* ---- counting ------------------------------------------------------------------------------------------- */
 
-/* Lane u has the u-th entry of the first of 32 rows. */
+/* Lane u holds entry u of the first of 32 rows. */
 struct run_entry {
     int32_t j;      /* row of B */
-    int64_t from;   /* where that begins */
-    int32_t length; /* 0 beyond the entries */
+    int64_t from;   /* first entry of that row */
+    int32_t length; /* 0 after the last entry */
 };
 
 static __device__ __forceinline__ run_entry run_entry_of(const gpu_rows &r, int64_t start, int length)
@@ -178,8 +183,8 @@ static __device__ __forceinline__ run_entry run_entry_of(const gpu_rows &r, int6
     return e;
 }
 
-/* 1: lane u's 32 rows of B are those of the entry before, but for the last. */
-static __device__ __forceinline__ int extends_before(const run_entry &e, int length)
+/* Returns true if lane u's 32 rows of B are those of the entry before, shifted by one row. */
+static __device__ __forceinline__ bool extends_before(const run_entry &e, int length)
 {
     const int lane = threadIdx.x % 32;
     const int32_t before = __shfl_up_sync(ALL_LANES, e.j, 1);
@@ -193,7 +198,7 @@ static __device__ __forceinline__ unsigned sort_step(unsigned key, int step, int
     return lower == up ? min(key, other) : max(key, other);
 }
 
-/* 64 keys, two a lane: the lane-th and the one 32 after it; or half of that. */
+/* Sorts 64 keys, two per lane: keys lane and lane + 32; or, without `both`, 32 keys. */
 static __device__ __forceinline__ void sort_keys(unsigned *low, unsigned *high, int both)
 {
     for (int size = 2; size <= 32; size *= 2) {
@@ -213,16 +218,16 @@ static __device__ __forceinline__ void sort_keys(unsigned *low, unsigned *high, 
     }
 }
 
-/* A product in order: which entry of A, which of the row of B, and whether it is its column's last. */
+/* Encodes a product: its entry of A, its entry of the row of B, and if it is the last of its column. */
 static __device__ __forceinline__ unsigned short product_of(unsigned entry, int last)
 {
     return (unsigned short)(entry | (unsigned)last << 15);
 }
 
-/* A run as its warp knows it. */
+/* State of a run in a warp. */
 struct run_state {
-    int run;  /* 0: none; else products, columns and entries of a row as bytes from the lowest */
-    int room; /* in shared memory that its values need, in values */
+    int run;  /* 0: none; else bytes from the lowest: products, columns of C, and entries of A of a row */
+    int room; /* shared memory that the run needs, in values */
     unsigned short product[2];
 };
 
@@ -278,12 +283,15 @@ static __device__ __forceinline__ void count_run(const gpu_rows &r, int64_t i, r
               RUN_SKEW;
 }
 
-/* The sums that a warp's groups add to the findings. */
+/* Sums of a warp's groups. */
 struct run_counts {
     unsigned rows, products, room, most_products;
 };
 
-/* Group g of a run: after the group before it in `s`, or by itself. */
+/*
+ * Counts group g of a run. Uses the order of the group before, in `s`, unless it is the warp's or the run's first
+ * group.
+ */
 static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g, int first, run_state *s,
                                                    run_counts *all)
 {
@@ -292,7 +300,7 @@ static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g
     const int64_t i = group.row;
     if (first || group.after == 0) count_run(r, i, s);
     if (lane == 0) r.groups[g].run = s->run;
-    if (s->run == 0) { /* too long */
+    if (s->run == 0) { /* too many products, or too wide */
         unsigned at = 0;
         if (lane == 0) at = atomicAdd(&r.found->odd, (unsigned)group.rows);
         at = __shfl_sync(ALL_LANES, at, 0);
@@ -314,7 +322,7 @@ static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g
     all->most_products = max(all->most_products, (unsigned)total);
 }
 
-/* Each warp takes `each` groups, one after another. */
+/* Each warp counts `each` consecutive groups. */
 static __global__ void __launch_bounds__(RUN_THREADS) count_runs(gpu_rows r, int each)
 {
     __shared__ run_counts found;
@@ -343,24 +351,24 @@ static __global__ void __launch_bounds__(RUN_THREADS) count_runs(gpu_rows r, int
 
 /* ---- computing ------------------------------------------------------------------------------------------ */
 
-template <typename V> static __device__ __forceinline__ void bring(V *to, const V *from)
+template <typename V> static __device__ __forceinline__ void fetch(V *to, const V *from)
 {
     __pipeline_memcpy_async(to, from, sizeof(V));
 }
 
-/* A product of the order as lanes read it, in bytes of shared memory. */
+/* A product of the order, in bytes of shared memory. */
 struct __align__(16) run_product
 {
-    int b, stride; /* B's value of lane 0, and how far lanes lie apart */
+    int b, stride; /* B's value of lane 0, and the distance between lanes */
     int a;
-    int last; /* of its column: -1 */
+    int last; /* -1 if the product is the last of its column, else 0 */
 };
 
 enum { RUN_VALUE_WARPS = 2, RUN_VALUE_THREADS = 32 * RUN_VALUE_WARPS, RUN_AT_ONCE = 4, MOST_GROUPS_EACH = 4 };
 
 /*
- * The order of a run for lanes to read, and the columns of its row that `e` is of. head: the run's first row; row: the
- * slot of lane u's row of B.
+ * Writes the order of a run, and the columns of its row that begins with `e`. head: the run's first row; row: slot of
+ * lane u's row of B.
  */
 static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, int total, const run_entry &e, int row,
                                                int value_bytes, run_product *order, int32_t *columns)
@@ -395,8 +403,8 @@ template <> struct vector_of<double> {
     typedef double2 type;
 };
 
-/* count values to where they belong, 16 bytes at a time; from and to lie alike within 16 bytes. */
-template <typename V> static __device__ __forceinline__ void send(V *to, const V *from, int count, int skewed)
+/* Copies count values, 16 bytes at a time. from and to have the same alignment to 16 bytes. */
+template <typename V> static __device__ __forceinline__ void copy_results(V *to, const V *from, int count, int skewed)
 {
     typedef typename vector_of<V>::type vector;
     const int lane = threadIdx.x % 32, each = 16 / (int)sizeof(V);
@@ -408,25 +416,28 @@ template <typename V> static __device__ __forceinline__ void send(V *to, const V
     if (lane < count - done) to[done + lane] = from[done + lane];
 }
 
-/* Asks for the values of A and B that `rows` rows need. extends: extends_before; row: the slot of lane u's row of B. */
+/*
+ * Starts copies of the values of A and B that `rows` rows need. extends: see extends_before; row: slot of lane u's row
+ * of B.
+ */
 template <typename V> static __device__ __forceinline__ void stage_run(const gpu_rows &r, const run_entry &mine,
-                                                                       int extends, int row, V *stage, V *a,
+                                                                       bool extends, int row, V *stage, V *a,
                                                                        int64_t start, int length, int rows)
 {
     const int lane = threadIdx.x % 32;
     const unsigned extending = __ballot_sync(ALL_LANES, extends);
     for (int u = 0; u < length; u++) {
         const int of_b = __shfl_sync(ALL_LANES, mine.length, u);
-        const int there = extending >> u & 1 ? (rows - 1) * of_b : 0, count = rows * of_b - there;
-        const V *from = (const V *)r.B.x + __shfl_sync(ALL_LANES, mine.from, u) + there + lane;
-        V *to = stage + __shfl_sync(ALL_LANES, row, u) + there + lane;
-        for (int k = lane; k < count; k += 32, to += 32, from += 32) bring(to, from);
+        const int skipped = extending >> u & 1 ? (rows - 1) * of_b : 0, count = rows * of_b - skipped;
+        const V *from = (const V *)r.B.x + __shfl_sync(ALL_LANES, mine.from, u) + skipped + lane;
+        V *to = stage + __shfl_sync(ALL_LANES, row, u) + skipped + lane;
+        for (int k = lane; k < count; k += 32, to += 32, from += 32) fetch(to, from);
     }
-    for (int k = lane; k < rows * length; k += 32) bring(a + k, (const V *)r.A.x + start + k);
+    for (int k = lane; k < rows * length; k += 32) fetch(a + k, (const V *)r.A.x + start + k);
     __pipeline_commit();
 }
 
-/* A lane's row, in the order. */
+/* Computes a lane's row in the order. */
 template <typename V> static __device__ __forceinline__ void
 multiply_run(const run_product *order, int total, const char *stage, const char *a, V alpha, V *place)
 {
@@ -453,8 +464,11 @@ multiply_run(const run_product *order, int total, const char *stage, const char 
     }
 }
 
-/* The columns of rows of n, `entries` in all: those of the first row and as many more as rows before. */
-static __device__ __forceinline__ void send_columns(int32_t *to, const int32_t *columns, int n, int entries, int more)
+/*
+ * Writes the columns of rows of n columns, `entries` in total: the first row's columns plus `more`, which grows by one
+ * per row.
+ */
+static __device__ __forceinline__ void write_columns(int32_t *to, const int32_t *columns, int n, int entries, int more)
 {
     const int lane = threadIdx.x % 32, rows_on = 32 / n, columns_on = 32 % n;
     int column = lane % n;
@@ -471,7 +485,7 @@ static __device__ __forceinline__ void send_columns(int32_t *to, const int32_t *
     }
 }
 
-/* A warp `each` groups, one after the other: where a run goes on its order stays. */
+/* Each warp computes `each` consecutive groups. Within a run, the order is reused. */
 template <typename V> static __global__ void __launch_bounds__(RUN_VALUE_THREADS)
     multiply_runs(gpu_rows r, int64_t groups, int each, int bytes_of_warp, row_offsets Cp, int32_t *Cj, V *Cx, V alpha)
 {
@@ -483,13 +497,14 @@ template <typename V> static __global__ void __launch_bounds__(RUN_VALUE_THREADS
     V *stage = (V *)((char *)run_shared + warp * bytes_of_warp);
     run_entry mine = {0, 0, 0};
     int64_t start = 0, base = 0;
-    int more = 0, extends = 0, row = 0, staged = 0;
+    int more = 0, row = 0, staged = 0;
+    bool extends = false;
     for (int64_t g = first; g < first + each && g < groups; g++) {
         const gpu_run group = r.groups[g];
         if (!group.run) continue;
         const int total = group.run & 0xff, n = group.run >> 8 & 0xff, length = group.run >> 16;
-        const int goes_on = g > first && group.after > 0;
-        if (goes_on) {
+        const bool continues = g > first && group.after > 0;
+        if (continues) {
             start += 32 * length;
             base += 32 * n;
             mine.from += 32 * mine.length;
@@ -504,12 +519,12 @@ template <typename V> static __global__ void __launch_bounds__(RUN_VALUE_THREADS
             row = lanes_before(amount, 32, &staged) + amount - 32 * mine.length;
         }
         V *a = stage + staged;
-        /* results lie in 16 bytes as they do in C */
+        /* results have the same alignment to 16 bytes as in C */
         const int skewed = (int)((size_t)(Cx + base) % 16 / sizeof(V));
         V *out = stage + (staged + 32 * length + of_16 - 1) / of_16 * of_16 + skewed;
         __syncwarp();
         stage_run(r, mine, extends, row, stage, a, start, length, group.rows);
-        if (!goes_on)
+        if (!continues)
             lay_out(r, (int64_t)group.row - group.after, total, mine, row, (int)sizeof(V), orders[warp],
                     columns_of[warp]);
         __pipeline_wait_prior(0);
@@ -517,14 +532,14 @@ template <typename V> static __global__ void __launch_bounds__(RUN_VALUE_THREADS
         multiply_run(orders[warp], total, (const char *)stage, (const char *)(a + lane * length), alpha,
                      out + lane * n);
         __syncwarp();
-        send(Cx + base, out, group.rows * n, skewed);
-        if (Cj) send_columns(Cj + base, columns_of[warp], n, group.rows * n, more);
+        copy_results(Cx + base, out, group.rows * n, skewed);
+        if (Cj) write_columns(Cj + base, columns_of[warp], n, group.rows * n, more);
     }
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------- */
 
-/* So many that a warp takes one after the other. */
+/* Returns the number of consecutive groups per warp. */
 static int groups_each(int64_t groups)
 {
     const int each = (int)(groups / 16384) + 1;

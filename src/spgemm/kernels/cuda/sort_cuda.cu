@@ -1,14 +1,15 @@
 /*
- * Rows of some hundred products in columns far apart: 16 or 32 lanes sort the products.
+ * Rows of some hundred products in distant columns: 16 or 32 lanes sort the products.
  *
- * Idea: in random matrices nearly every product is an entry of C, and hardly two are in one word of 32 columns, so that
- *       masks and tables of words buy nothing. A product is a number of 32 bits, its column above its place in the row;
- *       these are sorted in registers, 4, 8 or 16 of a lane's. The order is kept for the numeric phase, 2 bytes a
- *       product: that brings columns and products to shared memory as they come, and reads them in the order.
- * Work: half a warp a row, or a warp above 256 products; a product finds its entry of A by counting bits of a mask in
- *       which rows of B begin.
- * Cost: B's columns twice and values once for each entry of A; 2 bytes a product written and read; C written once. A
- *       row whose order was not kept is sorted again.
+ * Idea: in random matrices nearly every product is an entry of C, and two columns are rarely in one word of 32 columns.
+ *       Masks and tables of words gain nothing. A product is an integer of 32 bits: its column, and in the low bits its
+ *       position in the row. These are sorted in registers, 4, 8 or 16 per lane. The order is kept for the numeric
+ *       phase, 2 bytes per product. The numeric phase copies columns and products to shared memory in their original
+ *       order, and reads them in the sorted order.
+ * Work: half a warp per row, or a warp above 256 products. A product finds its entry of A by counting bits of a mask,
+ *       in which a bit marks the first product of a row of B.
+ * Cost: B's columns twice and values once per entry of A; 2 bytes per product written and read; C written once. A row
+ *       whose order was not kept is sorted again.
  * Source: expansion and sorting: Bell, Dalton and Olson 2012; rows in registers and a kept order: this library.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
@@ -16,35 +17,42 @@
 #include <cuda_pipeline.h>
 
 enum { SORT_THREADS = 128, SORT_PLACE = (1 << SORT_BITS) - 1 };
-enum { CODE_FIRST = 1 << 15, CODE_GOES_ON = 1 << 14 }; /* of its column; another one of that column follows */
+/* The first product of its column; another product of the column follows. */
+enum { CODE_FIRST = 1 << 15, CODE_CONTINUES = 1 << 14 };
 static const unsigned NO_KEY = 0xffffffffu;
 
-/* The rows of B with entries that the row meets: first entry, less the products before; a bit where they begin. */
+/*
+ * The selected nonempty rows of B: first entry minus the number of products before; a bit at the first product of each.
+ */
 template <int G, int N> struct sort_room {
     int64_t from[SORT_ENTRIES];
     unsigned begin[G * N / 32];
 };
 
-/* Products of the row count from 0. a: values of A by row of B, where it is not NULL. Groups of a warp together. */
+/*
+ * Lists the nonempty rows of B of the group's row. Positions of products start at 0. a: receives the values of A,
+ * unless NULL. All groups of a warp call together.
+ */
 template <int G, int N, typename V> static __device__ __forceinline__ void
 meet_rows(const gpu_rows &r, int64_t start, int length, int longest, sort_room<G, N> *room, V *a)
 {
     const int lane = threadIdx.x % G;
-    const unsigned others = (1u << (threadIdx.x % 32 - lane)) - 1, earlier = ((1u << threadIdx.x % 32) - 1) & ~others;
+    const unsigned lower_lanes = (1u << (threadIdx.x % 32 - lane)) - 1,
+                   earlier = ((1u << threadIdx.x % 32) - 1) & ~lower_lanes;
     int before = 0, met = 0;
     if (lane < G * N / 32) room->begin[lane] = 0;
     __syncwarp();
     for (int k = 0; k < longest; k += G) {
         int64_t from = 0;
-        int here = 0, all;
+        int row_length = 0, all;
         if (k + lane < length) {
             const int32_t j = __ldg(r.A.j + start + k + lane);
             from = r.B.p.get(j);
-            here = (int)(r.B.p.get((int64_t)j + 1) - from);
+            row_length = (int)(r.B.p.get((int64_t)j + 1) - from);
         }
-        const int at = before + lanes_before(here, G, &all);
-        const unsigned some = __ballot_sync(ALL_LANES, here > 0);
-        if (here > 0) {
+        const int at = before + lanes_before(row_length, G, &all);
+        const unsigned some = __ballot_sync(ALL_LANES, row_length > 0);
+        if (row_length > 0) {
             const int slot = met + __popc(some & earlier);
             room->from[slot] = from - at;
             if (a) a[slot] = __ldg((const V *)r.A.x + start + k + lane);
@@ -56,7 +64,7 @@ meet_rows(const gpu_rows &r, int64_t start, int length, int longest, sort_room<G
     __syncwarp();
 }
 
-/* Which row of B product G * e + lane is of; *before: rows that began before product G * e, with these from then on. */
+/* Returns the row of B of product G * e + lane. *before: rows that begin before product G * e; updated. */
 template <int G, int N>
 static __device__ __forceinline__ int row_of_product(const sort_room<G, N> &room, int e, int *before)
 {
@@ -66,14 +74,17 @@ static __device__ __forceinline__ int row_of_product(const sort_room<G, N> &room
     return row;
 }
 
-/* Sorts a group's keys: from then on the lane has those from lane * N on. A bitonic network whose runs all rise. */
+/*
+ * Sorts a group's keys with a bitonic network whose runs all increase. Afterwards the lane has keys lane * N and
+ * following.
+ */
 template <int G, int N> static __device__ __forceinline__ void sort_products(unsigned (&key)[N])
 {
     const int lane = threadIdx.x % G, log_n = N == 4 ? 2 : N == 8 ? 3 : 4, log_g = G == 16 ? 4 : 5;
 #pragma unroll
     for (int s = 1; s <= log_n + log_g; s++) {
         const int size = 1 << s;
-        if (s <= log_n) { /* the ends of two runs against each other */
+        if (s <= log_n) { /* compares two sorted runs from opposite ends */
 #pragma unroll
             for (int e = 0; e < N; e++) {
                 const int other = e ^ (size - 1);
@@ -113,7 +124,10 @@ template <int G, int N> static __device__ __forceinline__ void sort_products(uns
     }
 }
 
-/* The row's products in order, as codes: N of the lane. Returns how many of them are the first of their column. */
+/*
+ * Sorts the row's products. code: N consecutive products of the order per lane. Returns the number of the lane's
+ * products that are the first of their column.
+ */
 template <int G, int N> static __device__ __forceinline__ int
 order_products(const gpu_rows &r, int32_t low, int total, const sort_room<G, N> &room, unsigned (&code)[N])
 {
@@ -135,14 +149,14 @@ order_products(const gpu_rows &r, int32_t low, int total, const sort_room<G, N> 
                        after = e + 1 < N ? code[e + 1 < N ? e + 1 : 0] >> SORT_BITS : next;
         const int first = place < total && (place == 0 || column != before);
         code[e] = (code[e] & SORT_PLACE) | (first ? CODE_FIRST : 0) |
-                  (place + 1 < total && after == column ? CODE_GOES_ON : 0);
+                  (place + 1 < total && after == column ? CODE_CONTINUES : 0);
         firsts += first;
         before = column;
     }
     return firsts;
 }
 
-/* The lane's codes to where they belong, of which 8 bytes are aligned. */
+/* Stores the lane's codes. `to` is aligned to 8 bytes. */
 template <int G, int N>
 static __device__ __forceinline__ void write_codes(const unsigned (&code)[N], int total, unsigned short *to)
 {
@@ -158,11 +172,11 @@ static __device__ __forceinline__ void write_codes(const unsigned (&code)[N], in
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
 struct sort_row {
-    int i, length, total, longest; /* of A's rows of the warp */
+    int i, length, total, longest; /* longest: maximal entries of A over the warp's rows */
     int64_t start;
 };
 
-/* The group's row of the list; i < 0 beyond its end, where the group goes along with nothing to do. */
+/* Returns the group's row of the list. After the end of the list, i < 0, and the group runs with its warp. */
 template <int G>
 static __device__ __forceinline__ sort_row row_of_group(const gpu_rows &r, const int32_t *list, int count)
 {
@@ -182,13 +196,13 @@ static __device__ __forceinline__ void set_longest(sort_row *row)
     row->longest = warp_max(row->length);
 }
 
-/* Room for the order of the group's row among the columns that are kept, in ints: where, or -1. */
+/* Reserves memory for the order of the group's row in r.columns. Returns its position, or -1. */
 template <int G> static __device__ __forceinline__ int keep_order(const gpu_rows &r, int total)
 {
     __shared__ int of_group[SORT_THREADS / G];
     __shared__ unsigned base;
     const int group = threadIdx.x / G,
-              mine = (total + 15) / 16 * 8; /* 32 bytes each: a lane writes that many at most */
+              mine = (total + 15) / 16 * 8; /* 32 bytes per unit, the most that a lane writes */
     if (threadIdx.x % G == 0) of_group[group] = mine;
     __syncthreads();
     int before = 0, all = 3;
@@ -247,7 +261,7 @@ template <int G, int N, typename V> struct __align__(16) value_room
     unsigned char row[G * N];
 };
 
-/* Rows of the list whose order was kept, or with AGAIN the others. */
+/* Computes rows of the list whose order was kept, or, with AGAIN, the rows whose order was not kept. */
 template <int G, int N, int AGAIN, typename V> static __global__ void __launch_bounds__(SORT_THREADS)
     compute_sorted(gpu_rows r, const int32_t *list, int count, int32_t *Cj, V *Cx, row_offsets Cp, V alpha)
 {
@@ -286,7 +300,8 @@ template <int G, int N, int AGAIN, typename V> static __global__ void __launch_b
     __pipeline_wait_prior(0);
     __syncwarp();
     const int most = warp_max(row.total);
-    const unsigned others = (1u << (threadIdx.x % 32 - lane)) - 1, earlier = ((1u << threadIdx.x % 32) - 1) & ~others;
+    const unsigned lower_lanes = (1u << (threadIdx.x % 32 - lane)) - 1,
+                   earlier = ((1u << threadIdx.x % 32) - 1) & ~lower_lanes;
     int64_t at = row.i >= 0 ? Cp.get(row.i) : 0;
     for (int k = 0; k < most; k += G) {
         const unsigned code = k + lane < row.total ? room->order[k + lane] : 0;
@@ -297,7 +312,7 @@ template <int G, int N, int AGAIN, typename V> static __global__ void __launch_b
             if (Cj) Cj[place] = room->j[q];
             V sum = product_and_sum(room->a[room->row[q]], room->x[q], V(0));
             unsigned now = code;
-            for (int n = k + lane + 1; now & CODE_GOES_ON; n++) {
+            for (int n = k + lane + 1; now & CODE_CONTINUES; n++) {
                 now = room->order[n];
                 q = (int)(now & SORT_PLACE);
                 sum = product_and_sum(room->a[room->row[q]], room->x[q], sum);

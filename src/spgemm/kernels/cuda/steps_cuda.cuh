@@ -1,50 +1,51 @@
-/* The steps of SpGEMM on the GPU, in the order in which the driver (driver_cuda.cu) takes them. */
+/* The steps of SpGEMM on the GPU, in the order in which the driver (driver_cuda.cu) calls them. */
 #pragma once
 
 #include "device/cuda/convert.cuh"
 #include "spgemm/kernels/cuda/rows_cuda.cuh"
 
-/* Lists of the numeric phase: rows by the shared memory that they need. */
+/* Lists of the numeric phase: rows grouped by the shared memory they need. */
 enum {
-    LIST_LEVELS = 0, /* 10: gpu_list_bytes a group of lanes */
-    LIST_HASH = 10,  /* 3: gpu_list_bytes a group */
-    LIST_BLOCK = 13, /* 4: gpu_block_bytes a block */
+    LIST_LEVELS = 0, /* 10 lists: gpu_list_bytes per group of lanes */
+    LIST_HASH = 10,  /* 3 lists: gpu_list_bytes per group */
+    LIST_BLOCK = 13, /* 4 lists: gpu_block_bytes per block */
     LIST_GIANT = 17,
-    LIST_SORT = 18, /* SORT_SIZES */
+    LIST_SORT = 18, /* SORT_SIZES lists */
     LISTS = LIST_SORT + SORT_SIZES,
     SPAN_LOW_WORDS = 352,
     SPAN_HIGH_WORDS = 1024,
-    SORT_ENTRIES = 64, /* of a row of A whose products are sorted */
-    SORT_BITS = 9,     /* of a product's place in its row: 2^SORT_BITS = HASH_PRODUCTS; the rest is for columns */
+    SORT_ENTRIES = 64, /* maximal entries of a row of A whose products are sorted */
+    SORT_BITS = 9,     /* of a product's position; 2^SORT_BITS = HASH_PRODUCTS. The rest is the column */
     SORT_WORDS = 1 << (32 - SORT_BITS - 5),
-    SPAN_PRODUCTS = 16384,  /* more are too many for a warp */
-    GPU_BATCH_BYTES = 12288 /* static shared memory of a block, and what the device takes */
+    SPAN_PRODUCTS = 16384,  /* maximal products for a warp */
+    GPU_BATCH_BYTES = 12288 /* static shared memory of a block, and memory that the device reserves */
 };
 
-/* Where C goes. j NULL: the columns are there already (in `known`) and stay; only values are computed. */
+/* Destination of C. j NULL: the columns are already in `known`; only values are computed. */
 struct gpu_result {
     spry_type type;
-    row_offsets p; /* of the piece's rows, counted from its first */
+    row_offsets p; /* offsets of the chunk's rows */
     int32_t *j;
     const int32_t *known;
     void *x;
-    const void *alpha; /* one number of `type`, host */
+    const void *alpha; /* one value of `type`, on the host */
 };
 
-/* A piece of rows on its way through the steps. */
+/* State of a chunk of rows between steps. */
 struct gpu_work {
     gpu_rows rows;
-    gpu_row_counts found; /* what the host has read of rows.found */
-    int lanes;            /* that share a row of A */
+    gpu_row_counts found; /* the host's copy of rows.found */
+    int lanes;            /* lanes that share a row of A */
     int multiprocessors, shared_bytes;
-    int overlaps; /* the device lets a kernel start before the one before it ends */
-    int follows;  /* the last kernel in the stream is one of gpu_launch, which the next one need not wait for */
+    bool overlaps; /* the device can start a kernel before the previous kernel ends */
+    bool follows;  /* the last kernel in the stream was launched by gpu_launch, so the next need not wait for it */
     cudaStream_t stream;
 };
 
 /*
- * Kernels of a phase do not need one another's results. Each starts when the one before has no more blocks to start
- * (started) and ends after it (finish, that all of a block's threads reach), so that what comes later is behind all.
+ * Kernels of a phase do not need each other's results. A kernel starts when all blocks of the previous kernel have
+ * started (gpu_started). It ends after the previous kernel: all threads of its blocks call gpu_finish. So work after
+ * the phase is ordered after all its kernels.
  */
 static __device__ __forceinline__ void gpu_started(void)
 {
@@ -59,7 +60,7 @@ static __device__ __forceinline__ void gpu_finish(void)
 #endif
 }
 
-/* Launches such a kernel, whose first argument are the rows. */
+/* Launches such a kernel. Its first argument is w->rows. */
 template <typename... P, typename... A> static spry_status gpu_launch(gpu_work *w, void (*kernel)(gpu_rows, P...),
                                                                       int64_t blocks, int threads, int bytes,
                                                                       const char *what, spry_error *err, A... arguments)
@@ -69,60 +70,66 @@ template <typename... P, typename... A> static spry_status gpu_launch(gpu_work *
     config.numAttrs = w->overlaps && w->follows ? 1 : 0;
     cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code == cudaSuccess) code = cudaLaunchKernelEx(&config, kernel, w->rows, (P)arguments...);
-    w->follows = 1;
+    w->follows = true;
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
 }
 
-/* Lanes that share a row of A, after the mean length of the rows of B that it meets. */
+/* Returns the lanes that share a row of A, from the mean length of the selected rows of B. */
 static inline int gpu_lanes_of(const gpu_row_counts *found, int64_t entries)
 {
     const double mean = entries > 0 ? (double)found->products / (double)entries : 0;
     return mean <= 8 ? 8 : mean <= 20 ? 16 : 32;
 }
 
-/* Words of the bits of so many rows, with one more than they need. */
+/* Returns the words of the bits of `rows` rows, including an additional word. */
 static inline int64_t gpu_shift_words(int64_t rows)
 {
     return (rows + 31) / 32 + 2;
 }
-/* Most groups of runs of so many rows: a run has 16 rows at least, a group of it up to 32. */
+/* Returns the maximal number of groups of runs: a run has at least 16 rows, a group up to 32. */
 static inline int64_t gpu_most_groups(int64_t rows)
 {
     return rows / 16 + 1;
 }
-/* Finds and counts runs; before gpu_classify_rows, which leaves them out. */
+/* Finds and counts runs. Called before gpu_classify_rows, which skips these rows. */
 spry_status gpu_count_runs(gpu_work *w, spry_error *err);
 spry_status gpu_run_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-/* Counts the rows that threads merge, too. */
+/* Classifies rows, and counts the entries of merged rows. */
 spry_status gpu_classify_rows(gpu_work *w, spry_error *err);
 spry_status gpu_merge_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-/* A look at B's columns: found.sample_same, by which the host knows whether pairs pay. Then they are made. */
+/*
+ * gpu_sample_columns samples B's columns into found.sample_same. From this, gpu_pairs_pay decides on the host.
+ * gpu_build_pairs builds the pairs.
+ */
 spry_status gpu_sample_columns(gpu_work *w, spry_error *err);
-int gpu_pairs_pay(const gpu_work *w);
-spry_status gpu_make_pairs(gpu_work *w, spry_error *err);
+bool gpu_pairs_pay(const gpu_work *w);
+spry_status gpu_build_pairs(gpu_work *w, spry_error *err);
 
-/* Rows by class into rows.list, in the order of the classes; the host has read `found`. */
+/* Lists rows by class in rows.list, in the order of the classes. The host must have read `found`. */
 spry_status gpu_list_classes(gpu_work *w, spry_error *err);
-/* Rows by list of the numeric phase; found.list tells how many, to be read by the host. again: that is known. */
+/* Lists rows by list of the numeric phase, and sets found->list to the counts. again: the counts are already known. */
 spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err);
 
-/* Rows of the classes that are not merged. C not NULL: they were counted; columns that were not kept go to C. */
+/*
+ * Count or compute rows of these classes. Count with C not NULL: the rows have been counted; columns that were not kept
+ * are stored in C.
+ */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_block_count(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_block_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-/* The same of rows that are sorted, whose columns need no finding. */
+/* Count and compute the rows whose products are sorted. */
 spry_status gpu_sort_count(gpu_work *w, spry_error *err);
 spry_status gpu_sort_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-/* Bytes of the table of giant rows, of some at a time where it would pass `most`. */
+/* Returns the bytes of the table of giant rows. If these exceed `most`, the table holds some of the rows at a time. */
 int64_t gpu_giant_table(const gpu_work *w, int64_t most);
 spry_status gpu_giant_values(gpu_work *w, const gpu_result *C, void *table, int64_t table_bytes, spry_error *err);
 
-/* Shared memory of a group of lanes in each list below LIST_BLOCK. */
+/* Shared memory of a group of lanes, for each list below LIST_BLOCK. */
 static inline __host__ __device__ int gpu_list_bytes(int list)
 {
     switch (list) {
@@ -142,13 +149,16 @@ static inline __host__ __device__ int gpu_list_bytes(int list)
     }
 }
 
-/* Pairs above the words of 32 columns from the low-th on: one for each 32 of these. */
+/* Returns the pairs of the summary over `words` words of 32 columns, starting at word `low`: one pair per 32 words. */
 static inline __host__ __device__ int gpu_summary_pairs(int low, int words)
 {
     return words > 0 ? ((low + words - 1) >> 5) - (low >> 5) + 1 : 0;
 }
 
-/* Slots of a table of so many words, and what a table of pairs takes with the list of its words. */
+/*
+ * Returns the slots of a hash table for `words` words. A slot takes GPU_SLOT_BYTES bytes in a table of pairs, including
+ * the list of words.
+ */
 static inline __host__ __device__ int gpu_slots_for(int words)
 {
     int slots = 32;
@@ -157,20 +167,20 @@ static inline __host__ __device__ int gpu_slots_for(int words)
 }
 enum { GPU_SLOT_BYTES = 14 };
 
-/* Dynamic shared memory of a block of list LIST_BLOCK + s: so that 5, 3, 2 or 1 of them share a multiprocessor. */
+/* Returns the dynamic shared memory of a block of list LIST_BLOCK + s. 5, 3, 2 or 1 blocks share a multiprocessor. */
 static inline __host__ __device__ int gpu_block_bytes(int s, int shared_bytes)
 {
     const int share = shared_bytes / (s == 0 ? 5 : 4 - s);
     return (share - GPU_BATCH_BYTES) & ~15;
 }
 
-/* Words of the mask of such a block; the rest is for values. */
+/* Returns the words of the mask of such a block. Values use the remaining memory. */
 static inline __host__ __device__ int gpu_block_words(int bytes)
 {
     return bytes / 2 / 6;
 }
 
-/* One of the SORT_SIZES sizes of rows that are sorted. */
+/* Returns the index of the size class of a sorted row, below SORT_SIZES. */
 static __device__ __forceinline__ int gpu_sort_size(int64_t products)
 {
     return products <= HASH_PRODUCTS / 8   ? 0
@@ -179,7 +189,7 @@ static __device__ __forceinline__ int gpu_sort_size(int64_t products)
                                            : 3;
 }
 
-/* Where a row goes that is not merged, after its products, the words that its columns span, and A's entries. */
+/* Returns the class of a row that is not merged. words: span of its columns; length: entries of A. */
 static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, int64_t length)
 {
     if (products <= HASH_PRODUCTS && length <= SORT_ENTRIES && words <= SORT_WORDS &&
@@ -187,7 +197,8 @@ static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, 
         return ROW_SORT + gpu_sort_size(products);
     if (products <= SPAN_PRODUCTS) {
         if (words <= SPAN_HIGH_WORDS) return words <= SPAN_LOW_WORDS ? ROW_SPAN_LOW : ROW_SPAN_HIGH;
-        if (words <= SPAN_WORDS && products > HASH_PRODUCTS / 8) return ROW_SPAN_WIDE; /* clearing it has to pay */
+        if (words <= SPAN_WORDS && products > HASH_PRODUCTS / 8)
+            return ROW_SPAN_WIDE; /* else clearing costs too much */
     }
     if (products > HASH_PRODUCTS) return products <= BLOCK_LOW_PRODUCTS ? ROW_BLOCK_LOW : ROW_BLOCK;
     return products <= HASH_PRODUCTS / 4   ? ROW_HASH_LOW
@@ -196,8 +207,8 @@ static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, 
 }
 
 /*
- * Groups of a block's threads that take one row of B after another, after their mean length. Each has values of its
- * own, which have to be cleared and added: no more than there are products to pay for that.
+ * Returns the number of groups of a block's threads that process rows of B in turn, from the mean length of these rows.
+ * Each group has its own values, which must be cleared and added. Their number is limited by the products.
  */
 static __device__ __forceinline__ int gpu_groups_wanted(int64_t products, int64_t length, int entries, int threads)
 {

@@ -1,5 +1,6 @@
 /*
- * What a product needs beside kernels (ops/spgemm_device.c): products by row, offsets of other widths, zeros left out.
+ * Functions for a product in addition to kernels (spgemm/spgemm_device.c): products by row, offsets of other types,
+ * removal of zeros.
  */
 #include "device/cuda/convert.cuh"
 #include "spgemm/kernels/cuda/rows_cuda.cuh"
@@ -16,7 +17,7 @@ static unsigned warps_for(int64_t rows)
 
 /* ---- products ----------------------------------------------------------------------------------------- */
 
-/* products[i + 1] of row first + i of A; a warp a row. */
+/* Sets products[i + 1] to the products of row first + i of A. A warp per row. */
 static __global__ void __launch_bounds__(SUPPORT_THREADS)
     count_products(gpu_csr A, row_offsets Bp, int64_t first, int64_t rows, int64_t *products)
 {
@@ -62,7 +63,7 @@ static spry_status scan_products(spryi_device_product *product, int64_t *host_sc
 
 /* ---- B's order ---------------------------------------------------------------------------------------- */
 
-/* *falls = 1 where a column is not above the one before in its row; a warp a row. */
+/* Sets *falls to 1 if a column is not larger than the column before it in its row. A warp per row. */
 static __global__ void __launch_bounds__(SUPPORT_THREADS) find_falls(gpu_csr B, int *falls)
 {
     const int64_t i = ((int64_t)blockIdx.x * SUPPORT_THREADS + threadIdx.x) / 32;
@@ -90,7 +91,7 @@ spry_status gpu_require_rising(spryi_device_product *product, spry_error *err)
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: order of B");
     if (host == 0) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "B",
-                      "spgemm on a GPU: rows of op(B) must be sorted and hold no column twice; sort it with "
+                      "spgemm on a GPU: rows of op(B) must be sorted and have no duplicates; convert it with "
                       "spry_matrix_convert, or multiply on the CPU");
 }
 
@@ -119,7 +120,7 @@ static spry_status copy_offsets(void *to, int to_32, const int64_t *from, int64_
 
 /* ---- zeros -------------------------------------------------------------------------------------------- */
 
-/* to[i + 1]: entries of row i that are not 0; a warp a row. */
+/* Sets to[i + 1] to the nonzero entries of row i. A warp per row. */
 template <typename V> static __global__ void __launch_bounds__(SUPPORT_THREADS)
     count_kept(const int64_t *offsets, const V *values, int64_t rows, int64_t *to)
 {
@@ -164,7 +165,7 @@ static size_t scan_bytes_of(int64_t rows)
     return bytes;
 }
 
-/* New offsets, columns and values, and room for the scan. */
+/* New offsets, columns and values, and scratch for the scan. */
 static int64_t drop_zeros_bytes(spry_type type, int64_t rows, int64_t nnz)
 {
     return padded(8 * (rows + 1)) + padded(4 * nnz) + padded((int64_t)spry_type_bytes(type) * nnz) +
