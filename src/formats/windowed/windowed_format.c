@@ -127,7 +127,8 @@ static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
                       (int64_t)last->values * SPRYI_WINDOWED_ALIGN == s->slots && last->indices == s->units &&
                       (s->window_count > 0 ? s->windows[0].slice == 0 : s->slice_count == 0);
     if (good) return SPRY_OK;
-    return spryi_fail(err, SPRY_BAD_FILE, NULL, "windowed: %lld windows, %lld slices and %lld values do not fit",
+    return spryi_fail(err, SPRY_BAD_FILE, NULL,
+                      "windowed: %lld windows, %lld slices and %lld values do not match the arrays",
                       (long long)s->window_count, (long long)s->slice_count, (long long)s->slots);
 }
 

@@ -95,9 +95,9 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_sample(int64_t count, int64_t n, in
 }
 
 /* Returns true if enough sampled rows consist of runs for the matrix to have runs. */
-SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_runs(int64_t seen, int64_t made)
+SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_runs(int64_t seen, int64_t matching)
 {
-    return seen > 0 && 4 * made >= 3 * seen;
+    return seen > 0 && 4 * matching >= 3 * seen;
 }
 
 /* Returns true if enough of a row's runs join columns of one group to be runs of unknowns. */

@@ -280,8 +280,8 @@ struct row_keys {
 
 /* Computes keys of the rows in the order `from`; NULL: in natural order. */
 static __global__ void __launch_bounds__(CONVERT_THREADS)
-    make_keys(const row_keys key, const uint32_t *__restrict__ from, uint32_t *__restrict__ keys,
-              uint32_t *__restrict__ rows)
+    compute_keys(const row_keys key, const uint32_t *__restrict__ from, uint32_t *__restrict__ keys,
+                 uint32_t *__restrict__ rows)
 {
     const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= key.rows) return;
@@ -445,7 +445,7 @@ template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_
     const int64_t rows = m->a.rows;
     const int bits = bits_of(rows - 1), end = bits + 2;
     const row_keys key = {m->o->leader, reached, m->without_runs, rows, m->s->window, bits};
-    make_keys<<<convert_blocks(rows), CONVERT_THREADS>>>(key, from, m->keys[0], *first);
+    compute_keys<<<convert_blocks(rows), CONVERT_THREADS>>>(key, from, m->keys[0], *first);
     SPRY_CUDA_TRY(launched(err, "windowed: keys"));
     cub::DoubleBuffer<uint32_t> keys(m->keys[0], m->keys[1]);
     cub::DoubleBuffer<uint32_t> sorted(*first, *second);

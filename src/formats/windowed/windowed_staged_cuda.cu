@@ -135,9 +135,9 @@ static spry_status find_order(const spryi_prepare_request *request, windowed_pla
 /* ---- slices ahead ------------------------------------------------------------------------------------- */
 
 /*
- * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache, which has two halves.
- * Prefetching then brings data into the near half: up to 20 % faster. Smaller matrices are near already. Larger ones
- * come from memory, where prefetching costs up to a third. Measured on an H200.
+ * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache, which has two halves. Then
+ * prefetched data arrives in time: up to 20 % faster. Smaller products are fast without prefetching. Larger products
+ * read memory, where prefetching only costs time: up to a third. Measured on an H200.
  */
 static bool pays_ahead(const spryi_prepare_request *request)
 {

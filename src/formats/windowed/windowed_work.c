@@ -1,5 +1,5 @@
 /*
- * What "auto" knows of windowed: a guess from a sample, the work of its products, and their rates.
+ * Estimator of windowed for the choice "auto": a guess from a sample, the work of its products, and their rates.
  *
  * The guess samples windows of consecutive rows, and balls of rows around sampled rows, which stand for cells. The
  * guess searches for rows of one pattern adjacent to a sampled row, and at distances of rows/2 to rows/5.

@@ -207,8 +207,8 @@ template <typename V> static __device__ __forceinline__ void store_results(unsig
     for (unsigned rest = now; rest;) {
         const int head = __ffs((int)rest) - 1;
         const int64_t shift = __shfl_sync(ALL_LANES, mine - out, head);
-        const unsigned others = rest & ~__ballot_sync(ALL_LANES, mine - out == shift);
-        const unsigned together = others ? rest & ((1u << (__ffs((int)others) - 1)) - 1) : rest;
+        const unsigned different = rest & ~__ballot_sync(ALL_LANES, mine - out == shift);
+        const unsigned together = different ? rest & ((1u << (__ffs((int)different) - 1)) - 1) : rest;
         const int end = __shfl_sync(ALL_LANES, out + count, 31 - __clz((int)together));
         for (int e = __shfl_sync(ALL_LANES, out, head) + lane; e < end; e += 32) {
             if (C.j) C.j[shift + e] = out_j[e];
