@@ -10,7 +10,7 @@ static void SPRY_FNJ(insert_columns)(SPRY_J *list, int64_t count, int64_t gap)
     }
 }
 
-/* Sorts by gaps, in n^1.5 steps at most. */
+/* Shell sort: at most about n^1.5 steps. */
 static void SPRY_FNJ(sort_by_gaps)(SPRY_J *list, int64_t count)
 {
     int64_t gap = 1;
@@ -18,7 +18,7 @@ static void SPRY_FNJ(sort_by_gaps)(SPRY_J *list, int64_t count)
     for (; gap > 0; gap /= 3) SPRY_FNJ(insert_columns)(list, count, gap);
 }
 
-/* Quicksort. Rows that would take too many levels are sorted by gaps. */
+/* Quicksort. Parts that would take too many levels use Shell sort. */
 static void SPRY_FNJ(sort_in_levels)(SPRY_J *list, int64_t count, int levels)
 {
     enum { SHORT = 32 };

@@ -128,7 +128,7 @@ void spryi_spgemm_report_stages(const spry_spgemm_plan *plan);
 /* Writes the reason after a failure of the GPU: the error's sentence, or its status if the sentence is too long. */
 void spryi_spgemm_report_failure(spry_spgemm_plan *plan, const spry_error *cause);
 
-/* Computes the index types and bytes of C, whose nnz is known. Fails if C does not fit. */
+/* Computes the index types and bytes of C, whose nnz is known. Returns an error if C does not fit. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
 
 /* Removes entries whose value is 0, in place. C has no other user yet. */
@@ -148,7 +148,7 @@ static inline int spryi_spgemm_threads(const spry_context *context, int asked, i
 
 /* ---- triple_runs.c ------------------------------------------------------------------------------------- */
 
-/* Returns the multiplications of C = P^T*A*P. By runs, takes a pass over A. */
+/* Returns the multiplications of C = P^T*A*P. With the method by runs, reads A once. */
 int64_t spryi_triple_count_products(const spry_spgemm_plan *plan);
 
 /* ---- spgemm_operands.c --------------------------------------------------------------------------------- */

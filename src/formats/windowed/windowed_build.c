@@ -77,7 +77,7 @@ static bool is_of_runs(const spry_arrays *csr, int64_t i, int64_t run, int64_t s
     return true;
 }
 
-/* Sets *least to the lesser of *least and value. */
+/* Sets *least to the minimum of *least and value, atomically. */
 static void lower(uint64_t *least, uint64_t value)
 {
     uint64_t old = __atomic_load_n(least, __ATOMIC_RELAXED);
@@ -96,7 +96,7 @@ static void offer_label(const spry_arrays *csr, int64_t i, const uint32_t *leade
     }
 }
 
-/* Marks the columns of row i with `mark`. Returns how many did not have this mark. */
+/* Marks the columns of row i with `mark`. Returns the number of newly marked columns. */
 static int64_t new_columns(const spry_arrays *csr, int64_t i, uint32_t *seen, uint32_t mark)
 {
     const int64_t end = spryi_offset_of(csr, i + 1);

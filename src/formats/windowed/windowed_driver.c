@@ -10,7 +10,7 @@
 enum { PARTS = 128 }; /* maximal number of parts of the windows */
 
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/windowed/windowed_driver.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/windowed/windowed_driver.c" /* the second half of this file */
 #include "base/instantiate.h"
 
 static const spryi_block_fn pieces[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pieces);

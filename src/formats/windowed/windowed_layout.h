@@ -43,7 +43,7 @@ enum { SPRYI_WINDOWED_NATURAL = 1, SPRYI_WINDOWED_CELLS = 2 };
 
 /* Sizes of a window. A prefix sum over windows gives the position of each window in the arrays. */
 typedef struct spryi_windowed_counts {
-    int64_t windows, slices, pages, numbers, units, slots, staged; /* staged: the most of a window */
+    int64_t windows, slices, pages, numbers, units, slots, staged; /* staged: maximum over windows, not a sum */
 } spryi_windowed_counts;
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection. */
