@@ -8,7 +8,7 @@
  *       runs, which only the first lanes have, a ballot counts the lanes. A slice wider than a warp's average is cut
  *       into parts for several warps, whose sums are added in order. Large windows start first. Time is lost where
  *       loads depend on loads. Hence slice records are read with the window, rows and groups one slice in advance, and
- *       the indices of the next slice are prefetched if the matrix fits in the second-level cache.
+ *       values and indices of the next slice are prefetched if the matrix fits in the second-level cache.
  * Cost: bytes of windowed, y, and the sectors of each window's x once per window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary indices of 12 bits: this library.
