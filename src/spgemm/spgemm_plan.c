@@ -162,7 +162,7 @@ static void choose_gpu(spryi_route *r, spry_context *context, const product_size
     r->why = "no GPU is available";
     if (!kind) return;
     /* A plan is for many products, which outweigh the start of the GPU. */
-    r->why = "starting a GPU would take longer than it saves";
+    r->why = "a GPU would take longer to start than it saves";
     if (starts_for_one_run && cpu - gpu < kind->start_us) return;
     r->why = "no GPU is available";
     const spryi_device *first = spryi_device_of_kind(context, kind->name);
