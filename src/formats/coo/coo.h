@@ -5,12 +5,12 @@
  *     . c . .        columns  0 2 1 0 3
  *     d . . e        values   a b c d e
  *
- * Sorted by row. Of a CSR matrix only the rows are made, columns and values stay the user's; a COO matrix
- * known to be sorted is used as it is; anything else is sorted into a copy.
+ * Entries are sorted by row. For a CSR matrix only the row indices are built, and columns and values are borrowed. A
+ * COO matrix known to be sorted is borrowed. Any other matrix is sorted into a copy.
  *
- * Entries are cut into blocks of a constant number, whatever the threads. A block whose first row began in
- * the block before keeps that row's sum apart; those sums are added in order when all blocks are done.
- * Transposed: shared/column_windows.h, in parts of as many entries.
+ * Entries are cut into blocks of constant size, for any number of threads. The sum of a block's first row goes to the
+ * workspace, because the row may have begun in the previous block. These sums are added in order after all blocks are
+ * done. Transposed products use shared/column_windows.h, with parts of equal numbers of entries.
  */
 #pragma once
 
@@ -22,10 +22,10 @@ enum { SPRYI_COO_BLOCK = 32768 };
 
 typedef struct spryi_coo {
     spry_arrays a;      /* COO sorted by row */
-    spry_matrix *owned; /* of a conversion, or NULL */
-    void *rows;         /* made here beside borrowed columns and values, or NULL */
+    spry_matrix *owned; /* conversion that the storage owns, or NULL */
+    void *rows;         /* row indices built for borrowed columns and values, or NULL */
     int64_t block_count;
-    spryi_windows windows; /* for the transposed product, else empty */
+    spryi_windows windows; /* for the transposed product; otherwise empty */
 } spryi_coo;
 
 extern const spryi_format spryi_format_coo;

@@ -1,4 +1,4 @@
-/* Making the storage of format coo: columns and values borrowed wherever the matrix already has them in row order. */
+/* Builds the storage of format coo. Columns and values are borrowed if the matrix has them in row order. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -6,9 +6,11 @@
 #include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 
+#include <stdbool.h>
+
 static void expand_rows(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays a = ((const spryi_coo *)job)->a; /* copies that no store can change */
+    const spry_arrays a = ((const spryi_coo *)job)->a; /* local copy, which no store can change */
     void *rows = ((const spryi_coo *)job)->rows;
     for (int64_t i = begin; i < end; i++) {
         const int64_t last = spryi_index_at(a.offsets, a.offset_type, i + 1);
@@ -17,7 +19,7 @@ static void expand_rows(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Row indices of CSR, written by as many threads as there are, each a range of rows. */
+/* Builds the row indices of CSR in parallel. Each thread writes ranges of rows. */
 static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(
@@ -56,7 +58,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
-    const spry_layout from = a.value_type == request->value_type ? a.layout : SPRY_LAYOUT_DEFAULT; /* as it lies */
+    const spry_layout from = a.value_type == request->value_type ? a.layout : SPRY_LAYOUT_DEFAULT; /* to borrow from */
     a.layout = SPRY_COO;
     a.value_type = request->value_type;
     cost->bytes = spryi_arrays_bytes(&a);
@@ -74,10 +76,10 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
     SPRYI_OK_OR_RETURN(spryi_admit(request, "coo", &cost, err));
     *s = (spryi_coo){.a = A->a, .block_count = spryi_blocks_of(A->a.nnz, SPRYI_COO_BLOCK)};
-    int as_is = A->a.value_type == request->value_type;
-    if (as_is && A->a.layout == SPRY_CSR) {
+    const bool same_values = A->a.value_type == request->value_type;
+    if (same_values && A->a.layout == SPRY_CSR) {
         SPRYI_OK_OR_RETURN(rows_of_csr(context, s, &A->a, err));
-    } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
+    } else if (!same_values || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
         SPRYI_OK_OR_RETURN(convert(context, s, request, err));
     }
     if (request->options->op == SPRY_TRANSPOSE && !request->massively_parallel)
@@ -104,7 +106,7 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return s->block_count * (int64_t)sizeof(double);
 }
 
-/* The struct's constness is a promise to callers; the copy that is listed here belongs to the plan. */
+/* The casts remove const: on a device the arrays are the plan's own copies. */
 static int device_sections(void *storage, spryi_section *sections)
 {
     spry_arrays *a = &((spryi_coo *)storage)->a;

@@ -2,11 +2,11 @@
 /*
  * coo_portable_cpu: segmented sums in plain C.
  *
- * Idea: entries lie in blocks of constant size, so that no row, however long, decides the time; the sum of the row
- *       that a block shares with the block before is kept apart and added in order at the end.
- *       Transposed: see shared/column_windows.h.
- * Work: a thread takes a block at a time, without atomics. Transposed: a part of as many entries at a time.
- * Cost: bytes of COO, and y once more than in CSR; transposed, the windows written and read.
+ * Idea: entries are in blocks of constant size, so that no row length causes imbalance. The sum of a block's first row,
+ *       which may have begun in the previous block, goes to the workspace and is added in order at the end. Transposed:
+ *       shared/column_windows.h.
+ * Work: one thread per block, without atomics; transposed, one thread per part with equal numbers of entries.
+ * Cost: bytes of COO, and y once more than with CSR. Transposed, the windows are also written and read.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction).
  */
 #include "formats/coo/coo.h"
@@ -15,8 +15,8 @@
 #include <math.h>
 
 /*
- * y = alpha*A*x + beta*y. `blocks` adds alpha times each row's sum to y, except for the first row of a block: its
- * unscaled sum goes to workspace[block], an f64. If alpha is not finite, one thread multiplies row by row.
+ * Computes y = alpha*A*x + beta*y. `blocks` adds alpha times each row's sum to y. The sum of a block's first row is an
+ * exception: it goes unscaled to workspace[block], an f64. If alpha is not finite, one thread multiplies row by row.
  */
 static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err);
 
@@ -26,7 +26,7 @@ static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn bloc
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t),
                              runs_by_rows = SPRYI_TABLE(run_by_rows);
 
-enum { SCALE_ROWS = 65536 }; /* of y, scaled at a time */
+enum { SCALE_ROWS = 65536 }; /* rows of y that are scaled together */
 
 static void scale(const spryi_run_args *args, int64_t begin, int64_t end)
 {
@@ -34,7 +34,7 @@ static void scale(const spryi_run_args *args, int64_t begin, int64_t end)
     spryi_scale(args->y, args->vector_type, begin * SCALE_ROWS, spryi_block_end(end - 1, SCALE_ROWS, rows), args->beta);
 }
 
-/* Each block's first row, in order; a row that fills several blocks gets its sums one after the other. */
+/* Adds the sums of the blocks' first rows to y, in order. A row that fills multiple blocks has one sum per block. */
 static void add_first_rows(const spryi_run_args *args)
 {
     const spryi_coo *s = args->storage;
@@ -53,7 +53,7 @@ static void add_first_rows(const spryi_run_args *args)
 static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err)
 {
     const spryi_coo *s = args->storage;
-    /* Infinite alpha times the parts of a row is not infinite alpha times their sum. */
+    /* an infinite alpha times the parts of a row can differ from alpha times their sum */
     if (!isfinite(spryi_value_at(args->alpha, args->vector_type, 0))) {
         const int slot = spryi_value_slot(args->vector_type), pair = spryi_index_pair(s->a.index_type, s->a.index_type);
         return runs_by_rows[slot][pair](args, err);
@@ -72,9 +72,9 @@ const spryi_kernel spryi_coo_portable_cpu = {
     .spmv_t = &runs_t,
 };
 
-#else /* for each value type and index pair: base/instantiate.h */
+#else /* for each value type and index pair (base/instantiate.h) */
 
-/* Adds alpha times each row's sum to y, but returns the sum of the first row, unscaled. */
+/* Adds alpha times each row's sum to y, except for the first row. Returns the unscaled sum of the first row. */
 static SPRY_V SPRY_FN(block)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_coo *s = args->storage;
@@ -94,7 +94,7 @@ static SPRY_V SPRY_FN(block)(const spryi_run_args *args, int64_t begin, int64_t 
         }
         sum += Ax[k] * x[Aj[k]];
     }
-    y[row] += alpha * sum; /* its other part, if the next block has one, is that block's first row */
+    y[row] += alpha * sum; /* if the row continues, the rest is the first row of the next block */
     return first;
 }
 

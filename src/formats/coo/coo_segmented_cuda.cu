@@ -1,17 +1,18 @@
 /*
  * coo_segmented_cuda: COO by segmented sums, without atomics on y.
  *
- * Idea: a block takes about `tile` consecutive entries and puts their products and rows, side by side, into shared
- *       memory. Each thread then adds up ITEMS neighbouring products: rows that begin and end within them are done;
- *       what is left of the first and the last row goes through a segmented scan over the block's threads. A block
- *       that lies within one row just sums, and reads no row numbers.
- * Work: a block begins where a row does, if one begins within `slack` entries after its place; then it shares no row.
- *       Rows longer than that are cut. All blocks that have a part of such a row are a chain: each hands in its sum,
- *       and the one that arrives last adds them up in order. Rows without entries are found when the plan is made
- *       (a bit a row) and get blocks of their own behind the others, so that each y is written once.
- * Cost: bytes of COO, y once, 24 bytes a block, a bit a row where rows are empty. Deterministic, any row lengths.
+ * Idea: a block of threads loads about `tile` consecutive entries and writes their products and rows to shared memory.
+ *       Each thread adds up ITEMS consecutive products and writes y of rows that begin and end among them. The sums of
+ *       its first and last row go through a segmented scan over the block's threads. A block within one row only adds
+ *       up, and reads no row indices.
+ * Work: a block begins at the first row that begins within `slack` entries after b * tile, and then shares no row with
+ *       the previous block. Longer rows are cut. The blocks with parts of a cut row are a chain: each writes its sum,
+ *       and the block that arrives last adds them up in order. Rows without entries are found when the plan is built
+ *       (one bit per row). Additional blocks write their y, so that each y is written once.
+ * Cost: bytes of COO, y once, 24 bytes per block, one bit per row if there are empty rows. Deterministic, for any row
+ *       lengths.
  * Source: Bell and Garland 2008, 4.4 (segmented reduction of COO); Blelloch, Heroux and Zagha, Segmented operations
- *       for sparse matrix computation on vector multiprocessors, 1993; the chains: this library.
+ *         for sparse matrix computation on vector multiprocessors, 1993; the chains: this library.
  */
 #include "device/cuda/reduce.cuh"
 
@@ -22,66 +23,74 @@ extern "C" {
 
 #include <stdlib.h>
 
-/* Threads that a multiprocessor is to hold at once: with 65536 registers 40 each. Turing's hold no more than 1024. */
+/* Threads per multiprocessor. With 65536 registers each thread has at least 40. Turing supports at most 1024. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 enum { RESIDENT_F64 = 1024, RESIDENT_F32 = 1024 };
 #else
-enum { RESIDENT_F64 = 1280, RESIDENT_F32 = 1536 }; /* f64: more would take first-level cache from x */
+enum { RESIDENT_F64 = 1280, RESIDENT_F32 = 1536 }; /* f64: more threads would reduce the L1 cache for x */
 #endif
 
-/* ITEMS is odd, so that threads ITEMS apart in shared memory hit different banks. */
+/* Sizes of a block. `items` is odd, so that threads, which are `items` apart in shared memory, use different banks. */
 template <typename V> struct coo_shape {
     static const int threads = sizeof(V) == 8 ? 256 : 128;
     static const int items = 7;
-    static const int room = threads * items; /* entries a block may have */
+    static const int room = threads * items; /* maximum entries of a block */
     static const int slack = threads / 2;
     static const int tile = room - slack;
-    static const int resident = (sizeof(V) == 8 ? RESIDENT_F64 : RESIDENT_F32) / threads; /* blocks a multiprocessor */
+    static const int resident = (sizeof(V) == 8 ? RESIDENT_F64 : RESIDENT_F32) /
+                                threads; /* blocks per multiprocessor */
 };
 
-enum { EMPTY_ROWS = 16 }; /* looked at by a thread */
+enum { EMPTY_ROWS = 16 }; /* rows that a thread inspects */
 
-/* Where block b begins; in the end nnz. The rows on both sides, -1 beyond the matrix. cut: they are the same. */
+/*
+ * Begin of a block. begin is nnz after the last block. row and row_before are the rows of entries begin and begin - 1,
+ * or -1 if there is none. cut: both are the same row.
+ */
 typedef struct boundary {
     int64_t begin, row, row_before;
     int64_t cut;
 } boundary;
 
-/* The chains that a block's first and last row belong to, and their parts of the sums; -1 where the row is its own. */
+/*
+ * Chains of a block's first and last row, and the indices of the block's sums in them. -1: the row is not in a chain.
+ */
 typedef struct __align__(16) links
 {
     int32_t head_part, head_chain, tail_part, tail_chain;
 }
 links;
 
-/* A row in several blocks, whose sums are partial[first .. first + parts - 1]. */
+/* A row in multiple blocks. Their sums are partial[first .. first + parts - 1]. */
 typedef struct chain {
     int64_t row, first, parts;
 } chain;
 
-/* This is what prepare keeps; pointers are device addresses. */
+/* Auxiliary data of a plan. Pointers are device addresses. */
 typedef struct coo_splits {
     int64_t blocks, chain_count, part_count, empty_count;
-    int64_t *place; /* blocks + 1: first entry times 2, plus 1 in blocks of a single row */
-    links *link;    /* blocks, where there are chains */
+    int64_t *place; /* blocks + 1: twice the first entry, plus 1 if the block has a single row */
+    links *link;    /* blocks; NULL without chains */
     chain *chains;
-    unsigned *with_entries; /* a bit a row, where rows are empty */
+    unsigned *with_entries; /* one bit per row; NULL without empty rows */
     int64_t bytes;
 } coo_splits;
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
-/* Hands in `sum` (thread 0's) for a chain. The whole block calls. */
-template <typename V> static __device__ void finish_chain(const coo_splits s, int part, int chain_number, V sum, V *y,
+/* Adds `sum` of thread 0 to a chain. The whole block calls. */
+template <typename V> static __device__ void finish_chain(const coo_splits s, int part, int chain_index, V sum, V *y,
                                                           V alpha, V beta, V *partial, unsigned *arrived, V *scratch)
 {
-    const chain c = s.chains[chain_number];
+    const chain c = s.chains[chain_index];
     const int last = add_part<coo_shape<V>::threads>(&sum, part - c.first, c.parts, partial + c.first,
-                                                     arrived + chain_number, scratch);
+                                                     arrived + chain_index, scratch);
     if (last && threadIdx.x == 0) put(y, c.row, sum, alpha, beta);
 }
 
-/* Inclusive segmented scan over the warp's lanes: sums since the last lane with `starts`, itself included. */
+/*
+ * Inclusive segmented scan over a warp. Each lane gets the sum since the last lane with `starts`, including that lane.
+ */
 template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, int *starts)
 {
     const int lane = threadIdx.x % 32;
@@ -97,8 +106,8 @@ template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, i
 }
 
 /*
- * Exclusive segmented scan over the block: what the threads before hand to this one, which is the sum since the last
- * of them with `starts`. scratch: a sum and a flag a warp.
+ * Exclusive segmented scan over the block. Returns the sum of the preceding threads since the last one with `starts`.
+ * scratch arrays: one element per warp.
  */
 template <int THREADS, typename V> static __device__ V scan_block(V sum, int starts, V *sum_of_warp, int *warp_starts)
 {
@@ -120,8 +129,8 @@ template <int THREADS, typename V> static __device__ V scan_block(V sum, int sta
 }
 
 /*
- * Columns and values of the thread's entries, THREADS apart all in flight at once. Beyond the last of
- * `count` that one is loaded again.
+ * Loads columns and values of the thread's entries, which are THREADS apart, all in flight together. Beyond the last of
+ * `count` entries, the last one is loaded again.
  */
 template <typename V, typename J>
 static __device__ __forceinline__ void load_entries(int count, const J *__restrict__ columns,
@@ -138,8 +147,8 @@ static __device__ __forceinline__ void load_entries(int count, const J *__restri
 }
 
 /*
- * Products and rows of `count` entries from `begin` on into shared memory. Threads beyond the last entry take that one
- * again, and store what nobody reads: without branches all loads are in flight at once.
+ * Writes products and rows of `count` entries from `begin` on to shared memory. Threads beyond the last entry load that
+ * entry again, and their products are not used: without branches all loads are in flight together.
  */
 template <typename V, typename J>
 static __device__ __forceinline__ void multiply(int64_t begin, int count, const J *__restrict__ rows,
@@ -163,7 +172,7 @@ static __device__ __forceinline__ void multiply(int64_t begin, int count, const 
     }
 }
 
-/* The thread's part of the sum of `count` entries from `begin` on, all of one row. */
+/* Returns the thread's part of the sum of `count` entries from `begin` on, all of one row. */
 template <typename V, typename J>
 static __device__ __forceinline__ V multiply_row(int64_t begin, int count, const J *__restrict__ columns,
                                                  const V *__restrict__ values, const V *__restrict__ x)
@@ -181,7 +190,7 @@ static __device__ __forceinline__ V multiply_row(int64_t begin, int count, const
     return sum;
 }
 
-/* Rows without entries, EMPTY_ROWS a thread. */
+/* Writes y of rows without entries. A thread inspects EMPTY_ROWS rows. */
 template <typename V>
 static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, int64_t block, V *y, V alpha, V beta)
 {
@@ -193,7 +202,7 @@ static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, i
     }
 }
 
-/* A block's sum of a single row goes to the row's chain, or to y. */
+/* Adds the sum of a block with a single row to the row's chain, or writes y. */
 template <typename V, typename J>
 static __device__ __forceinline__ void put_single_row(const coo_splits s, links link, const J *row, V sum, V *y,
                                                       V alpha, V beta, V *partial, unsigned *arrived, V *scratch)
@@ -206,14 +215,17 @@ static __device__ __forceinline__ void put_single_row(const coo_splits s, links 
         put(y, *row, sum, alpha, beta);
 }
 
-/* The rows of a thread's entries: the sum of the first, if it ends among them, and of the last. */
+/*
+ * Sums of a thread's entries: of the first row (head) and of the last row. If all entries are in one row, only sum is
+ * set.
+ */
 template <typename V, typename J> struct own_rows {
-    J row; /* the last */
+    J row; /* last row */
     V head, sum;
-    int several; /* 1: the first is not the last */
+    int multiple; /* 1: the first row is not the last */
 };
 
-/* Sums entries mine .. end - 1; rows that begin and end among them are put into y. */
+/* Sums entries mine .. end - 1. Writes y of rows that begin and end among them, except the first row. */
 template <typename V, typename J> static __device__ __forceinline__ own_rows<V, J>
 sum_own_rows(const V *products, const J *row_of, int mine, int end, J head_row, V *y, V alpha, V beta)
 {
@@ -223,11 +235,11 @@ sum_own_rows(const V *products, const J *row_of, int mine, int end, J head_row, 
         if (mine + u >= end) continue;
         const J next = row_of[mine + u];
         if (next != own.row) {
-            if (own.several)
+            if (own.multiple)
                 put(y, own.row, own.sum, alpha, beta);
             else
                 own.head = own.sum;
-            own.several = 1;
+            own.multiple = 1;
             own.row = next;
             own.sum = 0;
         }
@@ -272,9 +284,9 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
     const J head_row = mine < end ? row_of[mine] : 0;
     const int continues = mine > 0 && mine < end && row_of[mine - 1] == head_row;
     own_rows<V, J> own = sum_own_rows(products, row_of, mine, end, head_row, y, alpha, beta);
-    const V before = scan_block<THREADS>(own.sum, own.several || !continues, sum_of_warp, warp_starts);
+    const V before = scan_block<THREADS>(own.sum, own.multiple || !continues, sum_of_warp, warp_starts);
     if (mine < end) {
-        if (own.several) {
+        if (own.multiple) {
             if (continues) own.head += before;
             if (head_row == first_row && link.head_part >= 0)
                 ends[0] = own.head;
@@ -283,7 +295,7 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
         } else if (continues) {
             own.sum += before;
         }
-        if (end == count || row_of[end] != own.row) { /* the row ends here as well */
+        if (end == count || row_of[end] != own.row) { /* the last row ends with this thread */
             if (own.row == first_row && link.head_part >= 0)
                 ends[0] = own.sum;
             else if (own.row == last_row && link.tail_part >= 0)
@@ -292,7 +304,7 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
                 put(y, own.row, own.sum, alpha, beta);
         }
     }
-    if (link.head_part < 0 && link.tail_part < 0) return; /* the whole block */
+    if (link.head_part < 0 && link.tail_part < 0) return; /* the condition is the same for the whole block */
     __syncthreads();
     if (link.head_part >= 0)
         finish_chain(s, link.head_part, link.head_chain, ends[0], y, alpha, beta, partial, arrived, products);
@@ -302,7 +314,10 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-/* Block b begins with the first row that begins in its `slack` entries, or cuts a row at b*tile. */
+/*
+ * Finds the begin of block b: the first row that begins within `slack` entries after b*tile; otherwise b*tile, within a
+ * row.
+ */
 template <typename J>
 static __global__ void find_boundaries(const J *rows, int64_t nnz, int tile, int slack, int64_t blocks, boundary *found)
 {
@@ -314,7 +329,7 @@ static __global__ void find_boundaries(const J *rows, int64_t nnz, int tile, int
         int64_t k = begin;
         while (k <= last && k < nnz && rows[k] == rows[k - 1]) k++;
         cut = k > last;
-        if (!cut) begin = k; /* a row begins here, or the matrix ends */
+        if (!cut) begin = k; /* a row begins at k, or k is nnz */
     }
     found[b].begin = begin;
     found[b].row = begin < nnz ? (int64_t)rows[begin] : -1;
@@ -322,7 +337,7 @@ static __global__ void find_boundaries(const J *rows, int64_t nnz, int tile, int
     found[b].cut = cut;
 }
 
-/* A bit for each row with entries; how many there are. */
+/* Sets a bit for each row with entries, and counts these rows. */
 template <typename J>
 static __global__ void mark_rows(const J *rows, int64_t nnz, unsigned *with_entries, unsigned long long *count)
 {
@@ -343,22 +358,23 @@ void spry_cuda_coo_discard(const spryi_device *device, void *splits)
     free(s);
 }
 
-/* A new device array with what host says; zeros without one. */
-static spry_status keep(const spryi_device *device, coo_splits *s, void **made, const void *host, int64_t bytes,
-                        const char *what, spry_error *err)
+/* Allocates a device array and copies `host` to it. If host is NULL, sets it to zero. */
+static spry_status keep(const spryi_device *device, coo_splits *s, void **array, const void *host, int64_t bytes,
+                        const char *name, spry_error *err)
 {
-    spry_status status = spry_cuda_new(device, made, bytes, what, err);
+    spry_status status = spry_cuda_new(device, array, bytes, name, err);
     if (status != SPRY_OK || bytes == 0) return status;
-    cudaError_t code = host ? cudaMemcpy(*made, host, (size_t)bytes, cudaMemcpyHostToDevice)
-                            : cudaMemset(*made, 0, (size_t)bytes);
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, what);
+    cudaError_t code = host ? cudaMemcpy(*array, host, (size_t)bytes, cudaMemcpyHostToDevice)
+                            : cudaMemset(*array, 0, (size_t)bytes);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, name);
     s->bytes += bytes;
     return SPRY_OK;
 }
 
 /*
- * A chain begins where a cut boundary has no cut boundary of the same row before it: its first part is the last row of
- * the block before; every block from there on that begins with the row has the next. chains NULL: counts.
+ * Finds the chains. A chain begins at a cut boundary if the previous boundary is not a cut of the same row. Its first
+ * part is the last row of the previous block. Each following block that begins with the row has the next part. If link
+ * or chains is NULL, only counts.
  */
 static void link_blocks(coo_splits *s, const boundary *at, links *link, chain *chains)
 {
@@ -388,7 +404,7 @@ static void link_blocks(coo_splits *s, const boundary *at, links *link, chain *c
     }
 }
 
-static spry_status make_splits(const spryi_device *device, coo_splits *s, const boundary *at, spry_error *err)
+static spry_status build_splits(const spryi_device *device, coo_splits *s, const boundary *at, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t *place = (int64_t *)malloc((size_t)(s->blocks + 1) * sizeof *place);
@@ -469,7 +485,7 @@ template <typename V, typename J> static spry_status find_splits(const spryi_dev
         status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: boundaries of blocks");
     if (status == SPRY_OK) code = cudaMemcpy(on_host, found, bytes, cudaMemcpyDeviceToHost);
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "coo_segmented_cuda: boundaries of blocks");
-    if (status == SPRY_OK) status = make_splits(device, s, on_host, err);
+    if (status == SPRY_OK) status = build_splits(device, s, on_host, err);
     free(on_host);
     spry_cuda_free(device, found);
     return status;
@@ -490,7 +506,7 @@ spry_status spry_cuda_coo_split(const spryi_device *device, void **splits, int64
     return SPRY_OK;
 }
 
-/* Sums of the parts, then the arrivals of the chains, which are zero between runs. */
+/* Workspace: sums of the parts, then counters of the chains, which are zero between runs. */
 int64_t spry_cuda_coo_workspace(const void *splits)
 {
     const coo_splits *s = (const coo_splits *)splits;

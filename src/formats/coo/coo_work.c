@@ -1,4 +1,4 @@
-/* The work of coo's products and their rates. */
+/* Work of coo's products and their rates. */
 #include "core/estimate.h"
 #include "formats/coo/coo.h"
 
@@ -16,7 +16,7 @@ static const spryi_rates_row rates[] = {
 };
 /* clang-format on */
 
-/* Row and column of each entry are read. */
+/* The product reads the row and the column of each entry. */
 static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;

@@ -5,13 +5,13 @@
  *     row 1: . c . .        rows     0 2 1 0 2
  *     row 2: d . . e        values   a d c b e
  *
- * The arrays of A in CSC are those of A^T in CSR, so the storage is a spryi_csr that holds A^T: its rows are A's
- * columns. Blocks, runs and chunks (formats/csr/csr.h) are of A^T, and the kernels are csr's with the products
- * exchanged: y = A*x scatters columns into y, y = A^T*x gathers x and writes each y once. That is what the format is
- * for: many transposed products with a matrix that came in rows, at the speed of plain CSR.
+ * CSC of A is CSR of A^T, so the storage is a spryi_csr of A^T, whose rows are the columns of A. Blocks, runs and
+ * chunks (formats/csr/csr.h) are those of A^T. The kernels are csr's with the two products exchanged: y = A*x scatters
+ * columns into y, and y = A^T*x gathers x and writes each y once. The format is for many transposed products with a
+ * matrix given by rows: they are as fast as csr's plain products.
  *
- * A CSC matrix is used where it lies; rows within a column may come in any order and repeat. Of other layouts the
- * storage owns a conversion, whose columns are in the order of the rows (entries at one position in stored order).
+ * A CSC matrix is borrowed. Its rows within a column may be in any order and repeat. For other layouts the storage owns
+ * a conversion, in which the rows of a column rise, and entries at the same position are in stored order.
  */
 #pragma once
 

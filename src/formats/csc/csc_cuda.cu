@@ -1,15 +1,15 @@
 /*
- * The CUDA kernels of csc. The storage is a spryi_csr of A^T (formats/csc/csc.h), so the kernels are csr's with the
- * products exchanged: csc_scatter_cuda makes A*x as csr_scatter_cuda does A^T*x, by atomics and so not deterministic;
- * csc_vector_cuda and csc_merge_cuda make A^T*x as csr_vector_cuda and csr_merge_cuda do A*x, with the same bits in
- * every run. Idea, work, cost and source stand with csr's.
+ * The CUDA kernels of csc. The storage is a spryi_csr of A^T (formats/csc/csc.h), so the kernels are csr's with the two
+ * products exchanged. csc_scatter_cuda computes A*x by the atomics of csr_scatter_cuda and is not deterministic.
+ * csc_vector_cuda and csc_merge_cuda compute A^T*x like csr_vector_cuda and csr_merge_cuda and are deterministic. The
+ * files of csr describe idea, work, cost and source.
  */
 extern "C" {
 #include "core/device.h"
 }
 #include "device/cuda/kernels.h"
 
-/* csr's are constants known to the compiler, so they are there before these are filled in. */
+/* csr's descriptors are compile-time constants, so they are initialized before these */
 const spryi_kernel_functions spry_cuda_csc_scatter = {"csc_scatter_cuda",
                                                       spry_cuda_csr_scatter.spmv_t,
                                                       NULL,

@@ -3,44 +3,52 @@
  *
  *     row 0: a . b .        offsets  0 2 3 5        row i holds entries offsets[i] .. offsets[i+1]-1
  *     row 1: . c . .        columns  0 2 1 0 3
- *     row 2: d . . e        values   a b c d e     (none where all are ones: a pattern)
+ *     row 2: d . . e        values   a b c d e     (NULL if all entries are ones: a pattern)
  *
- * The user's three arrays are used as they are. Beside them the plan keeps auxiliary arrays, which hold no value of the
- * matrix: row blocks for the threads, in them runs of rows whose columns need not all be read, then either spans, by
- * which AVX-512 loads x, or for y = A^T x chunks that do not meet in y.
- * Kernels are loops over runs, which csr_driver.h calls: csr_<level>_cpu.c for y = A x, csr_scatter_<level>.c for A^T.
+ * A plan uses the user's three arrays without a copy. In addition it builds auxiliary arrays, which hold no values of
+ * the matrix:
+ *   row blocks   the units of work for threads
+ *   runs         rows within a block that share column indices or have related ones
+ *   spans        for y = A x with AVX-512: how to load x in registers
+ *   chunks       for y = A^T x: parts of the matrix that threads scatter without conflicts
+ * Kernels are loops over runs. csr_driver.h calls the loops of csr_<level>_cpu.c for y = A x and those of
+ * csr_scatter_<level>.c for y = A^T x.
  *
- * Format csc is the same struct with the arrays of A^T: its columns are rows here, and its products change places.
+ * Format csc uses the same struct with the arrays of A^T: the rows of the struct are the columns of A, and the plain
+ * and the transposed product are exchanged.
  */
 #pragma once
 
 #include "core/kernel.h"
 #include "matrix/matrix.h"
 
+#include <stdbool.h>
+
 /* ---- row blocks ---------------------------------------------------------------------------------------- */
 
 /*
- * Row blocks: the pieces of work that the CPU's threads take of a CSR matrix. (A GPU's are csr_row_blocks.cuh.)
+ * Row blocks: the units of work of the CPU's threads on a CSR matrix. (csr_row_blocks.cuh has those of GPUs.)
  *
- *     rows  0 1 2 3 | 4 5 | 6 6 6 | 7 8 9        | ends a block; row 6 is long and comes in three pieces
+ *     rows  0 1 2 3 | 4 5 | 6 6 6 | 7 8 9        | ends a block; row 6 is long and is cut into three pieces
  *
- * A block is consecutive rows of about equal work, cut by the matrix alone, never by the number of threads: that makes
- * the bits of y independent of it. A row too long for a block is cut into pieces, which are blocks of their own. Their
- * sums meet in a workspace and are added in order when all are done.
+ * A block is a range of consecutive rows. All blocks have about equal work. Only the matrix decides where blocks end,
+ * so the bits of y do not depend on the number of threads. A row too long for a block is cut into pieces, each a block
+ * of its own. The sum of each piece goes to a workspace; the sums of a row are added in order after all blocks are
+ * done.
  */
 enum {
-    SPRYI_CSR_ROW_COST = 2,      /* work of a row, in entries, beside its entries */
-    SPRYI_CSR_MOST_COST = 32768, /* of a block: large enough to hide its start */
+    SPRYI_CSR_ROW_COST = 2,      /* cost of a row in addition to its entries, in entries */
+    SPRYI_CSR_MOST_COST = 32768, /* of a block, in entries; large enough to hide the start of a block */
 };
 
 typedef struct spryi_csr_block {
-    int64_t begin, end;           /* rows; of a piece: entries */
-    int64_t runs_begin, runs_end; /* its runs; a piece has none */
-    int64_t piece;                /* slot of its sum in the workspace, -1 for whole rows */
-    int64_t row;                  /* that a piece is of */
+    int64_t begin, end;           /* rows; entries if the block is a piece */
+    int64_t runs_begin, runs_end; /* runs of the block; a piece has none */
+    int64_t piece;                /* slot of the piece's sum in the workspace; -1: whole rows */
+    int64_t row;                  /* row that the piece belongs to */
 } spryi_csr_block;
 
-/* A row in pieces: its sums are slots first .. first + count - 1. */
+/* A row cut into pieces. Their sums are in slots first .. first + count - 1. */
 typedef struct spryi_csr_long_row {
     int64_t row, first, count;
 } spryi_csr_long_row;
@@ -50,8 +58,10 @@ typedef struct spryi_csr_blocks {
     spryi_csr_long_row *long_rows;
     int64_t count, long_count, piece_count;
     /*
-     * 0: threads take blocks as they come. Else each has an equal share of so many units of blocks: unit u holds blocks
-     * from unit_ptr[0][u], and with two pointers from unit_ptr[1][unit_ptr[0][u]]; without any, block u. Another's.
+     * Units of blocks for static scheduling: each thread gets an equal share of them. 0: threads take blocks
+     * dynamically.
+     * Unit u begins at block unit_ptr[0][u], or at block unit_ptr[1][unit_ptr[0][u]] if both pointers are set, or at
+     * block u if none is. csr-k owns the pointers.
      */
     int64_t units;
     const int64_t *unit_ptr[2];
@@ -66,32 +76,32 @@ static inline int64_t spryi_csr_entries(const spry_arrays *csr, int64_t begin, i
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 /*
- * Runs: neighbouring rows of a block whose columns need not all be read.
+ * Runs: consecutive rows of a block whose column indices need not all be read.
  *
- *     constant stride   rows of equal length, and each row's columns are the last row's plus one:
+ *     constant stride   Rows of equal length. Each column index is the previous row's plus one:
  *                           row i: 3 7 8    row i+1: 4 8 9    row i+2: 5 9 10
- *                       as on grids, bands and diagonals. The first row's columns tell all, and x of neighbouring rows
- *                       is loaded in vectors, not gathered.
- *     shared            groups of rows with the same columns, as where finite elements have several unknowns a node. A
- *                       group reads its columns and gathers x once.
- *     general           everything else
+ *                       Grids, bands and diagonals have such rows. Only the columns of the first row are read, and x is
+ *                       loaded in vectors instead of gathered.
+ *     shared            Groups of rows with the same columns, for example in finite elements with several unknowns per
+ *                       node. A group reads its columns and gathers x once.
+ *     general           All other rows.
  *
- * Runs are found by one reading of the columns. A block that would gain little keeps one general run.
+ * One pass over the columns finds the runs. A block that would gain little is one general run.
  */
 typedef enum spryi_csr_run_kind { SPRYI_RUN_GENERAL, SPRYI_RUN_STRIDED, SPRYI_RUN_SHARED } spryi_csr_run_kind;
 
 typedef struct spryi_csr_run {
-    int32_t begin, end; /* rows, counted from the block's first */
+    int32_t begin, end; /* rows, relative to the block's first */
     int16_t kind;
-    int16_t group;       /* SHARED: rows a group, 2 to SPRYI_MAX_GROUP; end - begin is a multiple */
-    int32_t least_spans; /* that a row or group has, or 0: it has none */
-    int64_t first_span;  /* row after row */
+    int16_t group;       /* SHARED: rows per group, 2 to SPRYI_MAX_GROUP; divides end - begin */
+    int32_t least_spans; /* minimum number of spans of each row or group; 0: the run has no spans */
+    int64_t first_span;  /* index of the run's first span; spans are stored row by row */
 } spryi_csr_run;
 
 enum {
     SPRYI_MAX_GROUP = 8,
     SPRYI_MIN_STRIDED = 8,     /* shorter runs are faster as general rows */
-    SPRYI_MIN_RUN_ENTRIES = 16 /* a block whose runs have fewer on average keeps one general run */
+    SPRYI_MIN_RUN_ENTRIES = 16 /* minimum mean; below it, a block is one general run */
 };
 
 typedef struct spryi_csr_runs {
@@ -103,28 +113,29 @@ typedef struct spryi_csr_runs {
 /* ---- spans --------------------------------------------------------------------------------------------- */
 
 /*
- * Spans: x by registers instead of by columns, for kernels with AVX-512.
+ * Spans: load x in registers instead of gathering it, for kernels with AVX-512.
  *
  *     columns 7 9 10 30 31        spans {7, lanes 0 2 3}, {30, lanes 0 1}
  *
- * A span is what a register loaded from x at a column has for the next entries of a row, or of a group of rows that
- * share their columns. General and shared runs whose columns lie close enough are multiplied by their spans
- * and read no columns: 8 bytes a span in place of 4 or 8 bytes an entry, and one load of x in place of one an entry.
+ * A span describes one register load of x: the column where it begins, and the lanes that hold x of the next entries of
+ * a row, or of a group of rows with shared columns. Products read spans instead of columns in general and shared runs
+ * whose columns are close enough. A span takes 8 bytes instead of 4 or 8 bytes per entry, and one load of x instead of
+ * one per entry.
  */
-/* Up to a register's lanes of x from a column on: bit l of `lanes` is set where column + l has an entry. */
+/* One load of x from `column` on. Bit l of `lanes` is set if the matrix has an entry in column + l. */
 typedef struct spryi_csr_span {
     int32_t column;
-    uint16_t lanes, count; /* count: bits that are set */
+    uint16_t lanes, count; /* count: number of set bits */
 } spryi_csr_span;
 
-enum { SPRYI_MAX_LEAST_SPANS = 4 }; /* spans that each row may be given, so that rows end alike */
+enum { SPRYI_MAX_LEAST_SPANS = 4 }; /* maximum of least_spans */
 
 typedef struct spryi_csr_spans {
-    spryi_csr_span *list; /* slots: a run uses as many of its own as its rows need */
+    spryi_csr_span *list; /* slots; each run uses as many of its slots as its rows need */
     int64_t count;
 } spryi_csr_spans;
 
-/* Finds the spans that pay, for x of vector_type, and sets least_spans and first_span of the runs. */
+/* Finds the spans that reduce time for x of vector_type. Sets least_spans and first_span of the runs. */
 spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, spryi_csr_runs *runs,
                                  const spryi_csr_blocks *blocks, const spry_arrays *csr, spry_type vector_type,
                                  spry_error *err);
@@ -132,24 +143,24 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
 /*
- * Chunks: how y = A^T x is scattered without two threads adding to one y_j.
+ * Chunks: scatter y = A^T x without two threads adding to the same y_j.
  *
- * Rows are cut into chunks, consecutive blocks of about equal work, each scattered by one thread:
+ * The row blocks are grouped into chunks of consecutive blocks with about equal work. One thread scatters a chunk.
  *
- *   phases    Chunks that have no page of y in common may go at once, straight into y: they form a phase. Matrices
- *             whose rows are near their columns (grids, meshes, bands) need two to five phases: no memory beside y, and
- *             no byte that the plain product has not, but for reading y. The first chunk to touch a page sets it, so y
- *             is not cleared before.
- *   windows   Where every chunk touches everything (graphs), phases would be one chunk each. Then a few chunks scatter
- *             at once, each into its window, a private copy of the columns between its least and its largest. The
- *             windows are added in order. There are as many chunks as keep all windows within one part in
- *             SPRYI_WINDOW_SHARE of the entries' bytes.
+ *   phases    Chunks with no page of y in common form a phase. They scatter directly into y at the same time. Matrices
+ *             whose entries are near the diagonal (grids, meshes, bands) need two to five phases. Phases need no memory
+ *             besides y and add no memory traffic except reads of y. The first chunk that touches a page sets it, so
+ *             y is not cleared first.
+ *   windows   If every chunk touches most of y (graphs), each phase would have one chunk. Then a few chunks scatter at
+ *             the same time, each into its window: a private copy of y from the chunk's smallest to its largest column.
+ *             The windows are added in order. The number of chunks is limited so that all windows together take at most
+ *             1 / SPRYI_WINDOW_SHARE of the bytes of the entries.
  *
- * The matrix decides, never the number of threads, so the bits of y do not depend on it.
+ * Only the matrix decides, so the bits of y do not depend on the number of threads.
  */
 enum { SPRYI_MOST_CHUNKS = 256, SPRYI_MOST_PHASES = 32, SPRYI_MOST_WINDOWS = 8, SPRYI_WINDOW_SHARE = 2 };
 
-/* Columns begin .. end - 1: a part of y. */
+/* Columns begin .. end - 1, a part of y. */
 typedef struct spryi_csr_range {
     int64_t begin, end;
 } spryi_csr_range;
@@ -157,41 +168,41 @@ typedef struct spryi_csr_range {
 /* Blocks first .. last - 1. */
 typedef struct spryi_csr_chunk {
     int64_t first, last;
-    int64_t ranges_begin, ranges_end; /* with phases: the columns of y that it sets before it scatters */
-    spryi_csr_range window;           /* with windows: the columns that it has a copy of, ... */
-    int64_t at;                       /* ... which begins in the workspace after so many numbers */
+    int64_t ranges_begin, ranges_end; /* phases: columns of y that the chunk sets before it scatters */
+    spryi_csr_range window;           /* windows: columns of the chunk's private copy */
+    int64_t at;                       /* windows: offset of the copy in the workspace, in elements */
 } spryi_csr_chunk;
 
 typedef struct spryi_csr_chunks {
-    spryi_csr_chunk *list;   /* phase by phase */
-    spryi_csr_range *ranges; /* disjoint, together all columns */
+    spryi_csr_chunk *list;   /* ordered by phase */
+    spryi_csr_range *ranges; /* disjoint; together they are all columns */
     int64_t count, range_count;
-    int64_t phase_count;                   /* 0: windows */
-    int64_t phases[SPRYI_MOST_PHASES + 1]; /* phase f: chunks phases[f] .. phases[f + 1] - 1 */
-    int64_t window_numbers;                /* in all windows */
+    int64_t phase_count;                   /* 0: windows are used */
+    int64_t phases[SPRYI_MOST_PHASES + 1]; /* phase f is chunks phases[f] .. phases[f + 1] - 1 */
+    int64_t window_numbers;                /* elements of all windows */
 } spryi_csr_chunks;
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
 
-/* Products that a plan has to expect for what they take to pay. */
+/* Minimum number of expected products for which the auxiliary arrays are built. */
 enum {
-    SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* finding runs reads the columns once: about half a product */
-    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four, and saves a fifth to a half of each */
+    SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* to find runs, one pass over the columns takes half the time of a product */
+    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* to find spans takes two to four products and saves a fifth to a half of each */
 };
 
-enum { SPRYI_CSR_SUMS = 16 /* columns for which the workspace has the sums of pieces */ };
+enum { SPRYI_CSR_SUMS = 16 /* vectors per pass if rows are in pieces: the workspace has their sums */ };
 enum {
-    SPRYI_CSR_APART = 4,     /* columns that lie apart, which CPU kernels multiply at once (csr_apart.c), */
-    SPRYI_CSR_APART_MEAN = 8 /* where rows have up to so many entries */
+    SPRYI_CSR_COLUMN_MAJOR = 4,     /* column-major vectors that CPU kernels multiply together (csr_apart.c) */
+    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* longest mean row for which they do */
 };
 
 /* The storage of format csr. */
 typedef struct spryi_csr {
-    spry_arrays a;      /* CSR in host memory, borrowed from the matrix or ... */
-    spry_matrix *owned; /* ... of this conversion, or NULL */
-    int64_t *offsets;   /* made here when only offsets were missing (from sorted COO), or NULL */
+    spry_arrays a;      /* CSR, borrowed from the matrix or stored in `owned` */
+    spry_matrix *owned; /* conversion that the storage owns, or NULL */
+    int64_t *offsets;   /* offsets built from sorted COO, or NULL */
     spry_type vector_type;
-    int scatters; /* 1: made for y = A^T x */
+    bool scatters; /* the storage is built for y = A^T x */
     spryi_csr_blocks blocks;
     spryi_csr_runs runs;
     spryi_csr_spans spans;
@@ -200,7 +211,7 @@ typedef struct spryi_csr {
 
 extern const spryi_format spryi_format_csr;
 extern const struct spryi_estimator spryi_csr_estimator; /* csr_work.c */
-/* Parameters of kernels, by their places in the kernels' lists. */
+/* Parameters of kernels: indices in the kernels' lists. */
 enum { SPRYI_CSR_LANES };                        /* of csr_vector_cuda */
 enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* of csr_adaptive_cuda and csr_adaptive_atomic_cuda */
 enum { SPRYI_CSR_MOST_VECTOR = 2048 };
@@ -210,16 +221,16 @@ extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_cs
 extern const spryi_kernel spryi_csr_adaptive_atomic_cuda, spryi_csr_adaptive_cuda, spryi_csr_scatter_cuda;
 
 /*
- * Makes all auxiliary arrays of s, whose CSR is set: blocks, except if csr-k has set its own, runs, then chunks for
- * `scatters`, else spans if the plan will use them.
+ * Builds all auxiliary arrays of s, whose CSR arrays are set: row blocks (unless csr-k has set them) and runs. If
+ * `scatters`, also chunks; else spans, if the plan will use them.
  */
-spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, int scatters,
+spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err);
 void spryi_csr_release_auxiliary(spry_context *context, spryi_csr *s);
 
 /*
- * What kernels run. gather is the product with A, csr's plain and csc's transposed one; scatter that with A^T, csr's
- * transposed and csc's plain one.
+ * Functions of the kernels. gather multiplies by the stored matrix (csr's plain product, csc's transposed product).
+ * scatter multiplies by its transpose (csr's transposed product, csc's plain product).
  */
 extern const spryi_run_table spryi_csr_gather_portable, spryi_csr_gather_avx2, spryi_csr_gather_avx512;
 extern const spryi_run_table spryi_csr_scatter_portable, spryi_csr_scatter_avx2, spryi_csr_scatter_avx512;

@@ -1,21 +1,22 @@
 /*
  * csr_adaptive_cuda and csr_adaptive_atomic_cuda: CSR-Adaptive.
  *
- * Idea: rows are gathered into blocks of at most NNZ_PER_WG entries (csr_row_blocks.cuh), and a block of threads does
- *       with its own what suits it:
- *         CSR-Stream   several rows: products of all entries, side by side, into shared memory, then a sum a row
- *         CSR-Vector   one row of up to NNZ_PER_WG entries: all threads along it, a warp alone up to ONE_WARP entries
- *         CSR-VectorL  a longer row: blocks of threads take a part each
- *       The sums of parts meet in y by atomicAdd, after a launch that multiplied these y by beta (the atomic form), or
- *       in the workspace, where the block that arrives last adds them up in the order of the parts (the default).
- * Work: blocks of 256 threads and NNZ_PER_WG = 2048 in f64, 128 and 1024 in f32, parts of 2 NNZ_PER_WG. The listing's
- *       CSR-Stream is right only where the block has NNZ_PER_WG threads; here each thread has eight entries, or with
- *       the parameter nnz_per_wg one, two, four or eight: of 256 it is the listing. Up to ONE_WARP entries a warp works
- *       on a row, above it the whole block. The parameter `vector` is the length above which a row alone in its block
- *       is CSR-VectorL's: the listing has 64, the default is NNZ_PER_WG.
- * Cost: bytes of CSR and 16 a row block; offsets are copied to the host once, when the plan is made. Rows of any length
- *       are safe. The default is deterministic; the atomic form is not, and with an infinite alpha it may give NaN for
- *       a long row whose parts differ in sign.
+ * Idea: rows are grouped into row blocks of at most NNZ_PER_WG entries (csr_row_blocks.cuh). A block of threads uses one
+ *       of three methods for its row block:
+ *         CSR-Stream   multiple rows: the products of all entries go to shared memory, then each row is added up
+ *         CSR-Vector   one row of up to NNZ_PER_WG entries: all threads multiply it, or one warp up to ONE_WARP entries
+ *         CSR-VectorL  a part of a longer row
+ *       In the atomic form, parts add their sums to y by atomicAdd, after another launch has multiplied these elements
+ *       of y by beta. In the default form, the sums go to the workspace, and the block that arrives last adds them up in
+ *       the order of the parts.
+ * Work: 256 threads and NNZ_PER_WG = 2048 in f64, 128 threads and 1024 in f32; parts have 2 NNZ_PER_WG entries. The
+ *       CSR-Stream of the paper's listing is correct only if the block has NNZ_PER_WG threads. Here each thread has
+ *       eight entries, or one, two, four or eight with the parameter nnz_per_wg; with 256 it equals the listing. The
+ *       parameter `vector` is the length above which CSR-VectorL multiplies a row that is alone in its block. The
+ *       listing has 64; the default is NNZ_PER_WG.
+ * Cost: bytes of CSR and 16 per row block. Offsets are copied to the host once, when the plan is built. Rows may have
+ *       any length. The default form is deterministic. The atomic form is not; with an infinite alpha it may give NaN
+ *       for a long row whose parts differ in sign.
  * Source: Evtushenko 2019, CSR-Adaptive; Greathouse and Daga, Efficient sparse matrix-vector multiplication on GPUs
  *         using the CSR storage format, 2014; CSR-VectorL: Daga and Greathouse 2015.
  */
@@ -28,16 +29,16 @@ extern "C" {
 
 enum { ONE_WARP = 64 };
 
-/* Where the sums of parts meet; both NULL in the atomic form. */
-template <typename V> struct meeting {
-    V *partial;        /* part_count */
-    unsigned *arrived; /* long_count */
+/* Workspace for the sums of parts; both pointers are NULL in the atomic form. */
+template <typename V> struct part_workspace {
+    V *partial;        /* part_count sums */
+    unsigned *arrived; /* parts that have arrived, long_count counters */
 };
 
 template <typename SHAPE, typename V, typename P, typename J>
 static __device__ void vector_long(const csr_row_blocks s, const csr_row_block mine, const P *__restrict__ Ap,
                                    const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, V *y,
-                                   V alpha, V beta, meeting<V> at, V *scratch)
+                                   V alpha, V beta, part_workspace<V> at, V *scratch)
 {
     constexpr int THREADS = SHAPE::threads, PART = SHAPE::part;
     const int64_t begin = (int64_t)Ap[mine.row] + (int64_t)mine.part * PART, row_end = (int64_t)Ap[mine.row + 1];
@@ -54,7 +55,7 @@ static __device__ void vector_long(const csr_row_blocks s, const csr_row_block m
     if (last && threadIdx.x == 0) put(y, mine.row, sum, alpha, beta);
 }
 
-/* One row of `count` entries from `base` on. */
+/* Multiplies one row of `count` entries from `base` on. */
 template <typename SHAPE, typename V, typename J>
 static __device__ void vector_row(int64_t row, int64_t base, int count, const J *__restrict__ Aj,
                                   const V *__restrict__ Ax, const V *__restrict__ x, V *y, V alpha, V beta, V *scratch)
@@ -72,9 +73,9 @@ static __device__ void vector_row(int64_t row, int64_t base, int count, const J 
 }
 
 /*
- * Rows first .. first + rows - 1 with `count` entries from `begin` on, read from the sector's beginning: what is before
- * them is multiplied too and nobody adds it up. Threads beyond the last entry take that one
- * again, and store what nobody reads: without branches all loads are in flight at once.
+ * Multiplies rows first .. first + rows - 1, which have `count` entries from `begin` on. Reads from the start of the
+ * sector; products of earlier entries are not used. Threads beyond the last entry load that entry again, and their
+ * products are not used: without branches all loads are in flight together.
  */
 template <typename SHAPE, typename V, typename P, typename J>
 static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int count, const P *__restrict__ Ap,
@@ -99,7 +100,8 @@ static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int c
     }
     __syncthreads();
     const int lanes = lanes_for<THREADS>(rows), lane = threadIdx.x & (lanes - 1), group = threadIdx.x / lanes;
-    for (int done = 0; done < rows; done += THREADS / lanes) { /* once, but where rows outnumber threads */
+    for (int done = 0; done < rows;
+         done += THREADS / lanes) { /* one iteration unless there are more rows than groups of lanes */
         const int r = done + group;
         V sum = 0;
         if (r < rows)
@@ -112,7 +114,8 @@ static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int c
 
 template <typename SHAPE, typename V, typename P, typename J> static __global__ void __launch_bounds__(SHAPE::threads)
     csr_adaptive(const csr_row_blocks s, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
-                 const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given, meeting<V> at)
+                 const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given,
+                 part_workspace<V> at)
 {
     __shared__ V products[SHAPE::nnz_per_wg];
     const V alpha = alpha_given.get(), beta = beta_given.get();
@@ -130,7 +133,7 @@ template <typename SHAPE, typename V, typename P, typename J> static __global__ 
         stream_rows<SHAPE>(mine.row, rows, base, count, Ap, Aj, Ax, x, y, alpha, beta, products);
 }
 
-/* y = beta*y for the long rows alone. */
+/* Sets y = beta*y for the long rows. */
 template <typename V>
 static __global__ void scale_long_rows(int64_t count, const csr_long_row *rows, V *y, scalar<V> beta_given)
 {
@@ -138,7 +141,7 @@ static __global__ void scale_long_rows(int64_t count, const csr_long_row *rows, 
     if (l < count) put(y, rows[l].row, V(0), V(0), beta_given.get());
 }
 
-/* Sums of the parts, then the arrivals of the long rows, which are zero between runs. */
+/* Workspace: sums of the parts, then counters of the long rows, which are zero between runs. */
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const csr_row_blocks *s = (const csr_row_blocks *)auxiliary;
@@ -147,7 +150,7 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
 }
 
 template <typename SHAPE, typename V, typename P, typename J>
-static void launch_shape(const spryi_run_args *args, meeting<V> at)
+static void launch_shape(const spryi_run_args *args, part_workspace<V> at)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const csr_row_blocks *s = (const csr_row_blocks *)args->auxiliary;
@@ -159,9 +162,9 @@ static void launch_shape(const spryi_run_args *args, meeting<V> at)
 }
 
 template <typename V, typename P, typename J>
-static spry_status launch(const spryi_run_args *args, meeting<V> at, const char *name, spry_error *err)
+static spry_status launch(const spryi_run_args *args, part_workspace<V> at, const char *name, spry_error *err)
 {
-    switch (args->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]) { /* of the words */
+    switch (args->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]) { /* index in the list of words, from 1; 0: default */
     case 1: launch_shape<row_block_shape<V, 256>, V, P, J>(args, at); break;
     case 2: launch_shape<row_block_shape<V, 512>, V, P, J>(args, at); break;
     case 3: launch_shape<row_block_shape<V, 1024>, V, P, J>(args, at); break;
@@ -174,7 +177,7 @@ static spry_status launch(const spryi_run_args *args, meeting<V> at, const char 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const csr_row_blocks *s = (const csr_row_blocks *)args->auxiliary;
-    meeting<V> at = {};
+    part_workspace<V> at = {};
     if (s->blocks == 0) return SPRY_OK;
     if (s->long_count > 0) {
         at.partial = (V *)args->workspace;
@@ -186,13 +189,13 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 template <typename V, typename P, typename J> static spry_status run_atomic(const spryi_run_args *args, spry_error *err)
 {
     const csr_row_blocks *s = (const csr_row_blocks *)args->auxiliary;
-    meeting<V> nowhere = {};
+    part_workspace<V> no_workspace = {};
     if (s->blocks == 0) return SPRY_OK;
     if (s->long_count > 0)
         scale_long_rows<V>
             <<<(unsigned)ceil_div(s->long_count, 256), 256, 0, stream_of(args)>>>(s->long_count, s->long_rows,
                                                                                   (V *)args->y, SPRY_BETA(V, args));
-    return launch<V, P, J>(args, nowhere, "csr_adaptive_atomic_cuda", err);
+    return launch<V, P, J>(args, no_workspace, "csr_adaptive_atomic_cuda", err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

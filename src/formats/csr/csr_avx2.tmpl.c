@@ -1,4 +1,4 @@
-/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. Mixed types take the plain loops. */
+/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. Mixed types use the plain loops. */
 #if SPRY_IS_MIXED
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
@@ -10,7 +10,7 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 
 #if SPRY_FIRST_J
 
-/* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
+/* Writes y of rows i .. i + count - 1, count <= LANES. Lane l of `sums` is the sum of row i + l. */
 static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
@@ -19,7 +19,7 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
     MASK_STORE(y, count, result);
 }
 
-/* Lane sums of entries k .. end - 1; what is left over LANES goes one by one into `rest`. */
+/* Returns lane sums of entries k .. end - 1. Entries beyond a multiple of LANES are summed in *rest instead. */
 static inline VEC SPRY_FNJ(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                 SPRY_V *rest)
 {
@@ -28,13 +28,14 @@ static inline VEC SPRY_FNJ(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V
         spryi_prefetch_entries(Ax, Aj, k, k + LANES, sizeof(SPRY_V), sizeof(SPRY_J));
         sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
     }
-    spryi_prefetch_entries(Ax, Aj, k, k + LANES, sizeof(SPRY_V), sizeof(SPRY_J)); /* needed or not: no branch */
+    spryi_prefetch_entries(Ax, Aj, k, k + LANES, sizeof(SPRY_V),
+                           sizeof(SPRY_J)); /* unconditional: a branch costs more */
     *rest = 0;
     for (; k < end; k++) *rest += Ax[k] * x[Aj[k]];
     return sum;
 }
 
-/* LANES rows side by side, one a lane; of the columns only those of the run's first row are read. */
+/* Multiplies LANES rows at a time, one per lane. Reads only the columns of the run's first row. */
 static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const int64_t first = spryi_csr_offset(job, begin), length = spryi_csr_offset(job, begin + 1) - first;
@@ -58,7 +59,7 @@ static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t e
     }
 }
 
-/* A group's columns are read and its x gathered once, for each of its rows. */
+/* Reads a group's columns and gathers its x once for all rows of the group. */
 static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
 {
     const SPRY_V *x = job->x;
@@ -99,7 +100,10 @@ static void SPRY_FNJ(piece)(const spryi_csr_job *job, const spryi_csr_block *pie
 
 #endif
 
-/* Short rows fill few registers, and a gather has no masked end here: four entries a step by loads and inserts. */
+/*
+ * Multiplies short rows, four entries per step by loads and inserts: they fill few registers, and gathers are not
+ * masked.
+ */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;

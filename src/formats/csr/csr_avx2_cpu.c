@@ -1,21 +1,22 @@
 /*
  * csr_avx2_cpu: CSR with AVX2 and FMA.
  *
- * Idea: four f64 or eight f32 entries of a row a step, x gathered; there are no masks for gathers, so the entries
- * left over at the end of a row are added one by one; short rows by four, without gathers. Runs as in csr_avx512_cpu.
- * Patterns take the plain loops, compiled for this level.
- * Work: one thread a block of rows, or a piece of a long row, at a time.
- * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
- * group). Source: this library.
+ * Idea: a step multiplies four f64 or eight f32 entries of a row and gathers x. The remaining entries of a row are added
+ *       one by one, since gathers are not masked. Short rows take four entries per step without gathers. Runs are as in
+ *       csr_avx512_cpu. Patterns use the plain loops, compiled for this level.
+ * Work: one thread per block of rows or piece of a long row.
+ * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
+ *       per group of shared rows.
+ * Source: this library.
  */
 #include "base/simd_x86.h"
 #include "formats/csr/csr_driver.h"
 
 #include <string.h>
 
-enum { SHORT_MEAN = 16 }; /* under this mean row length, rows are taken four entries a step */
+enum { SHORT_MEAN = 16 }; /* below this mean row length, a step takes four entries */
 
-/* The x of a register of columns, 64 bits each where `wide`. */
+/* Gathers x of a register of columns. wide: columns have 64 bits. */
 SPRYI_INLINE __m256d gather_f64(const double *x, const void *Aj, const int wide)
 {
     return wide ? _mm256_i64gather_pd(x, _mm256_loadu_si256(Aj), 8) : _mm256_i32gather_pd(x, _mm_loadu_si128(Aj), 8);
@@ -28,7 +29,7 @@ SPRYI_INLINE __m256 gather_f32(const float *x, const void *Aj, const int wide)
                            _mm256_i64gather_ps(x, _mm256_loadu_si256(Aj), 4));
 }
 
-/* Four entries of a short row: sum + a*x. */
+/* Returns sum + a*x for four entries of a short row. */
 static inline __m256d four_terms_f64(const double *Ax, __m256d x, __m256d sum)
 {
     return _mm256_fmadd_pd(_mm256_loadu_pd(Ax), x, sum);
@@ -51,7 +52,7 @@ static inline __m256 sum_rows_f32(const __m256 row[8])
     return spryi_sum_rows_ps(row);
 }
 
-/* Names for code that is instantiated by type: LANES numbers a register, 4 of f64 or 8 of f32. */
+/* Names for code that is instantiated by type. LANES: elements per register, 4 of f64 or 8 of f32. */
 typedef __m256d vec_f64, four_f64;
 typedef __m256 vec_f32;
 typedef __m128 four_f32;
@@ -71,7 +72,7 @@ typedef __m128 four_f32;
 #define TRANSPOSE SPRYI_JOIN(spryi_transpose, SPRYI_TYPED(SPRYI_PS))
 #define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
 
-/* The plain loops, which patterns and mixed types use; then this level's. */
+/* The plain loops, which patterns and mixed types use, then the loops of this level. */
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "base/instantiate.h"
@@ -90,5 +91,5 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .spmv_t = &spryi_csr_scatter_avx2,
     .several = SPRYI_OP_SPMV,
     .several_apart = SPRYI_OP_SPMV,
-    .takes_apart = spryi_csr_takes_apart,
+    .takes_apart = spryi_csr_supports_column_major,
 };

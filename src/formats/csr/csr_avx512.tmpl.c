@@ -1,11 +1,11 @@
 /*
- * The loops of csr_avx512_cpu (csr_driver.h) for one row of value types and index pair. has_values: 0 for a pattern.
- * Mixed types have no spans.
+ * The loops of csr_avx512_cpu (csr_driver.h) for one combination of value types and index pair. has_values: 0 for a
+ * pattern. Mixed types have no spans.
  */
 
 #if SPRY_FIRST_J
 
-/* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
+/* Writes y of rows i .. i + count - 1, count <= LANES. Lane l of `sums` is the sum of row i + l. */
 static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
@@ -19,7 +19,10 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
     MASK_STORE(y, mask, result);
 }
 
-/* Where groups of LANES rows begin: `begin`, or some rows on, so that y can be streamed. */
+/*
+ * Returns the first row of the groups of LANES rows: `begin`, or, if y is streamed, the first row from there whose y is
+ * aligned.
+ */
 static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     if (!job->stream_y) return begin;
@@ -30,7 +33,7 @@ static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, in
 
 /* ---- general rows ------------------------------------------------------------------------------------ */
 
-/* The x of the first `count` entries, zeros after: for the end of a run, past which nothing may be read. */
+/* Returns x of the first `count` entries, then zeros. For the end of a run, past which nothing may be read. */
 static VEC SPRY_FNJ(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count)
 {
     SPRY_V some[LANES] = {0};
@@ -38,14 +41,14 @@ static VEC SPRY_FNJ(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t coun
     return LOAD(some);
 }
 
-/* Fetches one step's values and columns, needed or not: counting them would cost a branch a row. */
+/* Prefetches the values and columns of one step. A branch that skips lines already fetched would cost more. */
 SPRYI_PREFETCHER SPRY_FNJ(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
     spryi_prefetch_entries(has_values ? Ax + k : NULL, Aj + k, 0, LANES, has_values ? sizeof(SPRY_S) : 0,
                            sizeof(SPRY_J));
 }
 
-/* sum plus the products of LANES entries from k on. */
+/* Returns sum plus the products of LANES entries from k on. */
 SPRYI_INLINE VEC SPRY_FNJ(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, VEC sum,
                                 const int has_values)
 {
@@ -54,8 +57,8 @@ SPRYI_INLINE VEC SPRY_FNJ(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V
 }
 
 /*
- * The same of the next `count` <= LANES entries. `left` entries may be read: what lies between, of the rows after, is
- * read and masked, which costs nothing, since its x are wanted next.
+ * Returns sum plus the products of the next `count` <= LANES entries. `left` entries can be read. Lanes past `count`
+ * read entries of the next rows and are masked; this costs nothing, since the next rows need the same x.
  */
 SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
                                      int64_t left, VEC sum, const int has_values)
@@ -69,7 +72,7 @@ SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const S
     return has_values ? FMA(MASKZ_LOAD_VALUES(mask, Ax + k), xs, sum) : ADD(sum, xs);
 }
 
-/* Lane sums of entries k .. end - 1, in a run whose entries end at `limit`. */
+/* Returns lane sums of entries k .. end - 1, in a run whose entries end at `limit`. */
 SPRYI_INLINE VEC SPRY_FNJ(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                      int64_t limit, const int has_values)
 {
@@ -78,21 +81,21 @@ SPRYI_INLINE VEC SPRY_FNJ(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const S
         SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
         sum = SPRY_FNJ(step)(Ax, Aj, x, k, sum, has_values);
     }
-    if (k == end) return sum; /* an empty row: where there are many, each would cost a step */
+    if (k == end) return sum; /* an empty row; without this exit each would cost a step */
     SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
     return SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, sum, has_values);
 }
 
-/* The same with two sums, for rows of many entries. */
+/* The same for long rows, with two accumulators. */
 SPRYI_INLINE VEC SPRY_FNJ(long_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                     int64_t limit, const int has_values)
 {
-    VEC sum = ZERO(), other = ZERO();
+    VEC sum = ZERO(), second = ZERO();
     for (; k + 2 * LANES <= end; k += 2 * LANES) {
         SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
         sum = SPRY_FNJ(step)(Ax, Aj, x, k, sum, has_values);
         SPRY_FNJ(fetch)(Ax, Aj, k + LANES, has_values);
-        other = SPRY_FNJ(step)(Ax, Aj, x, k + LANES, other, has_values);
+        second = SPRY_FNJ(step)(Ax, Aj, x, k + LANES, second, has_values);
     }
     SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
     if (k + LANES < end) {
@@ -100,15 +103,16 @@ SPRYI_INLINE VEC SPRY_FNJ(long_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SP
         k += LANES;
         SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
     }
-    if (k < end) other = SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, other, has_values);
-    return ADD(sum, other);
+    if (k < end) second = SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, second, has_values);
+    return ADD(sum, second);
 }
 
 #endif
 
 /*
- * Up to LANES rows of PACKED entries on average: the products of all their entries are made in full registers,
- * whatever the rows. Then each lane adds up its row, picking from two registers of products at a time.
+ * Multiplies up to LANES rows of at most PACKED entries on average. First computes the products of all entries in full
+ * registers, regardless of rows. Then each lane adds up its row, by permutations of two registers of products at a
+ * time.
  */
 SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit,
                                         const int has_values)
@@ -133,7 +137,7 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
         VEC low = LOAD(product + k), high = LOAD(product + k + LANES);
         __m512i at = INDEX(max)(start, SPRYI_TYPED(index_in_all)(k));
         const __m512i end = INDEX(min)(stop, SPRYI_TYPED(index_in_all)(k + 2 * LANES));
-        /* four at once, needed or not: that saves most groups a branch that is often mispredicted */
+        /* four steps per test, even if not needed: most groups avoid a branch that is often mispredicted */
         do {
             for (int step = 0; step < 4; step++, at = INDEX(add)(at, one))
                 sum = MASK_ADD(sum, INDEX_LESS(at, end), SPRYI_MM512(permutex2var)(low, at, high));
@@ -142,7 +146,7 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
     SPRY_FNJ(put)(job, i, rows, sum);
 }
 
-/* Up to LANES rows, one after the other; their lane sums are added by one tree and y is written in one store. */
+/* Multiplies up to LANES rows, one after the other. One tree adds their lane sums, and one store writes y. */
 SPRYI_INLINE void SPRY_FN(short_group)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit,
                                        const int has_values)
 {
@@ -197,7 +201,7 @@ SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_csr_job *job, int64_t begin, int6
 {
     const SPRY_P *Ap = job->offsets;
     const int64_t count = Ap[end] - Ap[begin], rows = end - begin;
-    /* a few rows between strided ones would leave most of a group of LANES empty */
+    /* a few rows between strided runs would leave most of a group of LANES empty */
     if (count < SHORT_MEAN * rows && !(rows < 4 && count > SPRYI_TYPED(FEW_MEAN) * rows))
         SPRY_FN(short_rows)(job, begin, end, has_values);
     else
@@ -240,37 +244,39 @@ static void SPRY_FNJ(piece_ones)(const spryi_csr_job *job, const spryi_csr_block
 
 /* ---- rows with a constant stride ------------------------------------------------------------------------- */
 
-/* LANES rows (or the last `rows` of a run), one a lane: the x of a column are neighbours. */
+/* Multiplies LANES rows of a strided run (or its last `rows`), one per lane. The x of one column are contiguous. */
 SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
                                           const SPRY_V *x, int64_t length, int rows)
 {
     const MASK live = (MASK)first_lanes(rows);
     const int64_t column_bytes = LANES * (int64_t)sizeof(SPRY_S);
-    VEC sum = ZERO(), other = ZERO(), v[4];
+    VEC sum = ZERO(), second = ZERO(), v[4];
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
-        /* four columns are read here: fetch as many bytes, in the order of the whole stream */
+        /* four columns are read here: prefetch as many bytes, in memory order */
         for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);
-        other = FMA(v[1], MASKZ_LOAD(live, x + Aj[j + 1]), other);
+        second = FMA(v[1], MASKZ_LOAD(live, x + Aj[j + 1]), second);
         sum = FMA(v[2], MASKZ_LOAD(live, x + Aj[j + 2]), sum);
-        other = FMA(v[3], MASKZ_LOAD(live, x + Aj[j + 3]), other);
+        second = FMA(v[3], MASKZ_LOAD(live, x + Aj[j + 3]), second);
     }
     if (j < length) {
         for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
-        /* the last columns lie in v[past] to v[3]: rows of four and more are read whole, from before j */
+        /*
+         * the remaining columns are v[past] to v[3]; rows of at least four entries are read in full, beginning before j
+         */
         const int past = (int)(j + 4 - length);
         const SPRY_S *from = (const SPRY_S *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_S));
         if (rows == LANES && length >= 4)
             SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(from, length, 0xf, rows, 1, v);
         else
             SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(from, length, (__mmask8)(0xf & (0xf << past)), rows, 0, v);
-        if (past <= 1) other = FMA(v[1], MASKZ_LOAD(live, x + Aj[length - 3]), other);
-        if (past <= 2) other = FMA(v[2], MASKZ_LOAD(live, x + Aj[length - 2]), other);
+        if (past <= 1) second = FMA(v[1], MASKZ_LOAD(live, x + Aj[length - 3]), second);
+        if (past <= 2) second = FMA(v[2], MASKZ_LOAD(live, x + Aj[length - 2]), second);
         sum = FMA(v[3], MASKZ_LOAD(live, x + Aj[length - 1]), sum);
     }
-    SPRY_FNJ(put)(job, i, rows, ADD(sum, other));
+    SPRY_FNJ(put)(job, i, rows, ADD(sum, second));
 }
 
 /* Fewer rows than LANES, at the ends of a run. */
@@ -280,7 +286,7 @@ SPRYI_ONCE void SPRY_FNJ(strided_rest)(const spryi_csr_job *job, int64_t i, cons
     SPRY_FNJ(strided_group)(job, i, Ax, Aj, x, length, rows);
 }
 
-/* Only the columns of the run's first row are read. */
+/* Reads only the columns of the run's first row. */
 static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const int64_t first = spryi_csr_offset(job, begin), length = spryi_csr_offset(job, begin + 1) - first;
@@ -297,7 +303,7 @@ static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t e
 
 /* ---- rows that share their columns ----------------------------------------------------------------------- */
 
-/* A group's columns are read and its x gathered once, for each of its rows. */
+/* Reads a group's columns and gathers its x once for all rows of the group. */
 SPRYI_INLINE void SPRY_FNJ(shared_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int group)
 {
     const SPRY_V *x = job->x;
@@ -343,15 +349,18 @@ static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t en
 
 #if SPRY_FIRST_J
 
-/* sum plus the products of a span, whose values begin at Ax and take the lanes of their columns. */
+/*
+ * Returns sum plus the products of a span. The span's values begin at Ax and are expanded to the lanes of their
+ * columns.
+ */
 SPRYI_INLINE VEC SPRY_FNJ(span_terms)(const SPRY_V *Ax, const SPRY_V *x, const spryi_csr_span *span, VEC sum)
 {
-    const MASK lanes = (MASK)span->lanes; /* others read neither x nor a value */
+    const MASK lanes = (MASK)span->lanes; /* other lanes read neither x nor values */
     spryi_prefetch_near(Ax, SPRYI_AHEAD_NEAR);
     return FMA(SPRYI_MM512(maskz_expandloadu)(lanes, Ax), MASKZ_LOAD(lanes, x + span->column), sum);
 }
 
-/* The columns of a group's span have no gaps: values are loaded as they lie. */
+/* The columns of a group's span have no gaps, so values are loaded without expanding. */
 SPRYI_INLINE void SPRY_FNJ(span_groups_of)(const spryi_csr_job *job, int64_t begin, int64_t end,
                                            const spryi_csr_span *span, const int group)
 {
@@ -381,7 +390,7 @@ static void SPRY_FNJ(span_groups)(const spryi_csr_job *job, int64_t begin, int64
 
 #endif
 
-/* Rows i .. i + rows - 1, one after the other; returns the spans of the row after. */
+/* Multiplies rows i .. i + rows - 1, one after the other. Returns the spans of the next row. */
 SPRYI_INLINE const spryi_csr_span *SPRY_FN(span_row_group)(const spryi_csr_job *job, int64_t i, int rows,
                                                            const spryi_csr_span *span, const int least)
 {
@@ -412,7 +421,9 @@ SPRYI_INLINE void SPRY_FN(span_rows_of)(const spryi_csr_job *job, int64_t begin,
         span = SPRY_FN(span_row_group)(job, i, end - i < LANES ? (int)(end - i) : LANES, span, least);
 }
 
-/* As many spans a row as nearly all have are taken without asking where the row ends. */
+/*
+ * The first `least` spans of each row are multiplied without a test for the row's end, since nearly all rows have them.
+ */
 static void SPRY_FN(span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
                                int least)
 {
@@ -436,7 +447,7 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
 #if SPRY_IS_MIXED
-        {0}, /* a pattern is of a plain row */
+        {0}, /* patterns have no mixed types */
         {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FNJ(values_panel_rows),
          SPRY_FNJ(values_panel_piece)},
 #else

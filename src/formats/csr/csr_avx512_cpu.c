@@ -1,15 +1,14 @@
 /*
  * csr_avx512_cpu: CSR with AVX-512.
  *
- * Idea: a register of entries of a row a step, eight f64 or sixteen f32, the ends masked, x put together by loads
- * and inserts; short rows by as many, so that one tree adds all their sums; of very short ones the products are
- * made without regard to rows and sorted out after. Where columns follow from the row before or are shared
- * neither all columns are read nor all x gathered; where they lie close no columns are read at all, and one
- * load brings the x of the next entries of a row, or of a group of shared rows. The matrix is fetched ahead by
- * software, which alone gains a third.
- * Work: one thread a block of rows, or a piece of a long row, at a time.
- * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
- * group); with spans 8 bytes each in place of columns.
+ * Idea: a step multiplies a register of a row's entries, eight f64 or sixteen f32; ends are masked, and x is collected
+ *       by loads and inserts. Short rows are grouped by the number of lanes, so that one tree adds all their sums. For
+ *       very short rows, all products are computed regardless of rows and then assigned to rows. In runs not all columns
+ *       are read and not all x are gathered. With spans no columns are read: one load brings x of the next entries of a
+ *       row or of a group of shared rows. Software prefetch of the matrix saves a third of the time.
+ * Work: one thread per block of rows or piece of a long row.
+ * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
+ *       per group of shared rows. A span takes 8 bytes and replaces its columns.
  * Source: this library.
  */
 #include "base/avx512_lanes.h"
@@ -18,14 +17,14 @@
 #include <string.h>
 
 enum {
-    SHORT_MEAN = 20, /* under this mean row length, rows are taken by LANES, so that one tree adds all their sums */
-    PACKED_f64 = 5,  /* groups of LANES rows of at most so many entries on average are multiplied as one row */
+    SHORT_MEAN = 20, /* mean row length below which LANES rows are grouped, so that one tree adds all sums */
+    PACKED_f64 = 5,  /* maximum mean row length of groups whose products are computed regardless of rows */
     PACKED_f32 = 8,
-    FEW_MEAN_f64 = 8, /* a few rows of more entries than this are not worth a tree */
+    FEW_MEAN_f64 = 8, /* above this mean row length, a run of fewer than 4 rows is not worth a tree */
     FEW_MEAN_f32 = 4
 };
 
-/* Counts above a register's lanes give them all. */
+/* Counts above the number of lanes set all lanes. */
 static inline __mmask16 first_lanes(int count)
 {
     return (__mmask16)_bzhi_u32(0xffff, (unsigned)count);
@@ -44,13 +43,15 @@ static inline __m512d sum_rows_f64(const __m512d row[8])
     return _mm512_add_pd(_mm512_shuffle_f64x2(quad[0], quad[1], 0x88), _mm512_shuffle_f64x2(quad[0], quad[1], 0xdd));
 }
 
-/* A step of the tree below: of a and b each, the 128-bit quarters 0 + 1 and 2 + 3. */
+/* One step of the tree: adds the 128-bit quarters 0 + 1 and 2 + 3 of a and of b. */
 static inline __m512 add_quarters(__m512 a, __m512 b)
 {
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
 }
 
-/* Two partial sums of each of eight rows: quarters 0 and 1 have rows 0 to 3, quarters 2 and 3 rows 4 to 7. */
+/*
+ * Returns two partial sums of each of eight rows: quarters 0 and 1 have rows 0 to 3, quarters 2 and 3 have rows 4 to 7.
+ */
 static inline __m512 sum_halves(const __m512 row[8])
 {
     __m512 quad[2];
@@ -69,7 +70,7 @@ static inline __m512 sum_rows_f32(const __m512 row[16])
     return add_quarters(sum_halves(row), sum_halves(row + 8));
 }
 
-/* The same of eight rows, in the lower lanes. */
+/* Returns the sums of eight rows, in the lower lanes. */
 static inline __m512 sum_group_f32(const __m512 row[8])
 {
     __m512 halves = sum_halves(row);
@@ -81,7 +82,10 @@ static inline __m512d sum_group_f64(const __m512d row[8])
     return sum_rows_f64(row);
 }
 
-/* Four stored values as numbers of the vectors' type, by the row of types; of those in `live` alone. */
+/*
+ * Loads four stored values, converted to the vectors' type. whole: loads all; otherwise only those in `live`, zeros
+ * elsewhere.
+ */
 static inline __m256d four_values_f64(const double *p, __mmask8 live, const int whole)
 {
     return whole ? _mm256_loadu_pd(p) : _mm256_maskz_loadu_pd(live, p);
@@ -104,7 +108,10 @@ static inline __m128 four_values_f16_f32(const spryi_f16_number *p, __mmask8 liv
     return _mm_maskz_cvtph_ps(0xf, whole ? _mm_loadl_epi64((const void *)p) : _mm_maskz_loadu_epi16(live, p));
 }
 
-/* In place, four columns of sixteen rows: quarter q of v[r] has row r + 4q on entry, v[j] column j on return. */
+/*
+ * Transposes four columns of sixteen rows in place. On entry quarter q of v[r] has row r + 4q; on return v[j] is column
+ * j.
+ */
 static inline void transpose_4x16(__m512 v[4])
 {
     const __m512 a = _mm512_unpacklo_ps(v[0], v[1]), b = _mm512_unpackhi_ps(v[0], v[1]);
@@ -116,8 +123,8 @@ static inline void transpose_4x16(__m512 v[4])
 }
 
 /*
- * Four columns of eight rows (f64) or sixteen (f32) of `length` entries, of which the first `rows` exist, one register
- * a column. Ax is where the first row's are; of rows that are not whole, only the columns in `live` are read.
+ * Loads four columns, one per register, of eight rows (f64) or sixteen rows (f32) with `length` entries each. Ax points
+ * to the first row. Only the first `rows` rows exist; if they are not whole, only the columns in `live` are read.
  */
 #define ROW_AT(Ax, row, length) ((const void *)((uintptr_t)(Ax) + (uintptr_t)((row) * (length)) * sizeof *(Ax)))
 #define FOUR_COLUMNS_F64(tag, type)                                                                                    \
@@ -152,7 +159,7 @@ FOUR_COLUMNS_F32(f32, float)
 FOUR_COLUMNS_F32(bf16_f32, spryi_bf16_number)
 FOUR_COLUMNS_F32(f16_f32, spryi_f16_number)
 
-/* Offsets Ap[0 .. 7] less `first`, one a lane of 64 bits; 0 where `live` is not set. */
+/* Returns offsets Ap[0 .. 7] minus `first`, in lanes of 64 bits; 0 where `live` is not set. */
 SPRYI_INLINE __m512i offsets_f64(const void *Ap, const int wide, int64_t first, __mmask8 live)
 {
     const __m512i at = wide ? _mm512_maskz_loadu_epi64(live, Ap)
@@ -160,7 +167,7 @@ SPRYI_INLINE __m512i offsets_f64(const void *Ap, const int wide, int64_t first, 
     return _mm512_maskz_sub_epi64(live, at, _mm512_set1_epi64(first));
 }
 
-/* The same of sixteen, in lanes of 32 bits. */
+/* Returns sixteen offsets minus `first`, in lanes of 32 bits. */
 SPRYI_INLINE __m512i offsets_f32(const void *Ap, const int wide, int64_t first, __mmask16 live)
 {
     if (!wide) return _mm512_maskz_sub_epi32(live, _mm512_maskz_loadu_epi32(live, Ap), _mm512_set1_epi32((int)first));
@@ -171,7 +178,7 @@ SPRYI_INLINE __m512i offsets_f32(const void *Ap, const int wide, int64_t first, 
     return _mm512_maskz_mov_epi32(live, _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1));
 }
 
-/* Integers as wide as the numbers: INDEX(add) is _mm512_add_epi32 or _mm512_add_epi64. */
+/* Integers as wide as the elements: INDEX(add) is _mm512_add_epi32 or _mm512_add_epi64. */
 #define INDEX(name) SPRYI_JOIN(_mm512_##name, SPRYI_TYPED(INDEX))
 #define INDEX_f32 epi32
 #define INDEX_f64 epi64
@@ -188,7 +195,7 @@ static inline __m512i index_in_all_f64(int64_t k)
 }
 
 #define SPRYI_ANY_ROW
-/* The plain loops, of which patterns and mixed types use some; then this level's. */
+/* The plain loops, some of which patterns and mixed types use, then the loops of this level. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
@@ -207,5 +214,5 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .spmv_t = &spryi_csr_scatter_avx512,
     .several = SPRYI_OP_SPMV,
     .several_apart = SPRYI_OP_SPMV,
-    .takes_apart = spryi_csr_takes_apart,
+    .takes_apart = spryi_csr_supports_column_major,
 };

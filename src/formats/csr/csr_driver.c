@@ -1,9 +1,9 @@
 /*
  * CPU products with the storage of csr: y = alpha*A*x + beta*y, and y = alpha*A^T*x + beta*y.
  *
- * With A, threads take blocks of rows; the sums of pieces of long rows are added at the end. With A^T, row i adds
- * a_ij x_i to y_j. Chunks of rows are scattered phase by phase into y, or all at once into windows, which are then
- * added in order. The matrix decides between the two and the order of additions to y_j.
+ * With A, threads multiply blocks of rows; the sums of the pieces of long rows are added at the end. With A^T, row i
+ * adds a_ij x_i to y_j. Chunks of rows are scattered into y, phase by phase, or all in parallel into windows, which are
+ * then added in order. The matrix decides between phases and windows, and the order of the additions to y_j.
  */
 #ifndef SPRYI_TEMPLATE
 #include "formats/csr/csr_driver.h"
@@ -47,7 +47,7 @@ static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_
     for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
         const spryi_csr_run *run = &s->runs.list[r];
         const int64_t begin = block->begin + run->begin, end = block->begin + run->end;
-        const int by_spans = run->least_spans > 0 && loops->span_rows;
+        const bool by_spans = run->least_spans > 0 && loops->span_rows;
         if (run->kind == SPRYI_RUN_STRIDED)
             loops->strided(job, begin, end);
         else if (run->kind == SPRYI_RUN_SHARED && by_spans)
@@ -68,7 +68,7 @@ typedef struct product {
     spryi_run_args args; /* first, for the driver of blocks */
     spryi_csr_job job;
     const spryi_csr_loops *loops;
-    int64_t columns; /* of this pass over the matrix */
+    int64_t columns; /* vectors in this pass over the matrix */
 } product;
 
 static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
@@ -78,7 +78,7 @@ static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
     for (int64_t b = begin; b < end; b++) run_block(s, &p->job, p->loops, &s->blocks.list[b]);
 }
 
-/* Returns the job with x and y from `column` on. */
+/* Returns the job for the vectors from number `column` on. The vectors are row-major. */
 static spryi_csr_job from_column(spryi_csr_job job, spry_type type, int64_t column)
 {
     const int64_t bytes = column * (int64_t)spry_type_bytes(type);
@@ -87,7 +87,9 @@ static spryi_csr_job from_column(spryi_csr_job job, spry_type type, int64_t colu
     return job;
 }
 
-/* Multiplies several columns row by row, so that a row's entries are in a cache for all of them. */
+/*
+ * Multiplies all vectors of the pass by a row before the next row, so that the row's entries are read from memory once.
+ */
 static void run_blocks_of_columns(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const product *p = (const product *)args;
@@ -113,7 +115,7 @@ static void run_units(const spryi_run_args *args, int64_t begin, int64_t end)
     run_blocks(args, first_block_of(blocks, begin), first_block_of(blocks, end));
 }
 
-/* Adds the pieces of each long row, in order. Rows of y are `stride` apart. */
+/* Adds the sums of each long row's pieces, in order. stride: distance of two elements of y. */
 static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type, int64_t stride)
 {
     const double alpha = spryi_value_at(&job->alpha, type, 0), beta = spryi_value_at(&job->beta, type, 0);
@@ -127,7 +129,10 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
     }
 }
 
-/* Multiplies as many columns per pass as the workspace has sums for; all columns if no row is in pieces. */
+/*
+ * Multiplies all vectors in one pass, or SPRYI_CSR_SUMS per pass if rows are in pieces: the workspace has sums for so
+ * many.
+ */
 static void drive_columns(product *p)
 {
     const spryi_csr *s = p->args.storage;
@@ -146,17 +151,17 @@ static void drive_columns(product *p)
     }
 }
 
-static spry_status run_apart(const spryi_run_args *args)
+static spry_status run_column_major(const spryi_run_args *args)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const int row = spryi_value_row(a->value_type, args->vector_type);
-    return spryi_csr_apart[row][spryi_index_pair(a->offset_type, a->index_type)](args, NULL);
+    return spryi_csr_column_major[row][spryi_index_pair(a->offset_type, a->index_type)](args, NULL);
 }
 
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2])
 {
     const spryi_csr *s = args->storage;
-    if (args->columns > 1 && args->x_apart != 1) return run_apart(args);
+    if (args->columns > 1 && args->x_apart != 1) return run_column_major(args);
     product p = {.args = *args, .job = job_of(args), .loops = pick_loops(s, loops)};
     p.job.sums = args->workspace;
     const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *
@@ -181,10 +186,10 @@ typedef struct scatter_product {
     spryi_run_args args; /* first, for the driver of blocks */
     const spryi_csr *s;
     const spryi_csr_loops *loops;
-    spryi_csr_job job; /* its y is where phases scatter to */
+    spryi_csr_job job; /* job.y: target of phases, y or the workspace */
     double alpha, beta;
-    size_t bytes;  /* of an element */
-    int64_t phase; /* the first chunk of the phase */
+    size_t bytes;  /* bytes of an element of a vector */
+    int64_t phase; /* first chunk of the current phase */
 } scatter_product;
 
 static void scatter_chunk(const scatter_product *p, const spryi_csr_job *job, const spryi_csr_chunk *chunk)
@@ -192,17 +197,17 @@ static void scatter_chunk(const scatter_product *p, const spryi_csr_job *job, co
     for (int64_t b = chunk->first; b < chunk->last; b++) run_block(p->s, job, p->loops, &p->s->blocks.list[b]);
 }
 
-static void set_to_zero(const scatter_product *p, void *numbers, int64_t begin, int64_t end)
+static void set_to_zero(const scatter_product *p, void *elements, int64_t begin, int64_t end)
 {
-    memset((char *)numbers + (size_t)begin * p->bytes, 0, (size_t)(end - begin) * p->bytes);
+    memset((char *)elements + (size_t)begin * p->bytes, 0, (size_t)(end - begin) * p->bytes);
 }
 
-enum { SLICE = 2048 }; /* columns that a thread finishes at a time */
+enum { SLICE = 2048 }; /* columns that a thread finishes together */
 
 #define SPRYI_TEMPLATE "formats/csr/csr_driver.c" /* its second half */
 #include "base/instantiate_types.h"
 
-/* Sets y = alpha*sums + beta*y from column `begin` on, where sums begins. */
+/* Sets y = alpha*sums + beta*y for `count` columns from `begin` on. sums[0] belongs to column `begin`. */
 static void finish_columns(const scatter_product *p, const void *sums, int64_t begin, int64_t count)
 {
     SPRYI_BY_TYPE(p->args.vector_type, finish, (p, sums, begin, count));
@@ -216,7 +221,7 @@ static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
         const spryi_csr_chunk *chunk = &p->s->chunks.list[c];
         spryi_csr_job job = p->job;
         set_to_zero(p, args->workspace, chunk->at, chunk->at + chunk->window.end - chunk->window.begin);
-        /* the address of column 0, if the window had it */
+        /* the address that column 0 would have */
         job.y = (void *)((uintptr_t)args->workspace + (uintptr_t)(chunk->at - chunk->window.begin) * p->bytes);
         scatter_chunk(p, &job, chunk);
     }
@@ -272,12 +277,12 @@ static void with_phases(scatter_product *p)
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2])
 {
     const spryi_csr *s = args->storage;
-    if (s->a.columns == 0) return SPRY_OK; /* y may be NULL */
+    if (s->a.columns == 0) return SPRY_OK; /* y may be NULL then */
     scatter_product p = {.args = *args, .s = s, .job = job_of(args), .loops = pick_loops(s, loops)};
     p.bytes = spry_type_bytes(args->vector_type);
     p.alpha = spryi_value_at(args->alpha, args->vector_type, 0);
     p.beta = spryi_value_at(args->beta, args->vector_type, 0);
-    /* beta*y and the sums share y only if alpha is 1: alpha*x could over- or underflow */
+    /* if alpha is not 1, the sums need a vector of their own: scaling x by alpha instead could overflow or underflow */
     if (p.beta != 0 && p.alpha != 1) p.job.y = args->workspace;
     if (s->chunks.phase_count > 0)
         with_phases(&p);
@@ -286,14 +291,14 @@ spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_
     return SPRY_OK;
 }
 
-#else /* for each type of vectors: base/instantiate_types.h */
+#else /* for each vector type (base/instantiate_types.h) */
 
 static void SPRY_FN(add)(SPRY_V *restrict sums, const SPRY_V *restrict window, int64_t count)
 {
     for (int64_t j = 0; j < count; j++) sums[j] += window[j];
 }
 
-/* Sets y = alpha*sums + beta*y. If beta is 0, of_columns may be y from `begin` on. */
+/* Sets y = alpha*sums + beta*y. If beta is 0, `of_columns` may point to y + begin. */
 static void SPRY_FN(finish)(const scatter_product *p, const void *of_columns, int64_t begin, int64_t count)
 {
     const SPRY_V *sums = of_columns, alpha = SPRY_SCALAR(p->job.alpha), beta = SPRY_SCALAR(p->job.beta);

@@ -1,6 +1,6 @@
 /*
- * The storages of formats csr and csc, with the auxiliary arrays of CPU products: row blocks, runs, and chunks for
- * y = A^T x. spans_avx512.c finds spans. csr.h explains all of them. csc's storage is CSR of A^T.
+ * The storages of formats csr and csc, with the auxiliary arrays of CPU products: row blocks, runs, and chunks for y =
+ * A^T x. csr.h explains all of them; spans_avx512.c finds spans. The storage of csc is CSR of A^T.
  */
 #ifndef SPRYI_TEMPLATE
 #include "base/bisect.h"
@@ -20,8 +20,8 @@
 /* ---- row blocks ---------------------------------------------------------------------------------------- */
 
 enum {
-    LEAST_COST = 4096, /* of a block of small matrices, so that more threads have a block */
-    BLOCKS = 256       /* the number of blocks of medium matrices */
+    LEAST_COST = 4096, /* cost of a block of a small matrix; small blocks give work to more threads */
+    BLOCKS = 256       /* number of blocks of a medium matrix */
 };
 
 static int64_t total_cost(const spry_arrays *csr)
@@ -36,46 +36,49 @@ static int64_t block_cost_of(const spry_arrays *csr)
     return cost > SPRYI_CSR_MOST_COST ? SPRYI_CSR_MOST_COST : cost;
 }
 
-/* Cuts row i into pieces of nearly equal size, none over `cost`. */
-static void cut_long_row(const spry_arrays *csr, int64_t i, int64_t cost, spryi_csr_blocks *made)
+/* Cuts row i into pieces of nearly equal size, each with at most `cost` entries. */
+static void cut_long_row(const spry_arrays *csr, int64_t i, int64_t cost, spryi_csr_blocks *blocks)
 {
     const int64_t k = spryi_offset_of(csr, i), length = spryi_offset_of(csr, i + 1) - k;
     const int64_t pieces = (length + cost - 1) / cost;
-    if (made->long_rows)
-        made->long_rows[made->long_count] = (spryi_csr_long_row){.row = i, .first = made->piece_count, .count = pieces};
-    for (int64_t p = 0; made->list && p < pieces; p++)
-        made->list[made->count + p] = (spryi_csr_block){.begin = k + length * p / pieces,
-                                                        .end = k + length * (p + 1) / pieces,
-                                                        .piece = made->piece_count + p,
-                                                        .row = i};
-    made->long_count++;
-    made->count += pieces;
-    made->piece_count += pieces;
+    if (blocks->long_rows)
+        blocks->long_rows[blocks->long_count] =
+            (spryi_csr_long_row){.row = i, .first = blocks->piece_count, .count = pieces};
+    for (int64_t p = 0; blocks->list && p < pieces; p++)
+        blocks->list[blocks->count + p] = (spryi_csr_block){.begin = k + length * p / pieces,
+                                                            .end = k + length * (p + 1) / pieces,
+                                                            .piece = blocks->piece_count + p,
+                                                            .row = i};
+    blocks->long_count++;
+    blocks->count += pieces;
+    blocks->piece_count += pieces;
 }
 
 /*
- * Cuts at multiples of the cost of a block. A row longer than a block can only be the last row before a cut. Without
- * arrays, only counts.
+ * Ends blocks at multiples of the block cost. A row longer than a block can only be the last row before a cut. If the
+ * arrays are NULL, only counts.
  */
-static void cut(const spry_arrays *csr, spryi_csr_blocks *made)
+static void cut(const spry_arrays *csr, spryi_csr_blocks *blocks)
 {
     const int64_t block_cost = block_cost_of(csr), total = total_cost(csr);
-    made->count = made->long_count = made->piece_count = 0;
+    blocks->count = blocks->long_count = blocks->piece_count = 0;
     for (int64_t cost = block_cost, begin = 0, end = csr->rows; begin < csr->rows; cost += block_cost, begin = end) {
         end = csr->rows;
         if (cost < total) SPRYI_BISECT(end, 0, csr->rows, spryi_offset_of(csr, end) + SPRYI_CSR_ROW_COST * end < cost);
         if (end == begin) continue;
-        const int is_long = spryi_offset_of(csr, end) - spryi_offset_of(csr, end - 1) > block_cost;
+        const bool is_long = spryi_offset_of(csr, end) - spryi_offset_of(csr, end - 1) > block_cost;
         const int64_t whole = is_long ? end - 1 : end;
         if (whole > begin) {
-            if (made->list) made->list[made->count] = (spryi_csr_block){.begin = begin, .end = whole, .piece = -1};
-            made->count++;
+            if (blocks->list)
+                blocks->list[blocks->count] = (spryi_csr_block){.begin = begin, .end = whole, .piece = -1};
+            blocks->count++;
         }
-        if (is_long) cut_long_row(csr, whole, block_cost, made);
+        if (is_long) cut_long_row(csr, whole, block_cost, blocks);
     }
 }
 
-static spry_status make_blocks(spry_context *context, spryi_csr_blocks *blocks, const spry_arrays *csr, spry_error *err)
+static spry_status build_blocks(spry_context *context, spryi_csr_blocks *blocks, const spry_arrays *csr,
+                                spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_csr_blocks counts = {0};
@@ -89,21 +92,21 @@ done:
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-/* How a row's columns relate to those of the row before. */
+/* Relation of a row's columns to those of the previous row. */
 enum { UNRELATED, STRIDE, SAME };
 
-enum { AHEAD = 2048 }; /* bytes, at which columns are fetched */
+enum { AHEAD = 2048 }; /* bytes that columns are prefetched ahead */
 
 #define SPRYI_TEMPLATE "formats/csr/csr_format.c" /* its second half */
 #include "base/instantiate_indices.h"
 
-/* The runs of one block. full: there are more runs than pay, and the rest of the block is skipped. */
+/* Runs of one block. */
 typedef struct run_list {
     const spry_arrays *csr;
     spryi_csr_run *runs;
     int64_t first_row, count, most;
     int64_t structured; /* entries in strided and shared runs */
-    int full;
+    bool full;          /* the block has more runs than `most`; its remaining rows are skipped */
 } run_list;
 
 static void append(run_list *list, spryi_csr_run_kind kind, int64_t begin, int64_t end, int group)
@@ -115,7 +118,7 @@ static void append(run_list *list, spryi_csr_run_kind kind, int64_t begin, int64
         return;
     }
     if (list->count == list->most) {
-        list->full = 1;
+        list->full = true;
         return;
     }
     list->runs[list->count++] = (spryi_csr_run){
@@ -126,7 +129,7 @@ static void append(run_list *list, spryi_csr_run_kind kind, int64_t begin, int64
     };
 }
 
-/* Appends rows of equal columns in groups of nearly equal size. */
+/* Appends rows with the same columns, in groups of nearly equal size. */
 static void append_shared(run_list *list, int64_t begin, int64_t end)
 {
     int64_t rows = end - begin, groups = (rows + SPRYI_MAX_GROUP - 1) / SPRYI_MAX_GROUP;
@@ -136,7 +139,7 @@ static void append_shared(run_list *list, int64_t begin, int64_t end)
     }
 }
 
-enum { ROWS_AT_ONCE = SPRYI_CSR_MOST_COST / SPRYI_CSR_ROW_COST + 1 }; /* the most rows of a block of csr */
+enum { ROWS_AT_ONCE = SPRYI_CSR_MOST_COST / SPRYI_CSR_ROW_COST + 1 }; /* maximum rows of a block of csr */
 
 /* Finds runs in at most ROWS_AT_ONCE rows. */
 static void find_in_rows(run_list *list, int64_t begin, int64_t end)
@@ -164,7 +167,8 @@ static void find_in_block(run_list *list, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end && !list->full; i += ROWS_AT_ONCE)
         find_in_rows(list, i, i + ROWS_AT_ONCE < end ? i + ROWS_AT_ONCE : end);
     if (list->full || list->structured * 2 < spryi_csr_entries(list->csr, begin, end)) {
-        list->count = list->structured = list->full = 0;
+        list->count = list->structured = 0;
+        list->full = false;
         append(list, SPRYI_RUN_GENERAL, begin, end, 0);
     }
 }
@@ -174,7 +178,7 @@ static int64_t most_runs(const spry_arrays *csr, const spryi_csr_block *block)
     return block->piece >= 0 ? 0 : 1 + spryi_csr_entries(csr, block->begin, block->end) / SPRYI_MIN_RUN_ENTRIES;
 }
 
-/* Copies the runs that blocks have in `scratch` to *runs, without gaps. */
+/* Copies the runs of all blocks from `scratch` to *runs, without gaps. */
 static spry_status pack(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
                         const spryi_csr_run *scratch, spry_error *err)
 {
@@ -213,7 +217,9 @@ static void find_in_blocks(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&j->structured, structured);
 }
 
-/* Finds the runs of each block by comparing every row with the row before. Sets where each block's runs are. */
+/*
+ * Finds the runs of each block by comparing every row with the previous one. Sets the blocks' runs_begin and runs_end.
+ */
 static spry_status find_runs(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
                              const spry_arrays *csr, spry_error *err)
 {
@@ -233,9 +239,9 @@ done:
     return status;
 }
 
-/* Makes one general run per block. */
-static spry_status make_general_runs(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
-                                     spry_error *err)
+/* Builds one general run per block. */
+static spry_status build_general_runs(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
+                                      spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &runs->list, blocks->count, "row runs", err));
     for (int64_t b = 0; b < blocks->count; b++) {
@@ -251,28 +257,28 @@ static spry_status make_general_runs(spry_context *context, spryi_csr_runs *runs
 
 enum {
     LEAST_PAGE = 9,    /* 512 columns, as a power of two */
-    MOST_PAGES = 8192, /* larger y have larger pages */
-    PROCESSORS = 8,    /* for which phases are judged: a matter of the matrix, whatever this machine has */
-    LEAST_SPEEDUP = 4, /* of phases on so many; with less, windows are tried */
-    LEAST_BLOCKS = 4   /* fewer are no work for two threads */
+    MOST_PAGES = 8192, /* maximum; for a longer y the pages are larger */
+    PROCESSORS = 8,    /* assumed when phases are evaluated, so that the choice depends only on the matrix */
+    LEAST_SPEEDUP = 4, /* of phases on PROCESSORS processors; below it, windows are tried */
+    LEAST_BLOCKS = 4   /* minimum; with fewer blocks, two threads have too little work */
 };
 
-/* The pages of y that each unit touches. Units are the finest chunks. */
+/* Pages of y that each unit touches. Units are the finest chunks. */
 typedef struct coverage {
     const spry_arrays *csr;
     const spryi_csr_blocks *blocks;
     const spryi_csr_runs *runs;
-    int64_t units, pages, words; /* words of 64 pages a unit */
+    int64_t units, pages, words; /* words: 64-bit words per unit, one bit per page */
     int shift;
     uint8_t *touched; /* units x pages */
-    uint64_t *bits;   /* units x words: the same, for the chunks that are tried */
+    uint64_t *bits;   /* units x words, one bit per page; the bits of joined chunks replace those of units */
 } coverage;
 
-/* Chunks of 2^doubled units each: unit u is in chunk u >> doubled, of phase[u >> doubled]. */
+/* An assignment of chunks to phases. A chunk has 2^doubled units; unit u is in chunk u >> doubled. */
 typedef struct attempt {
     int64_t chunks, phases;
     int doubled;
-    int64_t cost; /* steps of PROCESSORS processors, each of one unit */
+    int64_t cost; /* estimated time on PROCESSORS processors, in units */
     uint8_t phase[SPRYI_MOST_CHUNKS];
 } attempt;
 
@@ -287,7 +293,7 @@ static void mark_entries(const coverage *v, int64_t begin, int64_t end, uint8_t 
         for (int64_t k = begin; k < end; k++) touched[wide[k] >> v->shift] = 1;
 }
 
-/* Marks rows begin .. end - 1 of constant stride. The columns of the first row suffice. */
+/* Marks the pages of rows begin .. end - 1 with a constant stride, by the columns of the first row. */
 static void mark_strided(const coverage *v, int64_t begin, int64_t end, uint8_t *touched)
 {
     for (int64_t k = spryi_offset_of(v->csr, begin); k < spryi_offset_of(v->csr, begin + 1); k++) {
@@ -347,7 +353,7 @@ done:
     return status;
 }
 
-/* Joins the bits of neighbouring chunks. */
+/* Joins the bits of pairs of neighbouring chunks. */
 static void join_neighbours(const coverage *v, int64_t chunks)
 {
     for (int64_t c = 0; c < chunks; c++)
@@ -360,15 +366,18 @@ static void join_neighbours(const coverage *v, int64_t chunks)
         }
 }
 
-static int overlap(const uint64_t *a, const uint64_t *b, int64_t words)
+static bool overlap(const uint64_t *a, const uint64_t *b, int64_t words)
 {
     for (int64_t w = 0; w < words; w++)
-        if (a[w] & b[w]) return 1;
-    return 0;
+        if (a[w] & b[w]) return true;
+    return false;
 }
 
-/* Gives each chunk the first phase without a common page. Returns 0 if there are too many phases. */
-static int assign_phases(const coverage *v, attempt *t, uint64_t *taken)
+/*
+ * Assigns each chunk to the first phase with which it has no page in common. Returns false if there are too many
+ * phases.
+ */
+static bool assign_phases(const coverage *v, attempt *t, uint64_t *taken)
 {
     int64_t counts[SPRYI_MOST_PHASES] = {0};
     memset(taken, 0, (size_t)(SPRYI_MOST_PHASES * v->words) * sizeof *taken);
@@ -376,7 +385,7 @@ static int assign_phases(const coverage *v, attempt *t, uint64_t *taken)
         const uint64_t *bits = v->bits + c * v->words;
         int phase = 0;
         while (phase < SPRYI_MOST_PHASES && overlap(bits, taken + phase * v->words, v->words)) phase++;
-        if (phase == SPRYI_MOST_PHASES) return 0;
+        if (phase == SPRYI_MOST_PHASES) return false;
         for (int64_t w = 0; w < v->words; w++) taken[phase * v->words + w] |= bits[w];
         t->phase[c] = (uint8_t)phase;
         counts[phase]++;
@@ -384,13 +393,13 @@ static int assign_phases(const coverage *v, attempt *t, uint64_t *taken)
     }
     for (int64_t phase = 0; phase < t->phases; phase++)
         t->cost += ((counts[phase] + PROCESSORS - 1) / PROCESSORS) << t->doubled;
-    return 1;
+    return true;
 }
 
-/* Returns the chunk size of least cost, the largest of equals. Overwrites v->bits. */
+/* Returns the attempt with the least cost; if several have it, the one with the largest chunks. Overwrites v->bits. */
 static attempt best_phases(const coverage *v, uint64_t *taken)
 {
-    attempt best = {.cost = INT64_MAX}; /* one chunk is always possible, dearer than the units it stands for */
+    attempt best = {.cost = INT64_MAX}; /* one chunk is always possible, so a valid attempt is found */
     for (int doubled = 0;; doubled++) {
         attempt t = {.doubled = doubled, .chunks = ((v->units - 1) >> doubled) + 1};
         if (assign_phases(v, &t, taken) && t.cost <= best.cost) best = t;
@@ -399,7 +408,7 @@ static attempt best_phases(const coverage *v, uint64_t *taken)
     }
 }
 
-/* Returns the columns from the first to the last page that units begin .. end - 1 touch. */
+/* Returns the columns of the pages from the first to the last that units begin .. end - 1 touch. */
 static spryi_csr_range window_of(const coverage *v, int64_t begin, int64_t end)
 {
     int64_t first = v->pages, last = -1;
@@ -416,29 +425,32 @@ static spryi_csr_range window_of(const coverage *v, int64_t begin, int64_t end)
     return (spryi_csr_range){first << v->shift, to < v->csr->columns ? to : v->csr->columns};
 }
 
-/* Makes as many chunks as windows may have, of nearly equal work. Returns their number, 0 if less than 2. */
-static int64_t make_windows(const coverage *v, spry_type vector_type, spryi_csr_chunk list[SPRYI_MOST_WINDOWS],
-                            int64_t *numbers)
+/*
+ * Builds the largest number of chunks whose windows are within their limit. Chunks have nearly equal work. Returns
+ * their number, 0 if fewer than 2 fit.
+ */
+static int64_t build_windows(const coverage *v, spry_type vector_type, spryi_csr_chunk list[SPRYI_MOST_WINDOWS],
+                             int64_t *elements)
 {
     const spry_arrays *a = v->csr;
     const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spryi_index_type_bytes(a->index_type));
     const int64_t most = a->nnz * entry / SPRYI_WINDOW_SHARE / (int64_t)spry_type_bytes(vector_type);
     for (int64_t count = v->units < SPRYI_MOST_WINDOWS ? v->units : SPRYI_MOST_WINDOWS; count > 1; count--) {
-        *numbers = 0;
+        *elements = 0;
         for (int64_t c = 0; c < count; c++) {
             const int64_t begin = v->units * c / count, end = v->units * (c + 1) / count;
             list[c] = (spryi_csr_chunk){.first = first_block(v, begin),
                                         .last = first_block(v, end),
                                         .window = window_of(v, begin, end),
-                                        .at = *numbers};
-            *numbers += list[c].window.end - list[c].window.begin;
+                                        .at = *elements};
+            *elements += list[c].window.end - list[c].window.begin;
         }
-        if (*numbers <= most) return count;
+        if (*elements <= most) return count;
     }
-    return *numbers = 0;
+    return *elements = 0;
 }
 
-/* Lists chunks phase by phase. place[c]: the index of chunk c in the list. */
+/* Lists chunks ordered by phase. Sets place[c] to the index of chunk c in the list. */
 static void place_chunks(spryi_csr_chunks *chunks, const coverage *v, const attempt *a, int64_t *place)
 {
     chunks->phase_count = a->phases;
@@ -455,7 +467,10 @@ static void place_chunks(spryi_csr_chunks *chunks, const coverage *v, const atte
     chunks->phases[a->phases] = chunks->count;
 }
 
-/* Sets owner[page] to the place of the first chunk that touches the page; untouched pages join the page before. */
+/*
+ * Sets owner[page] to the list index of the first chunk that touches the page. An untouched page gets the owner of the
+ * previous page.
+ */
 static void find_owners(const coverage *v, const attempt *a, const int64_t *place, int32_t *owner)
 {
     for (int64_t page = 0; page < v->pages; page++) owner[page] = INT32_MAX;
@@ -469,9 +484,9 @@ static void find_owners(const coverage *v, const attempt *a, const int64_t *plac
         if (owner[page] == INT32_MAX) owner[page] = page > 0 ? owner[page - 1] : 0;
 }
 
-/* Makes ranges of pages with one owner, chunk by chunk. */
-static spry_status make_ranges(spry_context *context, spryi_csr_chunks *chunks, const coverage *v, const int32_t *owner,
-                               spry_error *err)
+/* Builds each chunk's ranges: consecutive pages that the chunk owns. */
+static spry_status build_ranges(spry_context *context, spryi_csr_chunks *chunks, const coverage *v,
+                                const int32_t *owner, spry_error *err)
 {
     for (int64_t page = 0; page < v->pages; page++)
         if (page == 0 || owner[page] != owner[page - 1]) chunks->list[owner[page]].ranges_end++;
@@ -491,8 +506,8 @@ static spry_status make_ranges(spry_context *context, spryi_csr_chunks *chunks, 
     return SPRY_OK;
 }
 
-static spry_status with_phases(spry_context *context, spryi_csr_chunks *chunks, const coverage *v, const attempt *best,
-                               spry_error *err)
+static spry_status build_phases(spry_context *context, spryi_csr_chunks *chunks, const coverage *v, const attempt *best,
+                                spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t place[SPRYI_MOST_CHUNKS];
@@ -501,14 +516,14 @@ static spry_status with_phases(spry_context *context, spryi_csr_chunks *chunks, 
     place_chunks(chunks, v, best, place);
     SPRYI_TRY(SPRYI_NEW(context, &owner, v->pages, "pages of y (scratch)", err));
     find_owners(v, best, place, owner);
-    status = make_ranges(context, chunks, v, owner, err);
+    status = build_ranges(context, chunks, v, owner, err);
 done:
     spryi_release(context, owner);
     return status;
 }
 
-/* Makes the chunks of s, whose blocks have their runs. Reads the columns once. */
-static spry_status make_chunks(spry_context *context, spryi_csr *s, spry_error *err)
+/* Builds the chunks of s, whose blocks have their runs. Reads the columns once. */
+static spry_status build_chunks(spry_context *context, spryi_csr *s, spry_error *err)
 {
     spryi_csr_chunks *chunks = &s->chunks;
     spry_status status = SPRY_OK;
@@ -518,14 +533,14 @@ static spry_status make_chunks(spry_context *context, spryi_csr *s, spry_error *
     SPRYI_TRY(mark_pages(context, &v, err));
     SPRYI_TRY(SPRYI_NEW(context, &taken, SPRYI_MOST_PHASES * v.words, "phases (scratch)", err));
     const attempt best = best_phases(&v, taken);
-    const int tries = best.cost * LEAST_SPEEDUP > v.units;
-    const int64_t count = tries ? make_windows(&v, s->vector_type, windows, &chunks->window_numbers) : 0;
+    const bool try_windows = best.cost * LEAST_SPEEDUP > v.units;
+    const int64_t count = try_windows ? build_windows(&v, s->vector_type, windows, &chunks->window_numbers) : 0;
     if (count > 0) {
         SPRYI_TRY(SPRYI_NEW(context, &chunks->list, count, "chunks", err));
         memcpy(chunks->list, windows, (size_t)count * sizeof *windows);
         chunks->count = count;
     } else {
-        status = with_phases(context, chunks, &v, &best, err);
+        status = build_phases(context, chunks, &v, &best, err);
     }
 done:
     spryi_release(context, taken);
@@ -537,19 +552,23 @@ done:
 /* ---- auxiliary arrays ---------------------------------------------------------------------------------- */
 
 #ifdef SPRY_HAVE_X86
-/* Returns 1 if AVX-512 kernels, which use spans, will run often enough. Without a kernel the context's level counts. */
-static int wants_spans(const spry_context *context, const spryi_build_request *request)
+/*
+ * Returns true if AVX-512 kernels, which use spans, will run often enough. If no kernel is given, the context's level
+ * decides.
+ */
+static bool wants_spans(const spry_context *context, const spryi_build_request *request)
 {
     const int64_t calls = request->options->expected_calls;
-    if (calls > 0 && calls < SPRYI_CSR_CALLS_FOR_SPANS) return 0;
+    if (calls > 0 && calls < SPRYI_CSR_CALLS_FOR_SPANS) return false;
     return (request->kernel ? request->kernel->simd : context->simd) >= SPRYI_AVX512;
 }
 #endif
 
-spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, int scatters,
+spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err)
 {
-    static const double FEW = 0.05; /* share of entries in rows like the row before, below which runs are rare */
+    static const double FEW =
+        0.05; /* share of entries in rows that repeat the previous row's columns; below it, runs are rare */
     const int64_t calls = request->options->expected_calls;
     const bool own_blocks = s->blocks.list != NULL;
     spryi_column_reader reader = spryi_reader_of(&s->a);
@@ -559,12 +578,12 @@ spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_bu
     s->scatters = scatters;
     if (!own_blocks && (calls == 0 || calls >= SPRYI_CSR_CALLS_FOR_RUNS))
         SPRYI_TRY(spryi_find_relations(&relations, &reader, SPRYI_QUICK, err));
-    if (!own_blocks) SPRYI_TRY(make_blocks(context, &s->blocks, &s->a, err));
+    if (!own_blocks) SPRYI_TRY(build_blocks(context, &s->blocks, &s->a, err));
     if (own_blocks || relations.repeated >= FEW)
         SPRYI_TRY(find_runs(context, &s->runs, &s->blocks, &s->a, err));
     else
-        SPRYI_TRY(make_general_runs(context, &s->runs, &s->blocks, err));
-    if (scatters) SPRYI_TRY(make_chunks(context, s, err));
+        SPRYI_TRY(build_general_runs(context, &s->runs, &s->blocks, err));
+    if (scatters) SPRYI_TRY(build_chunks(context, s, err));
 #ifdef SPRY_HAVE_X86
     if (!scatters && wants_spans(context, request))
         SPRYI_TRY(spryi_csr_spans_find(context, &s->spans, &s->runs, &s->blocks, &s->a, s->vector_type, err));
@@ -621,8 +640,8 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_csr *s = storage;
     if (!s->scatters) return SPRYI_CSR_SUMS * s->blocks.piece_count * (int64_t)sizeof(double);
-    int64_t numbers = s->chunks.window_numbers > s->a.columns ? s->chunks.window_numbers : s->a.columns;
-    return numbers * (int64_t)spry_type_bytes(vector_type);
+    int64_t elements = s->chunks.window_numbers > s->a.columns ? s->chunks.window_numbers : s->a.columns;
+    return elements * (int64_t)spry_type_bytes(vector_type);
 }
 
 static int device_sections(void *storage, spryi_section *sections)
@@ -630,7 +649,7 @@ static int device_sections(void *storage, spryi_section *sections)
     spryi_csr *s = storage;
     spry_arrays *a = &s->a;
     int count = 0;
-    /* The casts: the arrays of a plan on a device are the plan's own copies. */
+    /* The casts are safe: on a device the arrays are the plan's own copies. */
     const int64_t offset_bytes = (int64_t)spryi_index_type_bytes(a->offset_type);
     const int64_t index_bytes = (int64_t)spryi_index_type_bytes(a->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
@@ -644,12 +663,12 @@ static int device_sections(void *storage, spryi_section *sections)
 
 /* ---- format csr ---------------------------------------------------------------------------------------- */
 
-static int is_sorted_coo(const spry_arrays *a)
+static bool is_sorted_coo(const spry_arrays *a)
 {
     return a->layout == SPRY_COO && a->sorted == SPRY_KNOWN_YES;
 }
 
-/* Offsets of COO that is sorted by row: columns and values stay the user's. */
+/* Builds row offsets from COO sorted by row. Columns and values are borrowed from the user. */
 static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err));
@@ -669,17 +688,17 @@ static spry_status predict_csr(spry_context *context, spryi_cost *cost, const sp
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
-    const int as_is = a.value_type == request->value_type;
-    if (as_is && is_sorted_coo(&a)) /* as build makes them */
+    const bool same_values = a.value_type == request->value_type;
+    if (same_values && is_sorted_coo(&a)) /* the type that offsets_of_coo builds */
         a.offset_type = SPRY_I64;
-    else if (!as_is || a.layout != SPRY_CSR)
+    else if (!same_values || a.layout != SPRY_CSR)
         a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
     a.layout = SPRY_CSR;
     a.value_type = request->value_type;
     cost->bytes = spryi_arrays_bytes(&a);
-    if (as_is && request->A->a.layout == SPRY_CSR) cost->borrowed = cost->bytes;
-    if (as_is && is_sorted_coo(&request->A->a))
-        cost->borrowed = cost->bytes - (a.rows + 1) * (int64_t)sizeof(int64_t); /* but for the offsets */
+    if (same_values && request->A->a.layout == SPRY_CSR) cost->borrowed = cost->bytes;
+    if (same_values && is_sorted_coo(&request->A->a))
+        cost->borrowed = cost->bytes - (a.rows + 1) * (int64_t)sizeof(int64_t); /* the plan owns the offsets */
     cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
     return SPRY_OK;
 }
@@ -699,7 +718,7 @@ static spry_status build_csr(spry_context *context, void *storage, const spryi_b
         SPRYI_OK_OR_RETURN(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, err));
         s->a = s->owned->a;
     }
-    /* a GPU's kernels use the arrays alone */
+    /* GPU kernels use only the arrays */
     if (!request->massively_parallel)
         SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
     return SPRY_OK;
@@ -726,7 +745,7 @@ const spryi_format spryi_format_csr = {
 
 /* ---- format csc ---------------------------------------------------------------------------------------- */
 
-/* Converts any layout and value type by way of sorted entries. */
+/* Converts any layout and value type, by sorting the entries. */
 static spry_status convert_to_csc(spry_context *context, spry_matrix **csc, const spryi_build_request *request,
                                   spry_error *err)
 {
@@ -777,7 +796,7 @@ static spry_status build_csc(spry_context *context, void *storage, const spryi_b
     s->a.rows = s->a.columns;
     s->a.columns = rows;
     s->a.layout = SPRY_CSR;
-    if (!request->massively_parallel) /* a GPU's kernels use the arrays alone */
+    if (!request->massively_parallel) /* GPU kernels use only the arrays */
         SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));
     return SPRY_OK;
 }
@@ -799,9 +818,9 @@ const spryi_format spryi_format_csc = {
     .choice.tree_answers = SPRYI_TREE_COLUMNS,
 };
 
-#else /* for each pair of index types: base/instantiate_indices.h */
+#else /* for each pair of index types (base/instantiate_indices.h) */
 
-/* Returns 1 if c[j] - before[j] == by for each j. Compares eight at a time, since most rows differ at once. */
+/* Returns 1 if c[j] - before[j] == by for each j. Compares eight at a time: most rows differ in the first eight. */
 static inline int SPRY_FN(all_differ_by)(const SPRY_J *c, const SPRY_J *before, int64_t length, SPRY_J by)
 {
     int64_t j = 0;
@@ -815,13 +834,13 @@ static inline int SPRY_FN(all_differ_by)(const SPRY_J *c, const SPRY_J *before, 
     return 1;
 }
 
-/* Sets relation[i - begin] for rows begin .. end - 1. The first row is unrelated. */
+/* Sets relation[i - begin] for rows begin .. end - 1. The first row is UNRELATED. */
 static void SPRY_FN(relate_rows)(const SPRY_P *Ap, const SPRY_J *Aj, int64_t begin, int64_t end, uint8_t *relation)
 {
     relation[0] = UNRELATED;
     for (int64_t i = begin + 1; i < end; i++) {
         int64_t length = Ap[i + 1] - Ap[i];
-        /* most rows are compared in their first column only, which the processor does not prefetch */
+        /* only the first column of most rows is read; the processor does not prefetch such accesses */
         __builtin_prefetch((const void *)((uintptr_t)(Aj + Ap[i]) + AHEAD));
         relation[i - begin] = UNRELATED;
         if (length == 0 || Ap[i] - Ap[i - 1] != length) continue;

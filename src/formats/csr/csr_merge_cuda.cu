@@ -1,18 +1,17 @@
 /*
- * csr_merge_cuda: CSR cut by entries, safe for any row lengths, without a conversion. The default.
+ * csr_merge_cuda: CSR cut into equal numbers of entries, without a conversion, for any row lengths. The default.
  *
- * Idea: a block takes the rows that begin in its `tile` consecutive entries. It multiplies their entries into shared
- *       memory, side by side, so in whole sectors whatever the rows, and then adds up row by row with as many lanes a
- *       row as it has, and with a whole warp where a row is far longer than the others. A row of more than 512 entries
- *       is cut into pieces, blocks of their own in the same launch; the piece that finishes last adds up the row's sums
- *       in order. Where a quarter of the entries is in such rows, only rows of more than 1024 are cut, and where these
- *       have nearly all of them, blocks without rows are left out.
- * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has follows from the
- *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go. Its columns it
- *       does not wait for, as they begin at a place that its number tells. No block has more than tile + 512 (1024)
- *       entries.
- * Cost: bytes of CSR, 32 a block, products once through shared memory.
- *       Deterministic: sums are added in an order that the matrix alone decides.
+ * Idea: a block of threads multiplies the rows that begin in its tile, `tile` consecutive entries. It writes their
+ *       products to shared memory, reading whole sectors regardless of rows. Then groups of lanes add up the rows; a row
+ *       far longer than the others is added by a whole warp. Rows longer than 512 entries are cut into pieces, which are
+ *       blocks of their own in the same launch. The piece that finishes last adds up the row's sums in order. If a
+ *       quarter of the entries is in such rows, only rows longer than 1024 are cut. If these have nearly all entries,
+ *       blocks without rows are left out.
+ * Work: nnz / tile blocks, and one for each piece of a long row. The rows of a block are found from the offsets by one
+ *       binary search when the plan is built. A block loads its columns without waiting for that result, because their
+ *       position follows from the block's index. No block has more than tile + 512 (1024) entries.
+ * Cost: bytes of CSR, 32 per block, products once through shared memory. Deterministic: only the matrix decides the
+ *       order of additions.
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014; this library.
  */
@@ -22,18 +21,20 @@
 #include <stdlib.h>
 
 /*
- * MANY_SHARE: 1 / bound of MANY; NEARLY_ALL_SHARE: 1 / what is left for the other rows. MOST_STEPS: a row that takes a
- * lane more steps is a whole warp's. The warp's other rows wait for that: with 32 steps web graphs are 9 % slower, and
- * with 8 email-Enron takes 1.4 times as long as if no row were a warp's.
+ * MANY_SHARE: cut rows with more than nnz / MANY_SHARE entries are MANY. NEARLY_ALL_SHARE: the other rows have less
+ * than nnz / NEARLY_ALL_SHARE entries.
+ * MOST_STEPS: maximum steps per lane; longer rows are added by a whole warp. Meanwhile the warp's other rows wait: with
+ * 32 steps web graphs are 9 % slower. With 8, email-Enron takes 1.4 times as long as without such rows.
  */
 enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
 /*
- * Before its blocks wait for the kernel before they read only what prepare has made. What kernels before may have
- * written is loaded by `volatile` instructions that are not `nc`, so that no compiler moves them up; columns and
- * offsets, which do not change while there is a plan, need not be.
+ * A block may start before the previous kernel has ended. Until wait_for_kernel_before it reads only what prepare has
+ * written. Data that the previous kernel may have written is loaded by `volatile` instructions without `nc`, so that
+ * the compiler does not move loads before the wait. Columns and offsets do not change while the plan exists and need no
+ * such loads.
  */
 static __device__ __forceinline__ float load_value(const float *p)
 {
@@ -89,8 +90,8 @@ static __device__ __forceinline__ double load_x(const double *p)
 }
 
 /*
- * Products of entries k, k + THREADS, ... N of them, all in flight at once; beyond the last that one is loaded again.
- * use(entry, product) gets each.
+ * Multiplies entries k, k + THREADS, ..., N of them, with all loads in flight together, and calls use(entry, product)
+ * for each. Beyond `last`, entry `last` is loaded again.
  */
 template <int N, typename S, typename V, typename J, typename USE> static __device__ __forceinline__ void
 multiply(int k, int last, const J *__restrict__ Aj, const S *__restrict__ Ax, const V *__restrict__ x, USE use)
@@ -109,7 +110,10 @@ multiply(int k, int last, const J *__restrict__ Aj, const S *__restrict__ Ax, co
         if (k + u * THREADS <= last) use(k + u * THREADS, a[u]);
 }
 
-/* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
+/*
+ * Multiplies one piece of a long row. The block that arrives last adds up all of the row's sums, always in the same
+ * order.
+ */
 template <int KIND, typename S, typename V, typename J>
 static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const S *__restrict__ Ax,
                                  const V *__restrict__ x, V *y, scalar<V> alpha, scalar<V> beta, V *partial,
@@ -131,8 +135,8 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
 }
 
 /*
- * Rows of the block from shared products, LANES lanes a row. begin, end: products of the thread's first row, read
- * before the products were there.
+ * Adds up the block's rows from the products in shared memory, LANES lanes per row. begin, end: products of the
+ * thread's first row, read before the products were complete.
  */
 template <int LANES, typename V, typename P>
 static __device__ __forceinline__ void add_rows(const P *__restrict__ Ap, int64_t start, int rows, const V *products,
@@ -169,10 +173,10 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
               unsigned *arrived)
 {
     constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items, TILE = shape<V>::tile;
-    constexpr int BEYOND = cut<KIND>::longest - shape<V>::slack; /* at most so many entries are left over */
+    constexpr int BEYOND = cut<KIND>::longest - shape<V>::slack; /* maximum entries beyond the threads' first load */
     constexpr int MORE = (BEYOND + THREADS - 1) / THREADS;
     __shared__ V products[TILE + cut<KIND>::longest];
-    if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
+    if ((int64_t)blockIdx.x < s.piece_count) { /* long rows first, since they take longest */
         run_piece<KIND>(s, blockIdx.x, Aj, Ax, x, y, alpha_given, beta_given, partial, arrived, products);
         return;
     }
@@ -181,22 +185,24 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
     const int64_t start = KIND == NEARLY_ALL ? mine.start : block * TILE;
     wait_for_kernel_before();
 
-    /* Products and columns are numbered from `start` on; those before `low` are of a row of a block before. */
-    const int t = threadIdx.x, there = (int)min((int64_t)(ITEMS * THREADS), s.nnz - start);
+    /*
+     * Indices of products and columns are relative to `start`. Those before `low` belong to a row of a previous block.
+     */
+    const int t = threadIdx.x, available = (int)min((int64_t)(ITEMS * THREADS), s.nnz - start);
     J j[ITEMS];
     V a[ITEMS];
     Aj += start;
     if (Ax) Ax += start;
-    if (there > 0) {
+    if (available > 0) {
 #pragma unroll
-        for (int u = 0; u < ITEMS; u++) j[u] = load_once(Aj + min(t + u * THREADS, there - 1));
+        for (int u = 0; u < ITEMS; u++) j[u] = load_once(Aj + min(t + u * THREADS, available - 1));
     }
     const int rows = mine.rows, low = (int)(mine.base - start), high = low + mine.count;
     if (rows == 0) return;
     const int mean = mine.count / rows, shift = mean <= 8 ? 0 : mean <= 16 ? 1 : mean <= 32 ? 2 : 3;
     Ap += mine.first;
     y += mine.first;
-    unsigned range = 0; /* both ends in a register */
+    unsigned range = 0; /* begin and end in one register */
     if (t >> shift < rows)
         range = (unsigned)(load_offset(Ap + (t >> shift)) - start) |
                 (unsigned)(load_offset(Ap + (t >> shift) + 1) - start) << 16;
@@ -226,22 +232,22 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-/* Rows that are cut, in any order. At most one begins in a tile. */
+/* Rows to be cut, in any order. At most one begins in a tile. */
 typedef struct found_row {
     int64_t row, begin, end;
 } found_row;
 typedef struct found_rows {
     unsigned long long count, entries;
-    unsigned long long listed; /* tiles of NEARLY_ALL */
-    found_row list[1];         /* as many as blocks */
+    unsigned long long listed; /* tiles with rows, for NEARLY_ALL */
+    found_row list[1];         /* up to `blocks` elements */
 } found_rows;
 
-enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows copied with their number */ };
+enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows that are copied together with their count */ };
 
 /*
- * A thread a tile: its rows begin at the first one whose entries begin at or after block * tile; the last tile takes
- * trailing empty rows. The last thread only tells where the tile of the one before ends. listed: only tiles with rows
- * get a place.
+ * One thread per tile. The tile's rows begin at the first row whose entries begin at or after block * tile; the last
+ * tile has the trailing empty rows. A block's last thread only provides the end of the previous tile. listed: append
+ * only tiles with rows.
  */
 template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t m, int tile, int64_t blocks,
                                                             int longest, int listed, tile_rows *tiles,
@@ -293,7 +299,7 @@ static int by_row(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Long rows into pieces, on the host: they are few. */
+/* Cuts long rows into pieces, on the host, because they are few. */
 static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, int piece_entries, found_row *rows,
                                  int64_t count, spry_error *err)
 {
@@ -323,7 +329,7 @@ static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, in
     return status;
 }
 
-/* Tiles, and up to AT_FIRST of the rows to be cut; returns when both are there. */
+/* Finds the tiles, and copies up to AT_FIRST of the rows to be cut to the host. Waits for both. */
 template <typename P> static spry_status find_splits(const merge_splits *s, const spry_arrays *a, int tile,
                                                      found_rows *found, found_rows *on_host, spry_error *err)
 {
@@ -344,7 +350,7 @@ template <typename P> static spry_status find_splits(const merge_splits *s, cons
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
 }
 
-/* The same, and the kind, which the first splits tell. */
+/* Finds the tiles and the case, which follows from the first attempt. */
 static spry_status find_kind(merge_splits *s, const spry_arrays *a, int tile, found_rows *found, found_rows *on_host,
                              spry_error *err)
 {
@@ -420,7 +426,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     return SPRY_OK;
 }
 
-/* Sums of the pieces, then the counters of the long rows, which are zero between runs. */
+/* Workspace: sums of the pieces, then counters of the long rows, which are zero between runs. */
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const merge_splits *s = (const merge_splits *)auxiliary;

@@ -1,13 +1,18 @@
 /*
- * Several columns of x and y, row by row, for csr_avx2_cpu and csr_avx512_cpu: an entry is multiplied with one or two
- * registers of its row of x. What is left of the columns takes the first lanes of one. has_values: 0 for a pattern;
- * full: 1 where all lanes are columns; twice: 1 for two registers. A row is added up in the same order whatever the
- * columns, so that none depends on the others.
+ * Products with multiple row-major vectors, for csr_avx2_cpu and csr_avx512_cpu. A register holds x of one column of the
+ * matrix for LANES vectors. An entry is multiplied by one or two registers; the remaining vectors use the first lanes of
+ * one register. The order of a row's additions does not depend on the number of vectors, so no vector changes the
+ * result of another.
+ *
+ * has_values: 0 for a pattern. full: 1 if all lanes are used. twice: 1 for two registers.
  */
 
 #if SPRY_FIRST_J
 
-/* Entries k .. end - 1 times columns c .. of their rows of x. Four sums, so that no addition waits for the last. */
+/*
+ * Adds entries k .. end - 1 times x of the vectors from c on. Four sums, so that an addition need not wait for the
+ * previous one.
+ */
 SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int count,
                                        const int has_values, const int full, const int twice, VEC sums[2])
 {
@@ -39,14 +44,14 @@ SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int6
     sums[1] = twice ? ADD(ADD(high[0], high[1]), ADD(high[2], high[3])) : ZERO();
 }
 
-/* Where y is aligned to so much it may be streamed: with AVX2 parts of a register gained nothing. */
+/* Alignment of y that non-temporal stores need. With AVX2, storing parts of a register gained nothing. */
 #ifdef __AVX512F__
 #define STREAMED_TO 16
 #else
 #define STREAMED_TO sizeof(VEC)
 #endif
 
-/* All lanes from number i of y on. Whole stores: on some processors those of a mask are microcode. */
+/* Writes all lanes to y from element i on. Stores are not masked: on some processors masked stores are microcode. */
 SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
@@ -62,7 +67,7 @@ SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC s
     STORE(y, result);
 }
 
-/* The first `count`, with the bits of all. */
+/* Writes the first `count` lanes, with the same bits as panel_put. */
 SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i, lanes[LANES] = {0};
@@ -75,14 +80,14 @@ SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, 
     for (int l = 0; l < count; l++) y[l] = lanes[l];
 }
 
-/* Fetches the row of x of entry k. */
-SPRYI_INLINE void SPRY_FNJ(panel_ask)(const spryi_csr_job *job, int64_t k, int64_t columns)
+/* Prefetches the row of x that entry k uses. */
+SPRYI_INLINE void SPRY_FNJ(prefetch_x_row)(const spryi_csr_job *job, int64_t k, int64_t columns)
 {
     const SPRY_V *row = (const SPRY_V *)job->x + (int64_t)((const SPRY_J *)job->columns)[k] * job->x_stride;
     for (int64_t b = 0; b < columns * (int64_t)sizeof *row; b += 64) spryi_prefetch_near(row, b);
 }
 
-SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
+SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t sums_stride,
                                         int64_t columns, const int has_values)
 {
     SPRY_V lanes[LANES];
@@ -91,18 +96,18 @@ SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_cs
         VEC sums[2];
         SPRY_FNJ(panel_sums)(job, piece->begin, piece->end, c, count, has_values, 0, 0, sums);
         memcpy(lanes, sums, sizeof lanes);
-        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)lanes[l];
+        for (int l = 0; l < count; l++) job->sums[(c + l) * sums_stride + piece->piece] = (double)lanes[l];
     }
 }
 
 /*
- * Where rows are short and y is streamed, a row's last column `ahead` rows on is asked for: on meshes the rest of its
- * row of x is in the caches by then, and memory's prefetchers alone keep too few lines on their way.
+ * If rows are short and y is streamed, prefetches x for the last entry of the row `ahead` rows later. On meshes the
+ * row's other entries are cached by then, and the hardware prefetchers alone keep too few lines in flight.
  */
 SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
                                        const int has_values)
 {
-    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const spryi_csr_job own = *job; /* local copy, which no store can change */
     const int rest = (int)(columns % LANES);
     const int64_t ahead =
         own.stream_y ? spryi_rows_to_ask(end - begin, spryi_csr_offset(&own, end) - spryi_csr_offset(&own, begin))
@@ -111,9 +116,9 @@ SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, 
         const int64_t first = spryi_csr_offset(&own, i), last = spryi_csr_offset(&own, i + 1), y = i * own.y_stride;
         int64_t c = 0;
         int64_t later = i + ahead;
-        __asm__("" : "+r"(later)); /* else the loop would be there twice, for rows before and after */
+        __asm__("" : "+r"(later)); /* keeps the compiler from splitting the loop into two */
         if (later < end && spryi_csr_offset(&own, later) > first)
-            SPRY_FNJ(panel_ask)(&own, spryi_csr_offset(&own, later) - 1, columns);
+            SPRY_FNJ(prefetch_x_row)(&own, spryi_csr_offset(&own, later) - 1, columns);
         VEC sums[2];
         for (; c + 2 * LANES <= columns; c += 2 * LANES) {
             SPRY_FNJ(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);

@@ -1,23 +1,23 @@
 /*
- * csr_panel, the kernel of csr_merge_cuda for several columns of x and y at once, which lie row by row.
+ * csr_panel, the kernel of csr_merge_cuda for multiple row-major vectors.
  *
- * Idea: a block takes the rows of a tile, as for one column, and brings their entries into shared memory in whole
- *       sectors. Then it deals them out in equal segments, whatever the rows: a group of lanes walks a segment, each
- *       lane for its columns (columns.cuh), so that a row of x is read in pieces of 16 bytes, lane beside lane.
+ * Idea: a block has the rows of a tile, as with one vector, and copies their entries to shared memory in whole sectors.
+ *       Then it divides the entries into equal segments, regardless of rows. A group of lanes multiplies a segment; each
+ *       lane has some of the vectors (columns.cuh), so that the lanes read a row of x in pieces of 16 bytes.
  *
  *           entries    a a a b b | b b b b b | c c d d d        three segments, four rows
  *                      put a      tail        head b, put c, d
  *                      tail b
  *
- *       Where the rows of a tile are about as long as each other, and there are enough, a group has whole rows: the
- *       groups of a warp end theirs together then. Else a row that ends where it began is put at once. What a segment
- *       has of others are its head and its tail, in shared memory; when all are there, the group with a row's end adds
- *       up the row's parts in order. Pieces of long rows are blocks of their own; the one that finishes last adds up
- *       the row's sums in order.
- * Work: a block a tile and one a piece, for up to PANEL_COLUMNS columns; more columns take more launches.
- * Cost: bytes of CSR once a launch, X and Y once, as far as the caches hold what rows near each other read.
- *       Deterministic. The order of a row's sum depends on the matrix and on how many columns there are, not on what
- *       the others hold; the bits are not those of one column by itself.
+ *       A row that begins and ends in a segment is written to y directly. The sums of other rows are the segment's head
+ *       and tail, in shared memory. When all are complete, the group with a row's end adds up the row's parts in order.
+ *       If the rows of a tile have similar lengths and are many enough, each group has whole rows instead, and the
+ *       groups of a warp finish their rows at the same time. Pieces of long rows are blocks of their own; the piece that
+ *       finishes last adds up the row's sums in order.
+ * Work: one block per tile and per piece, for up to PANEL_COLUMNS vectors; more vectors take more launches.
+ * Cost: bytes of CSR once per launch. X and Y once, if the caches hold the rows of X that nearby rows read.
+ *       Deterministic. The order of a row's additions depends on the matrix and the number of vectors, not on their
+ *       values; the bits differ from those of a product with one vector.
  * Source: columns over lanes, equal segments: Yang, Buluc, Owens, Design Principles for Sparse Matrix Multiplication on
  *         the GPU, 2018; entries through shared memory: Greathouse and Daga 2014; this library.
  */
@@ -26,41 +26,41 @@
 
 enum {
     THREADS = 256,
-    BLOCKS = 4,  /* a multiprocessor, at least */
-    STAGED = 5,  /* entries that a thread brings at once */
-    ROWS = 1024, /* of a tile that are worked on together */
-    EVEN = 6,    /* entries by which rows may pass half as many again as their mean and count as of one length */
+    BLOCKS = 4,  /* minimum per multiprocessor */
+    STAGED = 5,  /* entries that a thread loads together */
+    ROWS = 1024, /* rows of a tile that are multiplied together */
+    EVEN = 6,    /* entries that a row may have beyond 1.5 times the mean and still count as of similar length */
 };
 
-/* Entries of a segment whose rows of x a lane waits for at once. */
+/* Entries of a segment whose rows of x a lane loads together. */
 template <typename SHAPE> struct panel_flight {
     static const int entries = SHAPE::C == 1 ? 4 : 3;
 };
 
-/* Entries that a block has room for. */
+/* Returns the number of entries that a block has shared memory for. */
 template <typename V> static inline int room_for(const merge_splits *s)
 {
     return shape<V>::tile + (s->kind == FEW ? cut<FEW>::longest : cut<MANY>::longest);
 }
 
-/* The last entry of a row has this bit in its column. */
+/* This bit is set in the column of a row's last entry. */
 static const int32_t ENDS_ROW = INT32_MIN;
 
-/* The rows of a tile that are worked on, and whether there are others behind them. */
+/* Rows of a tile that are multiplied together. more: 1 if the tile has rows after them. */
 typedef struct panel_rows {
     int64_t first;
     int count, more;
 } panel_rows;
 
-/* What a block shares beside its entries. */
+/* Shared memory of a block, in addition to its entries. */
 template <typename SHAPE, typename V> struct panel_memory {
-    V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* of the groups' lanes */
-    unsigned began[THREADS / 32]; /* of groups, a bit each: 1: the row of the tail begins in the segment */
+    V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* one element per thread */
+    unsigned began[THREADS / 32]; /* one bit per group: the row of the group's tail begins in its segment */
     uint16_t begin[ROWS + 1];
-    panel_rows own; /* of f64, whose numbers leave no registers for them */
+    panel_rows own; /* used for f64, which leaves no registers for these values */
 };
 
-/* The whole block: entries 0 .. count - 1 of Aj and Ax (NULL: ones) into shared memory. */
+/* Copies entries 0 .. count - 1 of Aj and Ax (NULL: ones) to shared memory. The whole block calls. */
 template <typename S, typename V, typename J> static __device__ __forceinline__ void
 stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict__ Ax, int count)
 {
@@ -83,9 +83,9 @@ stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict
     }
 }
 
-/* A thread's share of a block: its group, and the columns that it has there. */
+/* Position of a thread in its block: its group, and the vectors of its lane. */
 template <typename SHAPE, typename V> struct panel_place {
-    int groups, group; /* groups: threads that are left over are in none */
+    int groups, group; /* leftover threads have group >= groups */
     column_place<SHAPE, V> at;
     __device__ __forceinline__ panel_place(const many_columns<V> &m)
         : groups(THREADS / m.lanes), group(threadIdx.x / m.lanes), at(m, 0, threadIdx.x % m.lanes)
@@ -101,7 +101,7 @@ template <int N, typename V> static __device__ __forceinline__ void clear(column
         for (int w = 0; w < N; w++) sum[c].of[w] = 0;
 }
 
-/* What the group puts aside, and takes of what another did: `apart` threads before. */
+/* Stores a thread's sums in shared memory, and adds the sums of the thread `threads_before` positions earlier. */
 template <typename SHAPE, typename V>
 static __device__ __forceinline__ void keep(V (*kept)[THREADS], const column_piece<SHAPE::W, V> (&sum)[SHAPE::C])
 {
@@ -111,18 +111,18 @@ static __device__ __forceinline__ void keep(V (*kept)[THREADS], const column_pie
         for (int w = 0; w < SHAPE::W; w++) kept[c * SHAPE::W + w][threadIdx.x] = sum[c].of[w];
 }
 template <typename SHAPE, typename V> static __device__ __forceinline__ void
-add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], int apart)
+add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], int threads_before)
 {
 #pragma unroll
     for (int c = 0; c < SHAPE::C; c++)
 #pragma unroll
-        for (int w = 0; w < SHAPE::W; w++) sum[c].of[w] += kept[c * SHAPE::W + w][threadIdx.x - apart];
+        for (int w = 0; w < SHAPE::W; w++) sum[c].of[w] += kept[c * SHAPE::W + w][threadIdx.x - threads_before];
 }
 
 /*
- * Adds entries begin .. end - 1, and calls ended(k) behind an entry k that ends a row. Rows of x are on their way for
- * several entries at once, whatever their rows. Past the end the last one's is loaded again, so that no load waits for
- * a branch.
+ * Adds entries begin .. end - 1 times x. Calls ended(k) after an entry k that ends a row. Rows of x of N entries are
+ * loaded together, regardless of rows. Past the end, the last entry is loaded again, so that no load waits for a
+ * branch.
  */
 template <typename SHAPE, typename V, typename ENDED>
 static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns,
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHA
     }
 }
 
-/* The last group up to g whose bit is set; the first group's is. */
+/* Returns the last group up to g whose bit is set. The bit of group 0 is always set. */
 static __device__ __forceinline__ int last_that_began(const unsigned *began, int g)
 {
     int word = g / 32;
@@ -166,7 +166,7 @@ static __device__ __forceinline__ int last_that_began(const unsigned *began, int
 
 /* ---- rows of a tile ------------------------------------------------------------------------------------ */
 
-/* Where the rows begin, as entries from `base` on are numbered. */
+/* Sets memory->begin to the rows' first entries, relative to `base`. */
 template <typename SHAPE, typename V, typename P> static __device__ __forceinline__ void
 begin_rows(panel_memory<SHAPE, V> *memory, const P *__restrict__ Ap, const panel_rows &own, int64_t base)
 {
@@ -176,7 +176,7 @@ begin_rows(panel_memory<SHAPE, V> *memory, const P *__restrict__ Ap, const panel
     if (threadIdx.x < THREADS / 32) memory->began[threadIdx.x] = 0;
 }
 
-/* A tile is loaded once more for its rows beyond ROWS, so that it takes no registers meanwhile. */
+/* Loads a tile again for its rows beyond ROWS, so that it occupies no registers in between. */
 static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 {
     tile_rows t = {};
@@ -187,17 +187,20 @@ static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 }
 
 /*
- * 1: a row a group may do: most groups have one, few are idle in the last turn or it is short, and groups of many lanes
- * do not wait for memory once a row of few entries. Measured on an H200.
+ * Returns 1 if groups may multiply whole rows without much imbalance: most groups have a row, and few are idle in the
+ * last pass, or rows are short. Groups of many lanes need rows with some entries, to hide latency. Measured on an H200.
  */
 static __device__ __forceinline__ int rows_fill_groups(int rows, int mean, int lanes)
 {
-    const int groups = THREADS / lanes, turns = (rows + groups - 1) / groups;
-    const bool busy = turns == 1 ? 5 * rows >= 2 * groups : 5 * rows >= 3 * turns * groups || mean < 12;
+    const int groups = THREADS / lanes, passes = (rows + groups - 1) / groups;
+    const bool busy = passes == 1 ? 5 * rows >= 2 * groups : 5 * rows >= 3 * passes * groups || mean < 12;
     return busy && (mean >= 3 || lanes < 8);
 }
 
-/* Marks the last entries of the rows; 1: a row is far longer than the others, or groups should not have one each. */
+/*
+ * Marks the last entries of the rows. Returns 1 if segments are better than whole rows: a row is far longer than the
+ * others, or rows_fill_groups is 0.
+ */
 template <typename SHAPE, typename V> static __device__ __forceinline__ int
 end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint16_t *owner, int lanes)
 {
@@ -214,8 +217,8 @@ end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint1
 }
 
 /*
- * y of `rows` rows from `first` on, up to ROWS, whose entries are in shared memory. Columns and values are numbered
- * from the tile's first, as memory->begin counts.
+ * Computes y of `rows` <= ROWS rows from `first` on, by segments. Their entries are in shared memory. Indices of
+ * columns and values are relative to the tile's first entry, as in memory->begin.
  */
 template <bool SIMPLE, typename SHAPE, typename V>
 static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, int rows, int64_t first,
@@ -227,7 +230,7 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
     const int share = (all + place.groups - 1) / place.groups;
     const int begin = from + min(g * share, all), end = from + min((g + 1) * share, all);
     column_piece<SHAPE::W, V> sum[SHAPE::C];
-    int of_head = -1; /* the row that ends here and did not begin here */
+    int of_head = -1; /* row that ends in this segment and began before it; -1: none */
     if (g < place.groups && begin < end) {
         bool began = begin == from || (columns[begin - 1] & ENDS_ROW);
         clear(sum, SHAPE::C);
@@ -259,7 +262,7 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
             put_columns<SIMPLE>(m, place.at, first + row, sum, alpha, beta);
 }
 
-/* The same where no row is far longer than the others: a row a group. Groups of a warp put theirs at the same time. */
+/* Computes y of rows of similar lengths, one group per row. The groups of a warp write y at the same time. */
 template <bool SIMPLE, typename SHAPE, typename V>
 static __device__ __forceinline__ void run_even_rows(const panel_memory<SHAPE, V> *memory, int rows, int64_t first,
                                                      const int32_t *columns, const V *values, const many_columns<V> &m,
@@ -278,13 +281,16 @@ static __device__ __forceinline__ void run_even_rows(const panel_memory<SHAPE, V
 
 /* ---- a piece of a long row ------------------------------------------------------------------------------- */
 
-/* The last piece of a row that comes has its sums added up and put, a column a warp. */
+/*
+ * Counts the pieces of a row that have arrived. The block of the last one adds up the row's sums and writes y, one warp
+ * per vector.
+ */
 template <typename V> static __device__ __forceinline__ void
 meet_pieces(const piece &mine, const V *partial, unsigned *arrived, const many_columns<V> &m, V alpha, V beta)
 {
     __shared__ int is_last;
     const int t = threadIdx.x;
-    __threadfence(); /* the sums are seen before the arrival is */
+    __threadfence(); /* makes the sums visible before the arrival */
     __syncthreads();
     if (t == 0) {
         is_last = atomicAdd(arrived, 1u) == (unsigned)mine.parts - 1;
@@ -302,7 +308,7 @@ meet_pieces(const piece &mine, const V *partial, unsigned *arrived, const many_c
     }
 }
 
-/* All entries of a piece, which meet in the first group. */
+/* Multiplies all entries of a piece. The sums of all groups are added up in the first group. */
 template <typename SHAPE, typename S, typename V, typename J>
 static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t p, const J *__restrict__ Aj,
                                                  const S *__restrict__ Ax, const many_columns<V> &m, V alpha, V beta,
@@ -316,7 +322,7 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
     clear(sum, SHAPE::C);
     for (int at = 0; at < mine.count; at += room) {
         const int count = min(mine.count - at, room), share = (count + place.groups - 1) / place.groups;
-        __syncthreads(); /* the entries before are done with */
+        __syncthreads(); /* the previous entries are no longer needed */
         stage(columns, values, Aj + mine.begin + at, Ax ? Ax + mine.begin + at : Ax, count);
         __syncthreads();
         if (g < place.groups)
@@ -326,13 +332,13 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
     if (g < place.groups) keep<SHAPE>(memory->tail, sum);
     __syncthreads();
     if (g < few) {
-        for (int other = g + few; other < place.groups; other += few)
-            add_kept<SHAPE>(sum, memory->tail, (g - other) * m.lanes);
+        for (int source = g + few; source < place.groups; source += few)
+            add_kept<SHAPE>(sum, memory->tail, (g - source) * m.lanes);
         keep<SHAPE>(memory->head, sum);
     }
     __syncthreads();
     if (g == 0) {
-        for (int other = 1; other < few; other++) add_kept<SHAPE>(sum, memory->head, -other * m.lanes);
+        for (int source = 1; source < few; source++) add_kept<SHAPE>(sum, memory->head, -source * m.lanes);
         if (mine.parts == 1)
             put_columns<false>(m, place.at, mine.row, sum, alpha, beta);
         else
@@ -349,7 +355,7 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
 
 /* ---- the product ---------------------------------------------------------------------------------------- */
 
-/* SIMPLE: beta is 0 and alpha is not. */
+/* SIMPLE: beta is 0 and alpha is not 0. */
 template <bool SIMPLE, typename SHAPE, typename S, typename V, typename P, typename J>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     csr_panel(const __grid_constant__ merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj,
@@ -360,7 +366,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     __shared__ panel_memory<SHAPE, V> memory;
     V *values = (V *)entries;
     int32_t *columns = (int32_t *)(values + room);
-    uint16_t *owner = (uint16_t *)(columns + room); /* of the last entry of each row, the row */
+    uint16_t *owner = (uint16_t *)(columns + room); /* row index, at the last entry of each row */
     const V alpha = SIMPLE ? alpha_given.value : alpha_given.get(), beta = SIMPLE ? V(0) : beta_given.get();
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
         run_piece<SHAPE>(s, blockIdx.x, Aj, Ax, m, alpha, beta, partial, arrived, &memory, columns, values, room);
@@ -382,7 +388,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             run_even_rows<SIMPLE, SHAPE>(&memory, own.count, own.first, columns, values, m, alpha, beta);
         if (sizeof(V) == 8) own = memory.own;
         if (!own.more) return;
-        __syncthreads(); /* the rows before are done with */
+        __syncthreads(); /* the previous rows are no longer needed */
         const tile_rows all = load_again(tile);
         own.first += ROWS;
         const int left = all.rows - (int)(own.first - all.first);
@@ -404,7 +410,7 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
     const auto kernel = csr_panel<SIMPLE, SHAPE, S, V, P, J>;
     cudaError_t code = cudaSuccess;
     if (bytes + sizeof(panel_memory<SHAPE, V>) > 48 << 10) code = allow_shared_memory(kernel, (int)bytes);
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: several columns");
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: multiple vectors");
     kernel<<<(unsigned)(s->blocks + s->piece_count), THREADS, bytes, stream_of(args)>>>(*s, (const P *)a->offsets,
                                                                                         (const J *)a->indices,
                                                                                         a->nnz > 0
@@ -415,10 +421,10 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
                                                                                         (V *)args->workspace,
                                                                                         arrivals_of(s, args->workspace),
                                                                                         room);
-    return launched(err, "csr_merge_cuda: several columns");
+    return launched(err, "csr_merge_cuda: multiple vectors");
 }
 
-/* Columns in panels of about the same width, a multiple of W. */
+/* Multiplies the vectors in panels of about equal width, a multiple of W. */
 template <typename SHAPE, typename S, typename V, typename P, typename J>
 static spry_status run_panels(const spryi_run_args *args, spry_error *err)
 {
@@ -433,7 +439,7 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
         m.lanes = (int)ceil_div(m.count, SHAPE::W * SHAPE::C);
         m.sets = 1;
         spry_status status;
-        if constexpr (sizeof(S) == sizeof(V)) /* less code for values that are narrower than vectors */
+        if constexpr (sizeof(S) == sizeof(V)) /* mixed types use the general kernel, to limit code size */
             status = simple ? launch_panel<true, SHAPE, S, V, P, J>(args, m, err)
                             : launch_panel<false, SHAPE, S, V, P, J>(args, m, err);
         else
@@ -443,7 +449,10 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
     return SPRY_OK;
 }
 
-/* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are many. Measured on an H200. */
+/*
+ * Chooses the width of pieces of x: 16 bytes if rows of x allow it, with two pieces per lane if there are many vectors.
+ * Measured on an H200.
+ */
 template <typename S, typename V, typename P, typename J>
 spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)
 {

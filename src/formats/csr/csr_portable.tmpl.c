@@ -1,6 +1,6 @@
 /*
- * The loops in plain C, of csr_portable_cpu and, compiled for their levels, of patterns in csr_avx2_cpu and
- * csr_avx512_cpu: vectors save none of a pattern's two loads an entry. has_values: 0 for a pattern.
+ * The loops in plain C. csr_portable_cpu uses all of them. csr_avx2_cpu and csr_avx512_cpu compile them for their
+ * levels and use some for patterns: SIMD saves neither of a pattern's two loads per entry. has_values: 0 for a pattern.
  */
 
 #if SPRY_FIRST_J
@@ -12,7 +12,9 @@ SPRYI_INLINE void SPRY_FNJ(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_
     *y = (SPRY_V)(beta == 0 ? alpha * sum : alpha * sum + beta * (SPRY_C)*y);
 }
 
-/* Entries k .. end - 1 times their x. Four sums, so that one addition need not wait for the one before. */
+/*
+ * Returns the sum of entries k .. end - 1 times x. Four sums, so that an addition need not wait for the previous one.
+ */
 SPRYI_INLINE SPRY_C SPRY_FNJ(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;
@@ -36,7 +38,7 @@ SPRYI_INLINE SPRY_C SPRY_FNJ(plain_dot)(const spryi_csr_job *job, int64_t k, int
         s2 += (SPRY_C)x[Aj[k + 2]] + (SPRY_C)x[Aj[k + 6]];
         s3 += (SPRY_C)x[Aj[k + 3]] + (SPRY_C)x[Aj[k + 7]];
     }
-    spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J)); /* needed or not: no branch */
+    spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J)); /* unconditional: a branch costs more */
     for (; k + 2 <= end; k += 2) {
         s0 += (SPRY_C)x[Aj[k]];
         s1 += (SPRY_C)x[Aj[k + 1]];
@@ -46,12 +48,12 @@ SPRYI_INLINE SPRY_C SPRY_FNJ(plain_dot)(const spryi_csr_job *job, int64_t k, int
 }
 
 /*
- * Rows side by side, eight or of a pattern sixteen: the inner loops have a constant length and x that are neighbours.
- * No column is read but the first row's.
+ * Multiplies 8 rows at a time, or 16 of a pattern: the inner loops have a constant length and contiguous x. Reads only
+ * the columns of the first row.
  */
 SPRYI_INLINE void SPRY_FNJ(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
-    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const spryi_csr_job own = *job; /* local copy, which no store can change */
     enum { VALUES = 8, ONES = 16 };
     const int64_t first = spryi_csr_offset(&own, begin), length = spryi_csr_offset(&own, begin + 1) - first;
     const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
@@ -84,11 +86,11 @@ SPRYI_INLINE void SPRY_FNJ(plain_strided)(const spryi_csr_job *job, int64_t begi
     }
 }
 
-/* A group reads its columns once. In a pattern its rows have the same sum. */
+/* A group reads its columns once. In a pattern all rows of a group have the same sum. */
 SPRYI_INLINE void SPRY_FNJ(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
                                          const int has_values)
 {
-    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const spryi_csr_job own = *job; /* local copy, which no store can change */
     const SPRY_V *x = own.x;
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = spryi_csr_offset(&own, i), length = spryi_csr_offset(&own, i + 1) - first;
@@ -113,9 +115,9 @@ SPRYI_INLINE void SPRY_FNJ(plain_piece)(const spryi_csr_job *job, const spryi_cs
     job->sums[piece->piece] = (double)SPRY_FNJ(plain_dot)(job, piece->begin, piece->end, has_values);
 }
 
-/* ---- several columns, row by row ----------------------------------------------------------------------- */
+/* ---- multiple row-major vectors ------------------------------------------------------------------------ */
 
-/* Entries k .. end - 1 times `count` columns of their rows of x. */
+/* Adds entries k .. end - 1 times x of `count` vectors from c on. */
 SPRYI_INLINE void SPRY_FNJ(plain_panel_dot)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, SPRY_C *sum,
                                             const int has_values, const int count)
 {
@@ -126,7 +128,7 @@ SPRYI_INLINE void SPRY_FNJ(plain_panel_dot)(const spryi_csr_job *job, int64_t k,
     }
 }
 
-/* The same with the columns as a constant where they fill a panel; how many there are. */
+/* Calls plain_panel_dot with a constant count if a panel is full. Returns the number of vectors. */
 SPRYI_INLINE int SPRY_FNJ(plain_panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c,
                                             int64_t columns, SPRY_C *sum, const int has_values)
 {
@@ -138,20 +140,20 @@ SPRYI_INLINE int SPRY_FNJ(plain_panel_sums)(const spryi_csr_job *job, int64_t k,
     return count;
 }
 
-SPRYI_INLINE void SPRY_FNJ(plain_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
-                                              int64_t columns, const int has_values)
+SPRYI_INLINE void SPRY_FNJ(plain_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece,
+                                              int64_t sums_stride, int64_t columns, const int has_values)
 {
     for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
         SPRY_C sum[SPRYI_CSR_PANEL] = {0};
         const int count = SPRY_FNJ(plain_panel_sums)(job, piece->begin, piece->end, c, columns, sum, has_values);
-        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)sum[l];
+        for (int l = 0; l < count; l++) job->sums[(c + l) * sums_stride + piece->piece] = (double)sum[l];
     }
 }
 
 SPRYI_INLINE void SPRY_FNJ(plain_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
                                              const int has_values)
 {
-    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const spryi_csr_job own = *job; /* local copy, which no store can change */
     for (int64_t i = begin; i < end; i++)
         for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
             SPRY_C sum[SPRYI_CSR_PANEL] = {0};
@@ -180,7 +182,7 @@ SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, i
 /* ---- all together ---------------------------------------------------------------------------------------- */
 
 SPRYI_CSR_ROWS(value, 1)
-#if !SPRY_IS_MIXED /* a pattern is of a plain row */
+#if !SPRY_IS_MIXED /* patterns have no mixed types */
 SPRYI_CSR_ROWS(pattern, 0)
 #endif
 

@@ -2,9 +2,10 @@
  * csr_portable_cpu: plain C.
  *
  * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
- * Work: one thread a block at a time.
- * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
- * group). Source: this library.
+ * Work: one thread per block.
+ * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
+ *       per group of shared rows.
+ * Source: this library.
  */
 #include "formats/csr/csr_driver.h"
 
@@ -23,5 +24,5 @@ const spryi_kernel spryi_csr_portable_cpu = {
     .spmv_t = &spryi_csr_scatter_portable,
     .several = SPRYI_OP_SPMV,
     .several_apart = SPRYI_OP_SPMV,
-    .takes_apart = spryi_csr_takes_apart,
+    .takes_apart = spryi_csr_supports_column_major,
 };

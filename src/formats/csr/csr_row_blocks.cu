@@ -1,4 +1,7 @@
-/* Row blocks are cut on the host, when a plan is made, from a copy of the offsets: a binary search a block. */
+/*
+ * Builds the row blocks on the host from a copy of the offsets, when a plan is built. One binary search finds the end
+ * of a block.
+ */
 #include "formats/csr/csr_row_blocks.cuh"
 
 extern "C" {
@@ -7,10 +10,10 @@ extern "C" {
 
 #include <stdlib.h>
 
-/* Host side: block and long_rows are NULL while they are counted. */
+/* State of the cut. block and long_rows are NULL while blocks are only counted. */
 typedef struct cutter {
     int nnz_per_wg, part;
-    int vector; /* entries of a row alone in its block, above which it is in parts */
+    int vector; /* a row that is alone in its block is cut into parts if it has more entries */
     int64_t blocks, long_count, part_count;
     csr_row_block *block;
     csr_long_row *long_rows;
@@ -49,9 +52,9 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
             row++;
             continue;
         }
-        const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads begin there */
+        const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads begin at the start of a sector */
         int64_t low = row + 1, high = m - row > c->nnz_per_wg ? row + c->nnz_per_wg : m;
-        while (low < high) { /* the last end of a block with at most `most` entries */
+        while (low < high) { /* finds the last row end with at most `most` entries */
             int64_t middle = low + (high - low + 1) / 2;
             if ((int64_t)Ap[middle] - base <= most)
                 low = middle;
@@ -74,14 +77,14 @@ static void cut_any(cutter *c, const void *offsets, spry_index_type type, int64_
         cut(c, (const int64_t *)offsets, m);
 }
 
-/* A host array to a new device array. */
-static spry_status to_device(const spryi_device *device, void **made, const void *host, int64_t bytes, const char *what,
-                             spry_error *err)
+/* Copies a host array to a new device array. */
+static spry_status to_device(const spryi_device *device, void **array, const void *host, int64_t bytes,
+                             const char *name, spry_error *err)
 {
-    spry_status status = spry_cuda_new(device, made, bytes, what, err);
+    spry_status status = spry_cuda_new(device, array, bytes, name, err);
     if (status != SPRY_OK || bytes == 0) return status;
-    cudaError_t code = cudaMemcpy(*made, host, (size_t)bytes, cudaMemcpyHostToDevice);
-    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
+    cudaError_t code = cudaMemcpy(*array, host, (size_t)bytes, cudaMemcpyHostToDevice);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, name);
 }
 
 void spry_cuda_row_blocks_discard(const spryi_device *device, void *auxiliary)
@@ -118,7 +121,7 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
     c.part = 2 * c.nnz_per_wg;
     c.vector = c.nnz_per_wg;
     if (request->kernel_parameters[SPRYI_CSR_VECTOR] > 0) c.vector = (int)request->kernel_parameters[SPRYI_CSR_VECTOR];
-    cut_any(&c, offsets, a->offset_type, a->rows); /* counts */
+    cut_any(&c, offsets, a->offset_type, a->rows); /* only counts */
     c.block = (csr_row_block *)malloc((size_t)(c.blocks + 1) * sizeof *c.block);
     c.long_rows = (csr_long_row *)malloc((size_t)(c.long_count + 1) * sizeof *c.long_rows);
     if (!c.block || !c.long_rows) {
@@ -126,7 +129,7 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
         goto done;
     }
     cut_any(&c, offsets, a->offset_type, a->rows);
-    add_block(&c, a->rows, 0, -1); /* the end */
+    add_block(&c, a->rows, 0, -1); /* the end of the last block */
     s->blocks = c.blocks - 1;
     s->long_count = c.long_count;
     s->part_count = c.part_count;

@@ -1,10 +1,10 @@
 /*
  * csr_scalar_cuda: CSR-Scalar.
  *
- * Idea: one thread a row, which adds up its entries one after the other.
- * Work: blocks of 256 threads, a row a thread; a warp lasts as long as the longest of its 32 rows.
- * Cost: bytes of CSR; but neighbouring threads read entries a row apart, so that short rows alone are read in
- *       whole sectors: the longer the rows, the worse.
+ * Idea: one thread per row, which adds up the row's entries one after the other.
+ * Work: blocks of 256 threads. A warp takes as long as the longest of its 32 rows.
+ * Cost: bytes of CSR. Neighbouring threads read entries one row length apart, so the longer the rows, the less of each
+ *       sector is used.
  * Source: Evtushenko 2019, CSR-Scalar; Bell and Garland, Efficient sparse matrix-vector multiplication on CUDA, 2008,
  *         4.2.
  */

@@ -1,6 +1,6 @@
 /*
- * The loops of y = A^T x (csr_driver.h) for one value type and index pair, at all levels; AVX-512 has some of its own
- * in csr_scatter_avx512.tmpl.c. has_values: 0 for a pattern.
+ * The loops of y = A^T x (csr_driver.h) for one value type and index pair, at all levels. csr_scatter_avx512.tmpl.c has
+ * faster ones for AVX-512. has_values: 0 for a pattern.
  */
 
 #if SPRY_FIRST_J
@@ -11,13 +11,13 @@ SPRYI_INLINE void SPRY_FNJ(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k,
     spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J));
 }
 
-/* sum + a_k x */
+/* Returns sum + a_k x. */
 SPRYI_INLINE SPRY_V SPRY_FNJ(plus)(SPRY_V sum, const SPRY_S *Ax, int64_t k, SPRY_V x, const int has_values)
 {
     return (SPRY_V)((SPRY_C)sum + (has_values ? SPRY_VALUE(Ax[k]) * (SPRY_C)x : (SPRY_C)x));
 }
 
-/* Entries k .. end - 1 of a row, whose x is x. */
+/* Scatters entries k .. end - 1 of a row whose x is `x`. */
 SPRYI_INLINE void SPRY_FNJ(scatter)(const spryi_csr_job *job, SPRY_V x, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;
@@ -27,13 +27,13 @@ SPRYI_INLINE void SPRY_FNJ(scatter)(const spryi_csr_job *job, SPRY_V x, int64_t 
         SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
         for (int q = 0; q < 8; q++) y[Aj[k + q]] = SPRY_FNJ(plus)(y[Aj[k + q]], Ax, k + q, x, has_values);
     }
-    SPRY_FNJ(fetch)(Ax, Aj, k, has_values); /* needed or not: no branch */
+    SPRY_FNJ(fetch)(Ax, Aj, k, has_values); /* unconditional: a branch costs more */
     for (; k < end; k++) y[Aj[k]] = SPRY_FNJ(plus)(y[Aj[k]], Ax, k, x, has_values);
 }
 
 /*
- * Only the columns of the run's first row are read. Rows are taken eight at a time and by diagonals: neighbours in y,
- * none of which waits for another. The last diagonal comes first, so that y_j adds its rows in their order.
+ * Reads only the columns of the run's first row. Eight rows are scattered together, one diagonal at a time: the
+ * elements of y are contiguous and independent. The last diagonal is first, so that y_j adds the rows in order.
  */
 SPRYI_INLINE void SPRY_FNJ(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
@@ -60,7 +60,7 @@ SPRYI_INLINE void SPRY_FNJ(plain_strided)(const spryi_csr_job *job, int64_t begi
         }
 }
 
-/* A group's rows are added before they are scattered: one reading of the columns, one change of y. */
+/* Adds up a group's rows before the scatter, which then reads the columns once and changes y once. */
 SPRYI_INLINE void SPRY_FNJ(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values,
                                            const int group)
 {
@@ -93,7 +93,7 @@ SPRYI_INLINE void SPRY_FNJ(scatter_groups)(const spryi_csr_job *job, int64_t beg
 SPRYI_INLINE void SPRY_FNJ(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
                                          const int has_values)
 {
-#if SPRY_IS_MIXED /* a copy for each group is a fifth of this level's code, and gains little */
+#if SPRY_IS_MIXED /* one copy per group size would be a fifth of this level's code, for little gain */
     SPRY_FNJ(scatter_groups)(job, begin, end, has_values, group);
 #else
     SPRYI_BY_GROUP(group, SPRY_FNJ(scatter_groups), job, begin, end, has_values)
@@ -120,7 +120,7 @@ SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, i
 }
 
 SPRYI_CSR_ROWS(value, 1)
-#if !SPRY_IS_MIXED /* a pattern is of a plain row */
+#if !SPRY_IS_MIXED /* patterns have no mixed types */
 SPRYI_CSR_ROWS(pattern, 0)
 #endif
 

@@ -1,6 +1,6 @@
 /*
- * y = A^T x as in csr_scatter_portable.c, with software prefetch and the compiler's AVX2, which has no scatter that
- * would do more.
+ * y = A^T x with the loops of csr_scatter_portable.c, compiled for AVX2, with software prefetch. AVX2 has no scatter
+ * instruction.
  */
 #include "formats/csr/csr_driver.h"
 

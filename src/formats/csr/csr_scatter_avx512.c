@@ -1,37 +1,38 @@
 /*
- * y = A^T x with AVX-512: what csr_avx512_cpu does transposed, and csc_avx512_cpu with A.
+ * y = A^T x with AVX-512: csr_avx512_cpu transposed, and csc_avx512_cpu with A.
  *
- * Idea: of rows with a constant stride eight go at a time: their values are transposed into a register a column, and
- * what neighbouring columns add goes to y at once. General rows go one entry at a time, since the instruction that
- * scatters takes twice as long and would need their columns compared; short ones without a branch a row. The matrix is
- * fetched ahead by software. Else as csr_scatter_portable.c.
+ * Idea: eight rows with a constant stride are scattered together: their values are transposed, one register per column,
+ *       and the products of neighbouring columns are added to y in one operation. General rows are scattered one entry
+ *       at a time, because the scatter instruction takes twice as long and would need a comparison of columns. Short
+ *       rows are scattered without a branch per row. The matrix is prefetched by software. Shared rows and pieces use
+ *       the loops of csr_scatter_portable.c.
  */
 #include "base/simd_x86.h"
 #include "formats/csr/csr_driver.h"
 
 enum {
     SPREAD_ROWS = 256,
-    SPREAD_ENTRIES = 1024, /* of these rows at most: 8 KiB, in the first-level cache beside y */
-    SPREAD_MEAN = 8,       /* longer rows go one at a time: a misprediction a row is less than laying out x */
-    NEIGHBOURS = 64        /* columns of a strided run that are looked at for neighbours */
+    SPREAD_ENTRIES = 1024, /* maximum entries of these rows: 8 KiB of x, in the L1 cache next to y */
+    SPREAD_MEAN = 8, /* longer rows are scattered one at a time: a misprediction per row costs less than copying x */
+    NEIGHBOURS = 64  /* columns of a strided run that are inspected for neighbours */
 };
 
-/* The first `count` of eight lanes, all from 8 on. */
+/* Returns a mask of the first `count` lanes; all eight if count >= 8. */
 static inline __mmask8 first_lanes(int count)
 {
     return (__mmask8)_bzhi_u32(0xff, (unsigned)count);
 }
 
 /*
- * Four columns of eight rows, one register a column. On entry v[0] .. v[3] hold the four columns of rows 0, 1, 4 and 5
- * in their lower halves, and those of rows 2, 3, 6 and 7 in their upper ones.
+ * Transposes four columns of eight rows, one register per column. On entry the lower halves of v[0] .. v[3] hold rows
+ * 0, 1, 4 and 5, and the upper halves hold rows 2, 3, 6 and 7.
  */
 static inline void transpose_f64(__m512d v[4])
 {
     spryi_transpose_4x8_pd(v);
 }
 
-/* Pairs of columns, then the rows of each column in order. */
+/* The same for f32: collects pairs of columns, then orders the rows of each column. */
 static inline void transpose_f32(__m256 v[4])
 {
     const __m256i in_order = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
@@ -44,7 +45,7 @@ static inline void transpose_f32(__m256 v[4])
     v[3] = _mm256_permutevar8x32_ps(_mm256_shuffle_ps(last01, last45, 0xee), in_order);
 }
 
-/* Lane l = lane l - shift of `now`, before lane 0 the last of `before`. */
+/* Returns `now` moved up by `shift` lanes. The lanes below are the last lanes of `before`. */
 static inline __m512d move_f64(__m512d before, int shift, __m512d now)
 {
     const __m512i lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
@@ -57,7 +58,7 @@ static inline __m256 move_f32(__m256 before, int shift, __m256 now)
     return _mm256_permutex2var_ps(before, _mm256_add_epi32(lanes, _mm256_set1_epi32(8 - shift)), now);
 }
 
-/* The loops of every level; then this one's. */
+/* The loops of all levels, then those of AVX-512. */
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter_avx512.tmpl.c"

@@ -1,20 +1,22 @@
-/* The loops of y = A^T x that AVX-512 has of its own: rows with a constant stride, and short general rows. */
+/* The loops of y = A^T x that are special for AVX-512: rows with a constant stride, and short general rows. */
 
 #if SPRY_FIRST_J
 
-/* y[0 .. 7] += sum, of the lanes in `live`. */
+/* Adds the lanes of sum that are set in `live` to y[0 .. 7]. */
 static inline void SPRY_FNJ(add_eight)(SPRY_V *y, __mmask8 live, SPRYI_TYPED(eight) sum)
 {
     EIGHT(mask_storeu)(y, live, EIGHT(add)(sum, EIGHT(maskz_loadu)(live, y)));
 }
 
 /*
- * How a run's columns lie: shift[j] is how many columns before j, each one less than the next, j goes with. What those
- * add is moved into one register, so that y is read and written once for them, and never where it was just written
- * in part. What moves past the register's end is kept in before[j] for the next eight rows.
+ * Groups of neighbouring columns of a run: each column of a group is the previous one plus one. shift[j] is the
+ * position of column j in its group. The products of a group are moved into one register. So y is read and written once
+ * per group, and no load of y overlaps a preceding store.
+ * before[j] has the products of column j in the previous eight rows. Products that were moved past the register's end
+ * are added with the next eight rows.
  */
 typedef struct SPRY_FNJ(neighbours) {
-    uint8_t shift[NEIGHBOURS + 1]; /* 0 past the last */
+    uint8_t shift[NEIGHBOURS + 1]; /* 0 after the last column */
     SPRYI_TYPED(eight) before[NEIGHBOURS];
 } SPRY_FNJ(neighbours);
 
@@ -30,13 +32,14 @@ static inline void SPRY_FNJ(find_neighbours)(SPRY_FNJ(neighbours) * of, const SP
     }
 }
 
-/* v[c] = column j + c, c < columns <= 4, of `rows` rows of `length` entries at Ax, times x. */
+/* Sets v[c] = column j + c times x, for c < columns <= 4. There are `rows` rows of `length` entries at Ax. */
 SPRYI_INLINE void SPRY_FNJ(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPED(eight) x, int64_t length, int rows,
                                          int columns, SPRYI_TYPED(eight) v[4])
 {
     const __mmask8 low = (__mmask8)_bzhi_u32(0xf, (unsigned)columns), high = (__mmask8)(low << 4);
     for (int r = 0; r < 4; r++) {
-        const int row = r < 2 ? r : r + 2; /* and row + 2 in the upper half, by a load from four entries earlier */
+        const int row = r < 2 ? r
+                              : r + 2; /* row + 2 is loaded into the upper half, from an address four entries earlier */
         const uintptr_t at = (uintptr_t)(Ax + (row + 2) * length + j) - 4 * sizeof(SPRY_V);
         v[r] = EIGHT(maskz_loadu)(row < rows ? low : 0, Ax + row * length + j);
         v[r] = EIGHT(mask_loadu)(v[r], row + 2 < rows ? high : 0, (const void *)at);
@@ -45,12 +48,15 @@ SPRYI_INLINE void SPRY_FNJ(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPE
     for (int c = 0; c < 4; c++) v[c] = EIGHT(mul)(v[c], x);
 }
 
-/* `rows` rows, at most eight, of `length` entries at Ax, with x their numbers; Aj of a row as far before them as y. */
+/*
+ * Scatters `rows` <= 8 rows of `length` entries at Ax; lane r of x is x of row r. y is shifted so that Aj, the columns
+ * of the run's first row, apply to these rows.
+ */
 SPRYI_INLINE void SPRY_FNJ(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SPRYI_TYPED(eight) x, SPRY_V *y,
                                           int64_t length, int rows, SPRY_FNJ(neighbours) * of, const int has_values)
 {
-    SPRYI_TYPED(eight) v[4] = {x, x, x, x}, sum = x; /* a pattern reads no more */
-    int64_t first = 0;                               /* of the columns in sum */
+    SPRYI_TYPED(eight) v[4] = {x, x, x, x}, sum = x; /* a pattern has no values to read */
+    int64_t first = 0;                               /* first column of the group in sum */
     for (int64_t j = 0; j < length; j += 4) {
         const int columns = length - j < 4 ? (int)(length - j) : 4;
         if (has_values) {
@@ -75,7 +81,10 @@ SPRYI_INLINE void SPRY_FNJ(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SP
     }
 }
 
-/* Adds what the last `rows` <= 8 rows moved past their registers; y and Aj are as for the eight after. */
+/*
+ * Adds the products that the last `rows` <= 8 rows moved past their registers. y is shifted to the eight rows that
+ * would follow.
+ */
 static inline void SPRY_FNJ(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t length, int rows,
                                        const SPRY_FNJ(neighbours) * of)
 {
@@ -90,7 +99,7 @@ static inline void SPRY_FNJ(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t leng
     }
 }
 
-/* Only the columns of the run's first row are read. */
+/* Reads only the columns of the run's first row. */
 SPRYI_INLINE void SPRY_FNJ(strided_of)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const int64_t first = spryi_csr_offset(job, begin), length = spryi_csr_offset(job, begin + 1) - first;
@@ -139,8 +148,8 @@ static inline void SPRY_FN(spread)(const SPRY_P *Ap, const SPRY_V *x, int64_t ro
 }
 
 /*
- * Where rows are short, each row's x is laid out beside its entries, many rows at once; then the entries are scattered
- * without regard to rows, and without a branch a row that would be mispredicted.
+ * If rows are short, copies each row's x once per entry, for many rows. Then the entries are scattered regardless of
+ * rows, without a branch per row that would be mispredicted.
  */
 SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {

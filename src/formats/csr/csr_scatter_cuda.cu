@@ -1,14 +1,15 @@
 /*
- * csr_scatter_cuda: y = alpha*A^T*x + beta*y from CSR, by atomics; as csc_scatter_cuda y = alpha*A*x + beta*y from CSC.
+ * csr_scatter_cuda: y = alpha*A^T*x + beta*y from CSR, with atomics. As csc_scatter_cuda: y = alpha*A*x + beta*y from
+ * CSC.
  *
- * Idea: row i adds a_ij x_i to the sum of column j, entry by entry with atomicAdd, in a vector of sums in the
- *       workspace; a second launch makes y of the sums, so that alpha and beta follow the rules everywhere, and leaves
- *       zeros for the next run.
- * Work: the row blocks of CSR-Adaptive: blocks of threads with equal numbers of entries, long rows in parts; within a
- *       block as many lanes a row as there are.
- * Cost: bytes of CSR, an atomic addition an entry, which the second-level cache makes, and three passes over a vector
- *       as long as y. Columns with very many entries are slow: their additions come one after the other. Not
- *       deterministic: additions come in any order.
+ * Idea: row i adds a_ij x_i to the sum of column j with atomicAdd. The sums are a vector in the workspace. A second
+ *       launch computes y from the sums, so that alpha and beta follow the rules for special values, and sets the sums
+ *       to zero for the next run.
+ * Work: the row blocks of CSR-Adaptive: blocks of threads with about equal numbers of entries, long rows in parts. A
+ *       block gives each row a group of lanes, as many as its threads allow.
+ * Cost: bytes of CSR, an atomic addition in the L2 cache per entry, and three passes over a vector as long as y.
+ *       Columns with very many entries are slow, because their additions are serialized. Not deterministic: additions
+ *       have no fixed order.
  * Source: the transposed product of the COO kernel of Evtushenko 2019 (additions by atomics) on CSR; CSC of
  *         Sparse Methods; this library.
  */
@@ -29,7 +30,7 @@ template <typename V> static __global__ void take_sums(int64_t length, V *__rest
     put(y, j, sum, alpha.get(), beta.get());
 }
 
-/* y = alpha*sums + beta*y with the alpha, beta, y and stream of args; leaves zeros for the next run. */
+/* Sets y = alpha*sums + beta*y with the alpha, beta, y and stream of args. Sets the sums to zero for the next run. */
 template <typename V> static void launch_take_sums(int64_t length, V *sums, const spryi_run_args *args)
 {
     enum { THREADS = 256 };
@@ -38,11 +39,11 @@ template <typename V> static void launch_take_sums(int64_t length, V *sums, cons
                                                                                        SPRY_BETA(V, args));
 }
 
-/* Entries k, k + step, ... below end of a row with x = factor. */
+/* Adds entries k, k + step, ... below end of a row with x = factor to the sums. */
 template <typename V, typename J> static __device__ __forceinline__ void
 scatter(int64_t k, int64_t end, int step, const J *__restrict__ Aj, const V *__restrict__ Ax, V factor, V *sums)
 {
-    for (; k + 3 * step < end; k += 4 * step) { /* four in flight */
+    for (; k + 3 * step < end; k += 4 * step) { /* four loads in flight */
         J j[4];
         V a[4];
 #pragma unroll

@@ -1,10 +1,10 @@
 /*
- * y = A^T x in plain C: what csr_portable_cpu does transposed, and csc_portable_cpu with A.
+ * y = A^T x in plain C: csr_portable_cpu transposed, and csc_portable_cpu with A.
  *
- * Idea: row i adds a_ij x_i to y_j. Rows with a constant stride read no columns; a group that shares its columns is
- * summed up before it changes y.
- * Work: chunks of rows in phases, or into windows.
- * Cost: bytes of CSR as of the plain product, and y is written and read once more.
+ * Idea: row i adds a_ij x_i to y_j. Rows with a constant stride read no columns. A group of rows with shared columns is
+ *       added up before it changes y.
+ * Work: chunks of rows, in phases or into windows.
+ * Cost: bytes of CSR as for the plain product; y is written and read once more.
  * Source: this library.
  */
 #include "formats/csr/csr_driver.h"

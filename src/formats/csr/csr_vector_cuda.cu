@@ -1,11 +1,11 @@
 /*
- * csr_vector_cuda: CSR-Vector, a group of lanes a row.
+ * csr_vector_cuda: CSR-Vector, a group of lanes per row.
  *
- * Idea: 2, 4, 8, 16 or 32 lanes of a warp share a row, read its entries side by side and add up by shuffles.
- * Work: the group is the power of two at or above the mean row length, 2 to 32 lanes, or the parameter `lanes`: with 32
- *       it is CSR-Vector as both papers print it, a warp a row. 256 threads a block, so 256 / lanes rows. Rows much
- *       longer than the mean keep a single group busy: no balance between rows.
- * Cost: bytes of CSR, read in whole sectors where the rows are as long as the group; log2(lanes) shuffles a row.
+ * Idea: 2, 4, 8, 16 or 32 lanes of a warp read consecutive entries of a row and add up their sums by shuffles.
+ * Work: the number of lanes is the smallest power of two that is at least the mean row length, from 2 to 32, or the
+ *       parameter `lanes`. With 32 it is CSR-Vector as both papers print it, one warp per row. 256 threads per block.
+ *       Rows are not balanced: a row much longer than the mean keeps one group busy.
+ * Cost: bytes of CSR, read in whole sectors if rows are as long as the group; log2(lanes) shuffles per row.
  * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups below a warp: Baskaran and
  *         Bordawekar 2009.
  */

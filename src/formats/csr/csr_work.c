@@ -1,4 +1,4 @@
-/* The work of csr's products, by kernel, and their rates. */
+/* Work of csr's products for each kernel, and their rates. */
 #include "core/estimate.h"
 #include "formats/csr/csr.h"
 
@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * The chain of csr_merge_cuda was set by hand, from a matrix of 400 000 rows of which 600 have entries: a fit gives
- * little weight to a kernel that is five times slower than others.
+ * The chain rate of csr_merge_cuda was set by hand, from a matrix with 400 000 rows of which 600 have entries. A fit
+ * would give little weight to that case, in which the kernel is five times slower than others.
  */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
@@ -44,7 +44,7 @@ static const spryi_rates_row rates[] = {
 
 enum { LANES = 32 };
 
-/* Columns of a row that repeat those of the row before, or are one further, are not read. */
+/* Columns are not read for rows that repeat the previous row's columns or have them plus one. */
 static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
@@ -60,7 +60,7 @@ static spryi_work cpu_work(const spryi_product *p)
                         .blocks = (double)f->rows * f->lengths.body_deviation};
 }
 
-/* Lanes of a row in csr_vector_cuda: enough for the mean row. */
+/* Returns the lanes per row of csr_vector_cuda: enough for the mean row. */
 static double lanes_of(const spryi_row_profile *rows)
 {
     double lanes = 2;
@@ -68,7 +68,10 @@ static double lanes_of(const spryi_row_profile *rows)
     return lanes;
 }
 
-/* A row has a few lanes. Half of the lanes are idle in its last step, on average. */
+/*
+ * Adds the work of csr_vector_cuda. A group of lanes multiplies a row; in its last step half of them are idle on
+ * average.
+ */
 static void add_vector(spryi_work *w, const spryi_features *f)
 {
     const double lanes = lanes_of(&f->lengths);
@@ -78,8 +81,8 @@ static void add_vector(spryi_work *w, const spryi_features *f)
 }
 
 /*
- * A row has one thread. If the rows of all threads of a multiprocessor exceed its first-level cache, sectors are read
- * more than once; f64 four times as often as f32, as measured.
+ * Adds the work of csr_scalar_cuda, one thread per row. If the rows of a multiprocessor's threads exceed its L1 cache,
+ * sectors are read more than once. Measured: four times as often for f64 as for f32.
  */
 static void add_scalar(spryi_work *w, const spryi_features *f)
 {
@@ -90,10 +93,13 @@ static void add_scalar(spryi_work *w, const spryi_features *f)
     w->chain = f->lengths.longest;
 }
 
-/* A block has a fixed number of entries and all of their rows. If most rows are empty, its threads loop over rows. */
+/*
+ * Adds the work of csr_merge_cuda. A block has a fixed number of entries and all rows that begin there. If most rows
+ * are empty, its threads loop over rows.
+ */
 static void add_merge(spryi_work *w, const spryi_features *f)
 {
-    static const double ENTRIES = 4, HIDDEN = 2; /* entries of a thread; rounds that other blocks hide */
+    static const double ENTRIES = 4, HIDDEN = 2; /* entries per thread; iterations that other blocks hide */
     w->chain = fmax(ENTRIES / f->lengths.mean - HIDDEN, 0);
 }
 
@@ -119,16 +125,16 @@ static const char *why_not(const spryi_product *p)
 {
     enum { MOST_STEPS = 192, MOST_ALONE = 64 };
     const spryi_row_profile *rows = &p->features->lengths;
-    const bool waits = (is_kernel(p, "csr_scalar_cuda") && rows->longest > MOST_ALONE) ||
-                       (is_kernel(p, "csr_vector_cuda") && rows->longest > MOST_STEPS * lanes_of(rows));
-    return waits ? "a row takes its lanes so many steps that the others wait" : NULL;
+    const bool imbalanced = (is_kernel(p, "csr_scalar_cuda") && rows->longest > MOST_ALONE) ||
+                            (is_kernel(p, "csr_vector_cuda") && rows->longest > MOST_STEPS * lanes_of(rows));
+    return imbalanced ? "one row takes its lanes far more steps than the other rows" : NULL;
 }
 
 /* csr_apart.c multiplies column-major vectors together only under these conditions. */
 static spryi_vectors_way limit_way(const spryi_product *p)
 {
     const spryi_features *f = p->features;
-    return f->scattered || f->lengths.mean > SPRYI_CSR_APART_MEAN ? SPRYI_ROW_MAJOR : SPRYI_ANY_LAYOUT;
+    return f->scattered || f->lengths.mean > SPRYI_CSR_COLUMN_MAJOR_MEAN ? SPRYI_ROW_MAJOR : SPRYI_ANY_LAYOUT;
 }
 
 static spryi_vectors_rates vectors_rates(const spryi_product *p)
@@ -143,6 +149,6 @@ const spryi_estimator spryi_csr_estimator = {
     .work = {cpu_work, gpu_work},
     .why_not = why_not,
     .limit_way = limit_way,
-    .vectors_in_place = SPRYI_CSR_APART,
+    .vectors_in_place = SPRYI_CSR_COLUMN_MAJOR,
     .vectors_rates = vectors_rates,
 };

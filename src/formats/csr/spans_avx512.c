@@ -1,7 +1,7 @@
 /*
- * A sample of the rows tells how many spans each gets at least and whether any block of general rows is worth the try.
- * Then blocks are cut in parallel, each run into its slots, which are as many as may pay: a run that needs more keeps
- * its columns.
+ * Finds spans (csr.h). A sample of the rows determines the minimum number of spans per row, and whether spans reduce
+ * time in blocks of general rows at all. Then blocks are cut into spans in parallel. Each run has slots for the largest
+ * number of spans that reduces time; a run that needs more spans keeps its columns.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,56 +13,65 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 128,        /* places in the matrix that are looked at, ... */
-    SAMPLE_ROWS = 64,     /* ... of so many rows each */
-    SAMPLE_ENTRIES = 512, /* of one place, about */
-    SAMPLE_SPANS = 4096,  /* of one place; where there are more, rows are long and need no least */
-    LEAST_ROWS = 64,      /* of a matrix */
-    /* entries that spans need on average to be cheaper than single loads of x and as many columns */
+    SAMPLES = 128,        /* sampled places of the matrix */
+    SAMPLE_ROWS = 64,     /* rows per place */
+    SAMPLE_ENTRIES = 512, /* entries per place, approximately */
+    SAMPLE_SPANS = 4096,  /* maximum spans of a sampled row; rows with more are long and need no minimum */
+    LEAST_ROWS = 64,      /* minimum rows of a matrix with spans */
+    /* entries per span from which spans are cheaper than single loads of x and their columns */
     ROW_FILL = 3,
     GROUP_FILL_F32 = 4,
     GROUP_FILL_F64 = 3,
-    /* in half cycles, about */
+    /* costs, approximately in half cycles */
     SPAN_COST = 8,
     MISPREDICTION_COST = 32,
-    ENTRY_COST = 3, /* without spans */
-    /* spans that leave more tenths of the cost gain nothing: fewer bytes help only where they come from memory */
+    ENTRY_COST = 3, /* of an entry without spans */
+    /*
+     * maximum tenths of the cost that spans may leave; less if the matrix is cached, since saved bytes help only in
+     * memory
+     */
     MOST_LEFT = 9,
     MOST_LEFT_CACHED = 6,
     CACHED_BYTES = 48 << 20,
 };
 
-/* The matrix that is searched, and by which rule. */
+/* The matrix that is searched, and the rule for its spans. */
 typedef struct search {
     const spry_arrays *csr;
     const spryi_csr_blocks *blocks;
     spryi_csr_runs *runs;
-    int lanes;      /* of a register */
-    int least;      /* spans a general row gets at least; 0: general rows get none, or are sampled */
-    int group_fill; /* entries a span of a group needs */
+    int lanes;      /* lanes of a register */
+    int least;      /* minimum spans of a general row; 0: general rows have no spans, or are being sampled */
+    int group_fill; /* minimum mean entries per span in groups */
 } search;
 
 #define SPRYI_TEMPLATE "formats/csr/spans_avx512.tmpl.c"
 #include "base/instantiate_indices.h"
 
-/* Spans of rows begin .. end - 1, of one row in `group`, to w; -1: there are more than `room`. */
+/*
+ * Cuts rows begin .. end - 1, one row per `group`, into spans at w. Returns their number, or -1 if it exceeds `room`.
+ */
 static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)
 {
     return SPRYI_BY_PAIR(s->csr, cut_rows, s, begin, end, group, w, room);
 }
 
-static int is_general(const search *s, const spryi_csr_block *block)
+/* Returns true if the block is one general run. */
+static bool is_general(const search *s, const spryi_csr_block *block)
 {
     return block->runs_end == block->runs_begin + 1 && s->runs->list[block->runs_begin].kind == SPRYI_RUN_GENERAL;
 }
 
-/* rows[q]: how many of the sampled general rows have q spans, the last of so many and more. */
+/*
+ * rows[q]: number of sampled general rows with q spans; the last element counts rows with more than
+ * SPRYI_MAX_LEAST_SPANS.
+ */
 typedef struct span_sample {
     int64_t rows[SPRYI_MAX_LEAST_SPANS + 2];
     int64_t entries, spans;
 } span_sample;
 
-/* w: SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS. */
+/* w has room for SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS spans. */
 static void sample_block(const search *s, const spryi_csr_block *block, span_sample *sample, spryi_csr_span *w)
 {
     const int64_t end = block->end < block->begin + SAMPLE_ROWS ? block->end : block->begin + SAMPLE_ROWS;
@@ -77,9 +86,9 @@ static void sample_block(const search *s, const spryi_csr_block *block, span_sam
 }
 
 /*
- * The least number of spans at which rows are cheapest: padding takes time, and so does each row whose end is not
- * where most rows have theirs, for the processor guesses it wrong. 0: spans would leave more than `most_left` tenths
- * of what single loads cost, or have fewer than ROW_FILL entries.
+ * Returns the minimum number of spans per row for which the estimated time is least. Padding takes time, and so does
+ * each row whose number of spans differs from most rows', because its end is mispredicted. Returns 0 if spans would
+ * leave more than `most_left` tenths of the cost of single loads, or have fewer than ROW_FILL entries on average.
  */
 static int best_least(const span_sample *sample, int most_left)
 {
@@ -87,7 +96,7 @@ static int best_least(const span_sample *sample, int most_left)
     int best = 0;
     for (int n = 0; n <= SPRYI_MAX_LEAST_SPANS + 1; n++) total += sample->rows[n];
     for (int least = 1; least <= SPRYI_MAX_LEAST_SPANS; least++) {
-        padding += within; /* rows of fewer spans, each one more than before */
+        padding += within; /* each row with fewer spans gets one more padding span */
         within += sample->rows[least];
         int64_t alike = within;
         for (int n = least + 1; n <= SPRYI_MAX_LEAST_SPANS + 1; n++)
@@ -101,7 +110,7 @@ static int best_least(const span_sample *sample, int most_left)
     return best;
 }
 
-/* s->least for general rows, which stays 0 where the sample says that spans would not pay. */
+/* Sets s->least for general rows. It remains 0 if the sample shows no gain from spans. */
 static spry_status find_least(spry_context *context, search *s, spry_error *err)
 {
     span_sample sample = {0};
@@ -112,13 +121,13 @@ static spry_status find_least(spry_context *context, search *s, spry_error *err)
         const spryi_csr_block *block = &s->blocks->list[count < SAMPLES ? p : count * p / SAMPLES];
         if (block->piece < 0 && is_general(s, block)) sample_block(s, block, &sample, w);
     }
-    const int cached = spryi_arrays_bytes(s->csr) <= CACHED_BYTES;
+    const bool cached = spryi_arrays_bytes(s->csr) <= CACHED_BYTES;
     if (sample.spans > 0) s->least = best_least(&sample, cached ? MOST_LEFT_CACHED : MOST_LEFT);
     spryi_release(context, w);
     return SPRY_OK;
 }
 
-/* Spans that would pay for a run. */
+/* Returns the largest number of spans with which a run takes less time than without; 0: the run gets no spans. */
 static int64_t most_spans(const search *s, const spryi_csr_block *block, const spryi_csr_run *run)
 {
     const int64_t count = spryi_csr_entries(s->csr, block->begin + run->begin, block->begin + run->end);
@@ -133,7 +142,7 @@ static void cut_block(const search *s, const spryi_csr_block *block, spryi_csr_s
         const int64_t begin = block->begin + run->begin, end = block->begin + run->end;
         const int64_t most = most_spans(s, block, run);
         if (most == 0) continue;
-        const int shared = run->kind == SPRYI_RUN_SHARED;
+        const bool shared = run->kind == SPRYI_RUN_SHARED;
         if (cut_rows(s, begin, end, shared ? run->group : 1, list + run->first_span, most) > 0)
             run->least_spans = shared ? 1 : s->least;
     }
@@ -155,7 +164,7 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
                                  spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int f64 = vector_type == SPRY_F64;
+    const bool f64 = vector_type == SPRY_F64;
     search s = {.csr = csr, .blocks = blocks, .runs = runs, .lanes = f64 ? 8 : 16};
     s.group_fill = f64 ? GROUP_FILL_F64 : GROUP_FILL_F32;
     if (csr->value_type != vector_type || csr->columns > INT32_MAX || csr->rows < LEAST_ROWS) return SPRY_OK;

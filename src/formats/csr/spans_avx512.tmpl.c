@@ -1,4 +1,7 @@
-/* Columns k .. k + 15 of those that `live` has; they fit in 32 bits (spryi_csr_spans_find sees to it). */
+/*
+ * Loads the columns Aj[0 .. 15] in lanes of 32 bits, zeros where `live` is not set. spryi_csr_spans_find ensures that
+ * they fit.
+ */
 static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
 {
     if (sizeof(SPRY_J) == 4) return _mm512_maskz_loadu_epi32(live, Aj);
@@ -9,9 +12,11 @@ static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
 }
 
 /*
- * The next span of the entries k .. end - 1, in their order: an entry that is not right of the one before, as unsorted
- * rows have it, begins another. Where k == end it is empty, where x may be looked at and is not read: as many for every
- * row are found without asking where it ends. Returns its count; there must be an entry before `end`.
+ * Writes the next span of entries k .. end - 1, in stored order, to w. An entry whose column does not exceed the
+ * previous entry's, as in unsorted rows, begins a new span. unbroken: columns within a span have no gaps. Returns the
+ * number of entries of the span.
+ * If k == end, writes an empty span at the column of entry end - 1. Callers can then write a minimum number of spans
+ * without a test for the row's end. The row must have an entry.
  */
 SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, const int unbroken, int lanes,
                                    spryi_csr_span *w)
@@ -22,7 +27,7 @@ SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, con
     const int32_t first = (int32_t)Aj[k < end ? k : end - 1];
     const __m512i column = SPRY_FN(columns)(Aj + k, live);
     const __m512i at = _mm512_sub_epi32(column, _mm512_set1_epi32(first));
-    uint32_t parts; /* entries that do not join the one before, and all that are not live */
+    uint32_t parts; /* bit l is set if entry k + l does not join entry k + l - 1, or is not live */
     if (unbroken) {
         parts = (uint16_t)~_mm512_mask_cmpeq_epi32_mask(live, at, lane);
     } else {
@@ -36,14 +41,14 @@ SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, con
     if (!unbroken)
         set = (uint32_t)_mm512_mask_reduce_or_epi32((__mmask16)joined, _mm512_sllv_epi32(_mm512_set1_epi32(1), at));
     const uint64_t span = (uint32_t)first | (uint64_t)set << 32 | (uint64_t)count << 48;
-    memcpy(w, &span, sizeof *w); /* in one store */
+    memcpy(w, &span, sizeof *w); /* one store */
     return count;
 }
 
 /*
- * Spans of rows begin .. end - 1, of one row in `group`, at least `least` a row: how many, or -1. w has
- * SPRYI_MAX_LEAST_SPANS places more than room. The columns `ahead` bytes on are fetched, since where the next span
- * begins is known late.
+ * Cuts rows begin .. end - 1, one row per `group`, into spans at w, at least `least` per row. Returns their number, or
+ * -1 if it exceeds `room`. w has SPRYI_MAX_LEAST_SPANS more elements than `room`. Columns are prefetched `ahead` bytes,
+ * since the position of the next span is known late.
  */
 SPRYI_INLINE int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns, int64_t begin, int64_t end, int group,
                                       const int unbroken, int lanes, const int least, spryi_csr_span *w, int64_t room)

@@ -1,14 +1,15 @@
 /*
- * csr2_lanes_cuda: CSR-2, a block of threads a super-row.
+ * csr2_lanes_cuda: CSR-2, one block of threads per super-row.
  *
- * Idea: the paper gives CSR-2 no mapping on GPUs. Here the two outer of GPUSpMV-3.5's three levels become one: a
- *       super-row is a block, y runs over its rows, x over the entries of a row; the lanes of a row add up by shuffles.
- * Work: lanes a row: the largest power of two up to the mean row length, 2 to 32, so that a lane has one to three
- *       entries. 256 threads a block, fewer where a super-row has fewer rows than they could take; by default it has
- *       just those, 256 / lanes. Larger ones go round. No balance between rows or super-rows.
- * Cost: bytes of CSR and 8 a super-row; log2(lanes) shuffles a row. Deterministic.
- * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the
- *         mapping: this library.
+ * Idea: the paper has no mapping of CSR-2 to GPUs. Here the two outer levels of GPUSpMV-3.5 become one: a super-row is a
+ *       block, y is the row within the super-row, and x is the lane within the row. The lanes of a row add up their sums
+ *       by shuffles.
+ * Work: lanes per row: the largest power of two up to the mean row length, 2 to 32, so that a lane has one to three
+ *       entries. At most 256 threads per block, fewer for small super-rows. By default a super-row has 256 / lanes rows;
+ *       a larger one takes multiple iterations. Neither rows nor super-rows are balanced.
+ * Cost: bytes of CSR and 8 per super-row; log2(lanes) shuffles per row. Deterministic.
+ * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the mapping: this
+ *         library.
  */
 #include "device/cuda/reduce.cuh"
 
@@ -17,7 +18,7 @@ extern "C" {
 }
 #include "formats/csrk/csrk_row.cuh"
 
-/* Blocks of LANES x ROWS threads, a multiple of 32; rows and lanes past the end stay for the shuffles. */
+/* Blocks have whole warps. Rows and lanes past the end take part in the shuffles. */
 template <int LANES, typename V, typename P, typename J> static __global__ void __launch_bounds__(SPRYI_CSR2_THREADS)
     csr2(const int64_t *__restrict__ sr_ptr, const P *__restrict__ Ap, const J *__restrict__ Aj,
          const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
@@ -32,7 +33,7 @@ template <int LANES, typename V, typename P, typename J> static __global__ void 
     }
 }
 
-/* Rows that a block has at once: those of a super-row, in whole warps. */
+/* Returns the rows that a block multiplies together: those of a super-row, rounded up to whole warps. */
 static unsigned rows_at_once(int64_t srs, int lanes)
 {
     const int64_t in_a_warp = 32 / lanes, wanted = ceil_div(srs, in_a_warp) * in_a_warp,

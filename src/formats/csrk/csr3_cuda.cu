@@ -2,20 +2,19 @@
  * csr3_gpuspmv3_cuda and csr3_gpuspmv35_cuda: CSR-3 as its paper runs it on GPUs.
  *
  * Idea: the levels of the format are those of the device: a super-super-row is a block of threads.
- *         GPUSpMV-3    y runs over its super-rows, x over the rows of one: a thread a row
- *         GPUSpMV-3.5  z runs over its super-rows, y over the rows of one, x over the entries of a row; the x lanes
- *                      add up by shuffles, where the paper has an array in shared memory
- * Work: shapes of blocks by the mean row length, the density: up to 8 GPUSpMV-3 with 8 x 12 threads; above, GPUSpMV-3.5
- *       with 4 x 8 x 12 up to 16, 8 x 8 x 8 up to 32, and 16 x 8 x 4. The plan takes the right one of the two; asked
- *       for by name outside of its cases GPUSpMV-3 keeps 8 x 12 and GPUSpMV-3.5 takes 4 x 8 x 12. Groups larger than
- *       the block's part are handled in rounds (sizes: matrix/group_sizes.h). Rows are not balanced: a row that is
- *       far longer than the rest keeps its thread, or its few lanes, busy alone, which is what the paper loses on
- *       irregular matrices. With csr3:by=longest the longest row's length takes the density's place, so that long
- *       rows have all lanes that there are, and short ones leave most of theirs idle.
- * Cost: bytes of CSR, 8 a super-row and 8 a super-super-row. In GPUSpMV-3 neighbouring threads read entries a row
- *       apart: good for short rows. Deterministic.
- * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4, of
- *         which y[k] is read as y[j] and listing 3's second sr_end as ssr_end; shapes and cases: section 4.1.
+ *         GPUSpMV-3    y is the super-row and x the row within it: one thread per row
+ *         GPUSpMV-3.5  z is the super-row, y the row within it and x the lane within the row; the lanes add up their
+ *                      sums by shuffles, for which the paper uses an array in shared memory
+ * Work: the mean row length chooses kernel and block: up to 8 GPUSpMV-3 with 8 x 12 threads; above, GPUSpMV-3.5 with
+ *       4 x 8 x 12 up to 16, 8 x 8 x 8 up to 32, and 16 x 8 x 4. The plan chooses the kernel. If a kernel is named for
+ *       a matrix outside of its cases, GPUSpMV-3 has 8 x 12 threads and GPUSpMV-3.5 has 4 x 8 x 12. Larger groups take
+ *       multiple iterations (sizes: matrix/group_sizes.h). Rows are not balanced: a row far longer than the others keeps
+ *       its lanes busy while other threads wait, so irregular matrices are slow, as in the paper. With csr3:by=longest,
+ *       the longest row replaces the mean. Long rows then have the most lanes, and short rows leave most lanes idle.
+ * Cost: bytes of CSR, 8 per super-row and 8 per super-super-row. In GPUSpMV-3 neighbouring threads read entries one row
+ *       length apart, which suits short rows. Deterministic.
+ * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] is read as
+ *         y[j], and the second sr_end of listing 3 as ssr_end. Shapes and cases: section 4.1.
  */
 #include "device/cuda/reduce.cuh"
 
@@ -24,12 +23,12 @@ extern "C" {
 }
 #include "formats/csrk/csrk_row.cuh"
 
-/* The pointers of CSR-3, device addresses; one block of threads each super-super-row. */
+/* Pointers of CSR-3, device addresses. Each super-super-row is one block of threads. */
 typedef struct csr3_groups {
     const int64_t *ssr_ptr, *sr_ptr;
 } csr3_groups;
 
-enum { ROWS = 8, SUPER_ROWS = 12 }; /* GPUSpMV-3's block */
+enum { ROWS = 8, SUPER_ROWS = 12 }; /* block of GPUSpMV-3 */
 
 template <typename V, typename P, typename J> static __global__ void __launch_bounds__(ROWS *SUPER_ROWS)
     gpuspmv3(const csr3_groups g, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
@@ -43,7 +42,7 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
     }
 }
 
-/* A warp lies within one super-row (x and y fill whole warps), so all its lanes come to every shuffle. */
+/* All lanes of a warp are in one super-row, because X * Y is a multiple of 32, so all of them reach every shuffle. */
 template <int X, int Y, int Z, typename V, typename P, typename J> static __global__ void __launch_bounds__(X *Y *Z)
     gpuspmv35(const csr3_groups g, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
@@ -62,7 +61,7 @@ template <int X, int Y, int Z, typename V, typename P, typename J> static __glob
     }
 }
 
-/* The two kernels and the shapes take the same arguments. */
+/* Launches either kernel, with any block shape. */
 template <typename V, typename P, typename J, typename Kernel>
 static spry_status launch(Kernel *kernel, dim3 block, const char *name, const spryi_run_args *args, spry_error *err)
 {

@@ -1,14 +1,14 @@
 /*
  * csr2_listing_<level>_cpu and so on: csr2, csr3 and csr4 on CPUs.
  *
- * Idea: listing 1 of the paper with the rows of csr's kernel: each thread has as many super-rows (csr3:
- *       super-super-rows, csr4: groups of those), then loops over the super-rows in them. A super-row is a block with
- *       runs of its own, so the sizes of groups mean what they mean in the paper. Transposed products are csr's.
- * Work: static shares; a thread whose rows are longer is waited for.
- * Cost: bytes of CSR and about 96 a super-row for its pointer, its block and its runs; where columns step or are shared
- *       they are not all read.
+ * Idea: listing 1 of the paper with the row loops of csr's kernels. Each thread has an equal number of super-rows (csr3:
+ *       super-super-rows; csr4: groups of super-super-rows) and loops over the super-rows in them. A super-row is a
+ *       block with runs of its own, so the sizes of groups have the same effect as in the paper. Transposed products are
+ *       csr's.
+ * Work: static shares; threads with longer rows cause imbalance.
+ * Cost: bytes of CSR and about 96 per super-row for its pointer, block and runs. In runs not all columns are read.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 2.2, listing 1. The
- *         listing as it is printed, rows included: study/kernels/csrk_listing_cpu.c.
+ *         listing as printed, with its row loops: study/kernels/csrk_listing_cpu.c.
  */
 #include "formats/csrk/csrk.h"
 

@@ -1,4 +1,4 @@
-/* Making the storage of formats csr2, csr3 and csr4: pointers over groups of rows beside borrowed CSR arrays. */
+/* Builds the storage of formats csr2, csr3 and csr4: pointers to groups of rows, with borrowed CSR arrays. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 
 /* ---- sizes of groups ---------------------------------------------------------------------------------------- */
 
-enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; csr3 has a tuning, csr4 SSSRS */
+enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; csr3 has TUNING, csr4 has SSSRS */
 
 /* Returns the rule for the device: the loaded table if it fits, else the formula of its generation. */
 static spryi_group_rule rule_of(const spryi_build_request *request, int levels)
@@ -26,27 +26,26 @@ static spryi_group_rule rule_of(const spryi_build_request *request, int levels)
     return request->compute_major > 0 && request->compute_major < 8 ? SPRYI_GROUPS_VOLTA : SPRYI_GROUPS_AMPERE;
 }
 
-spry_status spryi_csrk_find_case(spryi_group_case *which, int64_t by, const spry_arrays *a, spry_error *err)
+spry_status spryi_csrk_find_case(spryi_group_case *group_case, int64_t by, const spry_arrays *a, spry_error *err)
 {
-    *which = spryi_group_case_of(a->rows, a->nnz);
+    *group_case = spryi_group_case_of(a->rows, a->nnz);
     if (by != SPRYI_CSRK_BY_LONGEST) return SPRY_OK;
     if (a->device != 0 || a->layout != SPRY_CSR)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "format",
-                          "csr3: by=longest looks at the rows of CSR in host memory, and the matrix is not there");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "csr3: by=longest needs a CSR matrix in host memory");
     int64_t longest = 0;
     for (int64_t i = 0; i < a->rows; i++)
         if (spryi_row_length(a, i) > longest) longest = spryi_row_length(a, i);
-    *which = spryi_group_case_of_length((double)longest);
+    *group_case = spryi_group_case_of_length((double)longest);
     return SPRY_OK;
 }
 
-/* Counts and sizes of groups that an ordering found, in place of equal ones. */
+/* Sets counts and sizes of groups to those that an ordering found. */
 static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const spry_arrays *a, int levels,
                                spry_error *err)
 {
     if (from->rows != a->rows)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "groups", from->rows, a->rows,
-                                "csr%d: groups are of an ordering of %lld rows, the matrix has %lld", levels,
+                                "csr%d: the groups' ordering has %lld rows, the matrix has %lld", levels,
                                 (long long)from->rows, (long long)a->rows);
     const char *missing = !from->groups.sr_ptr                   ? "super-rows"
                           : levels > 2 && !from->groups.ssr_ptr  ? "super-super-rows"
@@ -70,7 +69,7 @@ static int64_t pointers_of(const spryi_csrk *s)
     return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0) + (s->sssrs > 0 ? s->sssr_count + 1 : 0);
 }
 
-/* Resolves the sizes and counts of groups of equal size. */
+/* Computes the sizes and counts of groups of equal size. */
 static spry_status resolve_sizes(spryi_csrk *s, spryi_group_rule rule, const spryi_build_request *request,
                                  const spry_arrays *a, int levels, spry_error *err)
 {
@@ -85,10 +84,10 @@ static spry_status resolve_sizes(spryi_csrk *s, spryi_group_rule rule, const spr
         spryi_find_group_sizes(levels == 3 ? rule : SPRYI_GROUPS_CPU, levels, s->which, a->rows, a->nnz, table);
     s->srs = found.srs;
     s->ssrs = found.ssrs;
-    if (levels == 2 && request->massively_parallel) /* the rows that a block has at once */
+    if (levels == 2 && request->massively_parallel) /* rows that a block multiplies together */
         s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
     s->sssrs = levels > 3 ? SPRYI_GROUP_SSSRS : 0;
-    for (int by = 0; by < 2; by++) { /* the format's go before the kernel's */
+    for (int by = 0; by < 2; by++) { /* the format's parameters override the kernel's */
         const int64_t *sizes = by == 0 ? request->kernel_parameters : given;
         if (sizes[SRS] > 0) s->srs = sizes[SRS];
         if (levels > 2 && sizes[SSRS] > 0) s->ssrs = sizes[SSRS];
@@ -100,7 +99,8 @@ static spry_status resolve_sizes(spryi_csrk *s, spryi_group_rule rule, const spr
     return SPRY_OK;
 }
 
-static void tell_parameters(char *text, size_t size, const spryi_csrk *s, spryi_group_rule rule, int by_longest)
+/* Writes the resolved parameters, as a user could give them. */
+static void write_parameters(char *text, size_t size, const spryi_csrk *s, spryi_group_rule rule, bool by_longest)
 {
     static const char *const formulas[] = {"",
                                            "",
@@ -129,8 +129,8 @@ spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_buil
     cost->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type) +
                   pointers * (int64_t)sizeof(int64_t);
     cost->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers;
-    tell_parameters(cost->parameters, sizeof cost->parameters, s, rule,
-                    levels == 3 && request->parameters[SPRYI_CSR3_BY] == SPRYI_CSRK_BY_LONGEST);
+    write_parameters(cost->parameters, sizeof cost->parameters, s, rule,
+                     levels == 3 && request->parameters[SPRYI_CSR3_BY] == SPRYI_CSRK_BY_LONGEST);
     return SPRY_OK;
 }
 
@@ -147,11 +147,14 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
-/* The groups that an ordering found; where it did not (NULL), `size` at a time of 0 .. count. */
-static spry_status make_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
-                               int64_t count, int64_t size, const char *what, spry_error *err)
+/*
+ * Builds the pointers of one level: those that an ordering found, or, if `found` is NULL, groups of `size` items of 0
+ * .. count - 1.
+ */
+static spry_status build_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
+                                int64_t count, int64_t size, const char *name, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, pointers, groups + 1, what, err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, pointers, groups + 1, name, err));
     if (found) {
         memcpy(*pointers, found, (size_t)(groups + 1) * sizeof *found);
         return SPRY_OK;
@@ -161,8 +164,8 @@ static spry_status make_groups(spry_context *context, int64_t **pointers, const 
     return SPRY_OK;
 }
 
-/* Makes each super-row a block; threads share the outermost groups. */
-static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error *err)
+/* Builds one block per super-row. Threads share the outermost groups. */
+static spry_status build_blocks(spry_context *context, spryi_csrk *s, spry_error *err)
 {
     spryi_csr_blocks *blocks = &s->csr.blocks;
     blocks->units = s->sssrs > 0 ? s->sssr_count : s->ssrs > 0 ? s->ssr_count : s->sr_count;
@@ -175,7 +178,7 @@ static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error 
     return SPRY_OK;
 }
 
-/* The sizes of groups, and the bytes; those of A's own arrays are borrowed. */
+/* Computes the sizes of groups and the cost. A's own arrays count as borrowed. */
 static spry_status resolve(spryi_csrk *shape, spryi_cost *cost, const spryi_build_request *request, int levels,
                            spry_error *err)
 {
@@ -199,17 +202,17 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     s->csr.a = request->csr->a;
     s->matrix = spryi_matrix_retain(request->csr);
     s->owns_arrays = request->massively_parallel || request->csr != request->A;
-    SPRYI_OK_OR_RETURN(make_groups(context, &s->sr_ptr, found ? found->groups.sr_ptr : NULL, s->sr_count, s->csr.a.rows,
-                                   s->srs, "super-rows", err));
+    SPRYI_OK_OR_RETURN(build_groups(context, &s->sr_ptr, found ? found->groups.sr_ptr : NULL, s->sr_count,
+                                    s->csr.a.rows, s->srs, "super-rows", err));
     if (levels > 2)
-        SPRYI_OK_OR_RETURN(make_groups(context, &s->ssr_ptr, found ? found->groups.ssr_ptr : NULL, s->ssr_count,
-                                       s->sr_count, s->ssrs, "super-super-rows", err));
+        SPRYI_OK_OR_RETURN(build_groups(context, &s->ssr_ptr, found ? found->groups.ssr_ptr : NULL, s->ssr_count,
+                                        s->sr_count, s->ssrs, "super-super-rows", err));
     if (levels > 3)
-        SPRYI_OK_OR_RETURN(make_groups(context, &s->sssr_ptr, found ? found->groups.sssr_ptr : NULL, s->sssr_count,
-                                       s->ssr_count, s->sssrs, "groups of super-super-rows", err));
+        SPRYI_OK_OR_RETURN(build_groups(context, &s->sssr_ptr, found ? found->groups.sssr_ptr : NULL, s->sssr_count,
+                                        s->ssr_count, s->sssrs, "groups of super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
     if (request->massively_parallel) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(make_blocks(context, s, err));
+    SPRYI_OK_OR_RETURN(build_blocks(context, s, err));
     return spryi_csr_finish(context, &s->csr, request, request->options->op == SPRY_TRANSPOSE, err);
 }
 
@@ -295,7 +298,7 @@ static const spryi_parameter parameters_of_csr3[] = {
     {"by", 0, 0, "by which row a GPU's kernel and blocks are chosen: mean or longest"},
     {0},
 };
-/* As spryi_group_rule and spryi_csrk_by count them. */
+/* Words in the order of spryi_group_rule and spryi_csrk_by. */
 static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs", NULL};
 static const char *const lengths[] = {"mean", "longest", NULL};
 
@@ -305,9 +308,10 @@ static const char *const lengths[] = {"mean", "longest", NULL};
  */
 static const char *gpu_kernel(const spry_matrix *A, const int64_t *parameters)
 {
-    spryi_group_case which;
-    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_GROUP_CASE_2;
-    return which == SPRYI_GROUP_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
+    spryi_group_case group_case;
+    if (spryi_csrk_find_case(&group_case, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK)
+        group_case = SPRYI_GROUP_CASE_2;
+    return group_case == SPRYI_GROUP_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
 }
 
 const spryi_format spryi_format_csr2 = {

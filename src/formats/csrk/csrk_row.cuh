@@ -1,11 +1,11 @@
-/* The innermost loop of csr2's and csr3's kernels. */
+/* The innermost loop of the CUDA kernels of csr2 and csr3. */
 #pragma once
 
 #include "device/cuda/reduce.cuh"
 
 /*
- * Sum of a_k x_j over entries k, k + STEP, ... below end; Ax NULL: ones. With plain loads: few lanes read a sector in
- * several steps, so entries have to stay in the first-level cache.
+ * Returns the sum of a_k x_j over entries k, k + STEP, ... below end. If Ax is NULL, all entries are 1. Uses plain
+ * loads, because a few lanes read a sector in multiple steps and need it in the L1 cache.
  */
 template <int STEP, typename V, typename J>
 static __device__ __forceinline__ V row_product(int64_t k, int64_t end, const J *__restrict__ Aj,

@@ -1,10 +1,10 @@
 /*
  * ell_avx2_cpu: the loops of ell_portable_cpu, compiled for AVX2 and FMA.
  *
- * Idea: loops over sixteen rows are vectors to the compiler; what it gains over plain C is registers of four f64 or
- *       eight f32 for the strided runs, and half the instructions elsewhere.
- * Work: a thread takes a block of rows at a time; transposed, a part.
- * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
+ * Idea: the compiler vectorizes the loops over sixteen rows. Compared with plain C, strided runs have registers of four
+ *       f64 or eight f32, and other rows need half the instructions.
+ * Work: one thread per block of rows; transposed, per part.
+ * Cost: bytes of ELL and of the lengths, except the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "formats/ell/ell.h"

@@ -2,10 +2,10 @@
 /*
  * ell_avx512_cpu: ELL with AVX-512.
  *
- * Idea: sixteen rows, one a lane, slot by slot; lanes past their row's length are masked. Strided runs (see ell.h) load
- *       x and read no columns. Each slot's stream is fetched ahead by software.
- * Work: a thread takes a block of rows at a time.
- * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
+ * Idea: sixteen rows at a time, one per lane, slot by slot. Lanes past the end of their row are masked. Strided runs
+ *       (ell.h) load x and read no columns except the first row's. Each slot is prefetched by software.
+ * Work: one thread per block of rows.
+ * Cost: bytes of ELL and of the lengths, except the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "base/simd_x86.h"
@@ -29,14 +29,16 @@ const spryi_kernel spryi_ell_avx512_cpu = {
     .spmv = &runs,
 };
 
-#else /* for each value type and index pair: base/instantiate.h */
+#else /* for each value type and index pair (base/instantiate.h) */
 
 #include "base/avx512_lanes.h"
 
-enum { SPRY_FN(VECTORS) = SPRYI_ELL_SLICE / LANES }; /* registers of sums of a slice */
+enum { SPRY_FN(VECTORS) = SPRYI_ELL_SLICE / LANES }; /* registers for the sums of a slice */
 
-/* Whole registers of rows from i on. y that is large and not read is streamed. */
-SPRYI_INLINE void SPRY_FN(put)(const spryi_run_args *args, int64_t i, int stream_y, const int vectors, const VEC *sum)
+/*
+ * Writes y of whole registers of rows from i on. stream_y: y is large and not read, so aligned stores are non-temporal.
+ */
+SPRYI_INLINE void SPRY_FN(put)(const spryi_run_args *args, int64_t i, bool stream_y, const int vectors, const VEC *sum)
 {
     SPRY_V *y = (SPRY_V *)args->y + i;
     const SPRY_V beta = *(const SPRY_V *)args->beta;
@@ -52,7 +54,7 @@ SPRYI_INLINE void SPRY_FN(put)(const spryi_run_args *args, int64_t i, int stream
     }
 }
 
-/* The last rows of the matrix, too few for a slice: nothing past them may be read. */
+/* Multiplies the last rows of the matrix, which are fewer than a slice: nothing past them may be read. */
 static void SPRY_FN(last_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_ell *s = args->storage;
@@ -67,7 +69,7 @@ static void SPRY_FN(last_rows)(const spryi_run_args *args, int64_t begin, int64_
     }
 }
 
-static void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t end, int stream_y)
+static void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t end, bool stream_y)
 {
     const spryi_ell *s = args->storage;
     int64_t i = begin;
@@ -81,8 +83,8 @@ static void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t 
     if (i < end) SPRY_FN(last_rows)(args, i, end);
 }
 
-/* Two slices at a time, so that a column is looked up once for 32 rows. */
-static void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t end, int stream_y)
+/* Multiplies two slices of a strided run at a time, so that a column is read once for 32 rows. */
+static void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t end, bool stream_y)
 {
     const spryi_ell *s = args->storage;
     const SPRY_J *Aj = (const SPRY_J *)s->columns + begin;
@@ -103,8 +105,8 @@ static void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t 
 static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_ell *s = args->storage;
-    const int stream_y = *(const SPRY_V *)args->beta == 0 &&
-                         s->a.rows * (int64_t)sizeof(SPRY_V) >= SPRYI_ELL_STREAM_BYTES;
+    const bool stream_y = *(const SPRY_V *)args->beta == 0 &&
+                          s->a.rows * (int64_t)sizeof(SPRY_V) >= SPRYI_ELL_STREAM_BYTES;
     const int64_t last = spryi_block_end(end - 1, s->block_rows, s->a.rows);
     for (int64_t i = begin * s->block_rows, to; i < last; i = to)
         if (spryi_ell_next_is_strided(s, i, last, &to))

@@ -1,7 +1,7 @@
 /*
- * The storage of format ell: its size, its build from CSR, the way back to CSR, and what containers need.
+ * The storage of format ell: its size, its build from CSR, the conversion back to CSR, and its sections in containers.
  *
- * The build fills blocks of rows in parallel. Inside a block it handles a few rows at a time, so that their CSR entries
+ * The build fills blocks of rows in parallel. Within a block it fills a few rows at a time, so that their CSR entries
  * and slots remain in the cache.
  */
 #ifndef SPRYI_TEMPLATE
@@ -15,8 +15,8 @@
 
 enum {
     CHUNK_ROWS = 256, /* rows that one task copies back to CSR */
-    FEW_ROWS = 64,    /* rows filled at a time if one tile holds all slots: they stay in the first-level cache */
-    MANY_ROWS = 512,  /* rows filled at a time if there are more slots, for longer streams of stores */
+    FEW_ROWS = 64,    /* rows filled together if one tile has all slots: they remain in the L1 cache */
+    MANY_ROWS = 512,  /* rows filled together if there are more slots, for longer streams of stores */
     BLOCK_UNIT = 64   /* block sizes are multiples of this, so that blocks hold whole slices; the last may be shorter */
 };
 _Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");
@@ -31,7 +31,8 @@ static int list_sections(void *storage, spryi_section *list)
     const int64_t slices = m < 0 ? -1 : m / SPRYI_ELL_SLICE + (m % SPRYI_ELL_SLICE != 0);
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
-    list[count++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* width, block_rows, block_count */
+    list[count++] =
+        (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* width, block_rows and block_count */
     list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, m, sizeof *s->lengths};
     list[count++] = (spryi_section){"runs", (void **)&s->runs, NULL, slices, sizeof *s->runs};
     list[count++] =
@@ -53,7 +54,7 @@ spry_status spryi_ell_cost(spryi_cost *cost, int64_t width, const spry_arrays *c
                                 (long long)width);
     cost->words = 2 * slots;
     cost->bytes = bytes + csr->rows * (int64_t)sizeof(int32_t) +
-                  spryi_blocks_of(csr->rows, SPRYI_ELL_SLICE); /* lengths, runs */
+                  spryi_blocks_of(csr->rows, SPRYI_ELL_SLICE); /* lengths and runs */
     return SPRY_OK;
 }
 
@@ -74,10 +75,10 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 #include "base/instantiate.h"
 
 typedef int64_t (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
-typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
+typedef void (*copy_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
                         int64_t end);
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
-static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
+static const copy_fn copy_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_rows);
 
 #define SPRYI_TEMPLATE "formats/ell/ell_format.c" /* its second part */
 #include "base/instantiate_indices.h"
@@ -93,9 +94,9 @@ static int64_t rows_of_block(int64_t rows, int64_t width)
 
 typedef struct ell_job {
     const spryi_ell *s;
-    const spry_arrays *csr; /* what the slots are filled from */
+    const spry_arrays *csr; /* source of the slots */
     atomic_llong nnz;
-    const int64_t *offsets; /* CSR that the slots are copied to */
+    const int64_t *offsets; /* target when slots are copied to CSR: offsets, columns, values */
     void *columns, *values;
 } ell_job;
 
@@ -109,7 +110,7 @@ static void fill_blocks(void *job, int64_t begin, int64_t end)
     }
 }
 
-spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
+spry_status spryi_ell_build(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int64_t m = csr->rows;
@@ -132,23 +133,24 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     spryi_cost cost = {0};
     SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
     SPRYI_OK_OR_RETURN(spryi_admit(request, "ell", &cost, err));
-    SPRYI_OK_OR_RETURN(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
+    SPRYI_OK_OR_RETURN(spryi_ell_build(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
     if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
     return SPRY_OK;
 }
 
 /* ---- back to CSR ------------------------------------------------------------------------------------- */
 
-static void take_rows(void *job, int64_t begin, int64_t end)
+static void copy_rows(void *job, int64_t begin, int64_t end)
 {
     const ell_job *j = job;
-    for (int64_t i = begin; i < end; i += CHUNK_ROWS) SPRYI_INSTANCE(take_table, &j->s->a)
+    for (int64_t i = begin; i < end; i += CHUNK_ROWS) SPRYI_INSTANCE(copy_table, &j->s->a)
     (j->s, j->offsets, j->columns, j->values, i, i + CHUNK_ROWS < end ? i + CHUNK_ROWS : end);
 }
 
-void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values)
+void spryi_ell_copy_entries(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns,
+                            void *values)
 {
-    spryi_loop(context, spryi_threads(context, s->a.rows * s->width), s->a.rows, CHUNK_ROWS, take_rows,
+    spryi_loop(context, spryi_threads(context, s->a.rows * s->width), s->a.rows, CHUNK_ROWS, copy_rows,
                &(ell_job){.s = s, .offsets = offsets, .columns = columns, .values = values});
 }
 
@@ -160,7 +162,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->lengths[i];
     spryi_scan(c.offsets, s->a.rows);
-    spryi_ell_take(context, s, c.offsets, c.indices, c.values);
+    spryi_ell_copy_entries(context, s, c.offsets, c.indices, c.values);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
@@ -169,18 +171,21 @@ done:
 
 /* ---- containers -------------------------------------------------------------------------------------- */
 
-/* Returns 1 if rows begin .. end - 1 are a strided run: in one block, of one length, each stepping by one column. */
-static int is_run(const spryi_ell *s, int64_t begin, int64_t end)
+/*
+ * Returns true if rows begin .. end - 1 are a strided run: in one block, of equal length, with columns that are the
+ * previous row's plus one.
+ */
+static bool is_run(const spryi_ell *s, int64_t begin, int64_t end)
 {
-    if (end > s->a.rows || end - begin > s->block_rows - begin % s->block_rows || s->lengths[begin] == 0) return 0;
+    if (end > s->a.rows || end - begin > s->block_rows - begin % s->block_rows || s->lengths[begin] == 0) return false;
     for (int64_t i = begin + 1; i < end; i++) {
-        if (s->lengths[i] != s->lengths[begin]) return 0;
+        if (s->lengths[i] != s->lengths[begin]) return false;
         for (int64_t k = i; k < s->lengths[i] * s->a.rows + i; k += s->a.rows)
             if (spryi_index_at(s->columns, s->a.index_type, k) !=
                 spryi_index_at(s->columns, s->a.index_type, k - 1) + 1)
-                return 0;
+                return false;
     }
-    return 1;
+    return true;
 }
 
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
@@ -211,8 +216,8 @@ static spry_status check(const spry_context *context, const void *storage, spry_
         int64_t rows = s->runs[i / SPRYI_ELL_SLICE] * (int64_t)SPRYI_ELL_SLICE;
         if (rows > 0 && !is_run(s, i, i + rows))
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, m,
-                                    "ell: rows %lld to %lld (counted from 0) do not step, as said", (long long)i,
-                                    (long long)(i + rows - 1));
+                                    "ell: rows %lld to %lld (counted from 0) are listed as a run but do not step",
+                                    (long long)i, (long long)(i + rows - 1));
         if (rows > 0) i += rows - SPRYI_ELL_SLICE;
     }
     return status;
@@ -236,35 +241,38 @@ const spryi_format spryi_format_ell = {
     .choice.tree_answers = SPRYI_TREE_UNIFORM,
 };
 
-#elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
+#elif !defined SPRYI_ROW /* for each pair of index types (base/instantiate_indices.h) */
 
-/* Returns 1 if rows i .. i + count - 1 have one length, not 0, and each has the columns of the row before plus one. */
-static int SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i, int64_t count)
+/*
+ * Returns true if rows i - 1 .. i + count - 1 have equal lengths, not 0, and the columns of each row from i on are the
+ * previous row's plus one.
+ */
+static bool SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i, int64_t count)
 {
     const SPRY_P *Ap = csr->offsets;
     const int32_t length = e->lengths[i];
     int32_t differs = length == 0 || e->lengths[i - 1] != length;
     for (int64_t r = i + 1; r < i + count; r++) differs |= e->lengths[r] ^ length;
-    if (differs) return 0;
+    if (differs) return false;
     const int64_t entries = count * length;
-    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* without gaps, because no row is cut at the width */
+    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* contiguous, because no row is cut at the width */
         const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
-        SPRY_J other = 0;
-        for (int64_t k = 0; k < entries; k++) other |= (Aj[k] - Aj[k - length]) ^ 1;
-        return other == 0;
+        SPRY_J unequal = 0;
+        for (int64_t k = 0; k < entries; k++) unequal |= (Aj[k] - Aj[k - length]) ^ 1;
+        return unequal == 0;
     }
     for (int64_t r = i; r < i + count; r++) {
         const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[r], *before = (const SPRY_J *)csr->indices + Ap[r - 1];
         for (int64_t k = 0; k < length; k++)
-            if (Aj[k] - before[k] != 1) return 0;
+            if (Aj[k] - before[k] != 1) return false;
     }
-    return 1;
+    return true;
 }
 
-/* Finds the runs of slices in rows begin .. end - 1, a block. */
+/* Finds the runs of slices in rows begin .. end - 1, which are a block. */
 static void SPRY_FN(find_runs)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
-    uint8_t *run = NULL; /* that may go on */
+    uint8_t *run = NULL; /* length of the run that the next slice may extend */
     for (int64_t i = begin; i < end; i += SPRYI_ELL_SLICE) {
         uint8_t *slice = e->runs + i / SPRYI_ELL_SLICE;
         *slice = 0;
@@ -279,10 +287,10 @@ static void SPRY_FN(find_runs)(const spryi_ell *e, const spry_arrays *csr, int64
     }
 }
 
-#else /* for each value type and pair of index types: base/instantiate.h */
+#else /* for each value type and pair of index types (base/instantiate.h) */
 
-/* Sets lengths[i] to the entries of row i in the slots, and *least to the least of them. Returns their sum. */
-static int64_t SPRY_FN(take_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64_t begin, int64_t end, int32_t *least)
+/* Sets lengths[i] to the number of entries of row i in the slots, and *least to the smallest. Returns their sum. */
+static int64_t SPRY_FN(set_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64_t begin, int64_t end, int32_t *least)
 {
     const SPRY_P width = (SPRY_P)e->width;
     int32_t low = INT32_MAX;
@@ -297,7 +305,7 @@ static int64_t SPRY_FN(take_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64
     return sum;
 }
 
-/* Fills a block. Returns its entries. */
+/* Fills a block. Returns the number of its entries. */
 static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
     const int64_t chunk = e->width <= SPRYI_TILE_SLOTS ? FEW_ROWS : MANY_ROWS;
@@ -305,7 +313,7 @@ static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, i
     for (int64_t i = begin; i < end; i += chunk) {
         const int64_t to = i + chunk < end ? i + chunk : end;
         int32_t least;
-        entries += SPRY_FN(take_lengths)(e, csr->offsets, i, to, &least);
+        entries += SPRY_FN(set_lengths)(e, csr->offsets, i, to, &least);
         const SPRY_FN(lanes) rows = {.Aj = csr->indices,
                                      .Ax = csr->values,
                                      .first = (const SPRY_P *)csr->offsets + i,
@@ -320,7 +328,7 @@ static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, i
 }
 
 /* Copies the entries of rows to their positions in CSR. */
-static void SPRY_FN(take_rows)(const spryi_ell *e, const int64_t *offsets, void *to_columns, void *to_values,
+static void SPRY_FN(copy_rows)(const spryi_ell *e, const int64_t *offsets, void *to_columns, void *to_values,
                                int64_t begin, int64_t end)
 {
     for (int64_t s = 0; s < e->width; s++) {

@@ -1,11 +1,11 @@
 /*
  * ell_portable_cpu: ELL in plain C.
  *
- * Idea: sixteen rows side by side, slot by slot, so that values and columns are read in order and loops become vectors;
- *       no slot past a row's length is multiplied. In strided runs (see ell.h) x is read in order too, and columns are
- *       not. Transposed: parts of the rows add to windows of y of their own (shared/column_windows.h).
- * Work: a thread takes a block of rows at a time; transposed, a part.
- * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
+ * Idea: sixteen rows at a time, slot by slot, so that values and columns are read in order and the compiler vectorizes
+ *       the loops. Slots past a row's length are not multiplied. In strided runs (ell.h) x is read in order and only the
+ *       first row's columns are read. Transposed: parts of the rows add to windows of y (shared/column_windows.h).
+ * Work: one thread per block of rows; transposed, per part.
+ * Cost: bytes of ELL and of the lengths, except the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "formats/ell/ell.h"

@@ -1,6 +1,4 @@
-/*
- * ELL in plain C, which ell_portable_cpu.c and ell_avx2_cpu.c compile each for its level: sixteen rows side by side.
- */
+/* ELL in plain C, sixteen rows at a time. ell_portable_cpu.c and ell_avx2_cpu.c compile it for their levels. */
 #include "formats/shared/slots.tmpl.c"
 
 static inline void SPRY_FN(put)(SPRY_V *y, int count, SPRY_V alpha, SPRY_V beta, const SPRY_V *sum)
@@ -11,7 +9,7 @@ static inline void SPRY_FN(put)(SPRY_V *y, int count, SPRY_V alpha, SPRY_V beta,
         for (int r = 0; r < count; r++) y[r] = alpha * sum[r] + beta * y[r];
 }
 
-/* Neither of the two is inlined: each has the registers for itself. */
+/* general and strided are not inlined, so that each has all registers. */
 static __attribute__((noinline)) void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_ell *s = args->storage;
@@ -25,7 +23,7 @@ static __attribute__((noinline)) void SPRY_FN(general)(const spryi_run_args *arg
     }
 }
 
-/* Whole slices of a strided run, of which the first row's columns are read. */
+/* Multiplies whole slices of a strided run. Reads only the columns of the first row. */
 static __attribute__((noinline)) void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_ell *s = args->storage;

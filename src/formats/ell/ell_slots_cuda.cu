@@ -1,13 +1,13 @@
 /*
- * ell_slots_cuda: ELL, a thread a row.
+ * ell_slots_cuda: ELL, one thread per row.
  *
- * Idea: slot by slot neighbouring threads read neighbouring entries, so every read is whole. Slices of 32 rows whose
- *       columns step together (grids) read one column a slot for all of them; which do is found when the plan is made.
- * Work: blocks of 256 threads, a row a thread; a warp lasts as long as the longest of its rows.
- * Cost: values and columns of the entries (padding is not read, but for what shares a sector with an entry), lengths, x
- *       and y; in strided slices a 32nd of the columns.
- * Source: Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; Sparse Methods; strided slices: this
- *         library.
+ * Idea: threads read slot by slot, so neighbouring threads read neighbouring entries in whole sectors. In slices of 32
+ *       rows with a constant stride (grids) all threads read the same column of each slot. These slices are found when
+ *       the plan is built.
+ * Work: blocks of 256 threads. A warp takes as long as the longest of its rows.
+ * Cost: values and columns of the entries, lengths, x and y. Padding is read only if it shares a sector with an entry.
+ *       In strided slices one of 32 columns is read.
+ * Source: Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; Sparse Methods; strided slices: this library.
  */
 extern "C" {
 #include "formats/ell/ell.h"

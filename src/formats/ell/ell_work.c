@@ -1,4 +1,4 @@
-/* The work of ell's products and their rates. */
+/* Work of ell's products and their rates. */
 #include "core/estimate.h"
 #include "formats/ell/ell.h"
 

@@ -1,11 +1,12 @@
-/* ELL's and SELL's CUDA kernels share these: the sum of one row's slots, and slices whose columns step. */
+/* For the CUDA kernels of ELL and SELL: the sum of a row's slots, and the search for slices with a constant stride. */
 #pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
 /*
- * Entries `at`, at + stride, ... of one row, `length` of them: padding is never read. Four entries in flight. In a
- * strided slice lane l's columns are lane 0's plus l: those alone are read, by all lanes at once.
+ * Returns the sum of a row's entries `at`, at + stride, ..., `length` of them, times x. Padding is never read. Four
+ * entries are in flight. In a strided slice the columns of lane l are those of lane 0 plus l, and all lanes read only
+ * those of lane 0.
  */
 template <typename S, typename V, typename J>
 static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S *__restrict__ Ax,
@@ -32,7 +33,10 @@ static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S 
     return sum;
 }
 
-/* 1 if the slice of `lanes` rows that begins at row `first` has rows of one length whose columns step. */
+/*
+ * Returns 1 if the slice of `lanes` rows has rows of equal length, and each row's columns are the previous row's plus
+ * one.
+ */
 template <typename J> static __device__ int slice_steps(const J *Aj, const int32_t *lengths, int64_t first_length,
                                                         int64_t at, int64_t stride, int lanes)
 {

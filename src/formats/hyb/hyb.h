@@ -5,9 +5,9 @@
  *     . c . .                         columns  0 1 0          columns  2 3
  *     d . . e                         lengths  1 1 1          values   b e
  *
- * The width is a number that was asked for; or the least that holds all of the rows' entries in `share` percent of
- * the rows; or, by default, the mean row length, rounded to the nearest number, halves up. A long row so costs no
- * padding elsewhere. What does not fit is COO in the order of the rows. 2*m*width + 3*rest words.
+ * The width can be given. If `share` is given, the width is the least one that holds at least `share` percent of the
+ * rows completely. By default it is the mean row length, rounded to the nearest integer, halves up. So a long row causes
+ * no padding in other rows. Entries beyond the width are COO, sorted by row. 2*m*width + 3*rest words.
  */
 #pragma once
 
@@ -16,10 +16,10 @@
 
 /* The storage of format hyb. */
 typedef struct spryi_hyb {
-    spryi_ell ell;                 /* ell.a has the sizes of the whole matrix: see spryi_hyb_ell */
-    int64_t rest;                  /* entries in COO */
-    void *rows, *columns, *values; /* rest each */
-    spryi_windows windows;         /* of both parts, for the transposed product, else empty */
+    spryi_ell ell;                 /* ell.a has the sizes of the whole matrix; see spryi_hyb_ell */
+    int64_t rest;                  /* number of entries in COO */
+    void *rows, *columns, *values; /* `rest` elements each */
+    spryi_windows windows;         /* of both parts, for the transposed product; otherwise empty */
 } spryi_hyb;
 
 extern const spryi_format spryi_format_hyb;
@@ -27,7 +27,7 @@ extern const struct spryi_estimator spryi_hyb_estimator; /* hyb_work.c */
 extern const spryi_kernel spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
 extern const spryi_kernel spryi_hyb_segmented_cuda;
 
-/* The parts as storages of their own formats, which borrow s's arrays. */
+/* Return a part as a storage of its own format. It borrows the arrays of s. */
 static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
 {
     spryi_ell ell = s->ell;
@@ -47,5 +47,5 @@ static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
     return coo;
 }
 
-/* Returns the first entry of COO whose row is i or a later row. */
+/* Returns the index of the first COO entry whose row is at least i. */
 int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i);

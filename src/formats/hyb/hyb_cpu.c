@@ -1,11 +1,11 @@
 #ifndef SPRYI_TEMPLATE
 /*
- * hyb_portable_cpu, hyb_avx2_cpu, hyb_avx512_cpu: a kernel of ELL of the level, then coo_portable_cpu.
+ * hyb_portable_cpu, hyb_avx2_cpu, hyb_avx512_cpu: the ELL kernel of the level, then coo_portable_cpu.
  *
- * Idea: y = alpha*E*x + beta*y, then y += alpha*R*x. Transposed, in plain C: parts of the rows add both to windows of y
- *       of their own (shared/column_windows.h).
- * Work: that of the two kernels, one after the other, without atomics; transposed, a thread takes a part at a time.
- * Cost: bytes of HYB, and y once more where the rest has entries.
+ * Idea: y = alpha*E*x + beta*y for the ELL part E, then y += alpha*R*x for the rest R. Transposed, in plain C: parts of
+ *       the rows add the products of both to windows of y (shared/column_windows.h).
+ * Work: that of the two kernels, one after the other, without atomics; transposed, one thread per part.
+ * Cost: bytes of HYB, and y once more for the rest.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4.
  */
 #include "formats/hyb/hyb.h"
@@ -24,7 +24,7 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
     const spryi_hyb *s = args->storage;
     const int slot = spryi_value_slot(args->vector_type);
     const int pair = spryi_index_pair(s->ell.a.offset_type, s->ell.a.index_type);
-    /* Infinite alpha times each part is not infinite alpha times their sum. */
+    /* an infinite alpha times each part of a row can differ from alpha times their sum */
     if (s->rest > 0 && !isfinite(spryi_value_at(args->alpha, args->vector_type, 0)))
         return by_rows[slot][pair](args, err);
     const spryi_ell first = spryi_hyb_ell(s);
@@ -62,9 +62,9 @@ KERNEL(avx2, SPRYI_AVX2, NULL)
 KERNEL(avx512, SPRYI_AVX512, NULL)
 #endif
 
-#else /* for each value type and index pair: base/instantiate.h */
+#else /* for each value type and index pair (base/instantiate.h) */
 
-/* Multiplies row by row, both parts in one sum, on one thread. */
+/* Multiplies row by row on one thread. Each row has one sum for both parts. */
 static spry_status SPRY_FN(run_by_rows)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */

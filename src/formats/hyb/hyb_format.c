@@ -1,6 +1,6 @@
 /*
- * The storage of format hyb: the width of its ELL part, its size, its build from CSR, the way back to CSR, and what
- * containers need. The ELL part is filled by ell_format.c. The rest is filled by chunks of rows in parallel.
+ * The storage of format hyb: the width of the ELL part, the size, the build from CSR, the conversion back to CSR, and
+ * the sections in containers. ell_format.c fills the ELL part. The rest is filled by chunks of rows in parallel.
  */
 #ifndef SPRYI_TEMPLATE
 #include "base/bisect.h"
@@ -20,10 +20,10 @@ enum { CHUNK_ROWS = 4096 };
 #include "base/instantiate.h"
 
 typedef void (*fill_fn)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k);
-typedef void (*take_fn)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
+typedef void (*copy_fn)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
                         int64_t end);
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_rest);
-static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rest);
+static const copy_fn copy_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_rest);
 
 /* ---- width and size ---------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ typedef struct hyb_job {
     const spryi_hyb *s;
     const spry_arrays *csr;
     int64_t width;
-    int64_t *at; /* entry of COO at which each chunk of rows begins */
+    int64_t *at; /* first COO entry of each chunk of rows */
     const spryi_compressed *to;
     atomic_llong rest;
 } hyb_job;
@@ -61,7 +61,7 @@ static int64_t rest_of(spry_context *context, const spry_arrays *csr, int64_t wi
     return j.rest;
 }
 
-/* Sets *width to the least width that holds at least `share` percent of the rows whole. */
+/* Sets *width to the least width that holds at least `share` percent of the rows completely. */
 static spry_status width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
                                   spry_error *err)
 {
@@ -77,21 +77,22 @@ static spry_status width_of_share(spry_context *context, int64_t *width, const s
     return SPRY_OK;
 }
 
-enum { WIDTH, SHARE }; /* indices in the list of parameters */
+enum { WIDTH, SHARE }; /* indices of the parameters */
 
-/* Rounded, halves up. */
+/* Returns the mean row length, rounded to the nearest integer, halves up. */
 static int64_t mean_row(const spry_arrays *a)
 {
     return a->rows > 0 ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows) : 0;
 }
 
-/* Sets *width as given or to the mean row. If *share > 0, the width follows from the share instead. */
+/* Sets *width to the given width or the mean row. If *share > 0 on return, the share decides the width instead. */
 static spry_status resolve_parameters(int64_t *width, int64_t *share, const spryi_build_request *request,
                                       const spry_arrays *a, spry_error *err)
 {
     const int64_t *parameters = request->parameters;
     if (parameters[WIDTH] != 0 && parameters[SHARE] > 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format hyb: width and share are two rules, give one");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "format hyb: width and share are two rules, give only one");
     *share = parameters[SHARE];
     *width = parameters[WIDTH] > 0 ? parameters[WIDTH] : parameters[WIDTH] == SPRYI_GIVEN_ZERO ? 0 : mean_row(a);
     return SPRY_OK;
@@ -157,14 +158,14 @@ static void fill_chunks(void *job, int64_t begin, int64_t end)
     (j->s, j->csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, j->csr->rows), j->at[c]);
 }
 
-/* Fills a zeroed *s, except the windows. */
-static spry_status make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
-                        spry_error *err)
+/* Fills *s, which must be zeroed, except the windows. */
+static spry_status fill_storage(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width,
+                                int64_t rest, spry_error *err)
 {
     spry_status status = SPRY_OK;
     hyb_job j = {.s = s, .csr = csr, .width = width};
     const int64_t chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
-    SPRYI_TRY(spryi_ell_make(context, &s->ell, csr, width, err));
+    SPRYI_TRY(spryi_ell_build(context, &s->ell, csr, width, err));
     s->ell.a.nnz = csr->nnz;
     s->rest = rest;
     SPRYI_TRY(spryi_allocate_arrays(context, s, list_sections, err));
@@ -187,7 +188,7 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     int64_t width = 0, rest = 0;
     SPRYI_OK_OR_RETURN(resolve(context, &cost, &width, &rest, request, err));
     SPRYI_OK_OR_RETURN(spryi_admit(request, "hyb", &cost, err));
-    SPRYI_OK_OR_RETURN(make(context, s, a, width, rest, err));
+    SPRYI_OK_OR_RETURN(fill_storage(context, s, a, width, rest, err));
     if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
     return SPRY_OK;
 }
@@ -201,10 +202,10 @@ int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i)
     return k;
 }
 
-static void take_chunks(void *job, int64_t begin, int64_t end)
+static void copy_chunks(void *job, int64_t begin, int64_t end)
 {
     const hyb_job *j = job;
-    for (int64_t c = begin; c < end; c++) SPRYI_INSTANCE(take_table, &j->s->ell.a)
+    for (int64_t c = begin; c < end; c++) SPRYI_INSTANCE(copy_table, &j->s->ell.a)
     (j->s, j->to->offsets, j->to->indices, j->to->values, spryi_hyb_rest_begin(j->s, c * CHUNK_ROWS),
      spryi_hyb_rest_begin(j->s, spryi_block_end(c, CHUNK_ROWS, j->s->ell.a.rows)));
 }
@@ -219,9 +220,9 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     for (int64_t i = 0; i < s->ell.a.rows; i++) c.offsets[i + 1] = s->ell.lengths[i];
     for (int64_t k = 0; k < s->rest; k++) c.offsets[spryi_index_at(s->rows, s->ell.a.index_type, k) + 1]++;
     spryi_scan(c.offsets, s->ell.a.rows);
-    spryi_ell_take(context, &first, c.offsets, c.indices, c.values);
+    spryi_ell_copy_entries(context, &first, c.offsets, c.indices, c.values);
     spryi_loop(context, spryi_threads(context, s->ell.a.rows + s->rest), spryi_blocks_of(s->ell.a.rows, CHUNK_ROWS), 1,
-               take_chunks, &(hyb_job){.s = s, .to = &c});
+               copy_chunks, &(hyb_job){.s = s, .to = &c});
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->ell.a, err));
 done:
     spryi_compressed_clear(context, &c);
@@ -245,7 +246,7 @@ static spry_status check(const spry_context *context, const void *storage, spry_
         if (i < before || i >= s->ell.a.rows || first.lengths[i] != first.width)
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, s->ell.a.rows,
                                     "hyb: entry %lld of the rest is in row %lld (counted from 0), expected rising rows "
-                                    "that fill ELL",
+                                    "that fill the ELL part",
                                     (long long)k, (long long)i);
         before = i;
     }
@@ -289,9 +290,9 @@ const spryi_format spryi_format_hyb = {
     .choice.tree_answers = SPRYI_TREE_UNPREDICTABLE | SPRYI_TREE_FEW_LONG,
 };
 
-#else /* for each value type and pair of index types: base/instantiate.h */
+#else /* for each value type and pair of index types (base/instantiate.h) */
 
-/* Copies what rows begin .. end - 1 have beyond the width to entries k, k + 1, ... of COO. */
+/* Copies the entries beyond the width of rows begin .. end - 1 to COO, from entry k on. */
 static void SPRY_FN(fill_rest)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k)
 {
     const SPRY_P *Ap = csr->offsets;
@@ -305,8 +306,8 @@ static void SPRY_FN(fill_rest)(const spryi_hyb *h, const spry_arrays *csr, int64
     }
 }
 
-/* Copies entries k .. end - 1 of COO, of whole rows, behind the first entries of their rows. */
-static void SPRY_FN(take_rest)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
+/* Copies entries k .. end - 1 of COO, which are whole rows, after the first entries of their rows in CSR. */
+static void SPRY_FN(copy_rest)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
                                int64_t end)
 {
     const SPRY_J *Ai = h->rows;

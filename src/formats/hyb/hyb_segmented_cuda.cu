@@ -1,14 +1,14 @@
 /*
  * hyb_segmented_cuda: HYB, the rest by segmented sums.
  *
- * Idea: ell_slots_cuda's launch writes y of the ELL part; coo_segmented_cuda's, which begins when all of that is
- *       written, adds the sums of the rest's rows, each once.
- * Work: a thread a row, then equal numbers of entries of the rest a block; rows longer than that in parts which
- *       the block that comes last adds up in order.
- * Cost: as ell_slots_cuda, with the bytes of COO for the rest, and y twice where a row has a rest. Deterministic; with
- *       an infinite alpha, sums of both signs of the two parts of a row give NaN.
- *       Without an ELL part (width 0) it is coo_segmented_cuda.
- * Source: Bell and Garland 2008, 4.4 and 4.5; Sparse Methods, HYB, made free of atomics; this library.
+ * Idea: the launch of ell_slots_cuda writes y of the ELL part. The launch of coo_segmented_cuda starts after it and adds
+ *       the sum of each row of the rest once.
+ * Work: one thread per row, then blocks with equal numbers of entries of the rest. Longer rows are in parts, which the
+ *       block that arrives last adds up in order.
+ * Cost: as ell_slots_cuda, and the bytes of COO for the rest; y twice for rows with a rest. Deterministic. With an
+ *       infinite alpha, a row gives NaN if the sums of its two parts differ in sign. Without an ELL part (width 0) it is
+ *       coo_segmented_cuda.
+ * Source: Bell and Garland 2008, 4.4 and 4.5; Sparse Methods, HYB, with segmented sums instead of atomics; this library.
  */
 #include "device/cuda/cuda_common.cuh"
 
@@ -19,7 +19,7 @@ extern "C" {
 
 #include <stdlib.h>
 
-/* The two launches keep these. */
+/* Auxiliary data of the two launches. */
 typedef struct hyb_parts {
     void *steps, *splits;
 } hyb_parts;

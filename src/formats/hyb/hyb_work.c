@@ -1,4 +1,4 @@
-/* The work of hyb's products and their rates. */
+/* Work of hyb's products and their rates. */
 #include "core/estimate.h"
 #include "formats/hyb/hyb.h"
 

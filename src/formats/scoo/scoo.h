@@ -5,12 +5,13 @@
  *     row 1: . c . .     slice 1 (row 2):      columns  0 3       local rows  0 0       values  d e
  *     row 2: d . . e     slice offsets  0 3 5
  *
- * Slices of `height` consecutive rows; a slice's entries are ordered by column, those of one column as A stores
- * them (so rows rise). The slice's part of y stays in a core's cache, and takes additions in any order, while x is
- * swept once from its beginning to its end: where x is larger than the caches, that replaces reads all over x by
- * reads in order. Local rows take 16 bits, so height is at most 65536. Duplicates are kept.
+ * A slice has `height` consecutive rows. Its entries are sorted by column; entries of one column are in A's order, so
+ * their rows rise. The slice's part of y remains in a core's cache and is updated in any order, while x is read once
+ * from its beginning to its end. If x is larger than the caches, ordered reads of x replace random ones. Local rows have
+ * 16 bits, so height is at most 65536. Duplicates are kept.
  *
- * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are below the slice's height.
+ * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are less than the slice's
+ * height.
  */
 #pragma once
 
@@ -18,16 +19,17 @@
 
 enum {
     SPRYI_SCOO_MOST_HEIGHT = 65536,
-    SPRYI_SCOO_SLICE_BYTES = 256 << 10, /* of y, by default: leaves room in second-level caches from 512 KB */
-    SPRYI_SCOO_SLICES = 16,             /* that are aimed at in small matrices ... */
-    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* ... with slices no lower than this */
-    SPRYI_SCOO_LEAST_RANGES = 16,       /* of columns, of a transposed product */
+    SPRYI_SCOO_SLICE_BYTES = 256 << 10, /* default bytes of y per slice: leaves room in L2 caches of 512 KB and more */
+    SPRYI_SCOO_SLICES = 16,             /* target number of slices of a small matrix ... */
+    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* ... with at least so many rows */
+    SPRYI_SCOO_LEAST_RANGES = 16,       /* ranges of columns of a transposed product */
     SPRYI_SCOO_MOST_RANGES = 256,
-    SPRYI_SCOO_GPU_SLICES = 132,           /* on a GPU: one a multiprocessor of a large one ... */
-    SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* ... up to this much of y in shared memory, two slices at a time */
+    SPRYI_SCOO_GPU_SLICES = 132, /* slices on a GPU: one per multiprocessor of a large GPU ... */
+    SPRYI_SCOO_GPU_SLICE_BYTES =
+        96 << 10, /* ... with at most so many bytes of y in shared memory, for two slices per multiprocessor */
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
-    SPRYI_SCOO_GPU_MEETING = 16, /* mean row from which higher slices in two parts are worth adding up twice */
-    SPRYI_SCOO_MEETING = 16384,  /* entries of one slice in one range: fewer would use a cached x too little */
+    SPRYI_SCOO_GPU_MEETING = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
+    SPRYI_SCOO_MEETING = 16384,  /* minimum entries of a slice in a range; with fewer, a cached x is used too little */
 };
 
 typedef struct spryi_scoo_head {
@@ -36,15 +38,15 @@ typedef struct spryi_scoo_head {
 } spryi_scoo_head;
 
 typedef struct spryi_scoo {
-    spry_arrays types; /* of the head; first, as in every storage */
+    spry_arrays types; /* types of the head; the first member, as in every storage */
     spryi_scoo_head head;
-    void *offsets; /* slices + 1, of offset_type */
-    void *columns; /* nnz, of index_type */
-    void *rows;    /* nnz, uint16_t */
-    void *values;  /* nnz, of value_type */
+    void *offsets; /* slices + 1 elements of offset_type */
+    void *columns; /* nnz elements of index_type */
+    void *rows;    /* nnz elements of uint16_t, local rows */
+    void *values;  /* nnz elements of value_type */
 } spryi_scoo;
 
-/* Parameter of scoo_shared_cuda: sums a row, of which the words are 1, 2, 4, ... 32. */
+/* Parameter of scoo_shared_cuda: sums per row. Its words are 1, 2, 4, ... 32. */
 enum { SPRYI_SCOO_LANES };
 
 extern const spryi_format spryi_format_scoo;

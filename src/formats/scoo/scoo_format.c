@@ -1,4 +1,4 @@
-/* The storage of format scoo: the height of its slices, its size, its build, and CSR of it. */
+/* The storage of format scoo: the height of slices, the size, the build, and the conversion to CSR. */
 #ifndef SPRYI_TEMPLATE
 #include "base/context.h"
 #include "base/error.h"
@@ -8,10 +8,11 @@
 #include "formats/shared/storage_limits.h"
 #include "matrix/assemble.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the height of slices of SPRYI_SCOO_SLICE_BYTES of y, halved while there are few slices. */
+/* Returns the height for SPRYI_SCOO_SLICE_BYTES of y per slice, halved while there are few slices. */
 static int64_t default_height(int64_t rows, spry_type value_type)
 {
     int64_t height = SPRYI_SCOO_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
@@ -25,9 +26,10 @@ static int64_t quotient_up(int64_t a, int64_t b)
 }
 
 /*
- * A slice a multiprocessor, so that all of them sweep x together; twice as high where the kernel's two parts a slice,
- * whose sums meet, cost less than the sectors of x they save; in rounds of two a multiprocessor where that would be
- * too much for shared memory. Whole sectors of y. lanes: sums a row that the kernel is asked for; 0: what fits.
+ * Returns the height of slices for a GPU, in whole sectors of y. There is one slice per multiprocessor, so that all
+ * multiprocessors read x together. Slices are twice as high if the sectors of x saved by this outweigh the addition of
+ * each slice's two parts. If slices do not fit in shared memory, they are lower: two per multiprocessor, in multiple
+ * rounds. lanes: sums per row that the kernel is given; 0: as many as fit.
  */
 static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64_t lanes)
 {
@@ -72,23 +74,24 @@ static void cost_of(const spryi_scoo_head *h, spryi_cost *cost)
 }
 
 /*
- * Slices are sorted by columns, counted from their least: first into buckets, as many streams of writes as a core
- * follows, then each bucket, small enough for a second-level cache, by passes over the digits below.
+ * Slices are sorted by column minus the slice's least column. First entries are distributed to buckets, as many as a
+ * core can write to in parallel. Then each bucket, which fits in the L2 cache, is sorted by passes over the lower
+ * digits.
  */
 enum {
-    DIGIT_BITS = 11, /* counters of a digit fit a first-level cache */
+    DIGIT_BITS = 11, /* the counters of a digit fit in the L1 cache */
     DIGITS = 1 << DIGIT_BITS,
-    MOST_PASSES = 7,         /* 63 bits */
-    BUCKET_ENTRIES = 1 << 12 /* that are aimed at */
+    MOST_PASSES = 7,         /* for 63 bits */
+    BUCKET_ENTRIES = 1 << 12 /* target entries of a bucket */
 };
 
 typedef struct digits {
-    int shift;        /* of the column, to its bucket */
-    int passes, bits; /* over the digits below */
+    int shift;        /* bits by which a column is shifted to get its bucket */
+    int passes, bits; /* number of lower digits, and bits of each */
     int64_t buckets;
 } digits;
 
-/* Returns the digits for `count` entries whose columns are up to `span` greater than the least. */
+/* Returns the digits for `count` entries whose columns exceed the least column by at most `span`. */
 static digits digits_of(int64_t count, int64_t span)
 {
     int bits = 0, high = 0;
@@ -100,7 +103,7 @@ static digits digits_of(int64_t count, int64_t span)
     return how;
 }
 
-/* Positions of arrays in the memory that a thread sorts in, after its counters. */
+/* Positions of a thread's arrays in its scratch memory, after its counters, in bytes. */
 typedef struct sorting {
     int64_t columns_at, values_at, rows_at, bytes;
 } sorting;
@@ -130,7 +133,8 @@ static int sections(void *storage, spryi_section *list)
 {
     spryi_scoo *s = storage;
     const spryi_scoo_head *h = &s->head;
-    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
+    if ((int32_t)s->types.value_type != h->value_type)
+        s->types = types_of(h); /* the head was restored from a container */
     const int64_t offset_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
     const int64_t column_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
@@ -172,7 +176,7 @@ typedef struct slice_job {
     const sorting *how;
     char *scratch;
     spryi_compressed *to;
-    atomic_llong first; /* slice with a fault */
+    atomic_llong first; /* first slice with a fault */
 } slice_job;
 
 static void sort_slices(void *job, int64_t begin, int64_t end, int part)
@@ -188,7 +192,7 @@ static void unsort_slices(void *job, int64_t begin, int64_t end)
     for (int64_t b = begin; b < end; b++) SPRYI_INSTANCE(unsorts, &j->s->types)(j->s, j->to, b);
 }
 
-/* Returns NULL or what is wrong with a restored slice, whose offsets rise. */
+/* Returns what is wrong with a restored slice, or NULL. The slice offsets must rise. */
 static const char *fault_of(const spryi_scoo *s, int64_t slice)
 {
     return SPRYI_INSTANCE(faults, &s->types)(s, slice);
@@ -251,7 +255,7 @@ done:
     return status;
 }
 
-/* Returns the bytes of sums of rows, or of columns, if beta is not 0. */
+/* Returns the bytes of the sums that a product needs if beta is not 0: one per row, or per column if transposed. */
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_scoo_head *h = &((const spryi_scoo *)storage)->head;
@@ -262,11 +266,12 @@ static const char *head_fault(const spryi_scoo_head *h)
 {
     if (h->rows < 0 || h->cols < 0 || h->nnz < 0) return "a size is negative";
     if (h->height < 1 || h->height > SPRYI_SCOO_MOST_HEIGHT) return "the height of slices is out of range";
-    if (h->slices != h->rows / h->height + (h->rows % h->height > 0)) return "the number of slices does not fit";
+    if (h->slices != h->rows / h->height + (h->rows % h->height > 0))
+        return "the number of slices does not match rows and height";
     if (spryi_value_slot((spry_type)h->value_type) < 0 ||
         spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
         return "a type is unknown";
-    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
+    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the number of columns exceeds the index type";
     return NULL;
 }
 
@@ -276,7 +281,7 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     const spryi_scoo_head *h = &s->head;
     const char *fault = head_fault(h);
     if (fault) return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: %s", fault);
-    int rises = spryi_index_at(s->offsets, (spry_index_type)h->offset_type, 0) == 0;
+    bool rises = spryi_index_at(s->offsets, (spry_index_type)h->offset_type, 0) == 0;
     for (int64_t b = 0; rises && b < h->slices; b++) rises = offset(s, b) <= offset(s, b + 1);
     if (!rises || offset(s, h->slices) != h->nnz)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: slice offsets do not rise from 0 to %lld",
@@ -313,16 +318,16 @@ const spryi_format spryi_format_scoo = {
     .choice.estimator = &spryi_scoo_estimator,
 };
 
-#else /* for each value type and pair of index types: base/instantiate.h */
+#else /* for each value type and pair of index types (base/instantiate.h) */
 
-/* One slice's entries in one order. */
+/* Arrays of a slice's entries. */
 typedef struct SPRY_FN(list) {
     SPRY_J *columns;
     SPRY_V *values;
     uint16_t *rows;
 } SPRY_FN(list);
 
-/* The first and the last column that `count` entries meet. */
+/* Finds the least and the greatest column of `count` entries. */
 static void SPRY_FN(span)(const SPRY_J *Aj, int64_t count, int64_t *low, int64_t *high)
 {
     SPRY_J least = count > 0 ? Aj[0] : 0, most = least;
@@ -334,7 +339,7 @@ static void SPRY_FN(span)(const SPRY_J *Aj, int64_t count, int64_t *low, int64_t
     *high = most;
 }
 
-/* Turns counts into where the counted begin. */
+/* Replaces counts by their exclusive prefix sums. */
 static void SPRY_FN(begin_at)(int64_t *at, int64_t count)
 {
     for (int64_t d = 0, sum = 0; d < count; d++) {
@@ -344,7 +349,10 @@ static void SPRY_FN(begin_at)(int64_t *at, int64_t count)
     }
 }
 
-/* Sorts a bucket, in `from`, stably by the low digits of its columns, `low` taken off; the last pass ends in `to`. */
+/*
+ * Sorts the bucket `from` stably by the lower digits of column - low. Passes alternate between `from` and `to`; the
+ * last one writes to `to` if their number is odd.
+ */
 static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t count, int64_t low, const digits *how,
                                  int64_t (*at)[DIGITS])
 {
@@ -366,7 +374,10 @@ static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t c
     }
 }
 
-/* A slice: spread over buckets by the high digit of the column, then each bucket, which fits a cache, by the rest. */
+/*
+ * Sorts a slice: distributes its entries to buckets by the highest digit of the column, then sorts each bucket by the
+ * lower digits.
+ */
 static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *memory,
                           char *scratch)
 {
@@ -375,12 +386,14 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
     const int64_t begin = slice * s->head.height, end = spryi_block_end(slice, s->head.height, s->head.rows);
     const int64_t first = spryi_offset_of(A, begin), count = spryi_offset_of(A, end) - first;
     int64_t(*at)[DIGITS] = (int64_t(*)[DIGITS])scratch, *bucket = at[MOST_PASSES], low, high;
-    const SPRY_FN(list) made = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
-                        beside = {(SPRY_J *)(scratch + memory->columns_at), (SPRY_V *)(scratch + memory->values_at),
-                                  (uint16_t *)(scratch + memory->rows_at)};
+    const SPRY_FN(list)
+        stored = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
+        temporary = {(SPRY_J *)(scratch + memory->columns_at), (SPRY_V *)(scratch + memory->values_at),
+                     (uint16_t *)(scratch + memory->rows_at)};
     SPRY_FN(span)(Aj + first, count, &low, &high);
     const digits how = digits_of(count, high - low);
-    const SPRY_FN(list) spread = how.passes % 2 == 0 ? made : beside; /* so that the last pass ends in the storage */
+    const SPRY_FN(list) spread = how.passes % 2 == 0 ? stored
+                                                     : temporary; /* so that the last pass writes to the storage */
 
     memset(bucket, 0, (size_t)(how.buckets + 1) * sizeof *bucket);
     for (int64_t k = first; k < first + count; k++) bucket[((int64_t)Aj[k] - low) >> how.shift]++;
@@ -397,20 +410,20 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
         const int64_t from = b > 0 ? bucket[b - 1] : 0;
         if (from == bucket[b]) continue;
         const SPRY_FN(list) of = {spread.columns + from, spread.values + from, spread.rows + from};
-        const SPRY_FN(list) other = {(how.passes % 2 == 0 ? beside : made).columns + from,
-                                     (how.passes % 2 == 0 ? beside : made).values + from,
-                                     (how.passes % 2 == 0 ? beside : made).rows + from};
-        SPRY_FN(sort_bucket)(of, other, bucket[b] - from, low, &how, at);
+        const SPRY_FN(list) target = {(how.passes % 2 == 0 ? temporary : stored).columns + from,
+                                      (how.passes % 2 == 0 ? temporary : stored).values + from,
+                                      (how.passes % 2 == 0 ? temporary : stored).rows + from};
+        SPRY_FN(sort_bucket)(of, target, bucket[b] - from, low, &how, at);
     }
 }
 
-/* The rows of one slice into CSR, sorted: entries of a row are met in the order of their columns. */
+/* Copies the rows of one slice to CSR. The entries of a row are found in the order of their columns. */
 static void SPRY_FN(unsort)(const spryi_scoo *s, spryi_compressed *c, int64_t slice)
 {
     const int64_t first = offset(s, slice), last = offset(s, slice + 1);
     const uint16_t *Ai = s->rows;
     const int64_t begin = slice * s->head.height, rows = spryi_block_end(slice, s->head.height, s->head.rows) - begin;
-    int64_t *at = c->offsets + begin + 1; /* where a row begins, then where it ends */
+    int64_t *at = c->offsets + begin + 1; /* begin of each row, then its end */
     for (int64_t i = 0; i < rows; i++) at[i] = 0;
     for (int64_t k = first; k < last; k++) at[Ai[k]]++;
     SPRY_FN(begin_at)(at, rows);
@@ -430,7 +443,7 @@ static const char *SPRY_FN(fault)(const spryi_scoo *s, int64_t slice)
     const int64_t rows = spryi_block_end(slice, s->head.height, s->head.rows) - slice * s->head.height;
     for (int64_t k = first; k < last; k++) {
         if (Aj[k] < 0 || Aj[k] >= s->head.cols) return "a column is out of range";
-        if (k > first && Aj[k] < Aj[k - 1]) return "the columns of a slice fall";
+        if (k > first && Aj[k] < Aj[k - 1]) return "the columns of a slice do not rise";
         if (Ai[k] >= rows) return "a local row is out of range";
     }
     return NULL;

@@ -2,12 +2,13 @@
 /*
  * scoo_portable_cpu: sliced coordinates in plain C.
  *
- * Idea: a slice's sums stay in a core's cache and take additions in any order, while x is read in order, once a slice.
- *       Transposed, y is written in order and the slice's x stays in the cache. Sums are made in y itself where beta is
- *       0, else in the workspace.
- * Work: a thread takes a slice at a time. Transposed, a range of columns, which it finds in each slice by bisection. No
- *       atomics, the same bits for any number of threads.
- * Cost: bytes of SCOO, and the part of x that each slice meets once a slice; additions to one row wait for each other.
+ * Idea: the sums of a slice remain in a core's cache and are updated in any order, while x is read in order, once per
+ *       slice. Transposed, y is written in order and the slice's x remains in the cache. The sums are in y if beta is 0,
+ *       else in the workspace.
+ * Work: one thread per slice. Transposed, one thread per range of columns, whose entries it finds in each slice by
+ *       bisection. No atomics; the bits do not depend on the number of threads.
+ * Cost: bytes of SCOO, and x once per slice from its least to its greatest column. Additions to one row depend on each
+ *       other.
  * Source: Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU.
  */
 #include "base/bisect.h"
@@ -16,7 +17,7 @@
 
 #include <string.h>
 
-/* How many ranges of columns a transposed product is cut into, by the matrix alone. */
+/* Returns the number of ranges of columns of a transposed product. Only the matrix decides. */
 static int64_t range_count(const spryi_scoo_head *h)
 {
     enum { LEAST_COLUMNS = 64 };
@@ -27,7 +28,7 @@ static int64_t range_count(const spryi_scoo_head *h)
     return ranges < most ? ranges : most;
 }
 
-/* Where range r begins; the first ranges are one column wider where the columns do not divide. */
+/* Returns the first column of range r. If the columns do not divide evenly, the first ranges are one column wider. */
 static int64_t range_begin(const spryi_scoo_head *h, int64_t r)
 {
     const int64_t ranges = range_count(h), wider = h->cols % ranges;
@@ -47,9 +48,9 @@ const spryi_kernel spryi_scoo_portable_cpu = {
     .spmv_t = &runs_t,
 };
 
-#else /* for each value type and index pair: base/instantiate.h */
+#else /* for each value type and index pair (base/instantiate.h) */
 
-/* The sums of `count` numbers of y from `begin` on, zero. */
+/* Returns `count` sums for y from element `begin` on, set to zero. */
 static SPRY_V *SPRY_FN(start)(const spryi_run_args *args, int64_t begin, int64_t count)
 {
     SPRY_V *t = (*(const SPRY_V *)args->beta == 0 ? (SPRY_V *)args->y : (SPRY_V *)args->workspace) + begin;
@@ -57,7 +58,7 @@ static SPRY_V *SPRY_FN(start)(const spryi_run_args *args, int64_t begin, int64_t
     return t;
 }
 
-/* y = alpha*t + beta*y; t is y itself where beta is 0. */
+/* Sets y = alpha*t + beta*y. If beta is 0, t is y. */
 static void SPRY_FN(finish)(const spryi_run_args *args, const SPRY_V *t, int64_t begin, int64_t count)
 {
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
@@ -66,7 +67,7 @@ static void SPRY_FN(finish)(const spryi_run_args *args, const SPRY_V *t, int64_t
     for (int64_t i = 0; i < count; i++) y[i] = beta == 0 ? alpha * t[i] : alpha * t[i] + beta * y[i];
 }
 
-/* t_r += the products of local row r, over entries begin .. end - 1 of one slice. */
+/* Adds the products of entries begin .. end - 1 of one slice to the sums t of their local rows. */
 static void SPRY_FN(add_slice)(const spryi_scoo *s, const SPRY_V *restrict x, int64_t begin, int64_t end,
                                SPRY_V *restrict t)
 {
@@ -76,7 +77,7 @@ static void SPRY_FN(add_slice)(const spryi_scoo *s, const SPRY_V *restrict x, in
     for (int64_t k = begin; k < end; k++) t[Ai[k]] += Ax[k] * x[Aj[k]];
 }
 
-/* t_j += value * x_(local row), over those entries of slice b whose column j is in left .. right - 1. */
+/* Adds value * x[local row] to t[column] for the entries of slice b with columns left .. right - 1. */
 static void SPRY_FN(add_range)(const spryi_scoo *s, const SPRY_V *restrict x, int64_t b, int64_t left, int64_t right,
                                SPRY_V *restrict t)
 {

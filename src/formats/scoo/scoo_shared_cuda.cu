@@ -1,19 +1,20 @@
 /*
- * scoo_shared_cuda: SCOO, a slice's sums in shared memory.
+ * scoo_shared_cuda: SCOO, with the sums of a slice in shared memory.
  *
- * Idea: a block of threads keeps the sums of a slice's rows in shared memory and adds every product there by an
- *       atomic addition, while it sweeps x from column to column: neighbouring threads gather neighbouring x, and each
- *       sector of x is fetched once a slice instead of once an entry. Low slices give a row several sums (lanes), which
- *       threads use in turn, so that fewer additions meet; they are added up at the end, and y is written once.
- * Work: a block a slice. Slices with more than their share of the entries are cut into parts, in the order of their
- *       columns; the parts' sums meet in the workspace by atomics, and the part that arrives last writes y. The build's
- *       slices for GPUs are as many as a large GPU has multiprocessors, or as high as 96 KB of y let them be; slices
- *       whose sums do not fit in the shared memory get a block for each range of rows that does. In slices with far
- *       more entries than others, where one row may have most of them, a warp adds up its entries of that row first.
- * Cost: bytes of SCOO, the sectors of x that each part meets, an atomic addition in shared memory an entry, two passes
- *       over height * lanes sums. Not deterministic: additions come in any order.
- * Source: Evtushenko 2019, SCOO (slices in shared memory, several lanes a row); Dang and Schmidt, The sliced COO format
- *       for sparse matrix-vector multiplication on CUDA-enabled GPUs, 2012; parts and slices by columns: this library.
+ * Idea: a block of threads keeps the sums of a slice's rows in shared memory and adds each product by an atomic
+ *       addition. It reads x in order of columns: neighbouring threads gather neighbouring x, and each sector of x is
+ *       loaded once per slice instead of once per entry. In low slices a row has multiple sums (lanes), used by different
+ *       threads, so that fewer additions collide. At the end they are added up, and y is written once.
+ * Work: one block per slice. Slices with more than their share of the entries are cut into parts, in the order of their
+ *       columns. The sums of parts are added in the workspace by atomics, and the part that arrives last writes y. The
+ *       build makes as many slices as a large GPU has multiprocessors, unless their y exceeds 96 KB. A slice whose sums
+ *       exceed the shared memory gets multiple blocks, one per range of rows. In slices with far more entries than
+ *       others, where one row may have most of them, a warp adds up its entries of one row first.
+ * Cost: bytes of SCOO, the sectors of x that each part reads, an atomic addition in shared memory per entry, two passes
+ *       over height * lanes sums. Not deterministic: additions have no fixed order.
+ * Source: Evtushenko 2019, SCOO (slices in shared memory, multiple lanes per row); Dang and Schmidt, The sliced COO
+ *         format for sparse matrix-vector multiplication on CUDA-enabled GPUs, 2012; parts and slices by columns: this
+ *         library.
  */
 #include "device/cuda/reduce.cuh"
 
@@ -25,27 +26,27 @@ extern "C" {
 
 enum {
     MOST_THREADS = 1024,
-    UNROLL = 8,          /* entries a thread has in flight */
-    PART_ENTRIES = 4096, /* that a part has at least */
-    SAME_ROW = 8,        /* lanes of a warp with one row from which they add up first */
+    UNROLL = 8,          /* entries per thread in flight */
+    PART_ENTRIES = 4096, /* minimum entries of a part */
+    SAME_ROW = 8,        /* minimum lanes of a warp with the same row, to add them up first */
 };
 
 typedef struct part {
     int64_t begin, end; /* entries */
     int32_t slice;
-    int32_t shared;  /* index among the slices of several parts, -1: this is all of its slice */
-    int32_t parts;   /* of the slice */
+    int32_t shared;  /* index among the slices with multiple parts; -1: the part is the whole slice */
+    int32_t parts;   /* parts of the slice */
     int32_t crowded; /* 1: one row may have most of the slice's entries */
 } part;
 
-/* This is what prepare keeps; `part` is a device address. A block of threads for each part and range of rows. */
+/* Auxiliary data of a plan. `part` is a device address. Each part has one block of threads per range of rows. */
 typedef struct scoo_parts {
     int64_t part_count, shared_count;
     int ranges, range_rows, lanes, threads;
     part *part;
 } scoo_parts;
 
-/* The storage as the kernel takes it. */
+/* The storage, with the types that the kernel uses. */
 typedef struct scoo_view {
     const int32_t *columns;
     const uint16_t *rows;
@@ -54,7 +55,7 @@ typedef struct scoo_view {
     int height;
 } scoo_view;
 
-/* Adds the warp's products to their rows' sums, with one addition for those of lane 0's row where they are many. */
+/* Adds the warp's products to the sums of their rows. If many lanes have the row of lane 0, they share one addition. */
 template <typename V>
 static __device__ __forceinline__ void add_crowded(V *sums, int lanes, unsigned row, int valid, V product)
 {
@@ -65,13 +66,14 @@ static __device__ __forceinline__ void add_crowded(V *sums, int lanes, unsigned 
         return;
     }
     const V together = lanes_sum(same ? product : V(0), 32);
-    if (threadIdx.x % 32 == 0) atomicAdd(sums + first * lanes, together); /* whether its own is valid or not */
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(sums + first * lanes, together); /* also if lane 0's own product is not valid */
     if (valid && !same) atomicAdd(sums + row * lanes, product);
 }
 
 /*
- * The products of one part into cells, rows first_row .. first_row + count - 1 of the slice. Threads that have no entry
- * take the part's last or first one again and leave it alone, so that all loads are in flight at once.
+ * Adds the products of one part to cells, for rows first_row .. first_row + count - 1 of the slice. Threads without an
+ * entry load the part's first entry, and its product is not used, so that all loads are in flight together.
  */
 template <int CROWDED, typename V>
 static __device__ __forceinline__ void add_entries(const scoo_view &s, const part &mine, int first_row, int count,
@@ -79,8 +81,8 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
 {
     const V *values = (const V *)s.values;
     V *sums = cells + (threadIdx.x & (lanes - 1));
-    if (mine.begin == mine.end) return; /* there is no entry that idle threads could take */
-    /* from a whole multiple of 32 entries on, so that warps read whole sectors */
+    if (mine.begin == mine.end) return; /* an empty part has no entry for idle threads to load */
+    /* from a multiple of 32 entries on, so that warps read whole sectors */
     for (int64_t base = mine.begin / 32 * 32; base < mine.end; base += UNROLL * (int64_t)blockDim.x) {
         int64_t k[UNROLL];
         int j[UNROLL], valid[UNROLL];
@@ -111,7 +113,7 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
     }
 }
 
-/* The sum of a row's cells, begun where neighbouring threads meet no bank twice. */
+/* Returns the sum of a row's cells. The first cell is chosen so that neighbouring threads use different banks. */
 template <typename V> static __device__ __forceinline__ V sum_of_cells(const V *cells, int row, int lanes)
 {
     const int first = row * lanes / (128 / (int)sizeof(V));
@@ -151,7 +153,7 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS, 1)
         const V sum = sum_of_cells(cells, r, c.lanes);
         if (sum != 0) atomicAdd(partial + r, sum);
     }
-    __threadfence(); /* the additions are seen before the arrival is */
+    __threadfence(); /* makes the additions visible before the arrival */
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last = atomicAdd(arrived, 1u) == (unsigned)mine.parts - 1;
@@ -162,7 +164,7 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS, 1)
     __threadfence();
     for (int r = threadIdx.x; r < count; r += blockDim.x) {
         const V sum = __ldcg(partial + r);
-        partial[r] = 0; /* as the next run expects it */
+        partial[r] = 0; /* the next run expects zero */
         put(y, first + r, sum, alpha, beta);
     }
 }
@@ -176,7 +178,7 @@ static void discard(const spryi_device *device, void *auxiliary)
     free(c);
 }
 
-/* Parts of a slice: its fraction of all entries, times `wanted`, rounded. */
+/* Returns the number of parts of a slice: its fraction of all entries, times `wanted`, rounded. */
 static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
 {
     int64_t parts = nnz > 0 ? (int64_t)((double)entries * (double)wanted / (double)nnz + 0.5) : 1;
@@ -184,28 +186,28 @@ static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
     return parts > 0 ? parts : 1;
 }
 
-/* at: where each slice begins. parts NULL: counts. */
+/* Cuts slices into parts. at: first entry of each slice. If parts is NULL, only counts. */
 static void cut(scoo_parts *c, const spryi_scoo_head *h, const int64_t *at, int64_t wanted, part *parts)
 {
     c->part_count = c->shared_count = 0;
     for (int64_t b = 0; b < h->slices; b++) {
         const int64_t begin = at[b], entries = at[b + 1] - begin, count = parts_of(entries, h->nnz, wanted);
         for (int64_t p = 0; parts && p < count; p++) {
-            part *made = parts + c->part_count + p;
-            made->begin = begin + entries * p / count;
-            made->end = begin + entries * (p + 1) / count;
-            made->slice = (int32_t)b;
-            made->shared = count > 1 ? (int32_t)c->shared_count : -1;
-            made->parts = (int32_t)count;
-            made->crowded = entries > 2 * (h->nnz / h->slices);
+            part *item = parts + c->part_count + p;
+            item->begin = begin + entries * p / count;
+            item->end = begin + entries * (p + 1) / count;
+            item->slice = (int32_t)b;
+            item->shared = count > 1 ? (int32_t)c->shared_count : -1;
+            item->parts = (int32_t)count;
+            item->crowded = entries > 2 * (h->nnz / h->slices);
         }
         c->part_count += count;
         c->shared_count += count > 1;
     }
 }
 
-static spry_status make_parts(const spryi_device *device, scoo_parts *c, const spryi_scoo *s, int64_t multiprocessors,
-                              spry_error *err)
+static spry_status build_parts(const spryi_device *device, scoo_parts *c, const spryi_scoo *s, int64_t multiprocessors,
+                               spry_error *err)
 {
     const spryi_scoo_head *h = &s->head;
     const int wide = h->offset_type == SPRY_I64;
@@ -218,7 +220,7 @@ static spry_status make_parts(const spryi_device *device, scoo_parts *c, const s
     code = cudaMemcpy(at, s->offsets, (size_t)(h->slices + 1) * (wide ? 8 : 4), cudaMemcpyDeviceToHost);
     if (code == cudaSuccess) {
         for (int64_t b = h->slices; !wide && b >= 0; b--)
-            at[b] = ((const int32_t *)at)[b]; /* from the last: in place */
+            at[b] = ((const int32_t *)at)[b]; /* in place, from the last element */
         cut(c, h, at, wanted, NULL);
         parts = (part *)malloc((size_t)c->part_count * sizeof *parts);
         if (parts) {
@@ -237,17 +239,20 @@ static spry_status make_parts(const spryi_device *device, scoo_parts *c, const s
     return status;
 }
 
-/* Ranges, lanes and threads, for a block's share of the shared memory; the kernel may take all that the device has. */
+/*
+ * Computes ranges and lanes from the shared memory of a block. Allows the kernel to use all shared memory of the
+ * device.
+ */
 static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t lanes_word,
                            int64_t *multiprocessors, spry_error *err)
 {
-    enum { OWN = 1024 }; /* left for what the kernel itself declares */
+    enum { RESERVED = 1024 }; /* bytes left for the kernel's static shared memory */
     const spry_type type = (spry_type)h->value_type;
     const int64_t size = (int64_t)spry_type_bytes(type);
     int most = 0, count = 0;
     cudaError_t code = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-    most -= OWN;
+    most -= RESERVED;
     if (code == cudaSuccess) code = SPRY_BY_TYPE(type, V, allow_shared_memory(scoo_shared<V>, most));
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "scoo_shared_cuda: shared memory");
     *multiprocessors = count;
@@ -274,19 +279,25 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
     spry_status status = resolve(c, &s->head, request->device->ordinal, request->kernel_parameters[SPRYI_SCOO_LANES],
                                  &multiprocessors, err);
-    if (status == SPRY_OK && s->head.slices > 0) status = make_parts(request->device, c, s, multiprocessors, err);
+    if (status == SPRY_OK && s->head.slices > 0) status = build_parts(request->device, c, s, multiprocessors, err);
     if (status != SPRY_OK) {
         discard(request->device, c);
         return status;
     }
-    /* alone on its multiprocessor a block takes as many threads as there can be, else two share it */
+    /*
+     * a block that has a multiprocessor for itself has the maximum of threads; otherwise two blocks share the
+     * multiprocessor
+     */
     c->threads = c->part_count * c->ranges <= multiprocessors ? MOST_THREADS : MOST_THREADS / 2;
     *auxiliary = c;
     *bytes = c->part_count * (int64_t)sizeof(part);
     return SPRY_OK;
 }
 
-/* Sums of the slices of several parts, then the arrivals of their parts, all zero between runs. */
+/*
+ * Returns the bytes of the sums of slices with multiple parts. In the workspace the counters of their parts follow. All
+ * are zero between runs.
+ */
 static int64_t sum_bytes(const spryi_scoo_head *h, const scoo_parts *c)
 {
     return c->shared_count * h->height * 8;

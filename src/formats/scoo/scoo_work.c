@@ -1,4 +1,4 @@
-/* The work of scoo's products and their rates. */
+/* Work of scoo's products and their rates. */
 #include "core/estimate.h"
 #include "formats/scoo/scoo.h"
 
@@ -18,7 +18,7 @@ static const spryi_rates_row rates[] = {
 };
 /* clang-format on */
 
-/* Slices sweep x, so that no entry gathers alone. A row belongs to one thread. */
+/* Slices read x in order, so entries cause no separate gathers. A row belongs to one thread. */
 static spryi_work cpu_work(const spryi_product *p)
 {
     enum { LOCAL_ROW = 2 /* bytes */ };

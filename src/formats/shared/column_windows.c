@@ -16,7 +16,7 @@ void spryi_windows_clear(spry_context *context, spryi_windows *windows)
     *windows = (spryi_windows){0};
 }
 
-/* The columns that entries k .. end - 1 meet; low = high = 0 where there are none. */
+/* Finds the range of columns of entries k .. end - 1. low = high = 0 if there are no entries. */
 static void find_range(spryi_window *part, const spry_arrays *csr, int64_t k, int64_t end)
 {
     int64_t low = INT64_MAX, high = 0;
@@ -40,7 +40,7 @@ static void find_range(spryi_window *part, const spry_arrays *csr, int64_t k, in
     part->high = high;
 }
 
-/* Joins neighbours into `count` parts, and lays the windows one after the other. */
+/* Joins neighbouring parts into `count` parts, and sets the windows' positions, one after the other. */
 static void join(spryi_windows *w, int64_t count)
 {
     for (int64_t p = 0; p < count; p++) {
@@ -62,7 +62,7 @@ static void join(spryi_windows *w, int64_t count)
     }
 }
 
-/* The first multiple of unit, at most rows, before which there are at least k entries. */
+/* Returns the first multiple of unit, at most rows, that has at least k entries before it. */
 static int64_t row_of_entry(const spry_arrays *csr, int64_t k, int64_t unit)
 {
     int64_t u;
@@ -79,7 +79,7 @@ static spry_status new_parts(spry_context *context, spryi_windows *windows, int6
     return status;
 }
 
-/* Takes few parts where the windows of many would be long. */
+/* Joins the parts, and uses few parts if the windows of many would be long. */
 static void resolve(spryi_windows *windows, int64_t cols)
 {
     const int64_t count = windows->count;
@@ -142,7 +142,7 @@ int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_t
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
-enum { CHUNK = 2048 }; /* of y, summed up in the first-level cache */
+enum { CHUNK = 2048 }; /* elements of y that are added up in the L1 cache */
 
 typedef struct product {
     spryi_run_args args; /* first, for the driver */
@@ -167,11 +167,11 @@ static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
 #define SPRYI_TEMPLATE "formats/shared/column_windows.c" /* its second half */
 #include "base/instantiate_types.h"
 
-static void take_sums_of_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
+static void add_windows_of_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     for (int64_t c = begin; c < end; c++) {
         const int64_t stop = spryi_block_end(c, CHUNK, ((const product *)args)->n);
-        SPRYI_BY_TYPE(args->vector_type, take_sums, (args, c * CHUNK, stop));
+        SPRYI_BY_TYPE(args->vector_type, add_windows, (args, c * CHUNK, stop));
     }
 }
 
@@ -179,15 +179,15 @@ spry_status spryi_run_windows(const spryi_run_args *args, const spryi_windows *w
                               spry_error *err)
 {
     if (windows->count == 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "op", "this storage was not made for the transposed product");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "op", "this storage was not built for transposed products");
     const product p = {*args, windows, n, add};
-    const spryi_step steps[] = {{windows->count, fill_windows}, {spryi_blocks_of(n, CHUNK), take_sums_of_chunks}};
+    const spryi_step steps[] = {{windows->count, fill_windows}, {spryi_blocks_of(n, CHUNK), add_windows_of_chunks}};
     return spryi_run_steps(&p.args, steps, 2);
 }
 
-#else /* for each type of vectors: base/instantiate_types.h */
+#else /* for each vector type (base/instantiate_types.h) */
 
-static void SPRY_FN(take_sums)(const spryi_run_args *args, int64_t begin, int64_t end)
+static void SPRY_FN(add_windows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_windows *w = ((const product *)args)->windows;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;

@@ -1,8 +1,8 @@
 /*
- * Long rows in formats of slices: a storage F has a spryi_long_rows as its member long_rows.
+ * Long rows in formats with slices. A storage F has a spryi_long_rows as its member long_rows.
  *
- * Work: a warp a piece, then a warp a row, which adds the pieces up in order; of several columns as many for each, up to
- *       LONG_ROW_COLUMNS in a launch. Deterministic.
+ * Work: one warp per piece, then one warp per row, which adds up the row's pieces in order. With multiple vectors, as
+ *       many warps for each vector, up to LONG_ROW_COLUMNS vectors per launch. Deterministic.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 
 enum { LONG_ROW_THREADS = 128, LONG_ROW_COLUMNS = 8 };
 
-/* Columns of x and y: blockIdx.y is the number of one. */
+/* Multiple vectors x and y. blockIdx.y is the index of the vector. */
 template <typename V> struct long_row_vectors {
     const V *x;
     V *y;
-    int64_t x_row, y_row, x_apart, y_apart; /* strides */
+    int64_t x_row, y_row, x_apart, y_apart; /* distances between rows and between vectors */
 };
 
 template <typename F, typename S, typename V, bool ONES> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
@@ -34,7 +34,7 @@ template <typename F, typename S, typename V, bool ONES> static __global__ void 
     if (threadIdx.x % 32 == 0) sums[blockIdx.y * s.long_rows.piece_count + p] = sum;
 }
 
-/* The sums are left zero, as the next run expects them. */
+/* Adds up the pieces of long rows and writes y. Sets the sums to zero, as the next run expects. */
 template <typename F, typename V> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
     long_rows(const F s, const long_row_vectors<V> v, V *sums, scalar<V> alpha, scalar<V> beta)
 {
@@ -52,13 +52,13 @@ template <typename F, typename V> static __global__ void __launch_bounds__(LONG_
         put(v.y + blockIdx.y * v.y_apart, s.long_rows.rows[n] * v.y_row, sum, alpha.get(), beta.get());
 }
 
-/* Bytes of workspace that launch_long_rows needs. */
+/* Returns the bytes of workspace that launch_long_rows needs. */
 template <typename F> static inline int64_t long_rows_workspace(const F *s, spry_type vector_type)
 {
     return s->long_rows.piece_count * LONG_ROW_COLUMNS * (int64_t)spry_type_bytes(vector_type);
 }
 
-/* y of the long rows, if there are any. */
+/* Computes y of the long rows, if there are any. */
 template <typename F, typename S, typename V, bool ONES> static void launch_long_rows(const spryi_run_args *args)
 {
     const F *s = (const F *)args->storage;
@@ -75,10 +75,10 @@ template <typename F, typename S, typename V, bool ONES> static void launch_long
         v.y_apart = args->y_apart;
     }
     for (int64_t c = 0; c < columns; c += LONG_ROW_COLUMNS) {
-        const unsigned many = (unsigned)(columns - c < LONG_ROW_COLUMNS ? columns - c : (int64_t)LONG_ROW_COLUMNS);
-        long_row_pieces<F, S, V, ONES><<<dim3(pieces, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums);
-        long_rows<F, V><<<dim3(rows, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums, SPRY_ALPHA(V, args),
-                                                                                    SPRY_BETA(V, args));
+        const unsigned batch = (unsigned)(columns - c < LONG_ROW_COLUMNS ? columns - c : (int64_t)LONG_ROW_COLUMNS);
+        long_row_pieces<F, S, V, ONES><<<dim3(pieces, batch), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums);
+        long_rows<F, V><<<dim3(rows, batch), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums, SPRY_ALPHA(V, args),
+                                                                                     SPRY_BETA(V, args));
         v.x += LONG_ROW_COLUMNS * v.x_apart;
         v.y += LONG_ROW_COLUMNS * v.y_apart;
     }

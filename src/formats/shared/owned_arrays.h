@@ -1,6 +1,6 @@
 /*
- * Formats whose storage owns its arrays share this: a format lists them once, in its `sections` (core/kernel.h), and is
- * allocated, released, counted, uploaded and kept in containers by that list.
+ * Functions for formats whose storage owns its arrays. A format lists its arrays in `sections` (core/kernel.h). The
+ * list is used to allocate, free, count, upload and save them in containers.
  */
 #pragma once
 
@@ -10,25 +10,25 @@
 
 typedef int (*spryi_sections_fn)(void *storage, spryi_section *list);
 
-/* Allocates the listed arrays that are not there yet. After a failure the caller releases. */
+/* Allocates the listed arrays that are NULL. After a failure the caller releases the arrays. */
 spry_status spryi_allocate_arrays(spry_context *context, void *storage, spryi_sections_fn sections, spry_error *err);
 
-/* Releases the listed arrays, those that are there, and leaves NULL. */
+/* Frees the listed arrays and sets their pointers to NULL. */
 void spryi_release_arrays(spry_context *context, void *storage, spryi_sections_fn sections);
 
 /* ---- storages that begin with spry_arrays: the sizes and types of a CSR matrix, without its arrays ----- */
 
 spry_arrays spryi_shape_of(const spry_arrays *csr);
 
-/* Appends the three sections of the shape in a to the list, from *count on. */
+/* Appends the three sections of the shape in `a` to the list, at *count, and increases *count. */
 void spryi_list_shape(spry_arrays *a, spryi_section *list, int *count);
 
-/* SPRY_BAD_FILE where a restored shape makes no sense, or where some of `count` columns are out of range. */
+/* Return SPRY_BAD_FILE if a restored shape is not valid, or if some of `count` columns are out of range. */
 spry_status spryi_check_shape(const spry_arrays *a, const char *format, spry_error *err);
 spry_status spryi_check_columns(const spry_arrays *a, const void *columns, int64_t count, const char *format,
                                 spry_error *err);
 
-/* Return a * b and count + 1, or -1 if that is no size. Counts of a damaged file must not overflow. */
+/* Return a * b and count + 1, or -1 if the result is not a valid size. Sizes from a damaged file must not overflow. */
 static inline int64_t spryi_size_product(int64_t a, int64_t b)
 {
     int64_t product;
@@ -41,8 +41,8 @@ static inline int64_t spryi_size_plus_one(int64_t count)
 }
 
 /*
- * Back to CSR: start allocates c's arrays for the shape a, with the offsets to be filled in; finish makes the matrix of
- * c, which it takes. The caller clears c after both, also where they fail.
+ * Conversion to CSR. start allocates the arrays of c for the shape a; the caller sets the offsets. finish creates the
+ * matrix, which takes over the arrays of c. The caller clears c after both, also after a failure.
  */
 spry_status spryi_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err);
 spry_status spryi_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,

@@ -1,9 +1,9 @@
 /*
- * Registers of columns, for kernels that multiply several columns of x and y, row by row: an entry times some of its
- * row of x. They are as wide as the file's level has them; PANEL is the type where code is instantiated by type.
+ * Registers for products with multiple row-major vectors: an entry times part of a row of x. Registers are as wide as
+ * the SIMD level of the file. PANEL is the register type in code that is instantiated by type.
  *
- * A multiply-add is fused only where intrinsics say so (cmake/SpryCompiler.cmake). PANEL_FUSED stands where the product
- * with one column fuses. alpha*sum + beta*y is never fused.
+ * A multiply-add is fused only by intrinsics (cmake/SpryCompiler.cmake). PANEL_FUSED is used if the product with one
+ * vector also fuses. alpha*sum + beta*y is never fused.
  */
 #pragma once
 
@@ -16,9 +16,14 @@
 #include "base/simd_x86.h"
 #endif
 
-enum { SPRYI_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
+enum {
+    SPRYI_STREAM_BYTES = 16 << 20
+}; /* minimum bytes of y for non-temporal stores, since a larger y does not remain in a cache */
 
-/* Of a type: the register; the first `count` columns at p, zeros after; sum + a*x, rounded once; y past the cache. */
+/*
+ * Defines for a type: the register; a load of the first `count` elements at p, then zeros; sum + a*x, rounded once; a
+ * non-temporal store.
+ */
 #define SPRYI_PANEL_OF(tag, type, vector, first, fused, streamed)                                                      \
     typedef vector spryi_panel_##tag;                                                                                  \
     SPRYI_INLINE vector spryi_panel_first_##tag(const type *p, int count)                                              \
@@ -73,7 +78,7 @@ SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), sum + a * 
 #define PANEL_FUSED(a, x, sum) SPRYI_JOIN(spryi_panel_fused, SPRYI_VECTOR_TAG)(a, x, sum)
 #define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
 
-/* Asks for so many bytes of the matrix further on than `from`. */
+/* Prefetches `bytes` bytes of the matrix, SPRYI_AHEAD_NEAR after `from`. */
 SPRYI_INLINE void spryi_panels_ask(const void *from, int64_t bytes)
 {
 #ifdef __AVX2__
@@ -83,7 +88,7 @@ SPRYI_INLINE void spryi_panels_ask(const void *from, int64_t bytes)
 #endif
 }
 
-/* After stores past the cache, before others may read. */
+/* Makes non-temporal stores visible to other threads, if there were any. */
 SPRYI_INLINE void spryi_panels_done(int streamed)
 {
 #ifdef __AVX2__

@@ -1,6 +1,6 @@
-/* What kernels of several columns share beside panels.h. Their templates include this one. */
+/* Functions for kernels with multiple vectors, in addition to panels.h. Their templates include this file. */
 
-/* All lanes of a register from p on. */
+/* Loads all lanes of a register from p. */
 SPRYI_INLINE PANEL SPRY_FN(panel_all)(const SPRY_V *p)
 {
     PANEL v;

@@ -1,12 +1,11 @@
 /*
- * Sums of rows whose entries lie in slots `stride` apart, lane by lane, in plain C: loops over SPRYI_SLOT_LANES rows
- * have constant length and become vectors where the processor has them. Templates of ELL and SELL include this one; HYB
- * instantiates it.
+ * Sums of rows whose entries are in slots `stride` apart, in plain C. Loops over SPRYI_SLOT_LANES rows have constant
+ * length, so that the compiler vectorizes them. Templates of ELL and SELL include this file; HYB instantiates it.
  */
 
 /*
- * SPRYI_SLOT_LANES rows whose x is loaded in order: only the columns of the run's first row are read. Ax NULL: all
- * entries are 1.
+ * Multiplies SPRYI_SLOT_LANES rows of a strided run. Reads only the columns of the run's first row, and x in order. If
+ * Ax is NULL, all entries are 1.
  */
 static inline void SPRY_FN(strided_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
                                          const SPRY_V *x, SPRY_V sum[SPRYI_SLOT_LANES])
@@ -21,7 +20,7 @@ static inline void SPRY_FN(strided_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int
     }
 }
 
-/* Up to SPRYI_SLOT_LANES rows, each as long as lengths say. Ax NULL: all entries are 1. */
+/* Multiplies up to SPRYI_SLOT_LANES rows with the given lengths. If Ax is NULL, all entries are 1. */
 static inline void SPRY_FN(general_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, const int32_t *lengths,
                                          int rows, const SPRY_V *x, SPRY_V sum[SPRYI_SLOT_LANES])
 {
@@ -45,7 +44,7 @@ static inline void SPRY_FN(general_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int
         }
 }
 
-/* Transposed: to[column - low] += entry times x of its row, for all entries of up to SPRYI_SLOT_LANES rows. */
+/* Transposed product of up to SPRYI_SLOT_LANES rows: adds each entry times x of its row to to[column - low]. */
 static inline void SPRY_FN(scatter)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, const int32_t *lengths,
                                     int rows, const SPRY_V *x, SPRY_V *to, int64_t low)
 {

@@ -1,10 +1,13 @@
 /*
- * Sums of rows whose entries lie in slots `stride` apart, with AVX-512: LANES rows a register, 8 of f64 or 16 of f32.
- * slots.tmpl.c tells what each function is given. Instantiated for each type before a kernel of ELL, SELL or packed.
+ * Sums of rows whose entries are in slots `stride` apart, with AVX-512: LANES rows per register, 8 of f64 or 16 of f32.
+ * slots.tmpl.c explains the parameters. Instantiated for each type before a kernel of ELL, SELL or packed.
  */
 #include "base/avx512_lanes.h"
 
-/* vectors * LANES rows of a strided run. vectors and ahead, bytes to fetch in each slot, are constants. */
+/*
+ * Multiplies vectors * LANES rows of a strided run. `vectors` and `ahead`, the bytes to prefetch in each slot, are
+ * constants.
+ */
 SPRYI_INLINE void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
                                            const SPRY_V *x, const int vectors, const int64_t ahead, VEC *sum)
 {
@@ -19,7 +22,10 @@ SPRYI_INLINE void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, i
     }
 }
 
-/* vectors * LANES <= 16 rows, of which every slot up to the longest has some column. Ax NULL: all entries are 1. */
+/*
+ * Multiplies vectors * LANES <= 16 rows. Every slot up to the longest row must have a valid column, even where a row
+ * has ended. If Ax is NULL, all entries are 1.
+ */
 SPRYI_INLINE void SPRY_FN(general_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, const int32_t *lengths,
                                            const SPRY_V *x, const int vectors, const int64_t ahead, VEC *sum)
 {

@@ -1,22 +1,23 @@
 /*
- * Lanes of CSR into slots: entry s of lane l goes to s*stride + l. Shared by ELL, whose stride is all rows, and SELL.
+ * Copies rows of CSR to slots: entry s of lane l goes to s*stride + l. ELL, whose stride is the number of rows, and SELL
+ * use this.
  *
- * Slots are filled a few at a time: of each row a cache line or so is read and spread over as many streams, which all
- * stay in the cache. Slot by slot a wide row would be read as often as it has slots.
+ * A few slots are filled together: about one cache line of each row is read and written to as many slots, all of which
+ * remain in the cache. If slots were filled one by one, a wide row would be read once per slot.
  */
 
 typedef struct SPRY_FN(lanes) {
     const SPRY_J *Aj;
     const SPRY_B *Ax;       /* NULL: a pattern */
-    const SPRY_P *first;    /* of each lane, where it begins in the two; any legal place where the lane is empty */
-    const int32_t *lengths; /* of each lane */
+    const SPRY_P *first;    /* first entry of each lane in Aj and Ax; any valid index for an empty lane */
+    const int32_t *lengths; /* length of each lane */
     int64_t count;
     SPRY_J *columns; /* slot 0 of lane 0 */
     SPRY_B *values;
     int64_t stride;
 } SPRY_FN(lanes);
 
-/* `n` slots from `slot` on, a constant where inlined, which all lanes have. */
+/* Fills `n` slots from `slot` on; all lanes have an entry in each. n is a constant when inlined. */
 SPRYI_INLINE void SPRY_FN(fill_tile)(const SPRY_FN(lanes) * t, int64_t slot, const int n)
 {
     const int64_t stride = t->stride;
@@ -33,7 +34,7 @@ SPRYI_INLINE void SPRY_FN(fill_tile)(const SPRY_FN(lanes) * t, int64_t slot, con
     }
 }
 
-/* The same where some lanes end before: padding takes the column of the last entry, and the value 0. */
+/* Fills slots in which some lanes have no entry. Padding has the column of the lane's last entry and the value 0. */
 static void SPRY_FN(fill_ragged)(const SPRY_FN(lanes) * t, int64_t slot, int64_t n, SPRY_J no_column)
 {
     const int64_t stride = t->stride;
@@ -52,7 +53,7 @@ static void SPRY_FN(fill_ragged)(const SPRY_FN(lanes) * t, int64_t slot, int64_t
     }
 }
 
-/* All of `slots` slots; no lane has fewer than `least` entries. no_column: of padding in lanes without entries. */
+/* Fills all `slots` slots. Each lane has at least `least` entries. no_column: column of padding in empty lanes. */
 static void SPRY_FN(fill_lanes)(const SPRY_FN(lanes) * t, int64_t slots, int64_t least, SPRY_J no_column)
 {
     for (int64_t slot = 0, n; slot < slots; slot += n) {

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "matrix/matrix.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost)
@@ -25,7 +26,7 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
  * Bounds what a plan in `format` owns in addition to the format's arrays: row blocks, runs, spans, windows of columns
  * and workspace. An ordering and copies of vectors are not counted.
  */
-static int64_t most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost)
+static int64_t most_auxiliary(const spryi_build_request *request, const char *format, const spryi_cost *cost)
 {
     enum {
         FIXED = 1 << 10,
@@ -38,8 +39,8 @@ static int64_t most_beside(const spryi_build_request *request, const char *forma
     };
     static const int64_t MOST = INT64_MAX / 1024;
     const spry_arrays *a = &request->A->a;
-    const int scatters = (request->options->op == SPRY_TRANSPOSE) != (strcmp(format, "csc") == 0);
-    const int has_groups = strncmp(format, "csr", 3) == 0 && format[3] != 0;
+    const bool scatters = (request->options->op == SPRY_TRANSPOSE) != (strcmp(format, "csc") == 0);
+    const bool has_groups = strncmp(format, "csr", 3) == 0 && format[3] != 0;
     const int64_t lines = a->rows > a->columns ? a->rows : a->columns;
     if (lines > MOST || a->nnz > MOST) return INT64_MAX;
     int64_t bytes = FIXED + ENTRY * a->nnz + (has_groups ? LINE_OF_GROUPS : LINE) * lines;
@@ -50,12 +51,12 @@ static int64_t most_beside(const spryi_build_request *request, const char *forma
 spry_status spryi_check_storage(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err)
 {
-    enum { SMALL = 4096 }; /* entries: not worth refusing */
+    enum { SMALL = 4096 }; /* entries of padding that are always accepted */
     int64_t nnz = request->A->a.nnz;
     if (request->options->memory_limit_bytes > 0) {
         const int64_t least = spryi_bytes_to_own(request, cost), limit = request->options->memory_limit_bytes;
         if (least <= limit) return SPRY_OK;
-        const int64_t most = spryi_add_bytes(least, most_beside(request, format, cost));
+        const int64_t most = spryi_add_bytes(least, most_auxiliary(request, format, cost));
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", most, limit,
                                 "a plan in %s would own up to %lld bytes, over the limit of %lld", format,
                                 (long long)most, (long long)limit);

@@ -3,7 +3,7 @@
 
 #include "core/kernel.h"
 
-/* Of what a format takes, the bytes that the plan would own. */
+/* Returns the bytes of a format's arrays that the plan would own. */
 int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
 
 /* Returns SPRY_TOO_LARGE if a plan in `format` that owns `bytes` bytes would pass options->memory_limit_bytes. */
@@ -20,6 +20,6 @@ enum { SPRYI_MOST_PADDING = 2 };
 spry_status spryi_check_storage(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err);
 
-/* For builds, before the arrays are allocated: the guard, and the cost handed to whom the request names. */
+/* Stores the cost in request->cost, if set, and checks the storage. Builds call it before they allocate arrays. */
 spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                         spry_error *err);
