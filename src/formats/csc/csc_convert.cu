@@ -4,8 +4,8 @@
  *
  * Idea: each entry has a key: its column in the high bits, its index in the low bits. After a stable sort by the
  *       column's bits, the indices give the source of each entry of the result. The row indices of all entries are
- *       computed first (as for COO), so that the last step gathers rows and values. A bisection of the sorted keys gives
- *       the offsets, one thread per column.
+ *       computed first (as for COO), so that the last step gathers rows and values. A bisection of the sorted keys
+ *       gives the offsets, one thread per column.
  * Work: by entries, independent of the lengths of rows and columns.
  * Cost: about 16 bytes per entry for each 8 bits of the columns (the sort, 2 or 3 passes), and 60 more; 20 bytes of
  *       scratch memory per entry. By bytes, this equals about 10 products with f64.

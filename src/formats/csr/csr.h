@@ -117,10 +117,10 @@ typedef struct spryi_csr_runs {
  *
  *     columns 7 9 10 30 31        spans {7, lanes 0 2 3}, {30, lanes 0 1}
  *
- * A span describes one register load of x: the column where it begins, and the lanes that hold x of the next entries of
- * a row, or of a group of rows with shared columns. Products read spans instead of columns in general and shared runs
- * whose columns are close enough. A span takes 8 bytes instead of 4 or 8 bytes per entry, and one load of x instead of
- * one per entry.
+ * A span describes one register load of x: the column where the load begins, and the lanes that the next entries use.
+ * The entries belong to a row, or to a group of rows with shared columns. In general and shared runs whose columns are
+ * close enough, products read spans instead of columns. A span takes 8 bytes and one load of x, while each entry would
+ * take 4 or 8 bytes and a load of its own.
  */
 /* One load of x from `column` on. Bit l of `lanes` is set if the matrix has an entry in column + l. */
 typedef struct spryi_csr_span {

@@ -1,14 +1,14 @@
 /*
  * csr_adaptive_cuda and csr_adaptive_atomic_cuda: CSR-Adaptive.
  *
- * Idea: rows are grouped into row blocks of at most NNZ_PER_WG entries (csr_row_blocks.cuh). A block of threads uses one
- *       of three methods for its row block:
+ * Idea: rows are grouped into row blocks of at most NNZ_PER_WG entries (csr_row_blocks.cuh). A block of threads uses
+ *       one of three methods for its row block:
  *         CSR-Stream   multiple rows: the products of all entries go to shared memory, then each row is added up
  *         CSR-Vector   one row of up to NNZ_PER_WG entries: all threads multiply it, or one warp up to ONE_WARP entries
  *         CSR-VectorL  a part of a longer row
  *       In the atomic form, parts add their sums to y by atomicAdd, after another launch has multiplied these elements
- *       of y by beta. In the default form, the sums go to the workspace, and the block that arrives last adds them up in
- *       the order of the parts.
+ *       of y by beta. In the default form, the sums go to the workspace, and the block that arrives last adds them up
+ *       in the order of the parts.
  * Work: 256 threads and NNZ_PER_WG = 2048 in f64, 128 threads and 1024 in f32; parts have 2 NNZ_PER_WG entries. The
  *       CSR-Stream of the paper's listing is correct only if the block has NNZ_PER_WG threads. Here each thread has
  *       eight entries, or one, two, four or eight with the parameter nnz_per_wg; with 256 it equals the listing. The

@@ -1,9 +1,9 @@
 /*
  * csr_avx2_cpu: CSR with AVX2 and FMA.
  *
- * Idea: a step multiplies four f64 or eight f32 entries of a row and gathers x. The remaining entries of a row are added
- *       one by one, since gathers are not masked. Short rows take four entries per step without gathers. Runs are as in
- *       csr_avx512_cpu. Patterns use the plain loops, compiled for this level.
+ * Idea: a step multiplies four f64 or eight f32 entries of a row and gathers x. The remaining entries of a row are
+ *       added one by one, since gathers are not masked. Short rows take four entries per step without gathers. Runs are
+ *       as in csr_avx512_cpu. Patterns use the plain loops, compiled for this level.
  * Work: one thread per block of rows or piece of a long row.
  * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
  *       per group of shared rows.

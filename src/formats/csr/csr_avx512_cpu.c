@@ -3,9 +3,9 @@
  *
  * Idea: a step multiplies a register of a row's entries, eight f64 or sixteen f32; ends are masked, and x is collected
  *       by loads and inserts. Short rows are grouped by the number of lanes, so that one tree adds all their sums. For
- *       very short rows, all products are computed regardless of rows and then assigned to rows. In runs not all columns
- *       are read and not all x are gathered. With spans no columns are read: one load brings x of the next entries of a
- *       row or of a group of shared rows. Software prefetch of the matrix saves a third of the time.
+ *       very short rows, all products are computed regardless of rows and then assigned to rows. In runs not all
+ *       columns are read and not all x are gathered. With spans no columns are read: one load brings x of the next
+ *       entries of a row or of a group of shared rows. Software prefetch of the matrix saves a third of the time.
  * Work: one thread per block of rows or piece of a long row.
  * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
  *       per group of shared rows. A span takes 8 bytes and replaces its columns.
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    SHORT_MEAN = 20, /* mean row length below which LANES rows are grouped, so that one tree adds all sums */
+    SHORT_MEAN = 20, /* mean row length below which rows are grouped by LANES: one tree adds the sums of a group */
     PACKED_f64 = 5,  /* maximum mean row length of groups whose products are computed regardless of rows */
     PACKED_f32 = 8,
     FEW_MEAN_f64 = 8, /* above this mean row length, a run of fewer than 4 rows is not worth a tree */

@@ -2,11 +2,11 @@
  * csr_merge_cuda: CSR cut into equal numbers of entries, without a conversion, for any row lengths. The default.
  *
  * Idea: a block of threads multiplies the rows that begin in its tile, `tile` consecutive entries. It writes their
- *       products to shared memory, reading whole sectors regardless of rows. Then groups of lanes add up the rows; a row
- *       far longer than the others is added by a whole warp. Rows longer than 512 entries are cut into pieces, which are
- *       blocks of their own in the same launch. The piece that finishes last adds up the row's sums in order. If a
- *       quarter of the entries is in such rows, only rows longer than 1024 are cut. If these have nearly all entries,
- *       blocks without rows are left out.
+ *       products to shared memory, reading whole sectors regardless of rows. Then groups of lanes add up the rows; a
+ *       row far longer than the others is added by a whole warp. Rows longer than 512 entries are cut into pieces,
+ *       which are blocks of their own in the same launch. The piece that finishes last adds up the row's sums in order.
+ *       If a quarter of the entries is in such rows, only rows longer than 1024 are cut. If these have nearly all
+ *       entries, blocks without rows are left out.
  * Work: nnz / tile blocks, and one for each piece of a long row. The rows of a block are found from the offsets by one
  *       binary search when the plan is built. A block loads its columns without waiting for that result, because their
  *       position follows from the block's index. No block has more than tile + 512 (1024) entries.
@@ -31,10 +31,10 @@ enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
 /* ---- the product ----------------------------------------------------------------------------------- */
 
 /*
- * A block may start before the previous kernel has ended. Until wait_for_kernel_before it reads only what prepare has
- * written. Data that the previous kernel may have written is loaded by `volatile` instructions without `nc`, so that
- * the compiler does not move loads before the wait. Columns and offsets do not change while the plan exists and need no
- * such loads.
+ * A block may start before the previous kernel has ended. Before wait_for_kernel_before it reads only data that prepare
+ * has written. Data that the previous kernel may have written is loaded by `volatile` instructions without `nc`, so
+ * that the compiler does not move loads before the wait. Columns and offsets do not change while the plan exists and
+ * need no such loads.
  */
 static __device__ __forceinline__ float load_value(const float *p)
 {

@@ -1,8 +1,8 @@
 /*
- * Products with multiple row-major vectors, for csr_avx2_cpu and csr_avx512_cpu. A register holds x of one column of the
- * matrix for LANES vectors. An entry is multiplied by one or two registers; the remaining vectors use the first lanes of
- * one register. The order of a row's additions does not depend on the number of vectors, so no vector changes the
- * result of another.
+ * Products with multiple row-major vectors, for csr_avx2_cpu and csr_avx512_cpu. A register holds x of one column of
+ * the matrix for LANES vectors. An entry is multiplied by one or two registers; the remaining vectors use the first
+ * lanes of one register. The order of a row's additions does not depend on the number of vectors, so no vector changes
+ * the result of another.
  *
  * has_values: 0 for a pattern. full: 1 if all lanes are used. twice: 1 for two registers.
  */

@@ -2,8 +2,8 @@
  * csr_panel, the kernel of csr_merge_cuda for multiple row-major vectors.
  *
  * Idea: a block has the rows of a tile, as with one vector, and copies their entries to shared memory in whole sectors.
- *       Then it divides the entries into equal segments, regardless of rows. A group of lanes multiplies a segment; each
- *       lane has some of the vectors (columns.cuh), so that the lanes read a row of x in pieces of 16 bytes.
+ *       Then it divides the entries into equal segments, regardless of rows. A group of lanes multiplies a segment;
+ *       each lane has some of the vectors (columns.cuh), so that the lanes read a row of x in pieces of 16 bytes.
  *
  *           entries    a a a b b | b b b b b | c c d d d        three segments, four rows
  *                      put a      tail        head b, put c, d
@@ -12,8 +12,8 @@
  *       A row that begins and ends in a segment is written to y directly. The sums of other rows are the segment's head
  *       and tail, in shared memory. When all are complete, the group with a row's end adds up the row's parts in order.
  *       If the rows of a tile have similar lengths and are many enough, each group has whole rows instead, and the
- *       groups of a warp finish their rows at the same time. Pieces of long rows are blocks of their own; the piece that
- *       finishes last adds up the row's sums in order.
+ *       groups of a warp finish their rows at the same time. Pieces of long rows are blocks of their own; the piece
+ *       that finishes last adds up the row's sums in order.
  * Work: one block per tile and per piece, for up to PANEL_COLUMNS vectors; more vectors take more launches.
  * Cost: bytes of CSR once per launch. X and Y once, if the caches hold the rows of X that nearby rows read.
  *       Deterministic. The order of a row's additions depends on the matrix and the number of vectors, not on their
@@ -121,7 +121,7 @@ add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], i
 
 /*
  * Adds entries begin .. end - 1 times x. Calls ended(k) after an entry k that ends a row. Rows of x of N entries are
- * loaded together, regardless of rows. Past the end, the last entry is loaded again, so that no load waits for a
+ * loaded together, regardless of rows. After the end, the last entry is loaded again, so that no load waits for a
  * branch.
  */
 template <typename SHAPE, typename V, typename ENDED>
@@ -176,7 +176,7 @@ begin_rows(panel_memory<SHAPE, V> *memory, const P *__restrict__ Ap, const panel
     if (threadIdx.x < THREADS / 32) memory->began[threadIdx.x] = 0;
 }
 
-/* Loads a tile again for its rows beyond ROWS, so that it occupies no registers in between. */
+/* Loads a tile again for its rows beyond ROWS. So the tile occupies no registers in between. */
 static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 {
     tile_rows t = {};

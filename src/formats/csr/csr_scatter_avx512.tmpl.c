@@ -49,8 +49,8 @@ SPRYI_INLINE void SPRY_FNJ(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPE
 }
 
 /*
- * Scatters `rows` <= 8 rows of `length` entries at Ax; lane r of x is x of row r. y is shifted so that Aj, the columns
- * of the run's first row, apply to these rows.
+ * Scatters `rows` <= 8 rows of `length` entries at Ax. Lane r of x is x of row r. The caller shifts y by the number of
+ * rows since the run's first row, whose columns are Aj.
  */
 SPRYI_INLINE void SPRY_FNJ(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SPRYI_TYPED(eight) x, SPRY_V *y,
                                           int64_t length, int rows, SPRY_FNJ(neighbours) * of, const int has_values)
@@ -82,8 +82,8 @@ SPRYI_INLINE void SPRY_FNJ(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SP
 }
 
 /*
- * Adds the products that the last `rows` <= 8 rows moved past their registers. y is shifted to the eight rows that
- * would follow.
+ * Adds the products that the last `rows` <= 8 rows moved past their registers. The caller shifts y as for the next
+ * eight rows.
  */
 static inline void SPRY_FNJ(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t length, int rows,
                                        const SPRY_FNJ(neighbours) * of)

@@ -1,12 +1,12 @@
 /*
  * csr2_lanes_cuda: CSR-2, one block of threads per super-row.
  *
- * Idea: the paper has no mapping of CSR-2 to GPUs. Here the two outer levels of GPUSpMV-3.5 become one: a super-row is a
- *       block, y is the row within the super-row, and x is the lane within the row. The lanes of a row add up their sums
- *       by shuffles.
+ * Idea: the paper has no mapping of CSR-2 to GPUs. Here the two outer levels of GPUSpMV-3.5 become one: a super-row is
+ *       a block, y is the row within the super-row, and x is the lane within the row. The lanes of a row add up their
+ *       sums by shuffles.
  * Work: lanes per row: the largest power of two up to the mean row length, 2 to 32, so that a lane has one to three
- *       entries. At most 256 threads per block, fewer for small super-rows. By default a super-row has 256 / lanes rows;
- *       a larger one takes multiple iterations. Neither rows nor super-rows are balanced.
+ *       entries. At most 256 threads per block, fewer for small super-rows. By default a super-row has 256 / lanes
+ *       rows; a larger one takes multiple iterations. Neither rows nor super-rows are balanced.
  * Cost: bytes of CSR and 8 per super-row; log2(lanes) shuffles per row. Deterministic.
  * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the mapping: this
  *         library.

@@ -8,9 +8,10 @@
  * Work: the mean row length chooses kernel and block: up to 8 GPUSpMV-3 with 8 x 12 threads; above, GPUSpMV-3.5 with
  *       4 x 8 x 12 up to 16, 8 x 8 x 8 up to 32, and 16 x 8 x 4. The plan chooses the kernel. If a kernel is named for
  *       a matrix outside of its cases, GPUSpMV-3 has 8 x 12 threads and GPUSpMV-3.5 has 4 x 8 x 12. Larger groups take
- *       multiple iterations (sizes: matrix/group_sizes.h). Rows are not balanced: a row far longer than the others keeps
- *       its lanes busy while other threads wait, so irregular matrices are slow, as in the paper. With csr3:by=longest,
- *       the longest row replaces the mean. Long rows then have the most lanes, and short rows leave most lanes idle.
+ *       multiple iterations (sizes: matrix/group_sizes.h). Rows are not balanced: a row far longer than the others
+ *       keeps its lanes busy while other threads wait, so irregular matrices are slow, as in the paper. With
+ *       csr3:by=longest, the longest row replaces the mean. Long rows then have the most lanes, and short rows leave
+ *       most lanes idle.
  * Cost: bytes of CSR, 8 per super-row and 8 per super-super-row. In GPUSpMV-3 neighbouring threads read entries one row
  *       length apart, which suits short rows. Deterministic.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] is read as

@@ -10,8 +10,8 @@
  * may be smaller. The pointers are (m/SRS + 1) + (m/(SRS*SSRS) + 1) elements of 8 bytes, in csr4
  * (m/(SRS*SSRS*SSSRS) + 1) more.
  *
- * Threads share the outermost groups. Rows are never cut, so a very long row causes imbalance; csr, which cuts long rows
- * into pieces, is better for such matrices. The bits of y do not depend on the number of threads.
+ * Threads share the outermost groups. Rows are never cut, so a very long row causes imbalance; csr, which cuts long
+ * rows into pieces, is better for such matrices. The bits of y do not depend on the number of threads.
  *
  * The inner functions are csr's: each super-row is a block with runs and spans (csr.h) of its own, and threads have
  * equal shares of the outermost groups.

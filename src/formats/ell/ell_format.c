@@ -244,8 +244,8 @@ const spryi_format spryi_format_ell = {
 #elif !defined SPRYI_ROW /* for each pair of index types (base/instantiate_indices.h) */
 
 /*
- * Returns true if rows i - 1 .. i + count - 1 have equal lengths, not 0, and the columns of each row from i on are the
- * previous row's plus one.
+ * Returns true if rows i - 1 .. i + count - 1 have equal lengths, not 0, and the columns of each row are the previous
+ * row's plus one.
  */
 static bool SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i, int64_t count)
 {

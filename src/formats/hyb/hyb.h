@@ -6,8 +6,8 @@
  *     d . . e                         lengths  1 1 1          values   b e
  *
  * The width can be given. If `share` is given, the width is the least one that holds at least `share` percent of the
- * rows completely. By default it is the mean row length, rounded to the nearest integer, halves up. So a long row causes
- * no padding in other rows. Entries beyond the width are COO, sorted by row. 2*m*width + 3*rest words.
+ * rows completely. By default it is the mean row length, rounded to the nearest integer, halves up. So a long row
+ * causes no padding in other rows. Entries beyond the width are COO, sorted by row. 2*m*width + 3*rest words.
  */
 #pragma once
 

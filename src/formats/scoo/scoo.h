@@ -7,8 +7,8 @@
  *
  * A slice has `height` consecutive rows. Its entries are sorted by column; entries of one column are in A's order, so
  * their rows rise. The slice's part of y remains in a core's cache and is updated in any order, while x is read once
- * from its beginning to its end. If x is larger than the caches, ordered reads of x replace random ones. Local rows have
- * 16 bits, so height is at most 65536. Duplicates are kept.
+ * from its beginning to its end. If x is larger than the caches, ordered reads of x replace random ones. Local rows
+ * have 16 bits, so height is at most 65536. Duplicates are kept.
  *
  * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are less than the slice's
  * height.

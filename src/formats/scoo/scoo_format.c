@@ -26,10 +26,10 @@ static int64_t quotient_up(int64_t a, int64_t b)
 }
 
 /*
- * Returns the height of slices for a GPU, in whole sectors of y. There is one slice per multiprocessor, so that all
- * multiprocessors read x together. Slices are twice as high if the sectors of x saved by this outweigh the addition of
- * each slice's two parts. If slices do not fit in shared memory, they are lower: two per multiprocessor, in multiple
- * rounds. lanes: sums per row that the kernel is given; 0: as many as fit.
+ * Returns the height of slices for a GPU, in whole sectors of y. Each multiprocessor has one slice, so that all of them
+ * read x together. Slices are twice as high if the sectors of x saved by this outweigh the addition of each slice's two
+ * parts. If the sums exceed the shared memory, slices are lower: two per multiprocessor, in multiple rounds. lanes:
+ * sums per row that the kernel is given; 0: as many as fit.
  */
 static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64_t lanes)
 {

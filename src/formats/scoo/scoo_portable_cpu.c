@@ -3,8 +3,8 @@
  * scoo_portable_cpu: sliced coordinates in plain C.
  *
  * Idea: the sums of a slice remain in a core's cache and are updated in any order, while x is read in order, once per
- *       slice. Transposed, y is written in order and the slice's x remains in the cache. The sums are in y if beta is 0,
- *       else in the workspace.
+ *       slice. Transposed, y is written in order and the slice's x remains in the cache. The sums are in y if beta is
+ *       0, else in the workspace.
  * Work: one thread per slice. Transposed, one thread per range of columns, whose entries it finds in each slice by
  *       bisection. No atomics; the bits do not depend on the number of threads.
  * Cost: bytes of SCOO, and x once per slice from its least to its greatest column. Additions to one row depend on each

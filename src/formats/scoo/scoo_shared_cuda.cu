@@ -3,8 +3,8 @@
  *
  * Idea: a block of threads keeps the sums of a slice's rows in shared memory and adds each product by an atomic
  *       addition. It reads x in order of columns: neighbouring threads gather neighbouring x, and each sector of x is
- *       loaded once per slice instead of once per entry. In low slices a row has multiple sums (lanes), used by different
- *       threads, so that fewer additions collide. At the end they are added up, and y is written once.
+ *       loaded once per slice instead of once per entry. In low slices a row has multiple sums (lanes), used by
+ *       different threads, so that fewer additions collide. At the end they are added up, and y is written once.
  * Work: one block per slice. Slices with more than their share of the entries are cut into parts, in the order of their
  *       columns. The sums of parts are added in the workspace by atomics, and the part that arrives last writes y. The
  *       build makes as many slices as a large GPU has multiprocessors, unless their y exceeds 96 KB. A slice whose sums

@@ -2,8 +2,8 @@
  * Transposed products of formats that store rows: y = alpha*A^T*x + beta*y without atomics.
  *
  * Idea: the rows are cut into a few consecutive parts; only the matrix decides where. Each part has a window in the
- *       workspace: one element for each column between the part's least and greatest column. A part adds its products to
- *       its window. Then each y adds the elements of the windows in order.
+ *       workspace: one element for each column between the part's least and greatest column. A part adds its products
+ *       to its window. Then each y adds the elements of the windows in order.
  * Work: one thread per part, then one thread per 2048 elements of y.
  * Cost: in addition to the matrix, the windows are written and read once. On meshes their total length is little more
  *       than that of y.

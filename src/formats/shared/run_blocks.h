@@ -1,10 +1,10 @@
 /*
  * The driver of CPU kernels: runs blocks of work on the threads of one product.
  *
- * A kernel cuts its work into blocks that depend only on the matrix, and has a function that computes a range of blocks.
- * The result of a block must not depend on the thread, so any number of threads gives the same bits. Each thread begins
- * with blocks of its own, the same in every run, and then takes blocks that other threads have not begun (base/pool.h).
- * With one thread, all blocks are one range.
+ * A kernel cuts its work into blocks that depend only on the matrix, and has a function that computes a range of
+ * blocks. The result of a block must not depend on the thread, so any number of threads gives the same bits. Each
+ * thread begins with blocks of its own, the same in every run, and then takes blocks that other threads have not begun
+ * (base/pool.h). With one thread, all blocks are one range.
  *
  *     static void SPRY_FN(rows)(const spryi_run_args *args, int64_t begin, int64_t end) { ... }
  *

@@ -1,6 +1,6 @@
 /*
- * Copies rows of CSR to slots: entry s of lane l goes to s*stride + l. ELL, whose stride is the number of rows, and SELL
- * use this.
+ * Copies rows of CSR to slots: entry s of lane l goes to s*stride + l. ELL, whose stride is the number of rows, and
+ * SELL use this.
  *
  * A few slots are filled together: about one cache line of each row is read and written to as many slots, all of which
  * remain in the cache. If slots were filled one by one, a wide row would be read once per slot.
