@@ -5,7 +5,7 @@
 
 const spryi_kernel spryi_coo_segmented_cuda = {
     SPRYI_KERNEL_OF("coo", "segmented", "cuda"),
-    .idea = "equal numbers of entries a block, sums by segmented scan without atomics, long rows in parts",
+    .idea = "equal numbers of entries per block, sums by segmented scan without atomics, long rows in parts",
     .source = "Bell and Garland 2008, 4.4; Blelloch, Heroux and Zagha 1993; this library",
     .operations = SPRYI_OP_SPMV,
 };

@@ -66,7 +66,7 @@ static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn bloc
 
 const spryi_kernel spryi_coo_portable_cpu = {
     SPRYI_KERNEL_OF("coo", "portable", "cpu"),
-    .idea = "blocks of as many entries on all threads, shared rows added in order at the end; plain C",
+    .idea = "blocks of equal numbers of entries on all threads, shared rows added in order at the end; plain C",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction)",
     .spmv = &runs,
     .spmv_t = &runs_t,

@@ -19,10 +19,9 @@
 KERNEL(portable, SPRYI_PORTABLE,
        "columns of equal work on all threads, scattered without conflicts in phases or windows; plain C")
 #ifdef SPRY_HAVE_X86
-KERNEL(avx2, SPRYI_AVX2,
-       "columns in phases or windows with software prefetch; transposed, gathered as csr_avx2_cpu; AVX2")
+KERNEL(avx2, SPRYI_AVX2, "columns in phases or windows with software prefetch; transposed as csr_avx2_cpu; AVX2")
 KERNEL(avx512, SPRYI_AVX512,
-       "columns in phases or windows, those with a constant stride by eight; transposed, gathered as "
+       "columns in phases or windows, columns with a constant stride by eight; transposed as "
        "csr_avx512_cpu; AVX-512")
 #endif
 
@@ -37,7 +36,7 @@ const spryi_kernel spryi_csc_scatter_cuda = {
 
 const spryi_kernel spryi_csc_vector_cuda = {
     SPRYI_KERNEL_OF("csc", "vector", "cuda"),
-    .idea = "transposed, as csr_vector_cuda: 2 to 32 lanes a column",
+    .idea = "transposed, as csr_vector_cuda: 2 to 32 lanes per column",
     .source = "CSR-Vector of Evtushenko 2019 and Meister 2013, exchanged",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV_T,
@@ -45,7 +44,7 @@ const spryi_kernel spryi_csc_vector_cuda = {
 
 const spryi_kernel spryi_csc_merge_cuda = {
     SPRYI_KERNEL_OF("csc", "merge", "cuda"),
-    .idea = "transposed, as csr_merge_cuda: equal numbers of entries a block",
+    .idea = "transposed, as csr_merge_cuda: equal numbers of entries per block",
     .source = "as csr_merge_cuda, exchanged",
     .pattern = 1,
     .several = SPRYI_OP_SPMV_T,

@@ -83,7 +83,7 @@ const spryi_run_table spryi_csr_gather_avx2 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx2_cpu = {
     SPRYI_KERNEL_OF("csr", "avx2", "cpu"),
-    .idea = "four f64 or eight f32 entries or rows a step, software prefetch, shared column reads; AVX2 and FMA",
+    .idea = "four f64 or eight f32 entries or rows per step, software prefetch, shared column reads; AVX2 and FMA",
     .source = "this library",
     .pattern = 1,
     .simd = SPRYI_AVX2,

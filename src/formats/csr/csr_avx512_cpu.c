@@ -5,7 +5,7 @@
  *       by loads and inserts. Short rows are grouped by the number of lanes, so that one tree adds all their sums. For
  *       very short rows, all products are computed regardless of rows and then assigned to rows. In runs not all
  *       columns are read and not all x are gathered. With spans no columns are read: one load brings x of the next
- *       entries of a row or of a group of shared rows. Software prefetch of the matrix saves a third of the time.
+ *       entries of a row or of a group of shared rows. Software prefetch of the matrix alone gains a third.
  * Work: one thread per block of rows or piece of a long row.
  * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
  *       per group of shared rows. A span takes 8 bytes and replaces its columns.
@@ -205,8 +205,8 @@ const spryi_run_table spryi_csr_gather_avx512 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx512_cpu = {
     SPRYI_KERNEL_OF("csr", "avx512", "cpu"),
-    .idea =
-        "eight f64 or sixteen f32 entries or rows a step, masked ends, software prefetch, shared column reads; AVX-512",
+    .idea = "eight f64 or sixteen f32 entries or rows per step, masked ends, software prefetch, shared column reads; "
+            "AVX-512",
     .source = "this library",
     .pattern = 1,
     .simd = SPRYI_AVX512,

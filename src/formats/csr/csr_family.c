@@ -3,25 +3,25 @@
  */
 #include "formats/csr/csr.h"
 
-static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes a row: 2, 4, 8, 16 or 32"}, {0}};
+static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes per row: 2, 4, 8, 16 or 32"}, {0}};
 static const char *const lane_counts[] = {"2", "4", "8", "16", "32", NULL};
 
 static const spryi_parameter adaptive[] = {
-    {"nnz_per_wg", 0, 0, "entries a row block: 256, 512, 1024 or 2048"},
-    {"vector", 1, SPRYI_CSR_MOST_VECTOR, "entries of a row that CSR-Vector takes at most"},
+    {"nnz_per_wg", 0, 0, "entries per row block: 256, 512, 1024 or 2048"},
+    {"vector", 1, SPRYI_CSR_MOST_VECTOR, "maximum entries of a row that CSR-Vector multiplies"},
     {0},
 };
 static const char *const block_entries[] = {"256", "512", "1024", "2048", NULL};
 #define ADAPTIVE_PARAMETERS                                                                                            \
     .parameters.list = adaptive, .parameters.words = {[SPRYI_CSR_NNZ_PER_WG] = block_entries},                         \
-    .parameters.text = "nnz_per_wg=256|512|1024|2048 (entries a row block, by 256 threads; with 256 the paper's "      \
-                       "CSR-Stream, an entry a thread; default 2048 in f64, 1024 by 128 threads in f32); "             \
-                       "vector=NUMBER (entries up to which a row alone in its block is CSR-Vector's, not "             \
-                       "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
+    .parameters.text = "nnz_per_wg=256|512|1024|2048 (entries per row block of 256 threads; 256: the paper's "         \
+                       "CSR-Stream, one entry per thread; default 2048 in f64, 1024 with 128 threads in f32); "        \
+                       "vector=NUMBER (maximum entries of a row alone in its block for CSR-Vector; longer rows are "   \
+                       "for CSR-VectorL; the paper's listing has 64; default nnz_per_wg)"
 
 const spryi_kernel spryi_csr_scalar_cuda = {
     SPRYI_KERNEL_OF("csr", "scalar", "cuda"),
-    .idea = "a thread a row",
+    .idea = "one thread per row",
     .source = "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
@@ -29,18 +29,18 @@ const spryi_kernel spryi_csr_scalar_cuda = {
 
 const spryi_kernel spryi_csr_vector_cuda = {
     SPRYI_KERNEL_OF("csr", "vector", "cuda"),
-    .idea = "2 to 32 lanes a row by the mean row length, added up by shuffles",
+    .idea = "2 to 32 lanes per row by the mean row length, added up by shuffles",
     .source = "Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
     .parameters.list = lanes,
     .parameters.words = {[SPRYI_CSR_LANES] = lane_counts},
-    .parameters.text = "lanes=2|4|8|16|32 (lanes a row; 32: as the papers print it; default by the mean row)",
+    .parameters.text = "lanes=2|4|8|16|32 (lanes per row; 32: as in the papers; default by the mean row)",
 };
 
 const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
     SPRYI_KERNEL_OF("csr", "adaptive_atomic", "cuda"),
-    .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts meet by atomics",
+    .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts are added by atomics",
     .source = "Evtushenko 2019, CSR-Adaptive; Greathouse and Daga 2014; Daga and Greathouse 2015",
     .study = 1,
     .nondeterministic = 1,
@@ -60,7 +60,7 @@ const spryi_kernel spryi_csr_adaptive_cuda = {
 
 const spryi_kernel spryi_csr_merge_cuda = {
     SPRYI_KERNEL_OF("csr", "merge", "cuda"),
-    .idea = "equal numbers of entries a block, products through shared memory, long rows in pieces",
+    .idea = "equal numbers of entries per block, products through shared memory, long rows in pieces",
     .source = "Merrill and Garland 2016; Greathouse and Daga 2014; this library",
     .pattern = 1,
     .several = SPRYI_OP_SPMV,

@@ -75,14 +75,12 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 }
 
 /*
- * Parameters of the formats, and of their kernels (listings): sizes of groups, for kernels used if the format's are not
- * given. csrk_format.c.
+ * Parameters of the formats (csrk_format.c). The listing kernels have the same ones; those of the format override them.
  */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
-    .parameters.list = spryi_csrk_sizes_##k, .parameters.text = "sizes of groups, as in format csr" #k                 \
-                                                                ", whose own go "                                      \
-                                                                "first"
+    .parameters.list = spryi_csrk_sizes_##k,                                                                           \
+    .parameters.text = "sizes of groups, as in format csr" #k "; the format's sizes override them"
 
 extern const spryi_format spryi_format_csr2, spryi_format_csr3, spryi_format_csr4;
 extern const spryi_kernel spryi_csr2_listing_portable_cpu, spryi_csr3_listing_portable_cpu;

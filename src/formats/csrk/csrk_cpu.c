@@ -15,7 +15,7 @@
 #define KERNEL(k, way, level)                                                                                          \
     const spryi_kernel spryi_csr##k##_listing_##way##_cpu = {                                                          \
         SPRYI_KERNEL_OF("csr" #k, "listing_" #way, "cpu"),                                                             \
-        .idea = "listing 1: as many groups a thread, then the super-rows in them; rows as csr_" #way "_cpu",           \
+        .idea = "listing 1: equal numbers of groups per thread, then their super-rows; rows as csr_" #way "_cpu",      \
         .source = "Lane, Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 2.2, listing 1; "   \
                   "the rows: this library",                                                                            \
         .pattern = 1,                                                                                                  \

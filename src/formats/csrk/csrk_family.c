@@ -5,7 +5,7 @@
 
 const spryi_kernel spryi_csr2_lanes_cuda = {
     SPRYI_KERNEL_OF("csr2", "lanes", "cuda"),
-    .idea = "a block a super-row, 2 to 32 lanes a row by the mean row length",
+    .idea = "one block per super-row, 2 to 32 lanes per row by the mean row length",
     .source = "super-rows: Lane and Booth 2022; the mapping, which they do not give: this library",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
@@ -13,7 +13,7 @@ const spryi_kernel spryi_csr2_lanes_cuda = {
 
 const spryi_kernel spryi_csr3_gpuspmv3_cuda = {
     SPRYI_KERNEL_OF("csr3", "gpuspmv3", "cuda"),
-    .idea = "GPUSpMV-3: a block a super-super-row, threads over super-rows and rows, a thread a row",
+    .idea = "GPUSpMV-3: one block per super-super-row, threads over super-rows and rows, one thread per row",
     .source = "Lane and Booth 2022, listing 3 and case 1",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
@@ -21,7 +21,7 @@ const spryi_kernel spryi_csr3_gpuspmv3_cuda = {
 
 const spryi_kernel spryi_csr3_gpuspmv35_cuda = {
     SPRYI_KERNEL_OF("csr3", "gpuspmv35", "cuda"),
-    .idea = "GPUSpMV-3.5: as GPUSpMV-3 with 4, 8 or 16 lanes a row, added up by shuffles",
+    .idea = "GPUSpMV-3.5: as GPUSpMV-3 with 4, 8 or 16 lanes per row, added up by shuffles",
     .source = "Lane and Booth 2022, listing 4 and cases 2 to 4",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,

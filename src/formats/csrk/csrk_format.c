@@ -284,9 +284,9 @@ LEVELS(4)
     .layout.device_sections = device_sections
 
 /* clang-format off */
-#define SRS {"srs", 1, SPRYI_MOST_GROUP, "rows a super-row"}
-#define SSRS {"ssrs", 1, SPRYI_MOST_GROUP, "super-rows a super-super-row"}
-#define SSSRS {"sssrs", 1, SPRYI_MOST_GROUP, "super-super-rows a group of them"}
+#define SRS {"srs", 1, SPRYI_MOST_GROUP, "rows per super-row"}
+#define SSRS {"ssrs", 1, SPRYI_MOST_GROUP, "super-rows per super-super-row"}
+#define SSSRS {"sssrs", 1, SPRYI_MOST_GROUP, "super-super-rows per group"}
 /* clang-format on */
 const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
 const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
@@ -294,8 +294,8 @@ const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
 static const spryi_parameter parameters_of_csr3[] = {
     SRS,
     SSRS,
-    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere, hopper, table, volta-ssrs or ampere-ssrs"},
-    {"by", 0, 0, "by which row a GPU's kernel and blocks are chosen: mean or longest"},
+    {"tuning", 0, 0, "rule for sizes that are not given: cpu, volta, ampere, hopper, table, volta-ssrs or ampere-ssrs"},
+    {"by", 0, 0, "row length that chooses a GPU's kernel and blocks: mean or longest"},
     {0},
 };
 /* Words in the order of spryi_group_rule and spryi_csrk_by. */
@@ -320,7 +320,8 @@ const spryi_format spryi_format_csr2 = {
     .formula = "csr + (m/SRS + 1) pointers",
     .best_for = "regular matrices, without a copy; rows of similar lengths",
     .parameters.list = spryi_csrk_sizes_2,
-    .parameters.text = "srs=NUMBER (rows a super-row, default 96; on a GPU as many as a block has at once)",
+    .parameters.text =
+        "srs=NUMBER (rows per super-row, default 96; on a GPU the rows that a block multiplies together)",
     .predict = predict_2,
     .build = build_2,
     SHARED,
@@ -330,14 +331,15 @@ const spryi_format spryi_format_csr3 = {
     .name = "csr3",
     .title = "CSR-3: super-super-rows over CSR",
     .formula = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
-    .best_for = "the same with one level more, which GPUs use",
+    .best_for = "regular matrices on GPUs, without a copy",
     .parameters.list = parameters_of_csr3,
     .parameters.words = {[TUNING] = tunings, [SPRYI_CSR3_BY] = lengths},
     .parameters.text =
-        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); "
-        "tuning=cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs (the rule for what is not given; default cpu: 96 "
-        "and 8, on a GPU the loaded table's, else that of its age; -ssrs: another reading of the paper's case 2); "
-        "by=mean|longest (the row length by which a GPU's kernel and its blocks are chosen; default mean)",
+        "srs=NUMBER (rows per super-row); ssrs=NUMBER (super-rows per super-super-row); "
+        "tuning=cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs (rule for sizes that are not given; default cpu: "
+        "96 "
+        "and 8, on a GPU table if loaded, else the GPU's generation; -ssrs: another reading of the paper's case 2); "
+        "by=mean|longest (row length that chooses a GPU's kernel and blocks; default mean)",
     .predict = predict_3,
     .build = build_3,
     SHARED,
@@ -351,8 +353,8 @@ const spryi_format spryi_format_csr4 = {
     .best_for = "comparing numbers of levels, on CPUs",
     .parameters.list = spryi_csrk_sizes_4,
     .parameters.text =
-        "srs=NUMBER (rows a super-row, default 96); ssrs=NUMBER (super-rows a super-super-row, default 8); "
-        "sssrs=NUMBER (super-super-rows a group of them, default 8)",
+        "srs=NUMBER (rows per super-row, default 96); ssrs=NUMBER (super-rows per super-super-row, default 8); "
+        "sssrs=NUMBER (super-super-rows per group, default 8)",
     .predict = predict_4,
     .build = build_4,
     SHARED,

@@ -17,7 +17,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t
 
 const spryi_kernel spryi_ell_avx2_cpu = {
     SPRYI_KERNEL_OF("ell", "avx2", "cpu"),
-    .idea = "sixteen rows side by side, padding left out by row lengths, strided columns not read; AVX2 and FMA",
+    .idea = "sixteen rows together, padding skipped by row lengths, strided columns not read; AVX2 and FMA",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
     .simd = SPRYI_AVX2,
     .spmv = &runs,

@@ -23,7 +23,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_ell_avx512_cpu = {
     SPRYI_KERNEL_OF("ell", "avx512", "cpu"),
-    .idea = "sixteen rows a step, one a lane, padding masked, strided columns not read, software prefetch; AVX-512",
+    .idea = "sixteen rows per step, one per lane, padding masked, strided columns not read, software prefetch; AVX-512",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
     .simd = SPRYI_AVX512,
     .spmv = &runs,

@@ -5,7 +5,7 @@
 
 const spryi_kernel spryi_ell_slots_cuda = {
     SPRYI_KERNEL_OF("ell", "slots", "cuda"),
-    .idea = "a thread a row, slot by slot; strided slices of 32 rows read one column a slot",
+    .idea = "one thread per row, slot by slot; strided slices of 32 rows read one column per slot",
     .source = "Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; Sparse Methods; this library",
     .operations = SPRYI_OP_SPMV,
 };

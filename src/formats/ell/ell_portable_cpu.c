@@ -18,7 +18,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t
 
 const spryi_kernel spryi_ell_portable_cpu = {
     SPRYI_KERNEL_OF("ell", "portable", "cpu"),
-    .idea = "sixteen rows side by side, padding left out by row lengths, strided columns not read; plain C",
+    .idea = "sixteen rows together, padding skipped by row lengths, strided columns not read; plain C",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
     .spmv = &runs,
     .spmv_t = &runs_t,

@@ -5,7 +5,7 @@
 
 const spryi_kernel spryi_hyb_segmented_cuda = {
     SPRYI_KERNEL_OF("hyb", "segmented", "cuda"),
-    .idea = "ELL by a thread a row, then the rest by segmented sums without atomics",
+    .idea = "ELL with one thread per row, then the rest by segmented sums without atomics",
     .source = "Bell and Garland 2008, 4.5; Sparse Methods, HYB; this library",
     .operations = SPRYI_OP_SPMV,
 };

@@ -264,18 +264,18 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 
 static const spryi_parameter parameters[] = {
     {"width", 0, INT32_MAX, "entries of a row in the ELL part"},
-    {"share", 1, 100, "percent of the rows that the ELL part holds whole"},
+    {"share", 1, 100, "percent of the rows that the ELL part holds completely"},
     {0},
 };
 
 const spryi_format spryi_format_hyb = {
     .name = "hyb",
-    .title = "hybrid: ELL, and COO for what is longer",
+    .title = "hybrid: ELL, and COO for the rest of long rows",
     .formula = "m*w values + m*w columns + m lengths + 3 arrays of the rest, w the mean row rounded",
-    .best_for = "rows of nearly one length, but for some that are far longer",
+    .best_for = "rows of similar lengths, except for some far longer rows",
     .parameters.list = parameters,
     .parameters.text = "width=NUMBER (of the ELL part; default the mean row, rounded); "
-                       "share=NUMBER (or: percent of the rows that it holds whole)",
+                       "share=NUMBER (instead: percent of the rows that it holds completely)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,

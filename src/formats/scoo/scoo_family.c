@@ -3,19 +3,19 @@
  */
 #include "formats/scoo/scoo.h"
 
-static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums a row: 1, 2, 4, 8, 16 or 32"}, {0}};
+static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums per row: 1, 2, 4, 8, 16 or 32"}, {0}};
 static const char *const lane_counts[] = {"1", "2", "4", "8", "16", "32", NULL};
 
 const spryi_kernel spryi_scoo_shared_cuda = {
     SPRYI_KERNEL_OF("scoo", "shared", "cuda"),
-    .idea = "a block a slice, whose sums are in shared memory, several lanes a row in low slices",
+    .idea = "one block per slice, sums in shared memory, multiple lanes per row in low slices",
     .source = "Evtushenko 2019, SCOO; Dang and Schmidt 2012; this library",
     .nondeterministic = 1,
     .operations = SPRYI_OP_SPMV,
     .parameters.list = parameters,
     .parameters.words = {[SPRYI_SCOO_LANES] = lane_counts},
-    .parameters.text = "lanes=1|2|4|8|16|32 (sums a row in shared memory, for which slices are low enough unless their "
-                       "height is given; default as many as a quarter of the mean row and as fit)",
+    .parameters.text = "lanes=1|2|4|8|16|32 (sums per row in shared memory; slices are low enough unless their "
+                       "height is given; default: up to a quarter of the mean row, as many as fit)",
 };
 
 /* clang-format off */

@@ -296,7 +296,7 @@ static spry_status check(const spry_context *context, const void *storage, spry_
 }
 
 static const spryi_parameter parameters[] = {
-    {"height", 1, SPRYI_SCOO_MOST_HEIGHT, "rows a slice"},
+    {"height", 1, SPRYI_SCOO_MOST_HEIGHT, "rows per slice"},
     {.name = NULL},
 };
 
@@ -306,8 +306,8 @@ const spryi_format spryi_format_scoo = {
     .formula = "nnz values + nnz columns + nnz rows of 16 bits + (slices+1) offsets",
     .best_for = "scattered columns in matrices whose x is larger than the caches",
     .parameters.list = parameters,
-    .parameters.text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices; "
-                       "on GPUs a slice a multiprocessor, up to 96 KB)",
+    .parameters.text = "height=NUMBER (rows per slice, up to 65536; default: 256 KB of y, less in small matrices; "
+                       "on GPUs one slice per multiprocessor, up to 96 KB)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,

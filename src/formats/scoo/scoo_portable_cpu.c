@@ -42,7 +42,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t
 
 const spryi_kernel spryi_scoo_portable_cpu = {
     SPRYI_KERNEL_OF("scoo", "portable", "cpu"),
-    .idea = "one thread a slice: sums stay in its cache while x is swept in order, no atomics; plain C",
+    .idea = "one thread per slice: sums remain in its cache while x is read in order, no atomics; plain C",
     .source = "Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU",
     .spmv = &runs,
     .spmv_t = &runs_t,
