@@ -1,6 +1,4 @@
-/*
- * The family coo: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- */
+/* The family coo: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "formats/coo/coo.h"
 
 const spryi_kernel spryi_coo_segmented_cuda = {

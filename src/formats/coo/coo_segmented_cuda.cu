@@ -52,9 +52,7 @@ typedef struct boundary {
     int64_t cut;
 } boundary;
 
-/*
- * Chains of a block's first and last row, and the indices of the block's sums in them. -1: the row is not in a chain.
- */
+/* Chains of a block's first and last row, and the indices of the block's sums in them. -1: the row has no chain. */
 typedef struct __align__(16) links
 {
     int32_t head_part, head_chain, tail_part, tail_chain;
@@ -88,9 +86,7 @@ template <typename V> static __device__ void finish_chain(const coo_splits s, in
     if (last && threadIdx.x == 0) put(y, c.row, sum, alpha, beta);
 }
 
-/*
- * Inclusive segmented scan over a warp. Each lane gets the sum since the last lane with `starts`, including that lane.
- */
+/* Inclusive segmented scan over a warp. Each lane gets the sum from the last lane with `starts` to itself. */
 template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, int *starts)
 {
     const int lane = threadIdx.x % 32;

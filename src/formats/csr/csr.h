@@ -5,12 +5,13 @@
  *     row 1: . c . .        columns  0 2 1 0 3
  *     row 2: d . . e        values   a b c d e     (NULL if all entries are ones: a pattern)
  *
- * A plan uses the user's three arrays without a copy. In addition it builds auxiliary arrays, which hold no values of
- * the matrix:
- *   row blocks   the units of work for threads
- *   runs         rows within a block that share column indices or have related ones
- *   spans        for y = A x with AVX-512: how to load x in registers
- *   chunks       for y = A^T x: parts of the matrix that threads scatter without conflicts
+ * A plan borrows the user's three arrays. It builds auxiliary arrays, which hold no values of the matrix:
+ *
+ *   - row blocks: the units of work of threads
+ *   - runs: rows of a block with equal or shifted columns
+ *   - spans, for y = A x with AVX-512: loads of x in registers
+ *   - chunks, for y = A^T x: groups of blocks that threads scatter without conflicts
+ *
  * Kernels are loops over runs. csr_driver.h calls the loops of csr_<level>_cpu.c for y = A x and those of
  * csr_scatter_<level>.c for y = A^T x.
  *
@@ -38,7 +39,7 @@
  */
 enum {
     SPRYI_CSR_ROW_COST = 2,      /* cost of a row in addition to its entries, in entries */
-    SPRYI_CSR_MOST_COST = 32768, /* of a block, in entries; large enough to hide the start of a block */
+    SPRYI_CSR_MOST_COST = 32768, /* maximum cost of a block, in entries; large enough to hide its start */
 };
 
 typedef struct spryi_csr_block {
@@ -101,7 +102,7 @@ typedef struct spryi_csr_run {
 enum {
     SPRYI_MAX_GROUP = 8,
     SPRYI_MIN_STRIDED = 8,     /* shorter runs are faster as general rows */
-    SPRYI_MIN_RUN_ENTRIES = 16 /* minimum mean; below it, a block is one general run */
+    SPRYI_MIN_RUN_ENTRIES = 16 /* minimum entries per run on average; below it, the block is one general run */
 };
 
 typedef struct spryi_csr_runs {
@@ -148,9 +149,9 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
  * The row blocks are grouped into chunks of consecutive blocks with about equal work. One thread scatters a chunk.
  *
  *   phases    Chunks with no page of y in common form a phase. They scatter directly into y at the same time. Matrices
- *             whose entries are near the diagonal (grids, meshes, bands) need two to five phases. Phases need no memory
- *             besides y and add no memory traffic except reads of y. The first chunk that touches a page sets it, so
- *             y is not cleared first.
+ *             whose entries are near the diagonal (grids, meshes, bands) need two to five phases. Phases add no
+ *             memory traffic except reads of y, and need no workspace unless beta is not 0 and alpha is not 1. The
+ *             first chunk that touches a page sets it to zero or beta*y before it scatters.
  *   windows   If every chunk touches most of y (graphs), each phase would have one chunk. Then a few chunks scatter at
  *             the same time, each into its window: a private copy of y from the chunk's smallest to its largest column.
  *             The windows are added in order. The number of chunks is limited so that all windows together take at most
@@ -184,16 +185,16 @@ typedef struct spryi_csr_chunks {
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
 
-/* Minimum number of expected products for which the auxiliary arrays are built. */
+/* Minimum number of expected products for which the plan finds runs and spans. */
 enum {
-    SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* to find runs, one pass over the columns takes half the time of a product */
-    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* to find spans takes two to four products and saves a fifth to a half of each */
+    SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* finding runs takes half the time of a product */
+    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four products; spans save a fifth to a half of each */
 };
 
 enum { SPRYI_CSR_SUMS = 16 /* vectors per pass if rows are in pieces: the workspace has their sums */ };
 enum {
     SPRYI_CSR_COLUMN_MAJOR = 4,     /* column-major vectors that CPU kernels multiply together (csr_apart.c) */
-    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* longest mean row for which they do */
+    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* longest mean row for which it reduces time */
 };
 
 /* The storage of format csr. */

@@ -29,9 +29,7 @@ static int add_line(int64_t *lines, int count, int64_t line)
     return count + 1;
 }
 
-/*
- * Samples up to 32 places of 8 rows. Returns 1 if at least two entries use each line of x, on average over the places.
- */
+/* Samples up to 32 places of 8 rows. Returns 1 if each line of x is used by at least two entries on average. */
 int spryi_csr_supports_column_major(const void *storage)
 {
     enum {

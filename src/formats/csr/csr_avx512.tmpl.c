@@ -19,10 +19,7 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
     MASK_STORE(y, mask, result);
 }
 
-/*
- * Returns the first row of the groups of LANES rows: `begin`, or, if y is streamed, the first row from there whose y is
- * aligned.
- */
+/* Returns the first row of the groups of LANES rows: `begin`, or, if y is streamed, the next row with aligned y. */
 static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     if (!job->stream_y) return begin;
@@ -263,9 +260,7 @@ SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, c
     }
     if (j < length) {
         for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
-        /*
-         * the remaining columns are v[past] to v[3]; rows of at least four entries are read in full, beginning before j
-         */
+        /* the remaining columns are v[past] to v[3]; rows of at least four entries are read from before j */
         const int past = (int)(j + 4 - length);
         const SPRY_S *from = (const SPRY_S *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_S));
         if (rows == LANES && length >= 4)
@@ -349,10 +344,7 @@ static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t en
 
 #if SPRY_FIRST_J
 
-/*
- * Returns sum plus the products of a span. The span's values begin at Ax and are expanded to the lanes of their
- * columns.
- */
+/* Returns sum plus the products of a span. Its values begin at Ax and are expanded to the span's lanes. */
 SPRYI_INLINE VEC SPRY_FNJ(span_terms)(const SPRY_V *Ax, const SPRY_V *x, const spryi_csr_span *span, VEC sum)
 {
     const MASK lanes = (MASK)span->lanes; /* other lanes read neither x nor values */
@@ -421,9 +413,7 @@ SPRYI_INLINE void SPRY_FN(span_rows_of)(const spryi_csr_job *job, int64_t begin,
         span = SPRY_FN(span_row_group)(job, i, end - i < LANES ? (int)(end - i) : LANES, span, least);
 }
 
-/*
- * The first `least` spans of each row are multiplied without a test for the row's end, since nearly all rows have them.
- */
+/* The first `least` spans of a row are multiplied without a test for its end, since nearly all rows have them. */
 static void SPRY_FN(span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
                                int least)
 {

@@ -49,9 +49,7 @@ static inline __m512 add_quarters(__m512 a, __m512 b)
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
 }
 
-/*
- * Returns two partial sums of each of eight rows: quarters 0 and 1 have rows 0 to 3, quarters 2 and 3 have rows 4 to 7.
- */
+/* Returns two partial sums per row: quarters 0 and 1 have those of rows 0 to 3, quarters 2 and 3 of rows 4 to 7. */
 static inline __m512 sum_halves(const __m512 row[8])
 {
     __m512 quad[2];

@@ -87,9 +87,7 @@ static spryi_csr_job from_column(spryi_csr_job job, spry_type type, int64_t colu
     return job;
 }
 
-/*
- * Multiplies all vectors of the pass by a row before the next row, so that the row's entries are read from memory once.
- */
+/* Multiplies a row by all vectors before the next row, so that the row's entries are read from memory once. */
 static void run_blocks_of_columns(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const product *p = (const product *)args;

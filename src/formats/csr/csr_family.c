@@ -1,6 +1,4 @@
-/*
- * The family csr: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- */
+/* The family csr: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "formats/csr/csr.h"
 
 static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes per row: 2, 4, 8, 16 or 32"}, {0}};

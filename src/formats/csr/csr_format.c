@@ -1,6 +1,6 @@
 /*
- * The storages of formats csr and csc, with the auxiliary arrays of CPU products: row blocks, runs, and chunks for y =
- * A^T x. csr.h explains all of them; spans_avx512.c finds spans. The storage of csc is CSR of A^T.
+ * The storages of formats csr and csc, and the auxiliary arrays of CPU products: row blocks, runs, and the chunks of
+ * transposed products. csr.h explains all of them; spans_avx512.c finds spans. The storage of csc is CSR of A^T.
  */
 #ifndef SPRYI_TEMPLATE
 #include "base/bisect.h"
@@ -217,9 +217,7 @@ static void find_in_blocks(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&j->structured, structured);
 }
 
-/*
- * Finds the runs of each block by comparing every row with the previous one. Sets the blocks' runs_begin and runs_end.
- */
+/* Finds the runs of each block by comparing every row with the previous one. Sets runs_begin and runs_end. */
 static spry_status find_runs(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
                              const spry_arrays *csr, spry_error *err)
 {
@@ -396,7 +394,7 @@ static bool assign_phases(const coverage *v, attempt *t, uint64_t *taken)
     return true;
 }
 
-/* Returns the attempt with the least cost; if several have it, the one with the largest chunks. Overwrites v->bits. */
+/* Returns the attempt with the least cost, of equals the one with the largest chunks. Overwrites v->bits. */
 static attempt best_phases(const coverage *v, uint64_t *taken)
 {
     attempt best = {.cost = INT64_MAX}; /* one chunk is always possible, so a valid attempt is found */
@@ -552,10 +550,7 @@ done:
 /* ---- auxiliary arrays ---------------------------------------------------------------------------------- */
 
 #ifdef SPRY_HAVE_X86
-/*
- * Returns true if AVX-512 kernels, which use spans, will run often enough. If no kernel is given, the context's level
- * decides.
- */
+/* Returns true if AVX-512 kernels, which use spans, will run often enough. Without a kernel, the context decides. */
 static bool wants_spans(const spry_context *context, const spryi_build_request *request)
 {
     const int64_t calls = request->options->expected_calls;
@@ -567,8 +562,7 @@ static bool wants_spans(const spry_context *context, const spryi_build_request *
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err)
 {
-    static const double FEW =
-        0.05; /* share of entries in rows that repeat the previous row's columns; below it, runs are rare */
+    static const double FEW = 0.05; /* share of entries in rows like the previous row; below it, runs are rare */
     const int64_t calls = request->options->expected_calls;
     const bool own_blocks = s->blocks.list != NULL;
     spryi_column_reader reader = spryi_reader_of(&s->a);

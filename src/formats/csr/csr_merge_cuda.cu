@@ -185,9 +185,7 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
     const int64_t start = KIND == NEARLY_ALL ? mine.start : block * TILE;
     wait_for_kernel_before();
 
-    /*
-     * Indices of products and columns are relative to `start`. Those before `low` belong to a row of a previous block.
-     */
+    /* Indices of products and columns begin at `start`. Those before `low` belong to a row of a previous block. */
     const int t = threadIdx.x, available = (int)min((int64_t)(ITEMS * THREADS), s.nnz - start);
     J j[ITEMS];
     V a[ITEMS];

@@ -12,9 +12,7 @@ SPRYI_INLINE void SPRY_FNJ(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_
     *y = (SPRY_V)(beta == 0 ? alpha * sum : alpha * sum + beta * (SPRY_C)*y);
 }
 
-/*
- * Returns the sum of entries k .. end - 1 times x. Four sums, so that an addition need not wait for the previous one.
- */
+/* Returns the sum of entries k .. end - 1 times x. Four sums, so that an addition need not wait for another. */
 SPRYI_INLINE SPRY_C SPRY_FNJ(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;

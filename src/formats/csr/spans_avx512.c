@@ -26,10 +26,7 @@ enum {
     SPAN_COST = 8,
     MISPREDICTION_COST = 32,
     ENTRY_COST = 3, /* of an entry without spans */
-    /*
-     * maximum tenths of the cost that spans may leave; less if the matrix is cached, since saved bytes help only in
-     * memory
-     */
+    /* maximum tenths of the cost that spans may leave; fewer if cached, since only memory traffic is saved */
     MOST_LEFT = 9,
     MOST_LEFT_CACHED = 6,
     CACHED_BYTES = 48 << 20,
@@ -48,9 +45,7 @@ typedef struct search {
 #define SPRYI_TEMPLATE "formats/csr/spans_avx512.tmpl.c"
 #include "base/instantiate_indices.h"
 
-/*
- * Cuts rows begin .. end - 1, one row per `group`, into spans at w. Returns their number, or -1 if it exceeds `room`.
- */
+/* Cuts rows begin .. end - 1, one row per `group`, into spans at w. Returns their number, or -1 if w is full. */
 static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)
 {
     return SPRYI_BY_PAIR(s->csr, cut_rows, s, begin, end, group, w, room);
@@ -62,10 +57,7 @@ static bool is_general(const search *s, const spryi_csr_block *block)
     return block->runs_end == block->runs_begin + 1 && s->runs->list[block->runs_begin].kind == SPRYI_RUN_GENERAL;
 }
 
-/*
- * rows[q]: number of sampled general rows with q spans; the last element counts rows with more than
- * SPRYI_MAX_LEAST_SPANS.
- */
+/* rows[q]: sampled general rows with q spans; the last element counts rows with more than the maximum. */
 typedef struct span_sample {
     int64_t rows[SPRYI_MAX_LEAST_SPANS + 2];
     int64_t entries, spans;
@@ -86,9 +78,9 @@ static void sample_block(const search *s, const spryi_csr_block *block, span_sam
 }
 
 /*
- * Returns the minimum number of spans per row for which the estimated time is least. Padding takes time, and so does
- * each row whose number of spans differs from most rows', because its end is mispredicted. Returns 0 if spans would
- * leave more than `most_left` tenths of the cost of single loads, or have fewer than ROW_FILL entries on average.
+ * Returns the minimum number of spans per row for which the estimated time is least. Padding spans take time. Rows
+ * whose number of spans differs from most rows' take time, too, because their end is mispredicted. Returns 0 if spans
+ * would leave more than `most_left` tenths of the cost of single loads, or have fewer than ROW_FILL entries on average.
  */
 static int best_least(const span_sample *sample, int most_left)
 {

@@ -1,7 +1,4 @@
-/*
- * Loads the columns Aj[0 .. 15] in lanes of 32 bits, zeros where `live` is not set. spryi_csr_spans_find ensures that
- * they fit.
- */
+/* Loads columns Aj[0 .. 15] in 32-bit lanes, 0 where `live` is not set. spryi_csr_spans_find ensures that they fit. */
 static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
 {
     if (sizeof(SPRY_J) == 4) return _mm512_maskz_loadu_epi32(live, Aj);

@@ -74,9 +74,7 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
     return lanes;
 }
 
-/*
- * Parameters of the formats (csrk_format.c). The listing kernels have the same ones; those of the format override them.
- */
+/* Parameters of the formats (csrk_format.c) and of their listing kernels. Those of the format override the kernel's. */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
     .parameters.list = spryi_csrk_sizes_##k,                                                                           \

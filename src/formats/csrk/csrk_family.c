@@ -1,6 +1,4 @@
-/*
- * The family csrk: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- */
+/* The family csrk: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "formats/csrk/csrk.h"
 
 const spryi_kernel spryi_csr2_lanes_cuda = {

@@ -35,9 +35,7 @@ const spryi_kernel spryi_ell_avx512_cpu = {
 
 enum { SPRY_FN(VECTORS) = SPRYI_ELL_SLICE / LANES }; /* registers for the sums of a slice */
 
-/*
- * Writes y of whole registers of rows from i on. stream_y: y is large and not read, so aligned stores are non-temporal.
- */
+/* Writes y of whole registers of rows from i on. stream_y: y is large and not read, so stores are non-temporal. */
 SPRYI_INLINE void SPRY_FN(put)(const spryi_run_args *args, int64_t i, bool stream_y, const int vectors, const VEC *sum)
 {
     SPRY_V *y = (SPRY_V *)args->y + i;

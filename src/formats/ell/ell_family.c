@@ -1,6 +1,4 @@
-/*
- * The family ell: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- */
+/* The family ell: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "formats/ell/ell.h"
 
 const spryi_kernel spryi_ell_slots_cuda = {

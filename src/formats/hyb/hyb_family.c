@@ -1,6 +1,4 @@
-/*
- * The family hyb: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- */
+/* The family hyb: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "formats/hyb/hyb.h"
 
 const spryi_kernel spryi_hyb_segmented_cuda = {

@@ -1,6 +1,4 @@
-/*
- * The family scoo: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- */
+/* The family scoo: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "formats/scoo/scoo.h"
 
 static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums per row: 1, 2, 4, 8, 16 or 32"}, {0}};
