@@ -218,14 +218,14 @@ static __device__ __forceinline__ void put_single_row(const coo_splits s, links 
 template <typename V, typename J> struct own_rows {
     J row; /* last row */
     V head, sum;
-    int multiple; /* 1: the first row is not the last */
+    bool multiple; /* the first row is not the last */
 };
 
 /* Sums entries mine .. end - 1. Writes y of rows that begin and end among them, except the first row. */
 template <typename V, typename J> static __device__ __forceinline__ own_rows<V, J>
 sum_own_rows(const V *products, const J *row_of, int mine, int end, J head_row, V *y, V alpha, V beta)
 {
-    own_rows<V, J> own = {head_row, 0, 0, 0};
+    own_rows<V, J> own = {head_row, 0, 0, false};
 #pragma unroll
     for (int u = 0; u < coo_shape<V>::items; u++) {
         if (mine + u >= end) continue;
@@ -235,7 +235,7 @@ sum_own_rows(const V *products, const J *row_of, int mine, int end, J head_row, 
                 put(y, own.row, own.sum, alpha, beta);
             else
                 own.head = own.sum;
-            own.multiple = 1;
+            own.multiple = true;
             own.row = next;
             own.sum = 0;
         }

@@ -250,7 +250,7 @@ SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, c
     VEC sum = ZERO(), second = ZERO(), v[4];
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
-        /* four columns are read here: prefetch as many bytes, in memory order */
+        /* four columns are read per step: prefetch as many bytes, in memory order */
         for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);

@@ -814,18 +814,18 @@ const spryi_format spryi_format_csc = {
 
 #else /* for each pair of index types (base/instantiate_indices.h) */
 
-/* Returns 1 if c[j] - before[j] == by for each j. Compares eight at a time: most rows differ in the first eight. */
-static inline int SPRY_FN(all_differ_by)(const SPRY_J *c, const SPRY_J *before, int64_t length, SPRY_J by)
+/* Returns true if c[j] - before[j] == by for each j. Compares eight at a time: most rows differ in the first ones. */
+static inline bool SPRY_FN(all_differ_by)(const SPRY_J *c, const SPRY_J *before, int64_t length, SPRY_J by)
 {
     int64_t j = 0;
     for (; j + 8 <= length; j += 8) {
         SPRY_J differs = 0;
         for (int q = 0; q < 8; q++) differs |= (SPRY_J)((c[j + q] - before[j + q]) ^ by);
-        if (differs != 0) return 0;
+        if (differs != 0) return false;
     }
     for (; j < length; j++)
-        if (c[j] - before[j] != by) return 0;
-    return 1;
+        if (c[j] - before[j] != by) return false;
+    return true;
 }
 
 /* Sets relation[i - begin] for rows begin .. end - 1. The first row is UNRELATED. */

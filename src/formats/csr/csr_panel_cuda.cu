@@ -187,10 +187,11 @@ static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 }
 
 /*
- * Returns 1 if groups may multiply whole rows without much imbalance: most groups have a row, and few are idle in the
- * last pass, or rows are short. Groups of many lanes need rows with some entries, to hide latency. Measured on an H200.
+ * Returns true if groups may multiply whole rows without much imbalance: most groups have a row, and few are idle in
+ * the last pass, or rows are short. Groups of many lanes need rows with some entries, to hide latency. Measured on an
+ * H200.
  */
-static __device__ __forceinline__ int rows_fill_groups(int rows, int mean, int lanes)
+static __device__ __forceinline__ bool rows_fill_groups(int rows, int mean, int lanes)
 {
     const int groups = THREADS / lanes, passes = (rows + groups - 1) / groups;
     const bool busy = passes == 1 ? 5 * rows >= 2 * groups : 5 * rows >= 3 * passes * groups || mean < 12;
@@ -199,7 +200,7 @@ static __device__ __forceinline__ int rows_fill_groups(int rows, int mean, int l
 
 /*
  * Marks the last entries of the rows. Returns 1 if segments are better than whole rows: a row is far longer than the
- * others, or rows_fill_groups is 0.
+ * others, or rows_fill_groups is false.
  */
 template <typename SHAPE, typename V> static __device__ __forceinline__ int
 end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint16_t *owner, int lanes)

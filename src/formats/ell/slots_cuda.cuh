@@ -34,19 +34,19 @@ static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S 
 }
 
 /*
- * Returns 1 if the slice of `lanes` rows has rows of equal length, and each row's columns are the previous row's plus
- * one.
+ * Returns true if the slice of `lanes` rows has rows of equal length, and each row's columns are the previous row's
+ * plus one.
  */
-template <typename J> static __device__ int slice_steps(const J *Aj, const int32_t *lengths, int64_t first_length,
-                                                        int64_t at, int64_t stride, int lanes)
+template <typename J> static __device__ bool slice_steps(const J *Aj, const int32_t *lengths, int64_t first_length,
+                                                         int64_t at, int64_t stride, int lanes)
 {
     int length = lengths[first_length];
     for (int l = 1; l < lanes; l++)
-        if (lengths[first_length + l] != length) return 0;
+        if (lengths[first_length + l] != length) return false;
     for (int s = 0; s < length; s++) {
         J base = Aj[at + s * stride];
         for (int l = 1; l < lanes; l++)
-            if (Aj[at + s * stride + l] != base + l) return 0;
+            if (Aj[at + s * stride + l] != base + l) return false;
     }
     return length > 0;
 }

@@ -20,13 +20,12 @@
 enum {
     SPRYI_SCOO_MOST_HEIGHT = 65536,
     SPRYI_SCOO_SLICE_BYTES = 256 << 10, /* default bytes of y per slice: leaves room in L2 caches of 512 KB and more */
-    SPRYI_SCOO_SLICES = 16,             /* target number of slices of a small matrix ... */
-    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* ... with at least so many rows */
+    SPRYI_SCOO_SLICES = 16,             /* target number of slices of a small matrix */
+    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* minimum height for that target */
     SPRYI_SCOO_LEAST_RANGES = 16,       /* ranges of columns of a transposed product */
     SPRYI_SCOO_MOST_RANGES = 256,
-    SPRYI_SCOO_GPU_SLICES = 132, /* slices on a GPU: one per multiprocessor of a large GPU ... */
-    SPRYI_SCOO_GPU_SLICE_BYTES =
-        96 << 10, /* ... with at most so many bytes of y in shared memory, for two slices per multiprocessor */
+    SPRYI_SCOO_GPU_SLICES = 132,           /* target number of slices on a GPU: one per multiprocessor of a large GPU */
+    SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* maximum bytes of y in a slice on a GPU: two slices fit in shared memory */
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
     SPRYI_SCOO_GPU_MEETING = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
     SPRYI_SCOO_MEETING = 16384,  /* minimum entries of a slice in a range; with fewer, a cached x is used too little */

@@ -13,8 +13,8 @@
 #include "core/kernel.h"
 
 enum {
-    SPRYI_WINDOW_PARTS = 16,    /* maximum parts, if the windows together have at most ... */
-    SPRYI_WINDOW_WIDE = 2,      /* ... so many times the number of columns */
+    SPRYI_WINDOW_PARTS = 16,    /* maximum parts if windows are short */
+    SPRYI_WINDOW_WIDE = 2,      /* windows are short if they have at most twice as many elements as there are columns */
     SPRYI_WINDOW_FEW = 4,       /* maximum parts otherwise */
     SPRYI_WINDOW_LEAST = 16384, /* minimum entries of a part */
 };
