@@ -27,8 +27,9 @@ enum {
     SPRYI_SCOO_GPU_SLICES = 132,           /* target number of slices on a GPU: one per multiprocessor of a large GPU */
     SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* maximum bytes of y in a slice on a GPU: two slices fit in shared memory */
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
-    SPRYI_SCOO_GPU_MEETING = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
-    SPRYI_SCOO_MEETING = 16384,  /* minimum entries of a slice in a range; with fewer, a cached x is used too little */
+    SPRYI_SCOO_GPU_DOUBLED_MEAN = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
+    SPRYI_SCOO_RANGE_ENTRIES =
+        16384, /* minimum entries of a slice in a range; with fewer, a cached x is used too little */
 };
 
 typedef struct spryi_scoo_head {

@@ -36,7 +36,7 @@ static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64
     const int64_t sums = lanes > 0 ? lanes : 1;
     const int64_t most = SPRYI_SCOO_GPU_SLICE_BYTES / (int64_t)spry_type_bytes(value_type) / sums;
     int64_t height = quotient_up(rows, SPRYI_SCOO_GPU_SLICES);
-    if (2 * height <= most && rows > 0 && nnz / rows >= SPRYI_SCOO_GPU_MEETING) height *= 2;
+    if (2 * height <= most && rows > 0 && nnz / rows >= SPRYI_SCOO_GPU_DOUBLED_MEAN) height *= 2;
     if (height > most) {
         const int64_t rounds = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * most);
         height = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * rounds);

@@ -21,7 +21,7 @@
 static int64_t range_count(const spryi_scoo_head *h)
 {
     enum { LEAST_COLUMNS = 64 };
-    int64_t ranges = h->slices > 0 ? h->nnz / h->slices / SPRYI_SCOO_MEETING : 1;
+    int64_t ranges = h->slices > 0 ? h->nnz / h->slices / SPRYI_SCOO_RANGE_ENTRIES : 1;
     if (ranges < SPRYI_SCOO_LEAST_RANGES) ranges = SPRYI_SCOO_LEAST_RANGES;
     if (ranges > SPRYI_SCOO_MOST_RANGES) ranges = SPRYI_SCOO_MOST_RANGES;
     int64_t most = h->cols / LEAST_COLUMNS + 1;
