@@ -211,10 +211,7 @@ static __device__ __forceinline__ void put_single_row(const coo_splits s, links 
         put(y, *row, sum, alpha, beta);
 }
 
-/*
- * Sums of a thread's entries: of the first row (head) and of the last row. If all entries are in one row, only sum is
- * set.
- */
+/* Sums of a thread's entries: `head` of the first row, `sum` of the last. With one row, only `sum` is set. */
 template <typename V, typename J> struct own_rows {
     J row; /* last row */
     V head, sum;
@@ -310,10 +307,7 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-/*
- * Finds the begin of block b: the first row that begins within `slack` entries after b*tile; otherwise b*tile, within a
- * row.
- */
+/* Finds the start of block b: the first row that begins within `slack` entries from b*tile on, else entry b*tile. */
 template <typename J>
 static __global__ void find_boundaries(const J *rows, int64_t nnz, int tile, int slack, int64_t blocks, boundary *found)
 {

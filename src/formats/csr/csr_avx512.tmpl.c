@@ -38,7 +38,9 @@ static VEC SPRY_FNJ(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t coun
     return LOAD(some);
 }
 
-/* Prefetches the values and columns of one step. A branch that skips lines already fetched would cost more. */
+/*
+ * Prefetches the values and columns of a full step, even if it has fewer entries: a test would cost a branch per row.
+ */
 SPRYI_PREFETCHER SPRY_FNJ(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
     spryi_prefetch_entries(has_values ? Ax + k : NULL, Aj + k, 0, LANES, has_values ? sizeof(SPRY_S) : 0,

@@ -349,10 +349,7 @@ static void SPRY_FN(begin_at)(int64_t *at, int64_t count)
     }
 }
 
-/*
- * Sorts the bucket `from` stably by the lower digits of column - low. Passes alternate between `from` and `to`; the
- * last one writes to `to` if their number is odd.
- */
+/* Sorts the bucket `from` stably by the lower digits of column - low. An odd number of passes ends in `to`. */
 static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t count, int64_t low, const digits *how,
                                  int64_t (*at)[DIGITS])
 {
@@ -375,8 +372,7 @@ static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t c
 }
 
 /*
- * Sorts a slice: distributes its entries to buckets by the highest digit of the column, then sorts each bucket by the
- * lower digits.
+ * Sorts a slice: distributes its entries to buckets by the highest digit, then sorts each bucket by the lower digits.
  */
 static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *memory,
                           char *scratch)
@@ -423,7 +419,7 @@ static void SPRY_FN(unsort)(const spryi_scoo *s, spryi_compressed *c, int64_t sl
     const int64_t first = offset(s, slice), last = offset(s, slice + 1);
     const uint16_t *Ai = s->rows;
     const int64_t begin = slice * s->head.height, rows = spryi_block_end(slice, s->head.height, s->head.rows) - begin;
-    int64_t *at = c->offsets + begin + 1; /* begin of each row, then its end */
+    int64_t *at = c->offsets + begin + 1; /* start of each row, then its end */
     for (int64_t i = 0; i < rows; i++) at[i] = 0;
     for (int64_t k = first; k < last; k++) at[Ai[k]]++;
     SPRY_FN(begin_at)(at, rows);

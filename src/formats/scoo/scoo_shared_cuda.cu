@@ -239,10 +239,7 @@ static spry_status build_parts(const spryi_device *device, scoo_parts *c, const 
     return status;
 }
 
-/*
- * Computes ranges and lanes from the shared memory of a block. Allows the kernel to use all shared memory of the
- * device.
- */
+/* Computes ranges and lanes from a block's shared memory. Allows the kernel to use all that the device has. */
 static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t lanes_word,
                            int64_t *multiprocessors, spry_error *err)
 {
@@ -284,10 +281,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
         discard(request->device, c);
         return status;
     }
-    /*
-     * a block that has a multiprocessor for itself has the maximum of threads; otherwise two blocks share the
-     * multiprocessor
-     */
+    /* a block with a multiprocessor of its own has the most threads; otherwise two blocks share one */
     c->threads = c->part_count * c->ranges <= multiprocessors ? MOST_THREADS : MOST_THREADS / 2;
     *auxiliary = c;
     *bytes = c->part_count * (int64_t)sizeof(part);
@@ -295,8 +289,8 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 }
 
 /*
- * Returns the bytes of the sums of slices with multiple parts. In the workspace the counters of their parts follow. All
- * are zero between runs.
+ * Returns the bytes of the sums of slices with multiple parts. In the workspace, the counters of these slices follow.
+ * Sums and counters are zero between runs.
  */
 static int64_t sum_bytes(const spryi_scoo_head *h, const scoo_parts *c)
 {

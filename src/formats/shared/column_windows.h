@@ -19,10 +19,7 @@ enum {
     SPRYI_WINDOW_LEAST = 16384, /* minimum entries of a part */
 };
 
-/*
- * Cuts csr into parts that begin at multiples of `unit` rows. After a failure *windows is empty; the caller clears it
- * in any case.
- */
+/* Cuts csr into parts that begin at multiples of `unit` rows. After a failure the caller also clears *windows. */
 spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
                                spry_error *err);
 /* Cuts coo into parts with equal numbers of entries, so that a row may be in multiple parts. */
