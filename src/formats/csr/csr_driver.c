@@ -128,8 +128,8 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
 }
 
 /*
- * Multiplies all vectors in one pass, or SPRYI_CSR_SUMS per pass if rows are in pieces: the workspace has sums for so
- * many.
+ * Multiplies all vectors in one pass. If rows are in pieces, a pass has SPRYI_CSR_SUMS vectors, since the workspace has
+ * sums for them.
  */
 static void drive_columns(product *p)
 {

@@ -9,10 +9,7 @@
 
 #if SPRY_FIRST_J
 
-/*
- * Adds entries k .. end - 1 times x of the vectors from c on. Four sums, so that an addition need not wait for the
- * previous one.
- */
+/* Adds entries k .. end - 1 times x of the vectors from c on. Four sums, so that an addition need not wait. */
 SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int count,
                                        const int has_values, const int full, const int twice, VEC sums[2])
 {

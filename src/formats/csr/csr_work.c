@@ -68,10 +68,7 @@ static double lanes_of(const spryi_row_profile *rows)
     return lanes;
 }
 
-/*
- * Adds the work of csr_vector_cuda. A group of lanes multiplies a row; in its last step half of them are idle on
- * average.
- */
+/* Adds the work of csr_vector_cuda. In the last step of a row half of its lanes are idle on average. */
 static void add_vector(spryi_work *w, const spryi_features *f)
 {
     const double lanes = lanes_of(&f->lengths);

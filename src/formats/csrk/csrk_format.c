@@ -147,10 +147,7 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
-/*
- * Builds the pointers of one level: those that an ordering found, or, if `found` is NULL, groups of `size` items of 0
- * .. count - 1.
- */
+/* Builds the pointers of one level: those that an ordering found, or, if `found` is NULL, groups of `size` items. */
 static spry_status build_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
                                 int64_t count, int64_t size, const char *name, spry_error *err)
 {
@@ -331,14 +328,13 @@ const spryi_format spryi_format_csr3 = {
     .name = "csr3",
     .title = "CSR-3: super-super-rows over CSR",
     .formula = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
-    .best_for = "regular matrices on GPUs, without a copy",
+    .best_for = "regular matrices, without a copy; one more level, for GPUs",
     .parameters.list = parameters_of_csr3,
     .parameters.words = {[TUNING] = tunings, [SPRYI_CSR3_BY] = lengths},
     .parameters.text =
         "srs=NUMBER (rows per super-row); ssrs=NUMBER (super-rows per super-super-row); "
-        "tuning=cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs (rule for sizes that are not given; default cpu: "
-        "96 "
-        "and 8, on a GPU table if loaded, else the GPU's generation; -ssrs: another reading of the paper's case 2); "
+        "tuning=cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs (rule for sizes that are not given; default cpu, "
+        "96 and 8; on a GPU table if loaded, else the GPU's generation; -ssrs: another reading of the paper's case 2); "
         "by=mean|longest (row length that chooses a GPU's kernel and blocks; default mean)",
     .predict = predict_3,
     .build = build_3,
