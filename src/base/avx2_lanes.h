@@ -1,7 +1,7 @@
 /*
- * Names for AVX2 in code that is instantiated by type, as base/avx512_lanes.h has them: LANES numbers a register, 4 of
- * f64 or 8 of f32. A mask is an integer with a bit a lane; where AVX2 wants a register for it, each lane of that is all
- * ones or all zeros.
+ * AVX2 names for code that is instantiated by type, the same as in base/avx512_lanes.h. A register has LANES elements:
+ * 4 of f64 or 8 of f32. A mask is an integer with one bit per lane. Instructions that need a mask register get one
+ * whose lanes are all ones or all zeros.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ static inline float spryi_sum_f32(__m256 v)
 #define LANES ((int)(32 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(spryi_vec)
 #define MASK unsigned
-#define MASK_OF(bits) ((bits) & ((1u << LANES) - 1)) /* the lowest bits, one a lane */
+#define MASK_OF(bits) ((bits) & ((1u << LANES) - 1)) /* lowest LANES bits, one per lane */
 #define LOAD(p) SPRYI_MM256(loadu)(p)
 #define MASKZ_LOAD(mask, p) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_lanes)(mask))
 #define STORE(p, v) SPRYI_MM256(storeu)(p, v)

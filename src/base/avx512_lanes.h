@@ -1,7 +1,7 @@
 /*
- * Names for AVX-512 in code that is instantiated by type (base/instantiate.h): LANES numbers a register, 8 of f64 or 16
- * of f32. GATHER_AT(x, at): the x at LANES indices of any type, by loads and inserts: faster than the gather
- * instruction where that is microcode.
+ * AVX-512 names for code that is instantiated by type (base/instantiate.h). A register has LANES elements: 8 of f64 or
+ * 16 of f32. GATHER_AT(x, at) loads x at LANES indices of any type with loads and inserts, which is faster than a
+ * gather instruction that is microcode.
  */
 #pragma once
 
@@ -12,7 +12,10 @@ typedef __m512d spryi_vec_f64;
 typedef __mmask16 spryi_mask_f32;
 typedef __mmask8 spryi_mask_f64;
 
-/* LANES stored values as numbers of the vectors' type, by the row of types; of those in the mask alone. */
+/*
+ * Load LANES stored values and widen them to the vector type, by the tag of a row of types. some_values loads only the
+ * lanes in mask and zeros the rest.
+ */
 static inline __m512 spryi_values_f32(const float *p)
 {
     return _mm512_loadu_ps(p);
@@ -61,7 +64,7 @@ static inline __m512 spryi_some_values_f16_f32(__mmask16 mask, const spryi_f16_n
 #define LANES ((int)(64 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(spryi_vec)
 #define MASK SPRYI_TYPED(spryi_mask)
-#define MASK_OF(bits) ((MASK)(bits)) /* the lowest bits, one a lane */
+#define MASK_OF(bits) ((MASK)(bits)) /* one bit per lane */
 #define LOAD(p) SPRYI_MM512(loadu)(p)
 #define LOAD_VALUES(p) SPRYI_JOIN(spryi_values, SPRYI_TYPE_TAG)(p)
 #define MASKZ_LOAD_VALUES(mask, p) SPRYI_JOIN(spryi_some_values, SPRYI_TYPE_TAG)(mask, p)
@@ -76,7 +79,10 @@ static inline __m512 spryi_some_values_f16_f32(__mmask16 mask, const spryi_f16_n
 #define MASK_ADD(a, mask, b) SPRYI_MM512(mask_add)(a, mask, a, b)
 #define SET1(s) SPRYI_MM512(set1)(s)
 #define REDUCE(v) SPRYI_MM512(reduce_add)(v)
-#define ZERO() SPRYI_MM512(set1)(0) /* clang has a macro in the way of setzero */
+#define ZERO()                                                                                                         \
+    SPRYI_MM512(set1)                                                                                                  \
+    (0) /* clang defines _mm512_setzero as a macro, so SPRYI_MM512(setzero) would not
+                                     * compile */
 
 #define FOUR_AT(x, at)                                                                                                 \
     SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))((x) + (at)[0], (x) + (at)[1], (x) + (at)[2], (x) + (at)[3])

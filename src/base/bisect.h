@@ -1,11 +1,12 @@
-/* The one bisection of the library, for sorted arrays of any type and for any condition; plain C, also for nvcc. */
+/* The library's only bisection, for sorted arrays of any type and any condition. Plain C, also for nvcc. */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * `at`, an int64_t of the caller, becomes the first of low .. high - 1 for which `condition` is false, or high where
- * there is none. The condition is an expression of `at` that is true up to some number and false from there on.
+ * Sets `at`, an int64_t variable of the caller, to the first of low .. high - 1 for which `condition` is false, or to
+ * high if `condition` is true for all. The condition is an expression of `at` that is true up to some index and false
+ * after it.
  *
  *     SPRYI_BISECT(i, 0, m, Ap[i + 1] <= k);   i is the row of entry k
  */

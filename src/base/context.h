@@ -7,11 +7,12 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 struct spryi_device;
 struct spryi_device_list;
 
-/* Data that a higher folder keeps with a context. */
+/* Base of a struct that a higher layer keeps with a context. */
 typedef struct spryi_attached {
     void (*close)(spry_context *context, struct spryi_attached *attached);
 } spryi_attached;
@@ -21,20 +22,20 @@ struct spry_context {
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
     int threads;
-    int no_caches;                     /* 1: what is given back goes to the system at once */
-    spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
-    int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rates.c) */
+    bool no_caches;                    /* freed blocks return to the system immediately */
+    spryi_simd simd;                   /* highest level that kernels may use: the CPU's, limited by SPRY_SIMD */
+    bool amd;                          /* the processor's vendor is AMD, whose rates differ (choose/rates.c) */
     struct spryi_device_list *devices; /* device/drivers.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
-    _Atomic(spryi_attached *) choose; /* choose/state.h; NULL until it is needed */
+    _Atomic(spryi_attached *) choose; /* choose/state.h; NULL until first use */
     _Atomic int64_t bytes, peak_bytes;
-    _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
+    _Atomic int64_t references; /* the caller's handle and each object with a handle of its own */
     void (*close)(spry_context *context);
     spryi_block_cache cached_blocks;
     spryi_pool pool;
 };
 
-/* What has a handle of its own keeps the context. */
+/* Adds a reference. Each object with a handle of its own keeps its context alive. */
 static inline spry_context *spryi_context_retain(spry_context *context)
 {
     atomic_fetch_add(&context->references, 1);

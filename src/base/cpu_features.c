@@ -16,14 +16,14 @@ static uint64_t xgetbv0(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* cpuid and xgetbv. */
+/* Uses cpuid and xgetbv. */
 static spryi_simd cpu_simd(void)
 {
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return SPRYI_PORTABLE;
     const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28;
     if ((c & (fma | osxsave | avx)) != (fma | osxsave | avx)) return SPRYI_PORTABLE;
-    uint64_t kept = xgetbv0(); /* what the operating system saves: bits 1, 2 xmm, ymm; 5 to 7 masks and zmm */
+    uint64_t kept = xgetbv0(); /* registers that the operating system saves: bits 1, 2 xmm, ymm; 5 to 7 masks and zmm */
     if ((kept & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return SPRYI_PORTABLE;
     const uint32_t bmi = 1u << 3, avx2 = 1u << 5, bmi2 = 1u << 8;
     const uint32_t avx512f = 1u << 16, avx512dq = 1u << 17, avx512cd = 1u << 28, avx512bw = 1u << 30,
@@ -33,10 +33,10 @@ static spryi_simd cpu_simd(void)
     return (kept & 0xe0) == 0xe0 && (b & all512) == all512 ? SPRYI_AVX512 : SPRYI_AVX2;
 }
 
-int spryi_cpu_is_amd(void)
+bool spryi_cpu_is_amd(void)
 {
     uint32_t a, b, c, d;
-    const uint32_t auth = 0x68747541; /* of "AuthenticAMD" */
+    const uint32_t auth = 0x68747541; /* first four letters of "AuthenticAMD" */
     return __get_cpuid(0, &a, &b, &c, &d) && b == auth;
 }
 #else
@@ -45,23 +45,23 @@ spryi_simd cpu_simd(void)
     return SPRYI_PORTABLE;
 }
 
-int spryi_cpu_is_amd(void)
+bool spryi_cpu_is_amd(void)
 {
-    return 0;
+    return false;
 }
 #endif
 
-int spryi_allowed_simd(spryi_simd *level)
+bool spryi_allowed_simd(spryi_simd *level)
 {
     *level = cpu_simd();
     const char *wanted = getenv("SPRY_SIMD");
-    if (!wanted || !wanted[0]) return 1;
+    if (!wanted || !wanted[0]) return true;
     for (int l = 0; l < 3; l++)
         if (strcmp(wanted, spryi_simd_name((spryi_simd)l)) == 0) {
             if (l < (int)*level) *level = (spryi_simd)l;
-            return 1;
+            return true;
         }
-    return 0;
+    return false;
 }
 
 int64_t spryi_memory_bytes(void)
@@ -69,11 +69,11 @@ int64_t spryi_memory_bytes(void)
     return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Linux's word on a cache of processor 0: its "level", "type" or "size"; "" where there is none. */
-static void read_about_cache(char text[16], int index, const char *what)
+/* Reads "level", "type" or "size" of a cache of processor 0, as Linux lists it. text is "" if missing. */
+static void read_about_cache(char text[16], int index, const char *property)
 {
     char name[96];
-    (void)snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    (void)snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, property);
     FILE *file = fopen(name, "re");
     text[0] = 0;
     if (!file) return;
@@ -81,7 +81,7 @@ static void read_about_cache(char text[16], int index, const char *what)
     (void)fclose(file);
 }
 
-/* 0 where Linux tells nothing. */
+/* Returns 0 if Linux does not list the cache. */
 static int64_t listed_cache_bytes(int level)
 {
     enum { MOST_CACHES = 8 };
@@ -98,8 +98,8 @@ static int64_t listed_cache_bytes(int level)
 }
 
 /*
- * Asked by every context, found once. The C library counts the caches of a whole socket on some processors, of which a
- * core reaches a part.
+ * Keeps the result, since every context asks. Linux's list comes first: on some processors the C library counts the
+ * caches of the whole socket, of which a core reaches only a part.
  */
 int64_t spryi_cache_bytes(int level)
 {

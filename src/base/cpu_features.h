@@ -1,16 +1,20 @@
-/* What the processor and the operating system offer. This file's code is built without ISA flags. */
+/* Features of the processor and the operating system. cpu_features.c is compiled without ISA flags. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Ordered: a level includes those before it. AVX2 means avx2 + fma + bmi2; AVX512 means f + dq + bw + vl beside. */
+/*
+ * Ordered: a level includes the levels before it. AVX2 means avx2, fma and bmi2. AVX512 adds bmi and avx512 f, dq, cd,
+ * bw, vl.
+ */
 typedef enum spryi_simd { SPRYI_PORTABLE = 0, SPRYI_AVX2 = 1, SPRYI_AVX512 = 2 } spryi_simd;
 
 /*
- * Finds the processor's level, lowered by the environment variable SPRY_SIMD = portable | avx2 | avx512. Returns 0 if
- * the variable has another value.
+ * Finds the processor's level, limited by the environment variable SPRY_SIMD = portable | avx2 | avx512. Returns false
+ * if the variable has another value.
  */
-int spryi_allowed_simd(spryi_simd *level);
+bool spryi_allowed_simd(spryi_simd *level);
 
 static inline const char *spryi_simd_name(spryi_simd level)
 {
@@ -18,6 +22,6 @@ static inline const char *spryi_simd_name(spryi_simd level)
     return names[level];
 }
 
-int spryi_cpu_is_amd(void);           /* 1: the processor's vendor is AMD */
+bool spryi_cpu_is_amd(void);          /* the processor's vendor is AMD */
 int64_t spryi_memory_bytes(void);     /* physical memory */
-int64_t spryi_cache_bytes(int level); /* data or unified cache; 0: unknown */
+int64_t spryi_cache_bytes(int level); /* data or unified cache of level 1 to 3; 0: unknown */

@@ -1,6 +1,6 @@
 /*
- * One element of an array whose type is known at run time, for code that need not be instantiated. Header-only, so that
- * src/solve may use it.
+ * Reads and writes one element of an array whose type is known only at run time, for code that is not instantiated by
+ * type. Header-only, so that src/solve may use it.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ static inline void spryi_set_index(void *indices, spry_index_type type, int64_t 
         ((int64_t *)indices)[k] = index;
 }
 
-/* A pattern's value is 1. */
+/* Returns 1 for a pattern. */
 static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
 {
 #define SPRYI_ELEMENT_AT(name, tag, ctype, ...)                                                                        \
@@ -29,7 +29,7 @@ static inline double spryi_value_at(const void *values, spry_type type, int64_t 
     return 1;
 }
 
-/* The value is rounded to the type; a pattern keeps none. */
+/* Rounds the value to the type. Does nothing for a pattern. */
 static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
 {
 #define SPRYI_ELEMENT_SET(name, tag, ctype, ...)                                                                       \
@@ -38,7 +38,7 @@ static inline void spryi_set_value(void *values, spry_type type, int64_t k, doub
 #undef SPRYI_ELEMENT_SET
 }
 
-/* Moves a value with all its bits; a pattern has none. */
+/* Copies all bits of a value. Does nothing for a pattern. */
 static inline void spryi_move_value(void *to, int64_t at, const void *from, int64_t k, spry_type type)
 {
 #define SPRYI_ELEMENT_MOVE(name, tag, ctype, bits, ...)                                                                \
@@ -47,7 +47,7 @@ static inline void spryi_move_value(void *to, int64_t at, const void *from, int6
 #undef SPRYI_ELEMENT_MOVE
 }
 
-/* The address of a 1 of a type of vectors. */
+/* Returns the address of a constant 1 of a vector type. */
 static inline const void *spryi_one_of(spry_type type)
 {
 #define SPRYI_ELEMENT_ONE(tag, s, v, c, argument)                                                                      \
@@ -58,12 +58,12 @@ static inline const void *spryi_one_of(spry_type type)
     return NULL;
 }
 
-/* Offset i, minor index k, row index k (of COO) and value k of a matrix. */
+/* Return offset i, minor index k, row index k (of COO) and value k of a matrix. */
 static inline int64_t spryi_offset_of(const spry_arrays *a, int64_t i)
 {
     return spryi_index_at(a->offsets, a->offset_type, i);
 }
-/* Entries of row i of CSR. */
+/* Returns the number of entries in row i of CSR. */
 static inline int64_t spryi_row_length(const spry_arrays *csr, int64_t i)
 {
     return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);

@@ -16,7 +16,7 @@ static void copy_text(char *to, size_t size, const char *from)
 
 int spryi_write_list(char *text, size_t size, const char *format, va_list list)
 {
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the C library's own: nothing is allocated */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* newlocale does not allocate for the C locale */
     const locale_t callers = plain ? uselocale(plain) : (locale_t)0;
     const int length = vsnprintf(text, size, format, list);
     if (callers) (void)uselocale(callers);
@@ -33,7 +33,7 @@ int spryi_write(char *text, size_t size, const char *format, ...)
     return length;
 }
 
-/* A control character as it is written in C, so that a name out of a file or a command line stays on the line. */
+/* Writes one byte, a control character as an escape of C, so that file names remain on one line. Returns the length. */
 static int show_byte(char shown[5], char byte)
 {
     unsigned char c = (unsigned char)byte;
@@ -42,7 +42,7 @@ static int show_byte(char shown[5], char byte)
     return snprintf(shown, 5, "\\x%02x", c);
 }
 
-/* As much of text as fits, its control characters shown. */
+/* Copies as much of `from` as fits, with control characters as escapes. */
 static void copy_shown(char *to, size_t size, const char *from)
 {
     size_t used = 0;
@@ -56,7 +56,7 @@ static void copy_shown(char *to, size_t size, const char *from)
     to[used] = '\0';
 }
 
-/* message from `used` on. */
+/* Writes the message from position `used` on. */
 static void write_message(spry_error *err, int used, const char *format, va_list list)
 {
     char text[sizeof err->message];
@@ -85,7 +85,7 @@ spry_status spryi_fail(spry_error *err, spry_status status, const char *argument
 
 spry_status spryi_fail_missing(spry_error *err, const char *argument)
 {
-    return spryi_fail(err, SPRY_INVALID_ARGUMENT, argument, "%s is NULL, which it must not be", argument);
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, argument, "%s is NULL, expected a pointer", argument);
 }
 
 spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
@@ -102,10 +102,10 @@ spry_status spryi_fail_value(spry_error *err, spry_status status, const char *ar
     return status;
 }
 
-/* "FILE:LINE: " or "FILE: " into message; how long that is. */
+/* Writes "FILE:LINE: " or "FILE: " to the message. Returns its length. */
 static int write_place(spry_error *err, const char *file, int64_t line)
 {
-    /* A path that fills the message would push out what was wrong: keep its end, which tells files apart. */
+    /* A long path would leave no room for the text. Keep the end of the path, which distinguishes files. */
     char shown[197];
     const char *from = file;
     size_t length = 0;
@@ -184,18 +184,18 @@ spry_status spryi_hand_on(spry_error *err, const spry_error *kept)
     return kept->status;
 }
 
-spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what, int number)
+spry_status spryi_fail_errno(spry_error *err, const char *file, const char *action, int number)
 {
-    return spryi_fail_file(err, SPRY_FILE_ERROR, file, 0, "%s: %s", what, spryi_errno_reason(number).text);
+    return spryi_fail_file(err, SPRY_FILE_ERROR, file, 0, "%s: %s", action, spryi_errno_reason(number).text);
 }
 
 enum { MOST_STRUCT_BYTES = 1 << 16 };
 
-/* Reads struct_size, which comes first. */
-static size_t size_of(const void *theirs)
+/* Reads struct_size, the first member. */
+static size_t size_of(const void *options)
 {
     size_t size;
-    memcpy(&size, theirs, sizeof size);
+    memcpy(&size, options, sizeof size);
     return size;
 }
 
@@ -211,27 +211,27 @@ spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, 
 {
     if (!options) {
         memset(ours, 0, our_size);
-        memcpy(ours, &our_size, sizeof our_size); /* struct_size comes first */
+        memcpy(ours, &our_size, sizeof our_size);
         return SPRY_OK;
     }
     SPRYI_OK_OR_RETURN(spryi_check_struct(options, name, err));
-    const size_t size = size_of(options), both = size < our_size ? size : our_size;
+    const size_t size = size_of(options), shared_bytes = size < our_size ? size : our_size;
     for (size_t b = our_size; b < size; b++)
         if (((const unsigned char *)options)[b] != 0)
             return spryi_fail_value(err, SPRY_UNSUPPORTED, "struct_size", (int64_t)size, (int64_t)our_size,
                                     "%s: a field is set that this library, version %s, does not know", name,
                                     spry_version());
-    memcpy(ours, options, both);
-    memset((char *)ours + both, 0, our_size - both);
+    memcpy(ours, options, shared_bytes);
+    memset((char *)ours + shared_bytes, 0, our_size - shared_bytes);
     memcpy(ours, &our_size, sizeof our_size);
     return SPRY_OK;
 }
 
 void spryi_give_struct(void *wanted, const void *ours, size_t our_size)
 {
-    const size_t size = size_of(wanted), both = size < our_size ? size : our_size;
-    memcpy((char *)wanted + sizeof size, (const char *)ours + sizeof size, both - sizeof size);
-    memset((char *)wanted + both, 0, size - both);
+    const size_t size = size_of(wanted), shared_bytes = size < our_size ? size : our_size;
+    memcpy((char *)wanted + sizeof size, (const char *)ours + sizeof size, shared_bytes - sizeof size);
+    memset((char *)wanted + shared_bytes, 0, size - shared_bytes);
 }
 
 spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, spry_error *err)
@@ -242,7 +242,7 @@ spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, s
                             (long long)value);
 }
 
-/* ---- texts and sizes of the public header's values ------------------------------------------------ */
+/* ---- texts and sizes of public types -------------------------------------------------------------------- */
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)

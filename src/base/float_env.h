@@ -1,7 +1,9 @@
 /*
- * The floating-point environment, of which every thread has its own. First, rounding to nearest, with denormal numbers,
- * whatever the caller's is: a function or a parallel region whose results must not depend on it begins with
- * SPRYI_DEFAULT_FLOATS, and the thread's environment is back, flags included, when that block is left.
+ * The floating-point environment of a thread.
+ *
+ * SPRYI_DEFAULT_FLOATS sets rounding to nearest, with denormal numbers, for the rest of a block. Leaving the block
+ * restores the thread's environment, including the exception flags. Functions and parallel regions use the macro if
+ * their results must not depend on the caller's environment.
  */
 #pragma once
 
@@ -12,7 +14,7 @@ static inline fenv_t spryi_enter_default_floats(void)
 {
     fenv_t kept;
     (void)fegetenv(&kept);
-    (void)fesetenv(FE_DFL_ENV); /* on x86 FTZ and DAZ are cleared too */
+    (void)fesetenv(FE_DFL_ENV); /* on x86, this also clears FTZ and DAZ */
     return kept;
 }
 
@@ -26,16 +28,16 @@ static inline void spryi_leave_default_floats(const fenv_t *kept)
     const fenv_t callers_floats = spryi_enter_default_floats()
 
 /*
- * Second, that of the thread that called for those that help it: how they round and what they do with denormal numbers.
- * Reading it takes some cycles, setting it some tens, so it is set where it differs alone. Exceptions stay a thread's
- * own: their flags and what they do.
+ * Rounding mode and treatment of denormal numbers. A thread that helps with a call uses the controls of the thread that
+ * called. Reading takes some cycles and setting some tens, so only controls that differ are set. Exception flags and
+ * traps remain those of each thread.
  */
 typedef uint64_t spryi_float_controls;
 
 #if defined(__SSE__)
-enum { SPRYI_FLOAT_CONTROLS = 0xe040 }; /* of MXCSR: FTZ, rounding, DAZ */
+enum { SPRYI_FLOAT_CONTROLS = 0xe040 }; /* bits of MXCSR: FTZ, rounding, DAZ */
 #elif defined(__aarch64__)
-enum { SPRYI_FLOAT_CONTROLS = 0x1c80000 }; /* of FPCR: FZ, rounding, FZ16 */
+enum { SPRYI_FLOAT_CONTROLS = 0x1c80000 }; /* bits of FPCR: FZ, rounding, FZ16 */
 #endif
 
 static inline spryi_float_controls spryi_get_float_controls(void)
@@ -77,7 +79,10 @@ static inline void spryi_leave_floats(const spryi_float_controls *kept)
     spryi_set_float_controls(*kept);
 }
 
-/* For threads of the program: their own environment is back when the block is left. */
+/*
+ * Sets `controls` for the rest of a block. Leaving the block restores the thread's controls. For threads of the
+ * program.
+ */
 #define SPRYI_FLOATS_OF(controls)                                                                                      \
     __attribute__((cleanup(spryi_leave_floats), unused))                                                               \
     const spryi_float_controls threads_floats = spryi_enter_floats(controls)

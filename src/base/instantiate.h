@@ -1,16 +1,17 @@
 /*
- * Includes the template file named by SPRYI_TEMPLATE once for each row of value types (base/types.h) and index pair.
- * The template uses SPRY_S (stored), SPRY_V (vectors), SPRY_C (compute), SPRY_P (offset) and SPRY_J (column index);
- * SPRY_IS_F64, SPRY_P_IS_64 and SPRY_J_IS_64 are 0 or 1 for #if. It names its functions SPRY_FN(name);
- * SPRYI_TABLE(name) then lists the instances as [row][index pair].
+ * Includes the template file SPRYI_TEMPLATE once for each row of value types (base/types.h) and index pair, and
+ * undefines SPRYI_TEMPLATE at the end. The template uses SPRY_S (stored), SPRY_V (vectors), SPRY_C (compute), SPRY_P
+ * (offset) and SPRY_J (column index). SPRY_IS_F64, SPRY_P_IS_64 and SPRY_J_IS_64 are 0 or 1, for #if. The template
+ * names its functions SPRY_FN(name); SPRYI_TABLE(name) lists the instances as [row][index pair].
  *
- * A file may name itself, as a kernel with one level does: what it has where SPRYI_TEMPLATE is defined is then the
- * template. Templates that are instantiated one after the other see the functions of those before. A template that does
- * not look at offsets is made once for 32_32 and 64_32 where SPRYI_NO_OFFSETS is defined before. One that keeps the
- * three types apart is made for mixed rows, too, where SPRYI_ANY_ROW is, and one that builds a storage or moves values
- * for each stored type, the first row that has it, where SPRYI_STORED_ROWS is: SPRYI_INSTANCE picks that.
- * A template may define functions that do not use SPRY_P once for 32_32 and 64_32: it names them SPRY_FNJ(name) and
- * defines them where SPRY_FIRST_J is 1. SPRYI_TEMPLATE is undefined at the end.
+ * Macros that change the list of instances, defined before:
+ *     SPRYI_NO_OFFSETS    the template does not use SPRY_P: one instance serves 32_32 and 64_32
+ *     SPRYI_ANY_ROW       also mixed rows: the template keeps stored, vector and compute type distinct
+ *     SPRYI_STORED_ROWS   the first row of each stored type, for building storages and moving values; see SPRYI_INSTANCE
+ *
+ * A file may name itself as SPRYI_TEMPLATE; the template is then the part of the file inside #ifdef SPRYI_TEMPLATE. A
+ * template may call functions of templates that were instantiated before. Functions that do not use SPRY_P may exist
+ * once for 32_32 and 64_32: name them SPRY_FNJ(name) and define them if SPRY_FIRST_J is 1.
  */
 #include "base/type_row.h"
 

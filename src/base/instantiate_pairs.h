@@ -1,4 +1,7 @@
-/* Part of instantiate.h and instantiate_indices.h: the template once for each index pair, in spryi_index_pair order. */
+/*
+ * Part of instantiate.h and instantiate_indices.h: includes the template for each index pair, in spryi_index_pair
+ * order.
+ */
 #define SPRY_J int32_t
 #define SPRY_J_IS_64 0
 #ifndef SPRYI_NO_OFFSETS

@@ -13,12 +13,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* ---- memory that is available -------------------------------------------------------------------- */
+/* ---- available memory ----------------------------------------------------------------------------------- */
 
 /*
- * The smallest of three numbers: what the machine has (MemAvailable), what the control groups of the process leave (a
- * container's limit, versions 1 and 2), and what its own limits leave (ulimit -v and -d). A dozen small files are read,
- * which takes less time than the pages of one large block.
+ * Available memory is the least of three limits: the machine's (MemAvailable), those of the process's control groups (a
+ * container's limit, versions 1 and 2), and the process's own (ulimit -v and -d). Reading a dozen small files takes
+ * less time than the pages of one large block.
  */
 enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, for the stacks of threads */
 
@@ -27,13 +27,13 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Reads a small file as text. Returns 0 if it cannot be read. */
-static int read_text(char text[TEXT_BYTES], const char *root, const char *path, const char *name)
+/* Reads a small file as text. Returns false if that fails. */
+static bool read_text(char text[TEXT_BYTES], const char *root, const char *path, const char *name)
 {
     char full[2 * PATH_BYTES];
     int length = snprintf(full, sizeof full, "%s%s%s", root, path, name);
     int file = length < (int)sizeof full ? open(full, O_RDONLY | O_CLOEXEC) : -1;
-    if (file < 0) return 0;
+    if (file < 0) return false;
     size_t used = 0;
     for (ssize_t got; used < TEXT_BYTES - 1 && (got = read(file, text + used, TEXT_BYTES - 1 - used)) > 0;)
         used += (size_t)got;
@@ -42,7 +42,7 @@ static int read_text(char text[TEXT_BYTES], const char *root, const char *path, 
     return used > 0;
 }
 
-/* Returns the whole number that text begins with; -1: none, as in "max". */
+/* Returns the integer that text begins with; -1: none, as in "max". */
 static int64_t number_of(const char *text)
 {
     char *end = NULL;
@@ -50,7 +50,7 @@ static int64_t number_of(const char *text)
     return end != text && number >= 0 ? (int64_t)number : -1;
 }
 
-/* Returns the number behind a name at the beginning of a line; -1: none. */
+/* Returns the integer after a name at the beginning of a line; -1: none. */
 static int64_t number_after(const char *text, const char *name)
 {
     const size_t length = strlen(name);
@@ -61,10 +61,10 @@ static int64_t number_after(const char *text, const char *name)
     return -1;
 }
 
-/* Folder and file names of a version of control groups. */
+/* Names of the folder and files of one version of control groups. */
 typedef struct hierarchy {
     const char *mount, *limit, *use;
-    const char *reclaimable[3]; /* lines of memory.stat: the kernel drops these pages before it refuses others */
+    const char *reclaimable[3]; /* lines of memory.stat: pages that the kernel drops before it refuses an allocation */
 } hierarchy;
 
 static const hierarchy version2 = {"/sys/fs/cgroup",
@@ -76,7 +76,7 @@ static const hierarchy version1 = {"/sys/fs/cgroup/memory",
                                    "/memory.usage_in_bytes",
                                    {"total_inactive_file ", "total_active_file ", NULL}};
 
-/* Returns the bytes that one group leaves; INT64_MAX: no limit. */
+/* Returns the bytes that a group may still allocate; INT64_MAX: no limit. */
 static int64_t left_in_group(const char *root, const hierarchy *h, const char *path)
 {
     char text[TEXT_BYTES];
@@ -92,8 +92,8 @@ static int64_t left_in_group(const char *root, const hierarchy *h, const char *p
 }
 
 /*
- * Returns the least that the group and all groups above it leave. In a container the path may be the host's, which does
- * not exist; then the mount's own files have the container's limit.
+ * Returns the least of the group and all groups above it. In a container, the path may be the host's, which does not
+ * exist. The files of the mount then have the container's limit.
  */
 static int64_t left_in_groups(const char *root, const hierarchy *h, const char *group, size_t length)
 {
@@ -104,7 +104,7 @@ static int64_t left_in_groups(const char *root, const hierarchy *h, const char *
     memcpy(path, h->mount, mount);
     memcpy(path + mount, group, length);
     path[mount + length] = '\0';
-    if (strstr(path, "/..")) path[mount] = '\0'; /* outside of what is mounted */
+    if (strstr(path, "/..")) path[mount] = '\0'; /* outside of the mount */
     for (;;) {
         left = smaller(left, left_in_group(root, h, path));
         char *last = strrchr(path + mount, '/');
@@ -113,18 +113,18 @@ static int64_t left_in_groups(const char *root, const hierarchy *h, const char *
     }
 }
 
-/* Returns whether "memory" is in a list of controllers, up to the colon. */
-static int has_memory(const char *controllers, size_t length)
+/* Returns whether a list of controllers has "memory". */
+static bool has_memory(const char *controllers, size_t length)
 {
     for (const char *name = controllers, *end = controllers + length; name < end;) {
         const size_t size = strcspn(name, ",:");
-        if (size == 6 && strncmp(name, "memory", size) == 0) return 1;
+        if (size == 6 && strncmp(name, "memory", size) == 0) return true;
         name += size + 1;
     }
-    return 0;
+    return false;
 }
 
-/* Lines of /proc/self/cgroup are number:controllers:path; version 2 has number 0 and no controllers. */
+/* Lines of /proc/self/cgroup are id:controllers:path; version 2 has id 0 and no controllers. */
 static int64_t left_by_groups(const char *root)
 {
     char text[TEXT_BYTES];
@@ -183,7 +183,7 @@ int64_t spryi_available_memory_bytes(void)
     return smaller(spryi_memory_bytes(), spryi_available_memory_under("", limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA)));
 }
 
-/* ---- blocks that are kept ------------------------------------------------------------------------------ */
+/* ---- cached blocks -------------------------------------------------------------------------------------- */
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -196,7 +196,10 @@ int64_t spryi_available_memory_bytes(void)
 
 enum { HUGE_PAGE = 2 << 20, MOST_SHARE = 8, UNUSED_SHARE = 8 };
 
-/* A block of at least *bytes bytes and hardly more, *bytes then its size, *touched of it used; NULL: there is none. */
+/*
+ * Takes the smallest cached block of at least *bytes bytes of which at most an eighth would remain unused. *bytes
+ * becomes its size, *touched the bytes that may have pages. Returns NULL if there is none.
+ */
 static void *take_cached(spry_context *context, size_t *bytes, size_t *touched)
 {
     spryi_block_cache *s = &context->cached_blocks;
@@ -223,18 +226,18 @@ static void *take_cached(spry_context *context, size_t *bytes, size_t *touched)
 #if !defined(WATCHED)
 static int64_t most_bytes(const spry_context *context)
 {
-    const int64_t beside = atomic_load(&context->peak_bytes) - atomic_load(&context->bytes);
+    const int64_t below_peak = atomic_load(&context->peak_bytes) - atomic_load(&context->bytes);
     const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) / MOST_SHARE * (int64_t)sysconf(_SC_PAGESIZE);
-    return beside < machine ? beside : machine;
+    return below_peak < machine ? below_peak : machine;
 }
 
-/* 1: the block, of malloc's family, is taken over. 0: the caller frees it. */
-static int keep_cached(spry_context *context, void *block, size_t bytes, size_t touched)
+/* Adds a block to the cache. Returns false if it was not added; the caller then frees it. */
+static bool keep_cached(spry_context *context, void *block, size_t bytes, size_t touched)
 {
     spryi_block_cache *s = &context->cached_blocks;
-    if (context->no_caches) return 0;
+    if (context->no_caches) return false;
     pthread_mutex_lock(&s->lock);
-    int kept = s->count < SPRYI_MOST_CACHED_BLOCKS && s->bytes + (int64_t)touched <= most_bytes(context);
+    const bool kept = s->count < SPRYI_MOST_CACHED_BLOCKS && s->bytes + (int64_t)touched <= most_bytes(context);
     if (kept) {
 #ifdef MADV_FREE
         (void)madvise(block, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_FREE); /* advice only */
@@ -248,28 +251,31 @@ static int keep_cached(spry_context *context, void *block, size_t bytes, size_t 
     return kept;
 }
 #else
-static int keep_cached(spry_context *context, void *block, size_t bytes, size_t touched)
+static bool keep_cached(spry_context *context, void *block, size_t bytes, size_t touched)
 {
     (void)context, (void)block, (void)bytes, (void)touched;
-    return 0;
+    return false;
 }
 #endif
 
-/* Frees the oldest until the context, with so many bytes more, holds no more than it once did, or none is left. */
+/*
+ * Frees the oldest blocks until the context, with `bytes` more bytes, would hold at most its peak, or no block is
+ * left.
+ */
 static void make_room(spry_context *context, size_t bytes)
 {
     spryi_block_cache *s = &context->cached_blocks;
     pthread_mutex_lock(&s->lock);
     const int64_t room = atomic_load(&context->peak_bytes) - atomic_load(&context->bytes) - (int64_t)bytes;
-    int64_t goes = 0;
-    int gone = 0;
-    for (; gone < s->count && s->bytes - goes > room; gone++) {
-        goes += (int64_t)s->list[gone].touched;
-        free(s->list[gone].block);
+    int64_t freed_bytes = 0;
+    int freed = 0;
+    for (; freed < s->count && s->bytes - freed_bytes > room; freed++) {
+        freed_bytes += (int64_t)s->list[freed].touched;
+        free(s->list[freed].block);
     }
-    s->bytes -= goes;
-    s->count -= gone;
-    memmove(s->list, s->list + gone, (size_t)s->count * sizeof *s->list);
+    s->bytes -= freed_bytes;
+    s->count -= freed;
+    memmove(s->list, s->list + freed, (size_t)s->count * sizeof *s->list);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -293,19 +299,22 @@ int64_t spryi_block_cache_release(spry_context *context)
     return bytes;
 }
 
-/* Stands in front of every block; its size keeps the block aligned. */
+/* Header of every block. Its size keeps the block aligned. */
 typedef union block_head {
     struct {
-        int64_t bytes;   /* that were asked for, head included: what the release hook gets back */
-        size_t capacity; /* that there are: more in a block that was cached or reserved */
-        size_t touched;  /* that may have pages: less in a block that was reserved */
+        int64_t bytes;   /* requested, with the header; the release hook gets this size. 0: reserved, not counted */
+        size_t capacity; /* bytes allocated: more than requested in a block that was cached or reserved */
+        size_t touched;  /* bytes that may have pages: fewer than capacity in a reserved block */
     };
     char padding[SPRYI_ALIGNMENT];
 } block_head;
 
 enum { RESERVED_LARGE_FROM = 1 << 20, HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64 << 20 };
 
-/* glibc's, with huge pages: gathers from x and long streams are slower by up to a third without. */
+/*
+ * Allocates with posix_memalign. Large blocks use huge pages: without them, gathers from x and long streams are up to a
+ * third slower.
+ */
 static void *fresh_block(size_t bytes)
 {
     if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spryi_available_memory_bytes()) return NULL;
@@ -318,7 +327,7 @@ static void *fresh_block(size_t bytes)
     return pointer;
 }
 
-/* *bytes: what there is then; *touched: what of it has pages already. */
+/* *bytes becomes the size of the block, *touched the bytes that may have pages already. */
 static void *default_allocate(spry_context *context, size_t *bytes, size_t *touched)
 {
     void *block = NULL;
@@ -329,7 +338,7 @@ static void *default_allocate(spry_context *context, size_t *bytes, size_t *touc
     }
     if (!block) block = fresh_block(*bytes);
     if (!block) {
-        (void)spryi_block_cache_release(context); /* those without pages too: address space may be what is short */
+        (void)spryi_block_cache_release(context); /* also blocks without pages: address space may be short */
         block = fresh_block(*bytes);
     }
     return block;
@@ -364,34 +373,34 @@ static void count_limited(int64_t bytes)
     if (own_limit) atomic_fetch_add(&own_limit->held, bytes);
 }
 
-/* 1, and the bytes count as held; 0: they are too many. */
-static int claim_limited(int64_t bytes)
+/* Counts the bytes as held and returns true, or returns false if they would exceed the limit. */
+static bool claim_limited(int64_t bytes)
 {
-    if (!own_limit) return 1;
+    if (!own_limit) return true;
     const int64_t held = atomic_fetch_add(&own_limit->held, bytes);
-    if (bytes <= own_limit->most - held) return 1;
+    if (bytes <= own_limit->most - held) return true;
     atomic_fetch_sub(&own_limit->held, bytes);
     atomic_store(&own_limit->needed, bytes > INT64_MAX - held ? INT64_MAX : held + bytes);
-    return 0;
+    return false;
 }
 
-/* SPRY_OUT_OF_MEMORY where so many bytes, beside what is held, would pass the thread's limit. */
-static spry_status check_own_limit(int64_t bytes, const char *what, spry_error *err)
+/* Returns SPRY_OUT_OF_MEMORY if `bytes`, in addition to the bytes held, would exceed the thread's limit. */
+static spry_status check_own_limit(int64_t bytes, const char *label, spry_error *err)
 {
     if (!claim_limited(bytes))
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, bytes, own_limit->most,
-                                "%s: %lld bytes more would pass the limit of %lld", what, (long long)bytes,
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, label, bytes, own_limit->most,
+                                "%s: %lld bytes more would exceed the limit of %lld", label, (long long)bytes,
                                 (long long)own_limit->most);
     count_limited(-bytes);
     return SPRY_OK;
 }
 
-spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, spry_error *err)
+spry_status spryi_note_needs(int64_t least, int64_t enough, const char *label, spry_error *err)
 {
     if (!own_limit) return SPRY_OK;
     own_limit->most = own_limit->asked;
     own_limit->enough = enough;
-    return check_own_limit(least, what, err);
+    return check_own_limit(least, label, err);
 }
 
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err)
@@ -412,40 +421,40 @@ spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status
     if (status != SPRY_OUT_OF_MEMORY || needed == 0) return status;
     const int64_t value = needed > limit->enough ? needed : limit->enough;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", value, limit->asked,
-                            "%s %lld bytes are needed at once, memory_limit_bytes is %lld",
+                            "%s %lld bytes are needed at the same time, but memory_limit_bytes is %lld",
                             limit->enough > 0 ? "up to" : "at least", (long long)value, (long long)limit->asked);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-static spry_status refuse(size_t bytes, const char *what, spry_error *err)
+static spry_status refuse(size_t bytes, const char *label, spry_error *err)
 {
     const int64_t available = spryi_available_memory_bytes();
-    if ((int64_t)bytes <= available) /* as far as could be seen: a limit that only the system knows, or hooks */
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
-                                "out of memory: %s needs %s, which were refused", what,
+    if ((int64_t)bytes <= available) /* refused by hooks, or by a limit that only the system knows */
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, label, (int64_t)bytes, available,
+                                "out of memory: %s needs %s, but the allocation was refused", label,
                                 spryi_show_size((int64_t)bytes).text);
-    return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
-                            "out of memory: %s needs %s, about %s are available", what,
+    return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, label, (int64_t)bytes, available,
+                            "out of memory: %s needs %s, but only about %s are available", label,
                             spryi_show_size((int64_t)bytes).text, spryi_show_size(available).text);
 }
 
-/* counted 0: spryi_shrink counts it. */
-static spry_status take(spry_context *context, void **pointer, int64_t count, size_t size, int counted,
-                        const char *what, spry_error *err)
+/* counted false: spryi_shrink will count the block. */
+static spry_status allocate_block(spry_context *context, void **pointer, int64_t count, size_t size, bool counted,
+                                  const char *label, spry_error *err)
 {
     size_t bytes = 0, touched = 0;
     if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(block_head), &bytes) || bytes > (size_t)INT64_MAX)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
-                                what, (long long)count, size);
-    SPRYI_OK_OR_RETURN(check_own_limit((int64_t)bytes, what, err));
+        return spryi_fail_value(err, SPRY_TOO_LARGE, label, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
+                                label, (long long)count, size);
+    SPRYI_OK_OR_RETURN(check_own_limit((int64_t)bytes, label, err));
     size_t capacity = bytes;
-    /* Address space costs nothing, and as a large block its pages are kept: the heap gives them back each time. */
+    /* Enlarge a medium reservation: address space is free, and only large blocks keep their pages in the cache. */
     if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
                                          : default_allocate(context, &capacity, &touched);
-    if (!head) return refuse(bytes, what, err);
+    if (!head) return refuse(bytes, label, err);
     head->bytes = counted ? (int64_t)bytes : 0;
     head->capacity = capacity;
     head->touched = counted || touched > capacity ? capacity : touched;
@@ -455,18 +464,18 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
     return SPRY_OK;
 }
 
-spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *label,
                            spry_error *err)
 {
-    return take(context, pointer, count, size, 1, what, err);
+    return allocate_block(context, pointer, count, size, true, label, err);
 }
 
-spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *label,
                           spry_error *err)
 {
     if (context->allocate)
-        return spryi_fail(err, SPRY_UNSUPPORTED, what, "%s: memory hooks cannot reserve address space", what);
-    return take(context, pointer, count, size, 0, what, err);
+        return spryi_fail(err, SPRY_UNSUPPORTED, label, "%s: cannot reserve address space with memory hooks", label);
+    return allocate_block(context, pointer, count, size, false, label, err);
 }
 
 void spryi_shrink(spry_context *context, void **pointer, int64_t bytes)
@@ -474,7 +483,7 @@ void spryi_shrink(spry_context *context, void **pointer, int64_t bytes)
     block_head *head = (block_head *)*pointer - 1;
     const size_t all = (size_t)bytes + sizeof *head;
     if (head->capacity < HUGE_FROM) {
-        block_head *exact = fresh_block(all); /* what is reserved of the heap may have been written by others */
+        block_head *exact = fresh_block(all); /* heap memory may have pages already, so reduce the block to its size */
         if (exact) {
             memcpy(exact, head, all);
             free(head);

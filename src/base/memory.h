@@ -1,69 +1,73 @@
-/* Memory: every byte the library keeps passes through the context's allocator and is counted. */
+/* Memory: all memory that the library keeps comes from the context's allocator and is counted. */
 #pragma once
 
 #include "spry/spry.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 enum { SPRYI_ALIGNMENT = 64 };
 
 /*
- * *pointer = count * size bytes, aligned to SPRYI_ALIGNMENT, not cleared; count 0 gives a valid pointer.
- * SPRY_OUT_OF_MEMORY names `what` and the bytes; SPRY_TOO_LARGE when the product overflows.
- * Large blocks ask for huge pages and are refused when they are more than spryi_available_memory_bytes tells,
- * since Linux would otherwise grant them and kill the process later.
+ * Allocates count * size bytes, aligned to SPRYI_ALIGNMENT, not cleared. count 0 gives a valid pointer. Returns
+ * SPRY_OUT_OF_MEMORY with `label` and the bytes in the message, or SPRY_TOO_LARGE if the product overflows. Large
+ * blocks use huge pages. They are refused if they exceed spryi_available_memory_bytes, since Linux would otherwise
+ * grant them and kill the process later.
  */
-spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *label,
                            spry_error *err);
 
 /*
- * The same for what may turn out smaller: address space, of which only pages that are written cost memory, and which is
- * not counted until spryi_shrink says how much of it is used. Not with hooks of the user, where all of it might be
- * held. No machine's memory is overdrawn: the caller asks for no more than there is.
+ * Reserves address space for an array whose final size is unknown. Only pages that are written cost memory. The block
+ * is not counted until spryi_shrink sets its size. Returns SPRY_UNSUPPORTED if the user's hooks allocate, since they
+ * might hold all of the block. Reservations over the available memory are refused.
  */
-spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *label,
                           spry_error *err);
 
-/* The block is of so many bytes from now on; small ones are cut off and may move, which *pointer follows. */
+/*
+ * Sets the size of a reserved block, which counts from now on. A small block is copied to one of that size: *pointer
+ * may change.
+ */
 void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
 
 /*
- * The most bytes that a call may hold at once: its threads count what they allocate and release from the moment that
- * they have it. What would pass it fails as where there is no memory, and `needed` tells why.
+ * Limit of the bytes that a call may hold at the same time. The threads of the call count what they allocate and
+ * release. An allocation that would exceed the limit fails with SPRY_OUT_OF_MEMORY and sets `needed`.
  */
 typedef struct spryi_memory_limit {
     int64_t most;
-    int64_t asked;  /* the caller's limit; most may be more while a file's head is read */
+    int64_t asked;  /* the caller's limit; most may be larger while the head of a file is read */
     int64_t enough; /* a limit that suffices; 0: not known */
     _Atomic int64_t held;
-    _Atomic int64_t needed; /* at once, where something was refused */
+    _Atomic int64_t needed; /* bytes that a refused allocation would have needed in total; 0: none was refused */
     struct spryi_memory_limit *before;
 } spryi_memory_limit;
 
-/* The calling thread's limit until its end, in place of the one before; 0 bytes: none. */
+/* Sets the calling thread's limit until spryi_end_memory_limit, in place of the previous limit. most 0: no limit. */
 void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most);
 
 /*
- * Its end, and what `status` of the call means: SPRY_TOO_LARGE, naming memory_limit_bytes, where the limit was in the
- * way.
+ * Restores the previous limit. Returns SPRY_TOO_LARGE, naming memory_limit_bytes, if the limit caused a failure of the
+ * call; otherwise returns `status`, the status of the call.
  */
 spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err);
 
 /*
- * Notes a limit that suffices for the rest of the call, which a refusal reports. From here on the caller's limit holds.
- * Returns SPRY_OUT_OF_MEMORY if `least` bytes, which the call holds at once, would pass the limit.
+ * Notes a limit that suffices for the rest of the call, which a refusal reports. Makes the caller's limit effective.
+ * Returns SPRY_OUT_OF_MEMORY if `least` bytes, in addition to the bytes held, would exceed the limit.
  */
-spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, spry_error *err);
+spry_status spryi_note_needs(int64_t least, int64_t enough, const char *label, spry_error *err);
 
-/* The calling thread's, for threads that work for it; NULL: none. Returns the one before. */
+/* Sets the limit of the calling thread, which works for another thread; NULL: none. Returns the previous limit. */
 spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
 spryi_memory_limit *spryi_get_memory_limit(void);
 
-/* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
+/* Returns SPRY_INVALID_ARGUMENT if a limit in options is negative. `of` names the options in the message. */
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
 
-/* Returns whether two arrays share a byte. Empty ones share none. */
-static inline int spryi_overlap(const void *p, int64_t p_bytes, const void *q, int64_t q_bytes)
+/* Returns whether two arrays share a byte. Empty arrays share none. */
+static inline bool spryi_overlap(const void *p, int64_t p_bytes, const void *q, int64_t q_bytes)
 {
     const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
     return p && q && p_bytes > 0 && q_bytes > 0 && a < b + (uintptr_t)q_bytes && b < a + (uintptr_t)p_bytes;
@@ -75,48 +79,51 @@ static inline int64_t spryi_add_bytes(int64_t a, int64_t b)
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* NULL is fine. */
+/* pointer may be NULL. */
 void spryi_release(spry_context *context, void *pointer);
 
 /* Allocates into a typed pointer: SPRYI_TRY(SPRYI_NEW(context, &Ap, m + 1, "row offsets", err)); */
-#define SPRYI_NEW(context, pointer, count, what, err)                                                                  \
-    spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (what), (err))
+#define SPRYI_NEW(context, pointer, count, label, err)                                                                 \
+    spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (label), (err))
 
-/* Host memory that this process can still allocate: free memory, limits of control groups, limits of the process. */
+/*
+ * Returns the host memory that this process can still allocate, the least of free memory, limits of control groups and
+ * limits of the process.
+ */
 int64_t spryi_available_memory_bytes(void);
 
 /*
- * The same with the files of the system below `root` ("" for the system's own), and under
- * limits as getrlimit tells them, of address space and of data. INT64_MAX where nothing is known.
+ * Like spryi_available_memory_bytes, with the system's files below `root` ("" for the real ones) and limits of address
+ * space and data as from getrlimit. Returns INT64_MAX if nothing is known.
  */
 int64_t spryi_available_memory_under(const char *root, uint64_t address_limit, uint64_t data_limit);
 
-/* ---- blocks that are kept -------------------------------------------------------------------------------- */
+/* ---- cached blocks -------------------------------------------------------------------------------------- */
 
 /*
- * Large blocks that are given back stay with their context for its next large ones. The system clears each page that
- * it hands out, which takes as long as filling it: half of the time that a plan's storage takes to make.
+ * A context keeps large blocks that are freed, for its next large allocations. The system clears each page that it
+ * hands out. Clearing takes as long as filling: half of the time to build a plan's storage.
  *
- * Cached blocks are offered to the system (MADV_FREE), which takes their pages, without asking, when memory is short;
- * they are no part of spry_context_bytes. At most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's
- * memory; with them a context holds no more than its peak, and an eighth more where blocks serve for smaller ones.
- * Never where the user's hooks allocate, in a context without caches, nor under AddressSanitizer, which would miss that
- * a block is used after it was released.
+ * Cached blocks are offered to the system (MADV_FREE), which takes their pages when memory is short. They do not count
+ * in spry_context_bytes. The cache has at most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's memory.
+ * Including the cache, a context holds at most its peak, plus an eighth if blocks serve smaller requests. Nothing is
+ * cached if the user's hooks allocate, if the context has no caches, or under AddressSanitizer, which would miss uses
+ * after release.
  */
 enum { SPRYI_MOST_CACHED_BLOCKS = 16 };
 
 typedef struct spryi_block_cache {
     pthread_mutex_t lock;
     int count;
-    int64_t bytes; /* of all that may have pages */
+    int64_t bytes; /* that may have pages, of all blocks */
     struct {
         void *block;
-        size_t bytes, touched;        /* of address space, and from the start on what may have pages */
-    } list[SPRYI_MOST_CACHED_BLOCKS]; /* the oldest first */
+        size_t bytes, touched;        /* address space; bytes from the start that may have pages */
+    } list[SPRYI_MOST_CACHED_BLOCKS]; /* oldest first */
 } spryi_block_cache;
 
-/* Frees all; returns how many bytes. */
+/* Frees all cached blocks. Returns their bytes. */
 int64_t spryi_block_cache_release(spry_context *context);
 
-/* How many bytes that would be. */
+/* Returns the bytes of all cached blocks. */
 int64_t spryi_block_cache_bytes(const spry_context *context);

@@ -1,8 +1,8 @@
 /*
- * Numbers of 16 bits, which matrices may be stored in: bf16 (8 bits of exponent, 7 of fraction, the upper half of an
- * f32) and f16 (IEEE 754's half: 5 and 10). They are widened exactly and rounded to nearest, ties to even, once, in
- * every floating-point environment. spryi_widen_TAG and spryi_narrow_TAG exist for all types of an element, so that
- * tables and templates name them alike.
+ * 16-bit types that matrices may be stored in: bf16 (8 bits of exponent and 7 of fraction, the upper half of an f32)
+ * and f16 (IEEE 754 half precision: 5 and 10 bits). Widening is exact. Narrowing rounds once, to nearest, ties to even,
+ * in every floating-point environment. spryi_widen_TAG and spryi_narrow_TAG exist for all element types, for use in
+ * tables and templates.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #define SPRYI_ANYWHERE static inline
 #endif
 
-/* Types of their own, so that nobody adds them up as integers. */
+/* Structs, so that the bits cannot be added as integers. */
 typedef struct spryi_bf16_number {
     uint16_t bits;
 } spryi_bf16_number;
@@ -42,7 +42,7 @@ SPRYI_ANYWHERE float spryi_widen_bf16(spryi_bf16_number value)
     return spryi_float_of_bits((uint32_t)value.bits << 16);
 }
 
-/* No branches, so that compilers make vectors of it. */
+/* No branches, so that compilers can vectorize. */
 SPRYI_ANYWHERE float spryi_widen_f16(spryi_f16_number value)
 {
 #ifdef __CUDA_ARCH__
@@ -60,7 +60,7 @@ SPRYI_ANYWHERE float spryi_widen_f16(spryi_f16_number value)
 #endif
 }
 
-/* The bits of a number with so many bits of exponent and of fraction, 16 in all. */
+/* Returns the bits of `value` rounded to 1 sign bit, exponent_bits and fraction_bits, 16 bits in all. */
 SPRYI_ANYWHERE uint16_t spryi_round_to_16_bits(double value, int exponent_bits, int fraction_bits)
 {
     uint64_t bits;
@@ -69,13 +69,13 @@ SPRYI_ANYWHERE uint16_t spryi_round_to_16_bits(double value, int exponent_bits, 
     const uint16_t infinite = (uint16_t)(((1u << exponent_bits) - 1) << fraction_bits);
     const int bias = (1 << (exponent_bits - 1)) - 1, exponent = (int)(bits >> 52 & 2047) - 1023;
     uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
-    if (exponent == 1024) /* a NaN stays one, quiet */
+    if (exponent == 1024) /* a NaN remains a NaN, quiet */
         return (uint16_t)(sign | infinite |
                           (fraction ? 1u << (fraction_bits - 1) | (unsigned)(fraction >> (52 - fraction_bits)) : 0));
     if (exponent > -1023) fraction |= UINT64_C(1) << 52;
     const int below = exponent < 1 - bias ? 1 - bias - exponent : 0; /* denormal numbers have fewer bits */
     const int dropped = 52 - fraction_bits + below;
-    if (dropped > 54) return sign; /* under half of the least */
+    if (dropped > 54) return sign; /* under half of the least number */
     const uint64_t kept = fraction >> dropped, rest = fraction & ((UINT64_C(1) << dropped) - 1);
     const uint64_t half = UINT64_C(1) << (dropped - 1);
     const uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));

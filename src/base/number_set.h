@@ -1,6 +1,6 @@
 /*
- * A set of numbers from 0 to 2^40 - 1 that is emptied in no time: a slot has the set's mark above its number, or is
- * free. Samplers count with it what different columns or sectors some rows meet.
+ * A set of integers from 0 to 2^40 - 1 that is emptied in constant time. A used slot has the set's current mark above
+ * its integer; any other mark means free. Samplers count distinct columns or sectors with it.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 enum { SPRYI_SET_MARK_SHIFT = 40 };
 
 typedef struct spryi_number_set {
-    uint64_t *slots, mark; /* mark: 1 and up */
+    uint64_t *slots, mark; /* mark: 1 or more */
     int64_t count;
-    int bits; /* 2^bits slots, of which three quarters are taken: a set that is full takes nothing more */
+    int bits; /* 2^bits slots, of which at most three quarters are used; a full set ignores further integers */
 } spryi_number_set;
 
-/* An empty set; the caller releases its slots with spryi_release. */
+/* Creates an empty set. The caller releases its slots with spryi_release. */
 static inline spry_status spryi_number_set_make(spry_context *context, spryi_number_set *set, int bits,
                                                 const char *what, spry_error *err)
 {
@@ -27,26 +27,26 @@ static inline spry_status spryi_number_set_make(spry_context *context, spryi_num
     return status;
 }
 
-/* Marks are used up after 2^24 emptyings, of which a look has a hundredth. */
+/* Empties the set. Marks overflow after 2^24 calls, a hundred times as many as one sampling makes. */
 static inline void spryi_number_set_empty(spryi_number_set *set)
 {
     set->mark++;
     set->count = 0;
 }
 
-static inline int spryi_number_set_is_full(const spryi_number_set *set)
+static inline bool spryi_number_set_is_full(const spryi_number_set *set)
 {
     return 4 * set->count >= 3 << set->bits;
 }
 
-/* 1: it was not in the set and is now. */
-static inline int spryi_number_set_add(spryi_number_set *set, int64_t number)
+/* Returns true if the number was added, false if it was in the set or the set is full. */
+static inline bool spryi_number_set_add(spryi_number_set *set, int64_t number)
 {
     const uint64_t own = set->mark << SPRYI_SET_MARK_SHIFT | (uint64_t)number, last = (UINT64_C(1) << set->bits) - 1;
     uint64_t at = (uint64_t)number * 0x9E3779B97F4A7C15u >> (64 - set->bits);
     while (set->slots[at] >> SPRYI_SET_MARK_SHIFT == set->mark && set->slots[at] != own) at = (at + 1) & last;
-    if (set->slots[at] == own || spryi_number_set_is_full(set)) return 0;
+    if (set->slots[at] == own || spryi_number_set_is_full(set)) return false;
     set->slots[at] = own;
     set->count++;
-    return 1;
+    return true;
 }

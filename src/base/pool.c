@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- how many threads there are ------------------------------------------------------------------------ */
+/* ---- number of threads -------------------------------------------------------------------------------------- */
 
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
@@ -25,10 +25,13 @@
 #endif
 #endif
 #ifndef ALONE
-#define ALONE 0 /* not known */
+#define ALONE 0 /* unknown */
 #endif
 
-/* cpu.max of a group and of all above it: "max 100000", or microseconds a period. path is cut. */
+/*
+ * Returns the least of `processors` and the quotas of a group and all groups above it. cpu.max has "max 100000", or
+ * quota and period in microseconds. path is changed.
+ */
 static int least_quota(char *path, size_t mount, int processors)
 {
     for (;;) {
@@ -45,18 +48,18 @@ static int least_quota(char *path, size_t mount, int processors)
     }
 }
 
-/* Processors of the calling thread's affinity. At least 1. */
+/* Returns the number of processors in the calling thread's affinity. At least 1. */
 static int processors_of_thread(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than cpu_set_t has bits */
     return online > 0 ? (int)online : 1;
 }
 
 /*
- * Processors that the calling thread may use: those of its affinity, and no more than the quotas of its control groups
- * (version 2) are worth. At least 1.
+ * Returns the number of processors that the calling thread may use: its affinity, limited by the quotas of its control
+ * groups (version 2). At least 1.
  */
 static int allowed_processors(void)
 {
@@ -74,10 +77,10 @@ static int allowed_processors(void)
 }
 
 /*
- * Each thread knows if the process that it is about to copy has other threads, and if it is what a fork left of
- * several. Threads that a child starts were never in a team that is lost, so they keep 0.
+ * had_others: the process had other threads at its last fork by this thread. lost_team: this thread is the child of
+ * such a fork. Threads that a child starts have false.
  */
-static _Thread_local int had_others, lost_team;
+static _Thread_local bool had_others, lost_team;
 static atomic_int forks;
 
 static void before_fork(void)
@@ -88,7 +91,7 @@ static void before_fork(void)
 static void in_child(void)
 {
     atomic_fetch_add(&forks, 1);
-    if (had_others) lost_team = 1;
+    if (had_others) lost_team = true;
 }
 
 /* Runs when the library is loaded. If there is no memory for the registration, forked children start threads. */
@@ -102,13 +105,13 @@ int spryi_team(int threads)
     return lost_team ? 1 : threads;
 }
 
-/* Changes in the child of every fork: the threads of what was made under another number stayed in the parent. */
+/* Returns the number of forks before this process. Threads that started at another count remained in a parent. */
 static int forks_so_far(void)
 {
     return atomic_load(&forks);
 }
 
-/* The first number of OMP_NUM_THREADS, which may list one for each level; 0: the variable has no number that counts. */
+/* Returns the first number of OMP_NUM_THREADS, which may list one per level; 0 if the variable has no usable number. */
 static int threads_of_environment(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -119,29 +122,32 @@ static int threads_of_environment(void)
     return *end == '\0' || *end == ',' ? (int)threads : 0;
 }
 
-/* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
+/*
+ * Returns the threads of a context that asks for none: OMP_NUM_THREADS, else the processors, at most
+ * SPRYI_MOST_THREADS.
+ */
 static int default_threads(void)
 {
     const int asked = threads_of_environment(), processors = processors_of_thread();
     return asked > 0 ? asked : processors < SPRYI_MOST_THREADS ? processors : SPRYI_MOST_THREADS;
 }
 
-/* ---- the threads ------------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------------------ */
 
 enum {
     IDLE_SPIN_US = 50,   /* about as long as the work between two products of a solver */
     LOOP_SPIN_US = 1000, /* longer than the serial work between two loops of most set-ups and orderings */
     CALLER_SPIN_US = 20,
-    PAUSES = 16,       /* between two looks at the clock */
+    PAUSES = 16,       /* between two readings of the clock */
     WOKEN_AT_ONCE = 4, /* threads; each of them wakes as many */
-    LATE = 4,          /* times the work of all: a thread that is waited for so long has lost its processor */
-    ALONE_FOR = 8,     /* times as long as a thread was waited for that had lost its processor */
+    LATE = 4,          /* a thread has lost its processor if the wait exceeds this many times the work of all threads */
+    ALONE_FOR = 8,     /* after such a wait, calls run on the calling thread for this many times the wait */
     STACK_BYTES = 1 << 20
 };
 
 /* ---- sleeping ------------------------------------------------------------------------------------------ */
 
-/* Returns when the word is not `seen`, when it is woken, or for no reason. */
+/* Sleeps while the word equals `seen`. Also returns if woken, or spuriously. */
 static void sleep_on(atomic_uint *word, unsigned seen)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -152,21 +158,21 @@ static void wake(atomic_uint *word, int threads)
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
 }
 
-/* Spins while the word is `seen`, up to the time given; 1: it is another. */
-static int changes_until(const atomic_uint *word, unsigned seen, double until)
+/* Spins while the word equals `seen`, until the given time. Returns whether the word changed. */
+static bool changes_until(const atomic_uint *word, unsigned seen, double until)
 {
     do {
         for (int p = 0; p < PAUSES; p++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != seen) return 1;
+            if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
             SPRYI_PAUSE();
         }
     } while (spryi_now_us() < until);
-    return 0;
+    return false;
 }
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
 
-/* Takes a task of the call under way: `own` if it can be had. -1: all are taken. */
+/* Claims a task of the current call: `own` if possible. Returns -1 if all are claimed. */
 static int claim(spryi_pool *pool, int own)
 {
     const int masks = atomic_load_explicit(&pool->call.masks, memory_order_relaxed);
@@ -184,7 +190,7 @@ static int claim(spryi_pool *pool, int own)
     return -1;
 }
 
-/* Does tasks while there are any; how many. They may be of calls that follow each other. */
+/* Runs tasks while there are any, perhaps of consecutive calls. Returns the number of tasks. */
 static unsigned do_tasks(spryi_pool *pool, int own)
 {
     unsigned done = 0;
@@ -195,7 +201,7 @@ static unsigned do_tasks(spryi_pool *pool, int own)
     return done;
 }
 
-/* A task on a thread that is not the library's. */
+/* A task that runs on a thread of the user's executor. */
 typedef struct lent_task {
     spryi_task_fn task;
     void *argument;
@@ -210,8 +216,8 @@ static void do_lent(void *argument, int index)
 }
 
 /*
- * On the caller's processor a thread would only take the caller's time, and the system leaves it there while the other
- * processors are busy. It goes where it competes with other programs.
+ * Moves the thread off the caller's processor, where it would only take the caller's time. The system would leave it
+ * there while the other processors are busy. On those it competes with other programs.
  */
 static void leave(int processor, const cpu_set_t *allowed)
 {
@@ -228,7 +234,7 @@ static void *work(void *argument)
     (void)fesetenv(FE_DFL_ENV); /* the thread that started this one may have enabled traps */
     if (CPU_COUNT(&pool->allowed) > 0) (void)sched_setaffinity(0, sizeof pool->allowed, &pool->allowed);
     for (;;) {
-        const unsigned seen = atomic_load(&pool->calls); /* before it looks: no call, and no end, is missed */
+        const unsigned seen = atomic_load(&pool->calls); /* read first, so that no call and no stop is missed */
         if (atomic_load(&pool->stop)) return NULL;
         leave(atomic_load_explicit(&pool->call.processor, memory_order_relaxed), &pool->allowed);
         const unsigned done = do_tasks(pool, own);
@@ -244,7 +250,10 @@ static void *work(void *argument)
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
-/* Threads for so many tasks, as far as they can be had. Signals are for the program's own threads. */
+/*
+ * Starts threads for `tasks` tasks, as many as possible. Signals are blocked: they are for the program's own
+ * threads.
+ */
 static void start_threads(spryi_pool *pool, int tasks)
 {
     pthread_attr_t attributes;
@@ -263,41 +272,47 @@ static void start_threads(spryi_pool *pool, int tasks)
     pthread_attr_destroy(&attributes);
 }
 
-/* A forked child has none of the threads, and nobody is in a call. */
-static int is_of_this_process(spryi_pool *pool)
+/*
+ * Returns whether the calling process may use the pool. In a forked child, resets the pool: the child has no threads,
+ * and no call runs. Returns false while another thread resets it.
+ */
+static bool is_of_this_process(spryi_pool *pool)
 {
     enum { CHANGING = -1 };
     int before = atomic_load(&pool->forks);
-    if (before == forks_so_far()) return 1;
-    if (before == CHANGING || !atomic_compare_exchange_strong(&pool->forks, &before, CHANGING)) return 0;
+    if (before == forks_so_far()) return true;
+    if (before == CHANGING || !atomic_compare_exchange_strong(&pool->forks, &before, CHANGING)) return false;
     pool->started = 0;
     pool->most = SPRYI_MOST_THREADS - 1;
     pool->alone_until = 0;
     atomic_store(&pool->arrivals, 0);
     atomic_store(&pool->sleepers, 0);
-    atomic_store(&pool->waiting, 0);
+    atomic_store(&pool->waiting, false);
     atomic_store(&pool->taken, 0);
     for (int m = 0; m < SPRYI_MOST_THREADS / SPRYI_TASKS_A_MASK; m++) atomic_store(&pool->unclaimed[m], 0);
     atomic_store(&pool->forks, forks_so_far());
-    return 1;
+    return true;
 }
 
-/* judged: if this call waits for a thread that has lost its processor, the next calls work alone for a while. */
+/*
+ * Waits until all tasks are done. judged: after waiting for a thread that lost its processor, the next judged calls run
+ * on the calling thread for a while.
+ */
 static void wait_for_others(spryi_pool *pool, int tasks, double began, bool judged)
 {
     const double worked = spryi_now_us();
     for (unsigned left; (left = atomic_load(&pool->pending)) != 0;) {
         if (changes_until(&pool->pending, left, worked + CALLER_SPIN_US)) continue;
-        atomic_store(&pool->waiting, 1);
+        atomic_store(&pool->waiting, true);
         sleep_on(&pool->pending, left);
     }
-    atomic_store(&pool->waiting, 0);
+    atomic_store(&pool->waiting, false);
     const double now = spryi_now_us(), waited = now - worked;
     if (judged && waited > CALLER_SPIN_US && waited > LATE * (tasks - 1) * (worked - began))
         pool->alone_until = now + ALONE_FOR * waited;
 }
 
-/* The pool is the caller's. */
+/* Runs the tasks on the pool's threads and the calling thread, which holds `taken`. */
 static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument, bool judged)
 {
     const double began = spryi_now_us();
@@ -314,7 +329,7 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
                           memory_order_relaxed);
     for (int m = 0; m < masks; m++) {
         const int count = m < masks - 1 ? SPRYI_TASKS_A_MASK : tasks - m * SPRYI_TASKS_A_MASK;
-        /* task 0 is the caller's */
+        /* the caller runs task 0 */
         const uint64_t all = ~(uint64_t)0 >> (SPRYI_TASKS_A_MASK - count);
         atomic_store_explicit(&pool->unclaimed[m], m > 0 ? all : all - 1, memory_order_release);
     }
@@ -355,7 +370,7 @@ void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argum
 
 int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room)
 {
-    memset(pool, 0, sizeof *pool); /* zero is the first value of all atomics here */
+    memset(pool, 0, sizeof *pool); /* zero is the initial value of all atomics in the pool */
     pool->execute = options->execute;
     pool->executor = options->execute_user;
     pool->most = SPRYI_MOST_THREADS - 1;
@@ -367,7 +382,7 @@ int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void 
 
 void spryi_pool_close(spryi_pool *pool)
 {
-    if (atomic_load(&pool->forks) != forks_so_far()) return; /* they are the parent's */
+    if (atomic_load(&pool->forks) != forks_so_far()) return; /* the threads are the parent's */
     atomic_store(&pool->stop, 1);
     atomic_fetch_add(&pool->calls, 1);
     wake(&pool->calls, INT_MAX);
@@ -384,15 +399,15 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
 /*
- * Blocks of work are dealt out to threads: each has a queue of its own, with the same blocks in every run, so that they
- * stay in its cache and on its node. A thread that is done takes what the others have left, so that nobody waits for a
- * processor that other work slows down.
+ * Blocks of work are divided into one queue per thread. A thread's queue has the same blocks in every run, so the
+ * blocks remain in the thread's cache and on its NUMA node. A thread whose queue is empty takes blocks from other
+ * queues, so that nobody waits for a slow processor.
  */
-enum { MOST_QUEUES = 64 }; /* threads; more have no queues */
+enum { MOST_QUEUES = 64 }; /* more threads work without queues */
 
-/* The blocks of one thread that nobody has taken. */
+/* Blocks of one thread that are not yet taken. */
 typedef struct work_queue {
-    _Alignas(64) atomic_llong next; /* a line each: threads write their own */
+    _Alignas(64) atomic_llong next; /* a cache line per queue: each thread writes its own */
     int64_t begin, end;
 } work_queue;
 
@@ -406,10 +421,10 @@ static void fill_queues(work_queue *queues, int threads, int64_t blocks)
 }
 
 /*
- * The next block for thread `own`; -1: all are taken. *queue is the one to take from, counted from the own one: 0 at
- * first, and kept between calls. Backwards, a queue's last block is its first.
+ * Returns the next block for thread `own`, -1 if all are taken. *queue is the queue to take from, counted from the own
+ * queue: 0 initially, kept between calls. backwards: from a queue's last block to its first.
  */
-static inline int64_t take_block(work_queue *queues, int threads, int own, int backwards, int *queue)
+static inline int64_t take_block(work_queue *queues, int threads, int own, bool backwards, int *queue)
 {
     for (; *queue < threads; ++*queue) {
         work_queue *from = &queues[(own + *queue) % threads];
@@ -419,17 +434,18 @@ static inline int64_t take_block(work_queue *queues, int threads, int own, int b
     return -1;
 }
 
-/* Blocks for threads to take; without queues, each thread has its own share. */
+/* Blocks for threads to take. Without queues, each thread has a fixed share. */
 typedef struct dealt_blocks {
-    spryi_range_fn run; /* NULL: the blocks are of a loop, which has one of the two bodies */
+    spryi_range_fn run; /* NULL: the blocks are ranges of a loop with one of the two bodies */
     const void *argument;
     spryi_loop_fn body;
     spryi_part_fn body_of_part;
     void *job;
     int64_t items, grain;
     int64_t blocks;
-    int threads, backwards;
-    atomic_int empty; /* 1: all queues are */
+    int threads;
+    bool backwards;
+    atomic_bool empty; /* all queues are empty */
     work_queue *queues;
 } dealt_blocks;
 
@@ -455,10 +471,10 @@ static void work_off(void *argument, int own)
     int queue = 0;
     if (atomic_load_explicit(&d->empty, memory_order_relaxed)) return;
     for (int64_t b; (b = take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;) do_block(d, b, own);
-    atomic_store_explicit(&d->empty, 1, memory_order_relaxed);
+    atomic_store_explicit(&d->empty, true, memory_order_relaxed);
 }
 
-/* More threads than there are queues for. */
+/* For more threads than MOST_QUEUES. */
 static void work_off_own(void *argument, int own)
 {
     const dealt_blocks *d = argument;
@@ -466,7 +482,7 @@ static void work_off_own(void *argument, int own)
     while (first < end) do_block(d, d->backwards ? --end : first++, own);
 }
 
-/* At least two threads, and as many blocks as threads. */
+/* Runs the blocks on at least two threads, with at least one block per thread. */
 static void deal(spryi_pool *pool, dealt_blocks *d)
 {
     if (d->threads > MOST_QUEUES) {
@@ -496,13 +512,16 @@ void spryi_parallel_blocks(spryi_pool *pool, int threads, int64_t blocks, spryi_
 void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run,
                                      const void *argument)
 {
-    run_blocks(pool,
-               (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads, .backwards = 1});
+    run_blocks(pool, (dealt_blocks){.run = run,
+                                    .argument = argument,
+                                    .blocks = blocks,
+                                    .threads = threads,
+                                    .backwards = true});
 }
 
 static void run_loop(const spry_context *context, dealt_blocks d)
 {
-    enum { RANGES = 16, UNIT = 64 }; /* ranges of a thread; items that long automatic ranges are a multiple of */
+    enum { RANGES = 16, UNIT = 64 }; /* ranges per thread; long automatic ranges are a multiple of UNIT items */
     if (d.items <= 0) return;
     if (d.grain <= 0) {
         d.grain = d.items / d.threads / RANGES + 1;

@@ -1,6 +1,4 @@
-/*
- * The few vector steps that kernels for AVX2 and AVX-512 share, and names in code that is instantiated by type.
- */
+/* Vector operations that kernels for AVX2 and AVX-512 share, and names for code that is instantiated by type. */
 #pragma once
 
 #include "base/type_row.h"
@@ -9,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Where base/instantiate.h instantiates: SPRYI_TYPED(name) is name_f32 or name_f64, by the type of vectors, and
- * SPRYI_MM256(add) _mm256_add_ps or pd.
+ * For code in templates of base/instantiate.h. SPRYI_TYPED(name) is name_f32 or name_f64, by the vector type.
+ * SPRYI_MM256(add) is _mm256_add_ps or _mm256_add_pd.
  */
 #define SPRYI_TYPED(name) SPRYI_JOIN(name, SPRYI_VECTOR_TAG)
 #define SPRYI_MM256(name) SPRYI_JOIN(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
@@ -19,16 +17,15 @@
 #define SPRYI_PS_f64 pd
 
 /*
- * Bytes ahead at which the matrix is fetched. The processors' own prefetchers stop at a page and keep too few
- * lines in flight; bench/README.md has what distances gained. Rows that are gathered leave the loads
- * little room, so their matrix is fetched into the first-level cache, from nearer; structured runs, which
- * load in order, do better from farther into the second, strided ones, of which sixteen are read at once, from
- * farthest. The address may lie past the arrays: a prefetch
+ * Prefetch distances for the matrix, in bytes. Hardware prefetchers stop at a page and keep too few lines in flight;
+ * bench/README.md has the gains. Rows with gathers fetch into the first-level cache from a short distance, since
+ * gathers leave few loads in flight. Structured runs load in order and fetch into the second level from farther.
+ * Strided runs read sixteen rows together and fetch from farthest. The address may be past the arrays, since a prefetch
  * never faults.
  */
 enum { SPRYI_AHEAD = 4096, SPRYI_AHEAD_NEAR = 2048, SPRYI_AHEAD_STEPPED = 12288 };
 
-/* Inlined at once: GCC takes a function that only prefetches for one without effect, and drops its calls. */
+/* Always inlined: GCC assumes that a function that only prefetches has no effect, and drops its calls. */
 #define SPRYI_PREFETCHER SPRYI_INLINE void
 
 SPRYI_PREFETCHER spryi_prefetch(const void *base, int64_t bytes)
@@ -41,7 +38,10 @@ SPRYI_PREFETCHER spryi_prefetch_near(const void *base, int64_t bytes)
     _mm_prefetch((const char *)((uintptr_t)base + (uintptr_t)bytes), _MM_HINT_T0);
 }
 
-/* Entries k..end of the values and columns, SPRYI_AHEAD_NEAR bytes further on, one request a cache line. */
+/*
+ * Prefetches the values and columns of entries k .. end - 1, SPRYI_AHEAD_NEAR bytes ahead, one request per cache
+ * line.
+ */
 SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t k, int64_t end, int value_bytes,
                                         int index_bytes)
 {
@@ -50,9 +50,10 @@ SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t 
 }
 
 /*
- * Rows ahead whose last entry's row of x, of several columns, is asked for: as many as have 160 entries, whose columns
- * are in the caches by then, and at most 32. `rows`, for none, where fewer than 16 have so many: what is new in long
- * rows is seldom the last.
+ * Returns how many rows ahead to prefetch the row of x that a row's last entry multiplies, for multiple vectors: the
+ * number of rows with 160 entries, at most 32. The columns of these rows are in the caches by then. Returns `rows`,
+ * which means no prefetch, if fewer than 16 rows have 160 entries: in long rows the last entry seldom needs a new row
+ * of x.
  */
 static inline int64_t spryi_rows_to_ask(int64_t rows, int64_t entries)
 {
@@ -61,7 +62,7 @@ static inline int64_t spryi_rows_to_ask(int64_t rows, int64_t entries)
     return ahead < LEAST ? rows : ahead < MOST ? ahead : MOST;
 }
 
-/* Four x by loads and inserts: gathers are microcode on many processors, and no slower to spell out on others. */
+/* Loads four elements with loads and inserts. Gathers are microcode on many processors, and no faster on others. */
 static inline __m128 spryi_four_ps(const float *a, const float *b, const float *c, const float *d)
 {
     __m128 v = _mm_insert_ps(_mm_load_ss(a), _mm_load_ss(b), 0x10);
@@ -75,8 +76,8 @@ static inline __m256d spryi_four_pd(const double *a, const double *b, const doub
 }
 
 /*
- * So many times 16 bytes past the caches, to where malloc put an array: its large blocks are never aligned to 32. Parts
- * that follow each other make whole lines, too.
+ * Copies `parts` times 16 bytes with non-temporal stores. `to` is aligned to 16 bytes but seldom to 32: malloc's large
+ * blocks never are. Parts that follow each other fill whole cache lines.
  */
 static __attribute__((noinline, unused)) void spryi_stream_parts(void *to, const void *from, int parts)
 {
@@ -86,7 +87,7 @@ static __attribute__((noinline, unused)) void spryi_stream_parts(void *to, const
     while (--parts > 0);
 }
 
-/* A sliding window over ones and zeros gives the mask of any count. */
+/* Returns a mask of the first `count` lanes, loaded from a sliding window over ones and zeros. */
 static inline __m256i spryi_first_lanes_f64(int count)
 {
     static const int64_t ones[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
@@ -99,7 +100,10 @@ static inline __m256i spryi_first_lanes_f32(int count)
     return _mm256_loadu_si256((const __m256i *)(ones + 8 - count));
 }
 
-/* A mask of a bit a lane as a register, each lane all ones or all zeros; bits over those of the lanes do not matter. */
+/*
+ * Converts a mask with one bit per lane to a register whose lanes are all ones or all zeros. Bits above the lanes are
+ * ignored.
+ */
 static inline __m256i spryi_lanes_f64(unsigned mask)
 {
     const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8);
@@ -112,7 +116,7 @@ static inline __m256i spryi_lanes_f32(unsigned mask)
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bits), bits);
 }
 
-/* The sum of four lanes. */
+/* Returns the sum of four lanes. */
 static inline double spryi_sum_four_f64(__m256d v)
 {
     const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
@@ -140,8 +144,8 @@ static inline __m512d spryi_join_pd(const __m256d v[2])
 }
 
 /*
- * In place, four columns of eight rows: lane r of v[j] = column j of row r. On entry the lower halves of v[0] .. v[3]
- * hold the four columns of rows 0, 1, 4 and 5, the upper halves those of rows 2, 3, 6 and 7.
+ * Transposes four columns of eight rows in place: lane r of v[j] becomes column j of row r. On entry, the lower halves
+ * of v[0] .. v[3] have the four columns of rows 0, 1, 4 and 5, the upper halves those of rows 2, 3, 6 and 7.
  */
 static inline void spryi_transpose_4x8_pd(__m512d v[4])
 {
@@ -154,7 +158,7 @@ static inline void spryi_transpose_4x8_pd(__m512d v[4])
 }
 #endif
 
-/* Lane r = the sum of row[r]'s eight lanes, added as ((0+1)+(2+3))+((4+5)+(6+7)). */
+/* Returns the sums of the eight lanes of each row, row r in lane r, added as ((0+1)+(2+3))+((4+5)+(6+7)). */
 static inline __m256 spryi_sum_rows_ps(const __m256 row[8])
 {
     __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(row[0], row[1]), _mm256_hadd_ps(row[2], row[3]));
@@ -162,7 +166,7 @@ static inline __m256 spryi_sum_rows_ps(const __m256 row[8])
     return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
 }
 
-/* In place: lane r of column[j] = lane j of row[r]. */
+/* Transposes in place: lane r of v[j] becomes lane j of v[r]. */
 SPRYI_INLINE void spryi_transpose_pd(__m256d v[4])
 {
     const __m256d a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
@@ -193,7 +197,7 @@ SPRYI_INLINE void spryi_transpose_ps(__m256 v[8])
 }
 
 #ifdef __AVX512F__
-/* Eight numbers in one register, by one name where code is instantiated by type: EIGHT(add)(a, b). */
+/* Names for a register of eight elements in code that is instantiated by type: EIGHT(add)(a, b). */
 typedef __m256 eight_f32;
 typedef __m512d eight_f64;
 #define EIGHT(name) SPRYI_TYPED(EIGHT)(name)

@@ -1,7 +1,6 @@
 /*
- * What a template is instantiated with, from the row of base/types.h that SPRYI_ROW names: the types SPRY_S (stored),
- * SPRY_B (an integer of that width), SPRY_V (vectors) and SPRY_C (compute), the tags of the row and of its vectors,
- * SPRY_IS_F64 and SPRY_IS_MIXED for #if, and how a stored value is read.
+ * Macros for templates, from the row of base/types.h that SPRYI_ROW names. SPRY_S is the stored type, SPRY_B an integer
+ * of the same width, SPRY_V the vector type and SPRY_C the compute type. SPRY_IS_F64 and SPRY_IS_MIXED are for #if.
  */
 #pragma once
 
@@ -15,10 +14,13 @@
 #define SPRYI_VECTOR_TAG SPRYI_ROW(SPRYI_ROW_MEMBER, 0)
 #define SPRY_IS_MIXED SPRYI_ROW(SPRYI_ROW_IS_MIXED, 0)
 #define SPRY_IS_F64 SPRYI_ROW(SPRYI_ROW_IS_F64, 0)
-/* A stored value as a number of the compute type, exact; a double as a stored value, rounded once. */
+/*
+ * SPRY_VALUE widens a stored value to the compute type, exactly. SPRY_ROUNDED rounds a double to the stored type,
+ * once.
+ */
 #define SPRY_VALUE(stored) ((SPRY_C)SPRYI_ROW(SPRYI_ROW_WIDEN, 0)(stored))
 #define SPRY_ROUNDED(wide) SPRYI_ROW(SPRYI_ROW_NARROW, 0)(wide)
-/* A spryi_scalar's number, which is of the vectors' type. */
+/* Value of a spryi_scalar of the vector type. */
 #define SPRY_SCALAR(scalar) ((SPRY_C)(scalar).SPRYI_ROW(SPRYI_ROW_MEMBER, 0))
 
 #define SPRYI_ROW_STORED(tag, stored, vector, compute, argument) spryi_##stored
@@ -39,7 +41,7 @@
 #define SPRYI_IS_F64_f32 0
 #define SPRYI_IS_F64_f64 1
 
-/* Functions without SPRY_P exist once for the index pairs 32_32 and 64_32. */
+/* Names of functions that do not use SPRY_P: one instance serves 32_32 and 64_32. */
 #define SPRY_FNJ(name) SPRYI_JOIN(SPRYI_JOIN(name, SPRYI_TYPE_TAG), SPRYI_JOIN(SPRYI_COLUMNS, SPRY_J_IS_64))
 #define SPRY_FIRST_J (!SPRY_P_IS_64 || SPRY_J_IS_64)
 #define SPRYI_COLUMNS_0 32_32

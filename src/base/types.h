@@ -1,7 +1,7 @@
 /*
- * The types of numbers, in two tables: those of an element, and the combinations of stored, vector and compute type
- * that kernels are instantiated for. Sizes, names, limits, conversions (base/element.h), instances
- * (base/instantiate.h) and the tables of kernels follow them. Header-only, so that src/solve may use it.
+ * Types of numbers, in two tables: element types, and the combinations of stored, vector and compute type that kernels
+ * are instantiated for. Sizes, names, limits, conversions (base/element.h), instances (base/instantiate.h) and tables
+ * of kernels are generated from these tables. Header-only, so that src/solve may use it.
  */
 #pragma once
 
@@ -9,14 +9,18 @@
 #include "spry/spry.h"
 
 #include <float.h>
+#include <stdbool.h>
 
-/* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
+/*
+ * For functions with `const int` parameters that are constants in each call: one source, and a specialised copy for
+ * each case.
+ */
 #define SPRYI_INLINE static inline __attribute__((always_inline))
 
 /*
- * Types of an element: X(public name, tag, type of C, integer of its width, epsilon, largest, least normal, least). A
- * pattern is none of them: it has no numbers. Code that reads or writes an element goes through spryi_widen_TAG and
- * spryi_narrow_TAG (base/narrow.h), since the types of 16 bits are none of C's.
+ * Element types: X(public name, tag, C type, integer of the same width, epsilon, largest, least normal, least). A
+ * pattern has no values and is not in the table. Code reads and writes elements with spryi_widen_TAG and
+ * spryi_narrow_TAG (base/narrow.h), since C has no 16-bit types.
  */
 #define SPRYI_TYPES(X)                                                                                                 \
     X(SPRY_F32, f32, float, uint32_t, FLT_EPSILON, FLT_MAX, FLT_MIN, FLT_TRUE_MIN)                                     \
@@ -25,10 +29,10 @@
     X(SPRY_F16, f16, spryi_f16_number, uint16_t, 0x1p-10, 65504, 0x1p-14, 0x1p-24)
 
 /*
- * Combinations, each a row of every table of kernels: X(tag, stored, vector, compute type, argument). Plain rows have
- * one type for all three, which is a type of vectors, and everything exists for them. Of a mixed row a format has what
- * it instantiates for any row (SPRYI_ANY_ROW), and NULL elsewhere; it is the next SPRYI_ROW_, and is named in the list
- * of mixed rows.
+ * Combinations of types. Each is a row of every table of kernels: X(tag, stored, vector, compute type, argument). A
+ * plain row has one type for all three, and every kernel has an instance for it. A mixed row has instances in formats
+ * that use SPRYI_ANY_ROW, and NULL in others. To add a mixed row, define the next SPRYI_ROW_, add it to
+ * SPRYI_MIXED_ROWS, and instantiate it in base/instantiate.h and base/instantiate_types.h.
  */
 #define SPRYI_ROW_0(X, argument) X(f32, f32, f32, f32, argument)
 #define SPRYI_ROW_1(X, argument) X(f64, f64, f64, f64, argument)
@@ -38,7 +42,7 @@
 #define SPRYI_PLAIN_ROWS(X, argument) SPRYI_ROW_0(X, argument) SPRYI_ROW_1(X, argument)
 #define SPRYI_MIXED_ROWS(X, argument) SPRYI_ROW_2(X, argument) SPRYI_ROW_3(X, argument) SPRYI_ROW_4(X, argument)
 
-/* spryi_f32 is float, spryi_bits_f32 an integer that moves one, spryi_type_f32 the number of SPRY_F32. */
+/* spryi_f32 is float, spryi_bits_f32 an integer of the same width, spryi_type_f32 equals SPRY_F32. */
 #define SPRYI_TYPE_NAMES(name, tag, type, bits, ...)                                                                   \
     typedef type spryi_##tag;                                                                                          \
     typedef bits spryi_bits_##tag;                                                                                     \
@@ -49,7 +53,7 @@ SPRYI_TYPES(SPRYI_TYPE_NAMES)
 enum { SPRYI_PLAIN_ROWS(SPRYI_ROW_INDEX, 0) SPRYI_VALUE_TYPES };
 enum { spryi_row_before_mixed = SPRYI_VALUE_TYPES - 1, SPRYI_MIXED_ROWS(SPRYI_ROW_INDEX, 0) SPRYI_VALUE_ROWS };
 
-/* The row of values that are stored as one type and multiply vectors of another, -1: none. A pattern stores none. */
+/* Returns the row of a stored and a vector type, -1 if none. A pattern has the plain row of the vector type. */
 static inline int spryi_value_row(spry_type stored, spry_type vector)
 {
 #define SPRYI_ROW_MATCH(tag, s, v, c, argument)                                                                        \
@@ -61,13 +65,16 @@ static inline int spryi_value_row(spry_type stored, spry_type vector)
     return -1;
 }
 
-/* 1: values are stored in another type than the vectors'. */
-static inline int spryi_is_mixed(spry_type stored, spry_type vector)
+/* Returns whether the stored type differs from the vector type. */
+static inline bool spryi_is_mixed(spry_type stored, spry_type vector)
 {
     return spryi_value_row(stored, vector) > spryi_row_before_mixed;
 }
 
-/* The first row that stores a type, -1 for others: what only moves values is instantiated for any row by SPRY_S. */
+/*
+ * Returns the first row with a stored type, -1 if none. Code that only moves values needs one instance per stored
+ * type.
+ */
 static inline int spryi_stored_row(spry_type stored)
 {
 #define SPRYI_ROW_STORES(tag, s, v, c, argument)                                                                       \
@@ -78,7 +85,7 @@ static inline int spryi_stored_row(spry_type stored)
     return -1;
 }
 
-/* The plain row of a type, -1 for others: types of vectors have one. */
+/* Returns the plain row of a type. Only vector types have one; -1 for others. */
 static inline int spryi_value_slot(spry_type type)
 {
     return spryi_value_row(type, type);
@@ -90,7 +97,10 @@ int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
 
 size_t spryi_index_type_bytes(spry_index_type type); /* 4 or 8; 0: no such type */
 
-/* Vectors that a matrix multiplies where nobody says more: of its own type, else of the first row that stores it. */
+/*
+ * Returns the default type of vectors for a stored type: the same type, else the vector type of the first row that
+ * stores it. SPRY_F64 for a pattern.
+ */
 static inline spry_type spryi_usual_vectors(spry_type stored)
 {
 #define SPRYI_ROW_VECTORS(tag, s, v, c, argument)                                                                      \
@@ -102,8 +112,8 @@ static inline spry_type spryi_usual_vectors(spry_type stored)
 }
 
 /*
- * Calls name_f32 or name_f64, which return nothing, with `arguments` in parentheses: the instance for vectors of
- * `type` (base/instantiate_types.h).
+ * Calls name_f32 or name_f64, by the vector type `type`, with `arguments` in parentheses (base/instantiate_types.h).
+ * The functions return nothing.
  */
 #define SPRYI_BY_TYPE(type, name, arguments) (SPRYI_PLAIN_ROWS(SPRYI_TYPE_CALL, (type, name, arguments))(void) 0)
 #define SPRYI_TYPE_CALL(tag, s, v, c, call) SPRYI_TYPE_CALL_(spryi_type_##v, tag, SPRYI_UNWRAP call)
@@ -115,7 +125,7 @@ typedef struct spryi_limits {
     double epsilon, largest, least_normal, least;
 } spryi_limits;
 
-/* Of a type of numbers. */
+/* Returns the limits of an element type; those of f64 for a pattern. */
 static inline spryi_limits spryi_limits_of(spry_type type)
 {
     spryi_limits limits = {DBL_EPSILON, DBL_MAX, DBL_MIN, DBL_TRUE_MIN};
@@ -129,7 +139,7 @@ static inline spryi_limits spryi_limits_of(spry_type type)
     return limits;
 }
 
-/* A number of any of the types: alpha and beta of a product. */
+/* A number of any element type, such as alpha or beta of a product. */
 #define SPRYI_TYPE_MEMBER(name, tag, type, ...) type tag;
 typedef union spryi_scalar {
     SPRYI_TYPES(SPRYI_TYPE_MEMBER)

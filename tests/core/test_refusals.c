@@ -47,7 +47,7 @@ static void messages_name_what_is_wrong(void **state)
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     void *data = NULL;
     assert_int_equal(spry_spmv_plan_create(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
-    assert_string_equal(err.message, "plan is NULL, which it must not be");
+    assert_string_equal(err.message, "plan is NULL, expected a pointer");
     o.memory_limit_bytes = -5;
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "memory_limit_bytes is -5, expected 0 or more");

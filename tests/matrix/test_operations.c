@@ -463,11 +463,11 @@ static void refusals(void **state)
     float f[12] = {0};
     const spry_const_vector none = {0}, r = spry_const_vector_f64(d, 9), n = spry_const_vector_f32(f, 12);
     REFUSED(spry_matrix_transpose(NULL, &B, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context",
-            "context is NULL, which it must not be");
+            "context is NULL, expected a pointer");
     REFUSED(spry_matrix_transpose(c, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "B",
-            "B is NULL, which it must not be");
+            "B is NULL, expected a pointer");
     REFUSED(spry_matrix_add(c, &B, NULL, A, NULL, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "B",
-            "B is NULL, which it must not be");
+            "B is NULL, expected a pointer");
     o.layout = (spry_layout)7;
     REFUSED(spry_matrix_transpose(c, &B, A, &o, &err), SPRY_INVALID_ARGUMENT, "layout",
             "transpose: layout is 7, expected SPRY_CSR, SPRY_COO or SPRY_CSC");
