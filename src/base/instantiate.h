@@ -7,7 +7,7 @@
  * Macros that change the list of instances, defined before:
  *     SPRYI_NO_OFFSETS    the template does not use SPRY_P: one instance serves 32_32 and 64_32
  *     SPRYI_ANY_ROW       also mixed rows: the template keeps stored, vector and compute type distinct
- *     SPRYI_STORED_ROWS   the first row of each stored type, for building storages and moving values; see SPRYI_INSTANCE
+ *     SPRYI_STORED_ROWS   the first row of each stored type, to build storages and move values; see SPRYI_INSTANCE
  *
  * A file may name itself as SPRYI_TEMPLATE; the template is then the part of the file inside #ifdef SPRYI_TEMPLATE. A
  * template may call functions of templates that were instantiated before. Functions that do not use SPRY_P may exist

@@ -1,4 +1,4 @@
-/* The lists of formats, kernels and generators, and what the public header tells of them. */
+/* The lists of formats, kernels and generators, and their public descriptions. */
 #include "catalogue/catalogue.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@
 static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* The lists of families and drivers in one list of each kind: planning goes through them many times. */
+/* Formats and kernels of all families and drivers in one list per kind, since planning iterates them often. */
 enum { MOST_FORMATS = 64, MOST_KERNELS = 512 };
 static const spryi_format *formats[MOST_FORMATS];
 static const spryi_kernel *kernels[MOST_KERNELS];
@@ -32,7 +32,7 @@ static const spryi_format *estimated[SPRYI_MOST_ESTIMATED];
 static int format_count, kernel_count, estimated_count;
 static pthread_once_t listed = PTHREAD_ONCE_INIT;
 
-/* Adds the kernels before NULL, at most `most`. */
+/* Adds kernels up to NULL, at most `most`. */
 static void add_kernels(const spryi_kernel *const *list, int most)
 {
     for (int n = 0; n < most && list[n] && kernel_count < MOST_KERNELS; n++) kernels[kernel_count++] = list[n];
@@ -112,17 +112,18 @@ int spryi_count_kernels(unsigned operations, const char *format)
     return count;
 }
 
-int spryi_has_pattern_kernel(const spryi_format *format)
+bool spryi_has_pattern_kernel(const spryi_format *format)
 {
     const spryi_kernel *kernel;
     for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
-        if (kernel->pattern && offers(kernel, SPRYI_OP_VECTOR) && strcmp(kernel->format, format->name) == 0) return 1;
-    return 0;
+        if (kernel->pattern && offers(kernel, SPRYI_OP_VECTOR) && strcmp(kernel->format, format->name) == 0)
+            return true;
+    return false;
 }
 
-int spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row)
+bool spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row)
 {
-    if (!offers(kernel, operation)) return 0;
+    if (!offers(kernel, operation)) return false;
     if (kernel->operations) return row <= spryi_row_before_mixed || (kernel->mixed & operation) != 0;
     const spryi_run_table *table = operation == SPRYI_OP_SPMV_T ? kernel->spmv_t : kernel->spmv;
     return (*table)[row][0] != NULL;
@@ -140,18 +141,18 @@ spry_status spryi_check_stores(const spryi_format *format, spry_type stored, spr
                             format->name, spry_type_name(stored));
 }
 
-/* The legal texts of types for what a kernel has; constant, so that they live for ever. */
+/* Returns the types of a kernel as in spry_kernel_info. The text is constant. */
 static const char *types_of(const spryi_kernel *kernel)
 {
 #define TYPES(tag, stored, vector, compute, argument) " " #stored ":" #vector
 #define MIXED_TYPES SPRYI_MIXED_ROWS(TYPES, 0)
-    const int mixed = spryi_kernel_takes(kernel, SPRYI_OP_SPMV, spryi_row_before_mixed + 1) ||
-                      spryi_kernel_takes(kernel, SPRYI_OP_SPMV_T, spryi_row_before_mixed + 1);
+    const bool mixed = spryi_kernel_takes(kernel, SPRYI_OP_SPMV, spryi_row_before_mixed + 1) ||
+                       spryi_kernel_takes(kernel, SPRYI_OP_SPMV_T, spryi_row_before_mixed + 1);
     if (kernel->pattern) return mixed ? "f32 f64" MIXED_TYPES " pattern" : "f32 f64 pattern";
     return mixed ? "f32 f64" MIXED_TYPES : "f32 f64";
 }
 
-int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
+bool spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
 {
     const spryi_device *device = spryi_device_of_kind(context, kernel->device);
     spryi_kernel_functions functions;
@@ -159,7 +160,7 @@ int spryi_kernel_available(const spry_context *context, const spryi_kernel *kern
     return device->ops && device->ops->find_kernel(device, kernel, &functions, reason);
 }
 
-/* ---- the public view --------------------------------------------------------------------------- */
+/* ---- public functions -------------------------------------------------------------------------------- */
 
 spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *err)
 {
@@ -167,8 +168,8 @@ spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_format *format = spryi_format_at(index);
     if (!format) return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "format %d does not exist", index);
-    const spry_format_info told = {
-        .struct_size = sizeof told,
+    const spry_format_info description = {
+        .struct_size = sizeof description,
         .name = format->name,
         .title = format->title,
         .storage = format->formula,
@@ -176,11 +177,11 @@ spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *
         .parameters = format->parameters.text ? format->parameters.text : "",
         .kernels = spryi_count_kernels(SPRYI_OP_VECTOR, format->name),
     };
-    SPRYI_GIVE(info, &told);
+    SPRYI_GIVE(info, &description);
     return SPRY_OK;
 }
 
-/* The legal texts for which of two things exist; constant, so that they live for ever. */
+/* Returns the operations of a kernel as in spry_kernel_info. The text is constant. */
 static const char *operations_of(const spryi_kernel *kernel)
 {
     if (offers(kernel, SPRYI_OP_SPGEMM)) return "spgemm";
@@ -210,9 +211,9 @@ spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *
                                                  : kernel_with(SPRYI_OP_SPGEMM, index - vectors);
     if (!kernel) return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "kernel %d does not exist", index);
     const char *reason;
-    int available = spryi_kernel_available(context, kernel, &reason);
-    const spry_kernel_info told = {
-        .struct_size = sizeof told,
+    const bool available = spryi_kernel_available(context, kernel, &reason);
+    const spry_kernel_info description = {
+        .struct_size = sizeof description,
         .name = kernel->name,
         .format = kernel->format,
         .device_kind = kernel->device,
@@ -227,13 +228,13 @@ spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *
         .is_study = kernel->study,
         .parameters = kernel->parameters.text ? kernel->parameters.text : "",
     };
-    SPRYI_GIVE(info, &told);
+    SPRYI_GIVE(info, &description);
     return SPRY_OK;
 }
 
 /* ---- names with parameters: "sell:c=16:sigma=4096", "csr_vector_cuda:lanes=32" ------------------------- */
 
-/* A format or a kernel. */
+/* A format or a kernel that has parameters. */
 typedef struct owner {
     const char *kind, *name; /* "format", "sell" */
     const spryi_parameters *parameters;
@@ -249,7 +250,7 @@ static void list_parameters(char *text, size_t size, const owner *of)
     }
 }
 
-/* The number of a word of `length` bytes; 0: none of the list. */
+/* Returns the index of a word of `length` bytes, from 1; 0 if the list does not have the word. */
 static int64_t number_of_word(const char *const *words, const char *text, size_t length)
 {
     for (int w = 0; words[w]; w++)
@@ -257,7 +258,7 @@ static int64_t number_of_word(const char *const *words, const char *text, size_t
     return 0;
 }
 
-/* One "key=value" of `length` bytes. */
+/* Parses one "key=value" of `length` bytes. */
 static spry_status parse_parameter(const owner *of, int64_t *parameters, const char *text, size_t length,
                                    spry_error *err)
 {
@@ -284,7 +285,7 @@ static spry_status parse_parameter(const owner *of, int64_t *parameters, const c
                           of->name, (int)length, text, p->name, p->text);
     }
     char *end = NULL;
-    if (equals && (equals[1] < '0' || equals[1] > '9')) equals = NULL; /* no sign and no blank */
+    if (equals && (equals[1] < '0' || equals[1] > '9')) equals = NULL; /* refuse signs and blanks */
     errno = 0;
     long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
     if (!equals || end != text + length || end == equals + 1 || errno || value < p->least || value > p->most)
@@ -295,7 +296,7 @@ static spry_status parse_parameter(const owner *of, int64_t *parameters, const c
     return SPRY_OK;
 }
 
-/* ":key=value..." to the numbers of all parameters. */
+/* Parses ":key=value..." to the values of all parameters. */
 static spry_status parse_parameters(const owner *of, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                     spry_error *err)
 {
@@ -310,19 +311,19 @@ static spry_status parse_parameters(const owner *of, int64_t parameters[SPRYI_PA
     return SPRY_OK;
 }
 
-/* SPRY_UNKNOWN_NAME: lists the formats, and names the one whose name is the text's in lower case. */
+/* Returns SPRY_UNKNOWN_NAME. The message lists the formats, and suggests a name that differs only in upper case. */
 static spry_status fail_unknown_format(const char *text, size_t length, spry_error *err)
 {
-    char known[256] = "auto", same[64] = "";
+    char known[256] = "auto", suggestion[64] = "";
     for (int f = 0; spryi_format_at(f); f++) {
         const char *name = spryi_format_at(f)->name;
         const size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, ", %s", name);
         if (strlen(name) == length && strncasecmp(name, text, length) == 0)
-            snprintf(same, sizeof same, "; names are in lower case: \"%s\"", name);
+            snprintf(suggestion, sizeof suggestion, "; names are in lower case: \"%s\"", name);
     }
     return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%.*s\" is known, expected one of %s%s",
-                      (int)(length < 64 ? length : 64), text, known, same);
+                      (int)(length < 64 ? length : 64), text, known, suggestion);
 }
 
 spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
@@ -342,7 +343,10 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     return SPRY_OK;
 }
 
-/* SPRY_UNKNOWN_NAME: lists the operation's kernels, without those for comparison, while the message has room. */
+/*
+ * Returns SPRY_UNKNOWN_NAME. The message lists the operation's kernels, as many as fit, without those for
+ * comparison.
+ */
 static spry_status fail_unknown_kernel(const char *text, size_t length, unsigned operation, spry_error *err)
 {
     enum { ROOM = 64 };
@@ -377,27 +381,27 @@ spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[S
     return SPRY_OK;
 }
 
-int spryi_is_stored_as(const spryi_stored *stored, const char *format)
+bool spryi_is_stored_as(const spryi_stored *stored, const char *format)
 {
     const spryi_format *named = NULL;
     int64_t parameters[SPRYI_PARAMETERS];
-    if (spryi_parse_format(&named, parameters, format, NULL) != SPRY_OK || named != stored->format) return 0;
+    if (spryi_parse_format(&named, parameters, format, NULL) != SPRY_OK || named != stored->format) return false;
     for (int p = 0; p < SPRYI_PARAMETERS; p++)
-        if (parameters[p] != 0 && parameters[p] != stored->parameters[p]) return 0;
-    return 1;
+        if (parameters[p] != 0 && parameters[p] != stored->parameters[p]) return false;
+    return true;
 }
 
 /* ---- selection of a device and a kernel ------------------------------------------------------------------ */
 
-/* The kernel that the request names; NULL: none, or none of such an operation. */
+/* Returns the kernel that the request names. NULL if it names none, or none of its kind of operation. */
 static const spryi_kernel *named_kernel(const spryi_selection_request *request)
 {
-    const unsigned alike = request->operation == SPRYI_OP_SPGEMM ? SPRYI_OP_SPGEMM : SPRYI_OP_VECTOR;
+    const unsigned operations = request->operation == SPRYI_OP_SPGEMM ? SPRYI_OP_SPGEMM : SPRYI_OP_VECTOR;
     const spryi_kernel *kernel = request->kernel ? spryi_find_kernel(request->kernel) : NULL;
-    return kernel && offers(kernel, alike) ? kernel : NULL;
+    return kernel && offers(kernel, operations) ? kernel : NULL;
 }
 
-/* The device of a public number, SPRY_CPU or a GPU's, which can be used. */
+/* Finds the device of a public number, SPRY_CPU or a usable GPU. */
 static spry_status device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err)
 {
     if (number > 0) return spryi_device_usable(context, device, number, err);
@@ -413,10 +417,10 @@ spry_status spryi_select_device(const spry_context *context, const spryi_device 
                                 const spryi_selection_request *request, spry_error *err)
 {
     const spryi_kernel *kernel = named_kernel(request);
-    const spryi_device *there = spryi_device_at(context, request->operand_device), *picked = there;
+    const spryi_device *operand_device = spryi_device_at(context, request->operand_device), *picked = operand_device;
     if (request->device != SPRY_DEVICE_DEFAULT)
         SPRYI_OK_OR_RETURN(device_asked(context, &picked, request->device, err));
-    else if (kernel && strcmp(kernel->device, there->driver->name) != 0)
+    else if (kernel && strcmp(kernel->device, operand_device->driver->name) != 0)
         picked = spryi_device_of_kind(context, kernel->device);
     if (!picked->ops) return spryi_device_usable(context, &picked, picked->number, err);
     if (request->operand_device != 0 && request->operand_device != picked->number)
@@ -456,7 +460,7 @@ static bool has_product(const spryi_kernel_functions *functions, const spryi_sel
            has_row(request->operation == SPRYI_OP_SPMV_T ? functions->spmv_t : functions->spmv, request->row);
 }
 
-/* " for f32 values and f64 vectors", where these are of two types. */
+/* Returns " for f32 values and f64 vectors" if these types differ, else "". */
 static const char *types_text(const spryi_selection_request *request)
 {
 #define TEXT(tag, s, v, c, argument)                                                                                   \
@@ -518,7 +522,7 @@ spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel *
 {
     const spryi_kernel *picked = suitable ? spryi_find_kernel(suitable) : NULL;
     if (picked && !can_run(device, picked, format, request)) picked = NULL;
-    if (!picked) /* the last one */
+    if (!picked) /* otherwise the last usable kernel */
         for (int k = 0; spryi_kernel_at(k); k++)
             if (can_run(device, spryi_kernel_at(k), format, request)) picked = spryi_kernel_at(k);
     if (!picked)

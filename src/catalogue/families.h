@@ -1,7 +1,7 @@
 /*
- * The list of families. A new family is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME. The
- * formats of a family are in its <name>_family.c.
- * A format's kernels are listed from slow to fast, so the kernels of the studies (study/kernels/) come first.
+ * The list of families. A new family is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME.
+ * <name>_family.c lists the formats and kernels of a family. Kernels of a format are listed from slow to fast, so the
+ * study kernels (study/kernels/) come first.
  */
 #pragma once
 

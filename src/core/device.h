@@ -1,10 +1,10 @@
 /*
- * A device is an interface. The library's drivers of devices (device/drivers.c) each bring one kind, "cpu" or "cuda":
- * they find its devices and give a table of functions for what is done there. Nothing above asks which kind it has;
- * what differs is a property (host_memory, massively_parallel) or a function.
+ * A device is an interface. Each driver (device/drivers.c) supplies one kind of device, "cpu" or "cuda": it finds the
+ * devices and provides a table of functions. Code above does not ask for the kind. Kinds differ in properties
+ * (host_memory, massively_parallel) or functions.
  *
- * Devices of a context are numbered as spry.h does: 0 is the CPU. A kind without a device that can be used has one
- * entry all the same, whose reason tells why.
+ * Devices of a context are numbered as in spry.h: 0 is the CPU. A kind without a usable device has one entry, which has
+ * the reason.
  */
 #pragma once
 
@@ -17,58 +17,61 @@ typedef struct spryi_driver spryi_driver;
 
 /* Lengths of the rows of a CSR matrix. */
 typedef struct spryi_row_look {
-    double longest, squares; /* entries of the longest row; sum of the squared lengths */
-    int sound;               /* 1: offsets and columns are valid */
+    double longest, squares; /* entries of the longest row; sum of squared row lengths */
+    bool sound;              /* offsets and columns are valid */
 } spryi_row_look;
 
-/* ---- what kernels have on a device --------------------------------------------------------------------- */
+/* ---- kernels of a device --------------------------------------------------------------------------------- */
 
-/* A storage that is made ready for one kernel. */
+/* A storage to prepare for one kernel. */
 typedef struct spryi_prepare_request {
     const spryi_format *format;
-    const void *storage; /* its arrays are where the device reads them */
+    const void *storage; /* with arrays that the device can read */
     spry_type vector_type;
     spry_op op;
-    const spryi_device *device;       /* it is current */
+    const spryi_device *device;       /* must be current */
     const int64_t *kernel_parameters; /* as in spryi_run_args */
 } spryi_prepare_request;
 
 /* The functions of one kernel. */
 typedef struct spryi_kernel_functions {
-    const char *name; /* as its descriptor's */
+    const char *name; /* the descriptor's */
     const spryi_run_table *spmv, *spmv_t;
     /*
-     * What the kernel keeps on the device beside the storage (row blocks, merge splits): *auxiliary, of *bytes, its
-     * own until discard. NULL: it keeps nothing.
+     * Creates what the kernel keeps on the device in addition to the storage (row blocks, merge splits): *auxiliary, of
+     * *bytes bytes, until discard. NULL: the kernel keeps nothing.
      */
     spry_status (*prepare)(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err);
     void (*discard)(const spryi_device *device, void *auxiliary);
-    /* Bytes that a run needs beside y; they are zero before the first run and left so. NULL: none. */
+    /*
+     * Returns the bytes that a run needs in addition to y. They are zero before the first run and after each run. NULL:
+     * none.
+     */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
-    const struct spryi_spgemm_device_phases *spgemm; /* of SpGEMM in device memory (spgemm/spgemm.h) */
-    unsigned several, several_apart;                 /* as its descriptor's */
-    int (*takes_apart)(const void *storage);         /* 1: several_apart holds for it; NULL: it always does */
+    const struct spryi_spgemm_device_phases *spgemm; /* SpGEMM in device memory (spgemm/spgemm.h) */
+    unsigned several, several_apart;                 /* the descriptor's */
+    int (*takes_apart)(const void *storage);         /* 1: several_apart holds for the storage; NULL: for all */
 } spryi_kernel_functions;
 
-/* A format's storage that is to be made on the device, of CSR that lies there. */
+/* A storage to build on the device, from CSR in device memory. */
 typedef struct spryi_conversion {
-    const spryi_build_request *request; /* its csr and the arrays of its A are not to be looked at */
-    spry_arrays csr;                    /* device addresses; values as the request stores them, 32-bit columns */
-    /* spryi_check_storage, to be asked before slots are allocated */
+    const spryi_build_request *request; /* its csr and the arrays of its A must not be read */
+    spry_arrays csr;                    /* device addresses; values of the request's value_type, 32-bit columns */
+    /* spryi_check_storage; to be called before slots are allocated */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
-    /* The result: its cost, the struct (zeroed before), and its device arrays but for those that are csr's. */
+    /* Result: the cost, the struct (zeroed before), and its device arrays, except arrays that belong to csr. */
     spryi_cost cost;
     void *storage;
-    void *made[SPRYI_MOST_SECTIONS]; /* the caller's, also after a failure */
+    void *made[SPRYI_MOST_SECTIONS]; /* owned by the caller, even after a failure */
     int made_count;
     int64_t made_bytes;
-    const spryi_device *device; /* it is current */
+    const spryi_device *device; /* must be current */
 } spryi_conversion;
 
 /*
- * Makes what build on the host and a copy would put on the device, to the bit (the format's device_sections), done when
- * it returns. SPRY_UNSUPPORTED: this matrix has to be converted on the host.
+ * Builds on the device, bit for bit, what a build on the host and a copy would put there (the format's
+ * device_sections). Returns when done. Returns SPRY_UNSUPPORTED if the matrix must be converted on the host.
  */
 typedef struct spryi_converter {
     const char *format;
@@ -83,28 +86,29 @@ typedef struct spryi_converter {
  */
 typedef struct spryi_vector_map {
     void *to;
-    const void *from;               /* may be `to` without a permutation */
-    int64_t to_stride, from_stride; /* entries from one to the next; 0 counts as 1 */
-    const int32_t *permutation;     /* where the device reads it */
-    const void *scaling;            /* of `type`; in host memory devices alone */
+    const void *from;               /* may equal `to` if there is no permutation */
+    int64_t to_stride, from_stride; /* elements from one to the next; 0 means 1 */
+    const int32_t *permutation;     /* in memory that the device reads */
+    const void *scaling;            /* of `type`; only on devices that use host memory */
     int scaling_of_to;
-    int64_t length;                        /* of to */
-    int64_t columns, to_apart, from_apart; /* over 1: so many vectors, so far apart, without permutation and scaling */
+    int64_t length;                        /* of `to` */
+    int64_t columns, to_apart, from_apart; /* number of vectors and their distances; over 1 only without permutation and
+                                            * scaling */
     spry_type type;
-    const void *beta; /* of `type`; NULL or 0: `to` is not read */
+    const void *beta; /* of `type`; if NULL or 0, `to` is not read */
     int beta_on_device;
     int threads;
     struct spryi_pool *pool;
     void *stream;
 } spryi_vector_map;
 
-/* Pieces of an array in the device's memory, packed into host memory. */
+/* Pieces of an array in device memory, to copy packed to host memory. */
 enum { SPRYI_PIECE_BYTES = 64 };
 typedef struct spryi_gather {
-    void *to;              /* host memory, count pieces long; the last piece of the array may be cut */
+    void *to;              /* host memory for count pieces; the last piece of the array may be partial */
     const void *from;      /* device memory, a multiple of 4 */
-    int64_t bytes;         /* of `from`, a multiple of 4 */
-    const int64_t *pieces; /* host memory: those that are wanted, by their numbers; one may be there twice */
+    int64_t bytes;         /* size of `from`, a multiple of 4 */
+    const int64_t *pieces; /* host memory: indices of the pieces, in any order, repeats allowed */
     int64_t count;
 } spryi_gather;
 
@@ -112,8 +116,8 @@ typedef struct spryi_gather {
 
 /* Order of the columns in the rows of CSR. */
 typedef enum spryi_row_order {
-    SPRYI_ROWS_UNSORTED, /* a row is not sorted */
-    SPRYI_ROWS_SORTED,   /* all rows are sorted, and a column is repeated */
+    SPRYI_ROWS_UNSORTED, /* some row is not sorted */
+    SPRYI_ROWS_SORTED,   /* all rows are sorted; some column is repeated */
     SPRYI_ROWS_RISING    /* columns increase in every row */
 } spryi_row_order;
 
@@ -142,11 +146,11 @@ typedef struct spryi_device_selection {
  */
 typedef struct spryi_matrix_functions {
     spry_status (*inspect)(const spryi_device *device, spryi_row_order *order, const spry_arrays *a, spry_error *err);
-    /* Entries of a row of A^T are in the order of A's rows. */
+    /* Entries of a row of A^T keep the order of A's rows. */
     spry_status (*transpose)(const spryi_device *device, spry_arrays *made, const spry_arrays *a, spry_error *err);
     /*
-     * Sorts the rows, stably. Sums entries at one position in f64 unless they are kept. *repeats: a has duplicates.
-     * The value type of *made may be another one than that of a.
+     * Sorts the rows, stably. Sums entries at one position in f64 unless duplicates are kept. *repeats: a has
+     * duplicates. The value type of *made may differ from that of a.
      */
     spry_status (*sort)(const spryi_device *device, spry_arrays *made, bool *repeats, const spry_arrays *a,
                         bool keep_duplicates, spry_error *err);
@@ -167,103 +171,111 @@ typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVIC
 /* ---- the interface --------------------------------------------------------------------------------------- */
 
 /*
- * The functions of a device. Every one leaves the caller's current device as it was, but for enter. A stream is the
- * caller's or NULL, the default one.
+ * Functions of a device. All leave the caller's current device unchanged, except enter. A stream is the caller's; NULL
+ * is the default stream.
  */
 typedef struct spryi_device_ops {
-    /* Usable in any stream on return; given back when the work of all streams of the device is done. NULL is fine. */
+    /*
+     * Allocated memory is usable in any stream. release frees it when the work of all streams of the device is done.
+     * The pointer may be NULL.
+     */
     spry_status (*allocate)(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                             spry_error *err);
     void (*release)(const spryi_device *device, void *pointer);
     /*
-     * In the order of the default stream, without waiting: for memory that is used there alone until somebody has
-     * waited for that stream. Each takes memory of the other kind too.
+     * Allocates and releases in the order of the default stream, without waiting. For memory that only the default
+     * stream uses until the caller waits for that stream. Both release functions accept memory of either kind.
      */
     spry_status (*allocate_in_order)(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                      spry_error *err);
     void (*release_in_order)(const spryi_device *device, void *pointer);
     spry_status (*clear)(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err); /* at once */
-    /* In the order of the stream; from or to pageable host memory it returns when the host side is done with. */
+    /* Copies in the order of the stream. With pageable host memory, returns when the host memory may be used again. */
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
     /*
-     * Of CSR in the device's memory how long rows are and, where `checked`, whether offsets and indices are those of a
-     * matrix; else look->sound is 1. Waits. NULL: in host memory.
+     * Inspects the row lengths of CSR in device memory and, if `checked`, whether offsets and indices are valid;
+     * otherwise look->sound is set. Waits. NULL on devices that use host memory.
      */
     spry_status (*look_at_rows)(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr, int checked,
                                 spry_error *err);
-    spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* the same */
+    spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* NULL on devices
+                                                                                                      * that use host
+                                                                                                      * memory */
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
-    /* Returns when the work of all streams is done. In host memory there are none: NULL. */
+    /* Waits for the work of all streams. NULL on devices that use host memory. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);
-    /* Makes the device current and says which was; leave makes that one current again. */
+    /* enter makes the device current and returns the previous device; leave makes that device current again. */
     spry_status (*enter)(const spryi_device *device, int *previous, spry_error *err);
     void (*leave)(const spryi_device *device, int previous);
-    /* y = beta*y, beta a host number of `type`; beta = 0 writes zeros. */
+    /* y = beta*y. beta is in host memory, of `type`; beta = 0 writes zeros. */
     spry_status (*scale)(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
                          void *stream, spry_error *err);
     spry_status (*map)(const spryi_device *device, const spryi_vector_map *request, spry_error *err);
-    /* GB/s of a copy of arrays of `bytes` bytes on the device, read and written, median. NULL: not measured here. */
+    /* Measures the median GB/s, read and written, of copies of `bytes` bytes on the device. NULL: not measured. */
     spry_status (*copy_bandwidth)(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err);
-    /* 1 and the kernel's functions, or 0 and a constant text that tells why the device cannot run it. */
+    /*
+     * Returns 1 and the kernel's functions, or 0 and a constant text: the reason why the device cannot run the
+     * kernel.
+     */
     int (*find_kernel)(const spryi_device *device, const spryi_kernel *kernel, spryi_kernel_functions *functions,
                        const char **reason);
-    /* NULL: storages of the format are made on the host. The function may be NULL. */
+    /* Returns NULL if storages of the format are built on the host. The function may be NULL. */
     const spryi_converter *(*find_converter)(const spryi_device *device, const char *format);
-    /* Passes of the solvers (device/vector_ops.h); NULL: it has none. */
+    /* Vector operations of the solvers (device/vector_ops.h). NULL: none. */
     const struct spryi_vector_ops *(*vector_ops)(const spryi_device *device);
-    const spryi_matrix_functions *matrix;        /* operations on matrices; NULL: in host memory */
-    const struct spryi_spgemm_functions *spgemm; /* what SpGEMM needs beside kernels (spgemm/spgemm.h); NULL: nothing */
+    const spryi_matrix_functions *matrix;        /* NULL: the host does them */
+    const struct spryi_spgemm_functions *spgemm; /* SpGEMM, in addition to kernels; NULL: nothing */
 } spryi_device_ops;
 
 struct spryi_device {
     const spryi_driver *driver;
-    const spryi_device_ops *ops; /* NULL: the device cannot be used, for `reason` */
+    const spryi_device_ops *ops; /* NULL: the device cannot be used; see `reason` */
     spry_context *context;
-    int number;  /* 0 is the CPU, others as in spry.h */
-    int ordinal; /* the driver's own number */
+    int number;  /* 0 is the CPU; GPUs as in spry.h */
+    int ordinal; /* the driver's index */
     char name[16], description[256];
-    const char *reason; /* "" where it can be used; lives as long as the context */
-    const char *simd;   /* of a CPU, the level that kernels may use; NULL: none */
-    int uncached;       /* 1: the context wants its memory given back at once */
+    const char *reason; /* "" if usable; lives as long as the context */
+    const char *simd;   /* level that kernels may use on a CPU; NULL: none */
+    bool uncached;      /* the context wants memory returned immediately */
     int units;          /* cores or multiprocessors */
-    int shared_bytes;   /* that a block of threads may have */
+    int shared_bytes;   /* shared memory of a thread block */
     int major, minor;   /* compute capability */
     int64_t memory_bytes, cache_bytes;
 };
 
-/* A kind of device. */
+/* A driver: a kind of device. */
 struct spryi_driver {
-    const char *name;         /* as descriptors and users name it: "cpu", "cuda" */
-    const char *title;        /* for a device that cannot be used: "NVIDIA GPU" */
+    const char *name;         /* name in descriptors and options: "cpu", "cuda" */
+    const char *title;        /* title of a device that cannot be used: "NVIDIA GPU" */
     const char *device_title; /* in "there are 2 CUDA devices" */
-    int host_memory;        /* 1: it works in the host's memory and threads: arrays and vectors serve where they are */
-    int massively_parallel; /* 1: formats and their parameters should suit thousands of threads */
-    const char *indices;    /* index pairs that its kernels take: "32/32 64/32" */
-    double start_us;        /* from the first look for a device to its first work: driver, memory, first kernel */
-    /* Kernels that stand in the device's own folder and no family's; end with NULL. NULL: none. */
+    bool host_memory;         /* uses the host's memory and threads; arrays and vectors need no copies */
+    bool massively_parallel;  /* formats and their parameters should suit thousands of threads */
+    const char *indices;      /* index pairs of its kernels: "32/32 64/32" */
+    double start_us;          /* from the search for devices to the first work: driver, memory, first kernel */
+    /* Kernels in the driver's folder that belong to no family; the last is NULL. NULL: none. */
     const spryi_kernel *const *kernels;
     /*
-     * Finds the devices that this process can use: fills at most `most` of them (ops, ordinal and all that tells of
-     * them) and returns how many. With 0, and maybe with more, `reason` (reason_size bytes) tells what is missing.
-     * *state is the driver's own, for the context. Called once a context.
+     * Finds the devices that this process can use. Fills at most `most` devices (ops, ordinal, properties) and returns
+     * their number. If that is 0, and perhaps otherwise, writes to `reason` (reason_size bytes) what is missing. *state
+     * is the driver's state for the context. Called once per context.
      */
     int (*find)(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size);
-    int64_t (*trim)(const void *state); /* gives memory that is kept back: how many bytes. NULL: it keeps none */
-    int64_t (*cached_bytes)(const void *state); /* that trim would give back; where that is a function, this is */
-    void (*close)(const void *state);           /* the context is gone. NULL: nothing to do */
+    int64_t (*trim)(const void *state);         /* Frees cached memory. Returns its bytes. NULL: no cache */
+    int64_t (*cached_bytes)(const void *state); /* bytes that trim would free; exists if trim does */
+    void (*close)(const void *state);           /* called when the context is destroyed; NULL: nothing to do */
 };
 
 /* ---- devices of a context ------------------------------------------------------------------------------ */
 
-/* The device of a number, found at the first need; NULL: there is none of that number. */
+/* Returns the device of an index, found at first need. NULL: no such device. */
 const spryi_device *spryi_device_at(const spry_context *context, int number);
 
-/* Of the public numbers, SPRY_CPU and 0 for the host's memory, the one of the list: 0 is the CPU. */
+/* Converts a public device number to an index in the context's device list. SPRY_CPU and 0 mean the CPU, index 0. */
 int spryi_device_number(int device);
 
-/* A vector with what 0 counts as filled in: columns, strides and the number of the device. */
+/* Returns the vector with its defaults in place of 0: columns, strides and the device's index. */
 static inline spry_const_vector spryi_resolved(spry_const_vector v)
 {
     if (v.count == 0) v.count = 1;
@@ -273,20 +285,20 @@ static inline spry_const_vector spryi_resolved(spry_const_vector v)
     return v;
 }
 
-/* The public number of a device. */
+/* Returns the public number of a device. */
 int spryi_told_device(const spryi_device *device);
 
-/* Returns when the stream (NULL: the default one) has done its work; in host memory there is none to wait for. */
+/* Waits for the work of a stream (NULL: the default stream). Does nothing on devices that use host memory. */
 spry_status spryi_wait_for(const spryi_device *device, void *stream, spry_error *err);
 
 /*
- * A device with memory of its own that can be used (device may be NULL); SPRY_INVALID_ARGUMENT or
- * SPRY_DEVICE_UNAVAILABLE otherwise.
+ * Finds the GPU of a number; it must be usable. device may be NULL. Returns SPRY_INVALID_ARGUMENT if there is no such
+ * GPU, SPRY_DEVICE_UNAVAILABLE if it cannot be used.
  */
 spry_status spryi_device_usable(const spry_context *context, const spryi_device **device, int number, spry_error *err);
 
-/* The kind of that name, whether or not it has a device; NULL: no such. */
+/* Returns the driver of a name, even without devices. NULL: no such driver. */
 const spryi_driver *spryi_driver_named(const char *name);
 
-/* The first device of a kind, maybe one that cannot be used. */
+/* Returns the first device of a kind, even if it cannot be used. */
 const spryi_device *spryi_device_of_kind(const spry_context *context, const char *kind);

@@ -25,17 +25,17 @@ typedef struct spryi_setup_rates {
     double us, entry, row, value;
 } spryi_setup_rates;
 
-/* us, and bytes a us; of a CPU by one thread. */
+/* Rates of a kernel. Times are in us, speeds in bytes per us; those of a CPU are for one thread. */
 typedef struct spryi_format_rates {
-    const char *format; /* as the catalogue names it, */
-    const char *kernel; /* NULL: the one that the format takes by itself */
+    const char *format; /* name in the catalogue */
+    const char *kernel; /* NULL: the format's default kernel */
     double launch, sharp;
-    double cached, memory;     /* bytes streamed from the last cache, and from memory */
-    double gather, near;       /* bytes of sectors that warps, and that neighbouring rows together, gather, */
-    double far;                /* and of the latter those far from the diagonal */
-    double step, slice, block; /* us of a step, of 32 rows or of one, and of a block: <family>_work.c */
-    double ragged, column;     /* us of a slot that not all rows of a slice have, and of a number of x staged */
-    double chain;              /* us of an entry of the longest row */
+    double cached, memory;     /* speed of streaming from the last cache, and from memory */
+    double gather, near;       /* speed of gathering sectors: by warps, by neighbouring rows together */
+    double far;                /* speed of sectors of `near` that are far from the diagonal */
+    double step, slice, block; /* time of a step, of a slice (32 rows or one), of a block: see <family>_work.c */
+    double ragged, column;     /* time of a slot that some rows of a slice lack, and of an element of x staged */
+    double chain;              /* time of an entry of the longest row */
     spryi_share_rates shares;
     spryi_setup_rates setup;
 } spryi_format_rates;
@@ -96,9 +96,9 @@ typedef struct spryi_features {
     double slot_sectors;  /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
     double warp_sectors;  /* per entry: distinct sectors that 32 consecutive entries read */
     double near_sectors;  /* per entry: distinct sectors that 128 consecutive rows read */
-    double far_sectors;   /* those of near_sectors over 512 KB of x from the diagonal */
+    double far_sectors;   /* part of near_sectors that is over 512 KB of x from the diagonal */
     bool scattered;       /* neighbouring entries read sectors all over x */
-    spryi_guess *guesses; /* by the format's index, spryi_estimated_index; NULL: there are none */
+    spryi_guess *guesses; /* by spryi_estimated_index; NULL: none */
 } spryi_features;
 
 /* Bytes of x and y. */
@@ -114,7 +114,7 @@ typedef struct spryi_work {
     bool unknown; /* the features do not determine the work; the members are a substitute for fits */
 } spryi_work;
 
-/* Returns why a format with so many slots per entry is refused; the padding guard refuses 3 and more. */
+/* Returns why a format with this many slots per entry is refused, NULL if not. The padding guard refuses 3 and more. */
 static inline const char *spryi_why_padded(double slots)
 {
     return slots > 2.5 ? "over 2.5 slots an entry: padding" : NULL;
@@ -131,10 +131,10 @@ static inline spryi_work spryi_gpu_row_work(const spryi_features *f)
                         .uneven = f->lengths.body_deviation};
 }
 
-/* A product in a format, which an estimator answers questions about. */
+/* A product in a format, for questions to an estimator. */
 typedef struct spryi_product {
     const spryi_features *features;
-    const void *guess;  /* what the format's guess wrote; zeros if it has none */
+    const void *guess;  /* written by the format's guess; zeros if it has none */
     const char *kernel; /* NULL: the format's default kernel */
     double cache_bytes; /* of the device's last cache */
     bool on_gpu;
@@ -155,7 +155,7 @@ typedef struct spryi_vectors_rates {
     double vectors;    /* times the time to stream x and y */
     double x;          /* bytes of x per us that first-level caches deliver */
     double sector;     /* 1e-6 us per sector of x, if columns are scattered */
-    double odd;        /* times the total, if rows of x are no multiple of 16 bytes */
+    double odd;        /* times the total, if rows of x are not a multiple of 16 bytes */
     double step;       /* us per entry of the longest row */
 } spryi_vectors_rates;
 
@@ -178,7 +178,7 @@ typedef struct spryi_estimator {
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
     int64_t setup_calls;        /* with fewer expected calls the build does not read the entries; 0: it always does */
-    bool guess_stores_ones;     /* the reader's matrix has the value type of a pattern's ones */
+    bool guess_stores_ones;     /* the reader's matrix has the value type of ones stored for a pattern */
     bool guess_needs_relations; /* features->relations must be known before the guess */
     /* Writes the format's parameters that the guess found. NULL: the format decides. */
     void (*set_parameters)(int64_t *parameters, const void *guess);

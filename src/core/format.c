@@ -1,4 +1,4 @@
-/* Functions of storages: they call a format's functions, or do what NULL stands for. */
+/* Functions of storages: they call the format's function, or do the default for NULL. */
 #include "core/kernel.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Lists what a storage without functions of its own owns. Writes nothing into a finished storage. */
+/* Lists the arrays of a storage whose format has no destroy or storage_bytes. Does not change a finished storage. */
 static int list_owned(const spryi_format *format, void *storage, spryi_section list[SPRYI_MOST_SECTIONS + 1])
 {
     int count = format->layout.sections ? format->layout.sections(storage, list)
@@ -22,14 +22,14 @@ static int list_owned(const spryi_format *format, void *storage, spryi_section l
 spry_status spryi_storage_build(spry_context *context, const spryi_format *format, void **storage,
                                 const spryi_build_request *request, spry_error *err)
 {
-    void *made = NULL;
-    SPRYI_OK_OR_RETURN(spryi_allocate(context, &made, 1, format->layout.size, "storage", err));
-    memset(made, 0, format->layout.size);
-    const spry_status status = format->build(context, made, request, err);
+    void *created = NULL;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &created, 1, format->layout.size, "storage", err));
+    memset(created, 0, format->layout.size);
+    const spry_status status = format->build(context, created, request, err);
     if (status == SPRY_OK)
-        *storage = made;
+        *storage = created;
     else
-        spryi_storage_destroy(context, format, made);
+        spryi_storage_destroy(context, format, created);
     return status;
 }
 

@@ -9,7 +9,7 @@ void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void
     SPRYI_BY_TYPE(type, scale, (y, begin, end, beta));
 }
 
-#else /* for each type of vectors: base/instantiate_types.h */
+#else /* instantiated for each vector type: base/instantiate_types.h */
 
 static void SPRY_FN(scale)(void *y, int64_t begin, int64_t end, const void *factor)
 {
