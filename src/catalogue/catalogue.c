@@ -425,13 +425,13 @@ spry_status spryi_select_device(const spry_context *context, const spryi_device 
     if (!picked->ops) return spryi_device_usable(context, &picked, picked->number, err);
     if (request->operand_device != 0 && request->operand_device != picked->number)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", request->operand_device, picked->number,
-                                "%s is in memory of device %d, the product was asked for on %s", request->operand,
+                                "%s is in memory of device %d, but the product is to run on %s", request->operand,
                                 request->operand_device, picked->name);
     if (request->result_device != 0 && request->result_device != picked->number) {
         const bool is_device = spryi_device_at(context, request->result_device) != NULL;
         return spryi_fail_value(err, is_device ? SPRY_UNSUPPORTED : SPRY_INVALID_ARGUMENT, request->result_argument,
                                 request->result_device, picked->number, "%s is %d%s, expected SPRY_CPU%s%s",
-                                request->result, request->result_device, is_device ? "" : ", the number of no device",
+                                request->result, request->result_device, is_device ? "" : ", which is not a device",
                                 picked->number == 0 ? "" : " or ", picked->number == 0 ? "" : request->result_place);
     }
     *device = picked;

@@ -1,13 +1,14 @@
 /*
- * Files of choices that plans of policy "measure" took: text, a choice a line.
+ * Files of choices that plans with the policy "measure" made. Text, one choice per line.
  *
  *     spry-choices 0.3.0       first: the library's version
  *     4f0c... 15 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
  *                              times in us (measured, of csr, predicted, of csr), date
- *     end 19b3...              last: the checksum of all lines before it
+ *     end 19b3...              last: the checksum of all lines before
  *
- * Blanks inside a word are written as "_". Everything else is a damage, which is told. A file is replaced as a whole,
- * after it was read again, under a lock of its folder: a lock of the file would be one of a file that was replaced.
+ * Blanks inside a word are written as "_". Any other deviation is reported as damage. To change a file, the library locks
+ * its folder, reads the file again and replaces the whole file. A lock of the file itself would be lost in the
+ * replacement.
  */
 #include "choose/choices.h"
 
@@ -29,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL /* nothing to link (io/container.c) */
+#define XXH_INLINE_ALL /* header-only, as in io/container.c */
 #include <xxhash.h>
 
 /* ---- lists of choices ----------------------------------------------------------------------------------- */
@@ -41,7 +42,7 @@ static int place_of(const spryi_choice_list *list, const char *fingerprint)
     return -1;
 }
 
-/* Room for one more. */
+/* Makes room for one more choice. */
 static spry_status make_room(spry_context *context, spryi_choice_list *list, spry_error *err)
 {
     spry_choice_info *larger = NULL;
@@ -55,7 +56,7 @@ static spry_status make_room(spry_context *context, spryi_choice_list *list, spr
     return SPRY_OK;
 }
 
-static void take_out(spryi_choice_list *list, int place)
+static void remove_choice(spryi_choice_list *list, int place)
 {
     list->count--;
     memmove(list->list + place, list->list + place + 1, (size_t)(list->count - place) * sizeof *list->list);
@@ -65,8 +66,8 @@ spry_status spryi_choice_put(spry_context *context, spryi_choice_list *to, const
                              spry_error *err)
 {
     const int same = place_of(to, made->fingerprint);
-    if (same >= 0) take_out(to, same);
-    if (to->count == SPRYI_MOST_CHOICES) take_out(to, 0);
+    if (same >= 0) remove_choice(to, same);
+    if (to->count == SPRYI_MOST_CHOICES) remove_choice(to, 0);
     SPRYI_OK_OR_RETURN(make_room(context, to, err));
     to->list[to->count++] = *made;
     return SPRY_OK;
@@ -81,7 +82,7 @@ static void clear_list(spry_context *context, spryi_choice_list *list)
 enum { WORDS = 15, LINE_BYTES = 1024 };
 static const char magic[] = "spry-choices ";
 
-/* Checksum of lines: `sum` is that of the lines before. */
+/* Returns the checksum of the lines so far. sum: that of the lines before. */
 static unsigned long long add_line(unsigned long long sum, const char *line, size_t length)
 {
     return XXH3_64bits_withSeed(line, length, sum);
@@ -89,63 +90,66 @@ static unsigned long long add_line(unsigned long long sum, const char *line, siz
 
 /* ---- a line ---------------------------------------------------------------------------------------------- */
 
-/* 0: it is too long for the member. */
-static int take_text(char *to, size_t size, const char *word)
+/* Copies a word with its blanks restored. Returns false if the word is empty or too long. */
+static bool parse_text(char *to, size_t size, const char *word)
 {
     const size_t length = strlen(word);
-    if (length == 0 || length >= size) return 0;
+    if (length == 0 || length >= size) return false;
     for (size_t c = 0; c <= length; c++) to[c] = word[c] == '_' ? ' ' : word[c];
-    return 1;
+    return true;
 }
 
-/* Names of the library have no blanks, and may have a "_". */
-static int take_name(char *to, size_t size, const char *word)
+/*
+ * Copies a name of the library, which has no blanks but may have "_". Returns false if the name is empty or too
+ * long.
+ */
+static bool parse_name(char *to, size_t size, const char *word)
 {
     const size_t length = strlen(word);
-    if (length == 0 || length >= size) return 0;
+    if (length == 0 || length >= size) return false;
     memcpy(to, word, length + 1);
-    return 1;
+    return true;
 }
 
-static int take_count(int64_t *to, const char *word)
+static bool parse_count(int64_t *to, const char *word)
 {
     spryi_decimal d = {0};
     const char *end = word + strlen(word);
-    if (spryi_decimal_scan(word, end, &d) != end || !d.integer || d.negative || d.cut || d.exponent != 0) return 0;
+    if (spryi_decimal_scan(word, end, &d) != end || !d.integer || d.negative || d.cut || d.exponent != 0) return false;
     *to = (int64_t)d.digits;
     return d.digits <= (uint64_t)INT64_MAX;
 }
 
-static int take_time(double *to, const char *word)
+static bool parse_time(double *to, const char *word)
 {
     spryi_decimal d = {0};
     const char *end = word + strlen(word);
-    if (spryi_decimal_scan(word, end, &d) != end) return 0;
+    if (spryi_decimal_scan(word, end, &d) != end) return false;
     *to = spryi_decimal_f64(&d);
     return *to >= 0 && *to < 1e15;
 }
 
-/* 0: the line, without its newline, is no choice. */
-static int take_choice(spry_choice_info *to, char *line)
+/* Parses a line without its newline. Returns false if the line is not a choice. */
+static bool parse_choice(spry_choice_info *to, char *line)
 {
     char *words[WORDS] = {NULL}, *rest = line;
-    int count = 0, transposed;
+    int count = 0;
     for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        if (count == WORDS) return 0;
+        if (count == WORDS) return false;
         words[count++] = word;
     }
-    if (count != WORDS) return 0;
+    if (count != WORDS) return false;
     *to = (spry_choice_info){.struct_size = sizeof *to};
-    transposed = strcmp(words[4], "spmv_t") == 0;
+    const bool transposed = strcmp(words[4], "spmv_t") == 0;
     to->op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-    return take_name(to->fingerprint, sizeof to->fingerprint, words[0]) && take_count(&to->rows, words[1]) &&
-           take_count(&to->columns, words[2]) && take_count(&to->nnz, words[3]) &&
-           (transposed || strcmp(words[4], "spmv") == 0) && take_text(to->device, sizeof to->device, words[5]) &&
-           take_text(to->types, sizeof to->types, words[6]) && take_count(&to->calls, words[7]) &&
-           take_name(to->format, sizeof to->format, words[8]) && take_name(to->kernel, sizeof to->kernel, words[9]) &&
-           take_time(&to->measured_us, words[10]) && take_time(&to->csr_us, words[11]) &&
-           take_time(&to->predicted_us, words[12]) && take_time(&to->predicted_csr_us, words[13]) &&
-           take_name(to->date, sizeof to->date, words[14]);
+    return parse_name(to->fingerprint, sizeof to->fingerprint, words[0]) && parse_count(&to->rows, words[1]) &&
+           parse_count(&to->columns, words[2]) && parse_count(&to->nnz, words[3]) &&
+           (transposed || strcmp(words[4], "spmv") == 0) && parse_text(to->device, sizeof to->device, words[5]) &&
+           parse_text(to->types, sizeof to->types, words[6]) && parse_count(&to->calls, words[7]) &&
+           parse_name(to->format, sizeof to->format, words[8]) && parse_name(to->kernel, sizeof to->kernel, words[9]) &&
+           parse_time(&to->measured_us, words[10]) && parse_time(&to->csr_us, words[11]) &&
+           parse_time(&to->predicted_us, words[12]) && parse_time(&to->predicted_csr_us, words[13]) &&
+           parse_name(to->date, sizeof to->date, words[14]);
 }
 
 typedef struct word_text {
@@ -161,7 +165,7 @@ static word_text as_word(const char *text)
     return word;
 }
 
-/* Length of the line, newline included. */
+/* Returns the length of the line, newline included. */
 static size_t write_choice(char line[LINE_BYTES], const spry_choice_info *c)
 {
     return (size_t)spryi_write(line, LINE_BYTES, "%s %lld %lld %lld %s %s %s %lld %s %s %.6g %.6g %.6g %.6g %s\n",
@@ -177,38 +181,38 @@ typedef struct reader {
     spry_context *context;
     const char *path;
     spryi_choice_list *list;
-    int64_t number;         /* of the line */
-    unsigned long long sum; /* of the lines before it */
-    int ended;
+    int64_t number;         /* of the current line */
+    unsigned long long sum; /* of the lines before the current line */
+    bool ended;
 } reader;
 
-static spry_status take_head(const reader *r, const char *line, spry_error *err)
+static spry_status parse_head(const reader *r, const char *line, spry_error *err)
 {
     if (strncmp(line, magic, sizeof magic - 1) != 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "this is no file of choices, which begins with \"%s%s\"", magic, spry_version());
+                               "not a file of choices: expected a first line \"%s%s\"", magic, spry_version());
     const char *version = line + sizeof magic - 1;
     if (strcmp(version, spry_version()) != 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "the choices are those of version %.40s, this library is of version %s: clear them "
+                               "the choices are of version %.40s, but this library is version %s: clear them "
                                "('spry tune --clear')",
                                version, spry_version());
     return SPRY_OK;
 }
 
-static spry_status take_line(reader *r, char *line, spry_error *err)
+static spry_status parse_line(reader *r, char *line, spry_error *err)
 {
     spry_choice_info choice;
     char end[32];
-    if (r->number == 1) return take_head(r, line, err);
-    if (r->ended) return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "there is text behind the end");
+    if (r->number == 1) return parse_head(r, line, err);
+    if (r->ended) return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "there is text after the end");
     snprintf(end, sizeof end, "end %016llx", r->sum);
     r->ended = strcmp(line, end) == 0;
     if (r->ended) return SPRY_OK;
     if (strncmp(line, "end ", 4) == 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
                                "lines are missing or damaged: expected the checksum of the lines before, \"%s\"", end);
-    if (!take_choice(&choice, line))
+    if (!parse_choice(&choice, line))
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
                                "the line is damaged: expected a choice of %d words", WORDS);
     return spryi_choice_put(r->context, r->list, &choice, err);
@@ -225,16 +229,17 @@ static spry_status read_lines(reader *r, FILE *file, spry_error *err)
             return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
                                    "the line is cut, or longer than %d characters", LINE_BYTES - 2);
         line[length] = '\0';
-        SPRYI_OK_OR_RETURN(take_line(r, line, err));
+        SPRYI_OK_OR_RETURN(parse_line(r, line, err));
         r->sum = sum;
     }
     if (ferror(file)) return spryi_fail_errno(err, r->path, "cannot be read", errno);
     if (r->number > 0 && !r->ended)
-        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "the file is cut: expected \"end\" behind it");
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "the file is cut: expected a last line \"end CHECKSUM\"");
     return SPRY_OK;
 }
 
-/* Its choices; none where it is not there, or empty. */
+/* Reads the choices of a file. A missing or empty file has none. */
 static spry_status read_file(spry_context *context, const char *path, spryi_choice_list *list, spry_error *err)
 {
     SPRYI_DEFAULT_FLOATS;
@@ -243,7 +248,7 @@ static spry_status read_file(spry_context *context, const char *path, spryi_choi
     if (stat(path, &facts) != 0)
         return errno == ENOENT ? SPRY_OK : spryi_fail_errno(err, path, "cannot be read", errno);
     if (!S_ISREG(facts.st_mode))
-        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "is no regular file, expected one of choices");
+        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "not a regular file, expected a file of choices");
     FILE *file = fopen(path, "re");
     if (!file) return errno == ENOENT ? SPRY_OK : spryi_fail_errno(err, path, "cannot be read", errno);
     const spry_status status = read_lines(&r, file, err);
@@ -272,10 +277,10 @@ static spry_status write_lines(const spryi_output *output, const spryi_choice_li
     return put(output, line, (size_t)snprintf(line, sizeof line, "end %016llx\n", sum), &sum, err);
 }
 
-/* list NULL: writes nothing, and only finds out whether the file can be made. */
+/* list NULL: writes nothing, and only checks that the file can be created. */
 static spry_status write_file(spry_context *context, const char *path, const spryi_choice_list *list, spry_error *err)
 {
-    spryi_output *output = NULL; /* two paths in it are too much for small stacks */
+    spryi_output *output = NULL; /* on the heap, since its two paths are too large for small stacks */
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &output, 1, "paths of choices", err));
     output->fd = -1;
     spry_status status = spryi_output_open(output, path, err);
@@ -288,8 +293,8 @@ static spry_status write_file(spry_context *context, const char *path, const spr
 /* ---- the lock -------------------------------------------------------------------------------------------- */
 
 /*
- * *lock: of the folder in which the file is replaced, to be closed; -1 where the file system has none, and the last of
- * two writers wins. A process that was stopped with the lock is not waited for.
+ * Locks the folder of the file. The caller closes *lock. If the file system has no locks, *lock is -1, and the last of
+ * two writers wins. Fails if another process holds the lock for a second.
  */
 static spry_status take_lock(int *lock, const char *path, spry_error *err)
 {
@@ -347,7 +352,7 @@ bool spryi_choice_find(spryi_choices *choices, spry_choice_info *asked)
     return same;
 }
 
-/* Reads the file again, since other processes may have written it, and replaces it with one choice more. */
+/* Adds a choice to the file. Reads the file again first, since other processes may have changed it. */
 static spry_status add_to_file(spry_context *context, const char *path, const spry_choice_info *choice, spry_error *err)
 {
     spryi_choice_list list = {0};
@@ -374,12 +379,12 @@ spry_status spryi_choice_keep(spry_context *context, const spry_choice_info *cho
     return status == SPRY_OK && choices->path ? add_to_file(context, choices->path, choice, err) : status;
 }
 
-/* Copies a path and makes it absolute, since the program may change its folder. */
+/* Makes a path absolute, since the program may change its working folder. */
 static spry_status make_absolute(spry_context *context, char **made, const char *path, spry_error *err)
 {
     char folder[PATH_MAX] = "";
     if (path[0] != '/' && !getcwd(folder, sizeof folder))
-        return spryi_fail_errno(err, path, "has no folder to begin from", errno);
+        return spryi_fail_errno(err, path, "cannot be made absolute", errno);
     const size_t size = strlen(folder) + strlen(path) + 2;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, made, (int64_t)size, "path of choices", err));
     snprintf(*made, size, "%s%s%s", folder, folder[0] ? "/" : "", path);
@@ -430,7 +435,7 @@ spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *
                             index, count);
 }
 
-/* A file that begins as one of choices, or is empty, may be cleared whatever else it holds. */
+/* Refuses a file that is not empty and does not begin like a file of choices. The rest of the file is not checked. */
 static spry_status check_ours(const char *path, spry_error *err)
 {
     char head[sizeof magic] = "";
@@ -441,7 +446,7 @@ static spry_status check_ours(const char *path, spry_error *err)
     const size_t length = file ? fread(head, 1, sizeof magic - 1, file) : 0;
     if (file) fclose(file);
     if (file && (length == 0 || memcmp(head, magic, sizeof magic - 1) == 0)) return SPRY_OK;
-    return spryi_fail_file(err, SPRY_BAD_FILE, path, file ? 1 : 0, "this is no file of choices, and stays as it is");
+    return spryi_fail_file(err, SPRY_BAD_FILE, path, file ? 1 : 0, "not a file of choices, so it is not cleared");
 }
 
 static spry_status clear_file(spry_context *context, const char *path, spry_error *err)
@@ -450,7 +455,7 @@ static spry_status clear_file(spry_context *context, const char *path, spry_erro
     char *absolute = NULL;
     spry_status status = SPRY_OK;
     int lock = -1;
-    SPRYI_TRY(make_absolute(context, &absolute, path, err)); /* "-" is a file's name here */
+    SPRYI_TRY(make_absolute(context, &absolute, path, err)); /* here, "-" is the name of a file */
     SPRYI_TRY(take_lock(&lock, absolute, err));
     SPRYI_TRY(check_ours(path, err));
     SPRYI_TRY(write_file(context, absolute, &none, err));

@@ -1,5 +1,5 @@
 /*
- * Choices of the policy "measure", remembered by a context in memory and, if it was given one, in a file.
+ * Choices of the policy "measure", which a context remembers in memory and, if the user named one, in a file.
  * plan/policy_measure.c reads and adds them.
  */
 #pragma once
@@ -12,7 +12,7 @@
 
 enum { SPRYI_MOST_CHOICES = 4096 };
 
-/* Choices, the oldest first. */
+/* Choices, oldest first. */
 typedef struct spryi_choice_list {
     spry_choice_info *list;
     int count, room;
@@ -20,12 +20,12 @@ typedef struct spryi_choice_list {
 
 typedef struct spryi_choices {
     pthread_mutex_t lock;      /* guards known */
-    pthread_mutex_t measuring; /* held by the plan that times formats, since two plans would disturb each other */
+    pthread_mutex_t measuring; /* held by a plan that times formats, since two plans would disturb each other */
     spryi_choice_list known;
     char *path; /* of the file; NULL: none */
 } spryi_choices;
 
-/* Adds a choice as the newest. It replaces one of the same fingerprint, or the oldest if the list is full. */
+/* Adds a choice as the newest. It replaces a choice with the same fingerprint, or the oldest if the list is full. */
 spry_status spryi_choice_put(spry_context *context, spryi_choice_list *to, const spry_choice_info *choice,
                              spry_error *err);
 

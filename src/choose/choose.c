@@ -1,11 +1,12 @@
 /*
- * What "auto" takes. A policy decides: "cost" ranks the formats by predicted time (rank.c, cost.c), set-up counted over
- * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison; "measure" times those that
- * are ranked first (plan/policy_measure.c), and is as "cost" here.
+ * Choice of a format for "auto", by policy. Policy "cost" ranks the formats by predicted time (rank.c), with set-up
+ * counted over the expected products. Policy "tree" follows the decision tree of Sparse Methods, for comparison. Policy
+ * "measure" times the formats that rank first (plan/policy_measure.c). Without measurements, it equals "cost".
  *
- * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
- * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not
- * pay, csc takes it. What the padding guard or the memory limit refuses becomes csr (plan/plan.c).
+ * Policy "cost" chooses csr without ranking if there are no entries, or if too few products are expected for a
+ * conversion or an inspection to pay. A transposed product is a product of A^T, which csc builds in any case. If an
+ * inspection of A^T does not pay, csc is chosen. If the padding guard or the memory limit refuses a format, csr
+ * replaces it (plan/plan.c).
  */
 #include "choose/choose.h"
 
@@ -21,9 +22,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FEW_CALLS = 8 /* conversions take a few products' time and save a share of one each */ };
+enum { FEW_CALLS = 8 /* a conversion takes the time of some products and saves only a part of each */ };
 
-/* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
+/*
+ * Chooses the format of a name. The text of the reason is the name, followed by `reason`, a format of printf, and its
+ * arguments.
+ */
 __attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, const char *format, spry_reason code,
                                                          const char *reason, ...)
 {
@@ -36,7 +40,7 @@ __attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, c
     va_end(list);
 }
 
-/* GPUs are told apart by their last cache: the class whose cache is nearest. */
+/* Returns the class of a GPU: the class whose last cache is nearest in size. */
 static const spryi_device_class *class_of_gpu(const spryi_device *device)
 {
     const spryi_device_class *nearest = NULL;
@@ -71,7 +75,7 @@ spry_status spryi_check_policy(const char *policy, spry_error *err)
                       "no policy \"%s\", expected cost, measure, tree, tree:memory or tree:unpredictable", policy);
 }
 
-int spryi_is_measured(const char *policy)
+bool spryi_is_measured(const char *policy)
 {
     return policy && strcmp(policy, "measure") == 0;
 }
@@ -79,7 +83,7 @@ int spryi_is_measured(const char *policy)
 /* ---- the decision tree --------------------------------------------------------------------------------- */
 
 /*
- * The decision tree of Sparse Methods (docs/formats.md tells how its words are read), nothing overridden:
+ * The decision tree of Sparse Methods, unchanged; docs/formats.md explains its terms.
  *
  *     column operations?       yes: CSC
  *     memory-constrained?      yes: CSR
@@ -88,16 +92,16 @@ int spryi_is_measured(const char *policy)
  *                    no:  very sparse?     yes: COO     no: CSR
  *
  *   column operations   the transposed product
- *   memory-constrained, unpredictable   what the caller says: "tree:memory", "tree:unpredictable"
- *   uniform      the longest hundredth of the rows left out (a few long rows are HYB's own case), the deviation of
- *                the row lengths is at most UNIFORM of their mean
- *   longest ~    the longest row of all is at most NEAR times the mean
+ *   memory-constrained, unpredictable   stated by the caller: "tree:memory", "tree:unpredictable"
+ *   uniform      the deviation of the row lengths is at most UNIFORM of their mean, without the longest hundredth of the
+ *                rows (HYB is for a few long rows)
+ *   longest ~    the longest row has at most NEAR times the mean length
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  */
 static const double UNIFORM = SPRYI_UNIFORM, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 
-/* NULL: the default policy. */
-static int is_tree(const char *policy)
+/* policy NULL: the default policy. */
+static bool is_tree(const char *policy)
 {
     return policy && strncmp(policy, "tree", 4) == 0;
 }
@@ -113,14 +117,14 @@ static const char *format_of(spryi_tree_answer answer)
 static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
 {
     if (spryi_rows_are_uniform(rows)) {
-        int near = rows->longest <= NEAR * rows->mean;
+        const bool near = rows->longest <= NEAR * rows->mean;
         choose(choice, format_of(near ? SPRYI_TREE_UNIFORM : SPRYI_TREE_FEW_LONG), SPRY_REASON_UNIFORM_ROWS,
                "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
                "%.0f, is %s %.2g times the mean %.1f",
                rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
         return;
     }
-    int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
+    const bool sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
     choose(choice, format_of(sparse ? SPRYI_TREE_VERY_SPARSE : SPRYI_TREE_OTHER),
            sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
            "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
@@ -128,7 +132,7 @@ static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
            rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY, sparse ? "" : "not ");
 }
 
-/* options->policy is one of the tree's. */
+/* Chooses by the tree. options->policy begins with "tree". */
 static spry_status follow_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
                                spry_error *err)
 {
@@ -139,10 +143,10 @@ static spry_status follow_tree(spryi_choice *choice, const spry_matrix *A, const
         choose(choice, format_of(SPRYI_TREE_COLUMNS), SPRY_REASON_TRANSPOSED,
                "the transposed product works by columns");
     else if (strcmp(options->policy, "tree:memory") == 0)
-        choose(choice, format_of(SPRYI_TREE_MEMORY), SPRY_REASON_MEMORY, "memory is scarce, by the policy asked for");
+        choose(choice, format_of(SPRYI_TREE_MEMORY), SPRY_REASON_MEMORY, "memory is scarce, as the policy states");
     else if (strcmp(options->policy, "tree:unpredictable") == 0)
         choose(choice, format_of(SPRYI_TREE_UNPREDICTABLE), SPRY_REASON_IRREGULAR_ROWS,
-               "rows are unpredictable, by the policy asked for");
+               "rows are unpredictable, as the policy states");
     else if (A->a.nnz == 0)
         choose(choice, SPRYI_BASELINE, SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
@@ -154,17 +158,17 @@ done:
     return status;
 }
 
-/* ---- what is decided without a look -------------------------------------------------------------------- */
+/* ---- choice without an inspection ----------------------------------------------------------------------- */
 
-/* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
+/* Returns what csr's set-up does with this matrix (formats/csr/csr_format.c). */
 static const char *cost_of_csr(const spry_matrix *A)
 {
     if (A->a.layout == SPRY_CSR) return "it needs no conversion";
-    if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES) return "only row offsets have to be made";
+    if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES) return "only row offsets must be computed";
     return "converted once";
 }
 
-/* Products that follow each conversion, of which an update is one more; 0: many. */
+/* Returns the number of products that follow each conversion; 0: many. An update counts as a conversion. */
 static int64_t calls_a_conversion(const spry_spmv_options *options)
 {
     const int64_t calls = options->expected_calls, updates = options->expected_updates;
@@ -178,34 +182,34 @@ int64_t spryi_calls_counted(const spry_spmv_options *options)
     return calls > 0 ? calls : SPRYI_MANY_CALLS;
 }
 
-static int has_few_calls(const spry_spmv_options *options)
+static bool has_few_calls(const spry_spmv_options *options)
 {
     const int64_t calls = calls_a_conversion(options);
     return calls > 0 && calls < FEW_CALLS;
 }
 
-int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
-                   const spryi_device_class *device)
+bool spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                    const spryi_device_class *device)
 {
     *effort = SPRYI_FULL;
-    if (has_few_calls(options) || A->a.nnz == 0) return 0;
-    if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
-    if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
-    if (calls_a_conversion(options) == 0 && !spryi_class_is_cpu(device)) return 1;
-    return spryi_looking_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
+    if (has_few_calls(options) || A->a.nnz == 0) return false;
+    if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return false;
+    if (spryi_is_measured(options->policy)) return true; /* measuring takes longer than an inspection in any case */
+    if (calls_a_conversion(options) == 0 && !spryi_class_is_cpu(device)) return true;
+    return spryi_inspection_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
 }
 
-/* On GPUs csr's transposed product is made by atomics alone, whose bits change from run to run. */
-static int csr_will_not_do(const spry_spmv_options *options, const spryi_device_class *device)
+/* Returns whether csr is unsuitable. Its transposed product on GPUs uses atomics, so bits change from run to run. */
+static bool csr_is_unsuitable(const spry_spmv_options *options, const spryi_device_class *device)
 {
     return options->op == SPRY_TRANSPOSE && !spryi_class_is_cpu(device) && !options->allow_nondeterministic;
 }
 
-static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                          const spryi_device_class *device)
+static void choose_without_inspection(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                                      const spryi_device_class *device)
 {
     const char *cost = cost_of_csr(A);
-    if (has_few_calls(options) && !csr_will_not_do(options, device))
+    if (has_few_calls(options) && !csr_is_unsuitable(options, device))
         choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s",
                cost);
     else if (options->op == SPRY_TRANSPOSE)
@@ -214,13 +218,13 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
     else if (A->a.nnz == 0)
         choose(choice, SPRYI_BASELINE, SPRY_REASON_EMPTY, "no entries; %s", cost);
     else
-        choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
+        choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS, "%s for an inspection of the matrix to pay; %s",
                options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
     if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
         choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
     const size_t used = strlen(choice->reason);
     if (choice->kernel)
-        snprintf(choice->reason + used, sizeof choice->reason - used, "; with %s, by the lengths of some rows",
+        snprintf(choice->reason + used, sizeof choice->reason - used, "; with %s, chosen by the lengths of some rows",
                  choice->kernel);
 }
 
@@ -234,7 +238,7 @@ spryi_digits spryi_three_digits(double value)
 }
 
 /* Writes " of 8 vectors", or "" for one vector. */
-static const char *tell_columns(char *text, size_t size, int64_t columns)
+static const char *format_columns(char *text, size_t size, int64_t columns)
 {
     text[0] = 0;
     if (columns > 1) (void)spryi_write(text, size, " of %lld vectors", (long long)columns);
@@ -242,32 +246,33 @@ static const char *tell_columns(char *text, size_t size, int64_t columns)
 }
 
 /*
- * "windowed: 19.1 us a product predicted, sell 21.7, csr 25.9, ...". A CPU's tables compare formats, and how long csr
- * takes depends on the machine: "packed: predicted to take 0.71 of csr's time a product, sell 0.85, ...".
+ * Writes the reason for a ranked choice: "windowed: 19.1 us a product predicted, sell 21.7, csr 25.9, ...". Times on a
+ * CPU are relative to csr's, which depends on the machine: "packed: predicted to take 0.71 of csr's time a product,
+ * sell 0.85, ...".
  */
-static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
+static void explain_ranking(spryi_choice *choice, const spryi_ranking *r)
 {
     const spryi_estimate *taken = &r->list[r->taken];
     const bool as_shares = spryi_class_is_cpu(r->device);
     const double unit = as_shares ? r->list[r->csr].us : 1;
-    char others[160] = "", columns[40], time[96];
+    char alternatives[160] = "", columns[40], time[96];
     size_t used = 0;
     for (int k = 0; k < r->allowed; k++)
-        if (k != r->taken && used < sizeof others)
-            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %s", used ? ", " : "",
+        if (k != r->taken && used < sizeof alternatives)
+            used += (size_t)spryi_write(alternatives + used, sizeof alternatives - used, "%s%s %s", used ? ", " : "",
                                         r->list[k].kernel ? r->list[k].kernel : r->list[k].format,
                                         spryi_three_digits(r->list[k].us / unit).s);
     const spryi_digits own = spryi_three_digits(taken->us / unit);
-    (void)tell_columns(columns, sizeof columns, r->columns);
+    (void)format_columns(columns, sizeof columns, r->columns);
     if (!as_shares)
         (void)spryi_write(time, sizeof time, "%s us a product%s predicted", own.s, columns);
     else if (r->taken == r->csr)
-        (void)spryi_write(time, sizeof time, "predicted to pay best; if its product%s takes 1", columns);
+        (void)spryi_write(time, sizeof time, "least time predicted; relative to its product%s", columns);
     else
         (void)spryi_write(time, sizeof time, "predicted to take %s of csr's time a product%s", own.s, columns);
     choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s%s%s, %s; set-up counted over %lld", time,
-           taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "", used ? others : "the only one that suits",
-           (long long)r->calls);
+           taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "",
+           used ? alternatives : "the only suitable format", (long long)r->calls);
 }
 
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
@@ -284,10 +289,10 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
 void spryi_tell_transposed(char *reason, size_t size)
 {
     const size_t used = strlen(reason);
-    snprintf(reason + used, size - used, "; of the transposed matrix, which is made for it");
+    snprintf(reason + used, size - used, "; the plan builds the transposed matrix");
 }
 
-int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+bool spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
     spryi_effort effort;
     return options->op == SPRY_TRANSPOSE && !is_tree(options->policy) && spryi_may_look(&effort, A, options, device);
@@ -315,12 +320,12 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
     spryi_effort effort;
     if (is_tree(options->policy)) return follow_tree(choice, A, options, err);
     if (!spryi_may_look(&effort, A, options, device)) {
-        choose_unseen(choice, A, options, device);
+        choose_without_inspection(choice, A, options, device);
         return SPRY_OK;
     }
     if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
     if (!ranking) ranking = &made;
-    tell_ranking(choice, ranking);
+    explain_ranking(choice, ranking);
     spryi_choose_ranked(choice, ranking, ranking->taken);
     if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     return SPRY_OK;

@@ -1,4 +1,4 @@
-/* Features of a matrix for the choice of a format, by samples of its columns, whose parts run side by side. */
+/* Features of a matrix for the choice of a format, from samples of its columns. Threads compute parts in parallel. */
 #include "choose/features.h"
 
 #include "base/context.h"
@@ -20,11 +20,11 @@ enum { LENGTHS = 4096 }; /* longer rows share a bin */
 
 typedef struct length_counts {
     int64_t rows[LENGTHS + 1];
-    double long_mean; /* of the lengths in the last bin */
-    int64_t last;     /* bin that has rows */
+    double long_mean; /* mean length of the rows in the last bin */
+    int64_t last;     /* last bin that has rows */
 } length_counts;
 
-/* Mean and deviation of what is left when the longest `drop` rows are gone. */
+/* Returns the deviation over the mean of the row lengths, without the longest `drop` rows. */
 static double deviation_without(const length_counts *c, int64_t drop)
 {
     double rows = 0, sum = 0, squares = 0;
@@ -72,7 +72,7 @@ static void find_quantiles(double *quantiles, const length_counts *c, double row
     }
 }
 
-/* Row offsets of a layout whose own do not run over rows. */
+/* Computes row offsets for COO or CSC. */
 static spry_status make_offsets(spry_context *context, int64_t **offsets, const spry_arrays *a, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err));
@@ -83,7 +83,10 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
-/* Counts all rows, or blocks of them where there are many and the look is quick; *longest: the longest. How many. */
+/*
+ * Counts the lengths of all rows, or of blocks of rows if there are many and the effort is quick. *longest is the index
+ * of the longest row found. Returns the number of rows counted.
+ */
 static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort effort, int64_t *longest)
 {
     enum { BLOCK = 512, BLOCKS = 32, RANGES = 256 };
@@ -141,7 +144,7 @@ done:
     return status;
 }
 
-int spryi_rows_are_uniform(const spryi_row_profile *rows)
+bool spryi_rows_are_uniform(const spryi_row_profile *rows)
 {
     return rows->body_deviation <= SPRYI_UNIFORM && rows->mean >= 1;
 }
@@ -149,17 +152,17 @@ int spryi_rows_are_uniform(const spryi_row_profile *rows)
 enum {
     SECTOR = 32, /* bytes */
     LANES = 32,
-    SORTED = 256,    /* rows that are sorted by length */
-    NEAR_ROWS = 128, /* of a place */
+    SORTED = 256,    /* rows that are sorted by length together */
+    NEAR_ROWS = 128, /* rows of a sample */
 };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
-    int64_t sorted_places;        /* groups of SORTED rows */
-    int64_t places, least_places; /* of NEAR_ROWS rows, */
-    int64_t entries;              /* so that there are about so many entries in all of them */
-    int64_t most_entries;         /* of a place */
-    int set_bits;                 /* of the set that these entries' sectors fit in */
+    int64_t sorted_places;        /* samples of SORTED rows */
+    int64_t places, least_places; /* samples of NEAR_ROWS rows */
+    int64_t entries;              /* about this many entries in all samples */
+    int64_t most_entries;         /* of a sample */
+    int set_bits;                 /* of a set that has room for the sectors of a sample */
 } sample_sizes;
 
 static const sample_sizes *sizes_of(spryi_effort effort)
@@ -170,12 +173,12 @@ static const sample_sizes *sizes_of(spryi_effort effort)
 
 /* ---- slots -------------------------------------------------------------------------------------------- */
 
-/* Of rows in slices of LANES sorted by length. */
+/* Sums over slices of LANES rows, with rows sorted by length. */
 typedef struct slot_sums {
     double entries, slots, whole; /* whole: slots that all rows of a slice have */
 } slot_sums;
 
-/* Of rows first .. end - 1, at most SORTED; of a row over `most` entries so many. */
+/* Adds rows first .. end - 1, at most SORTED. Rows count with at most `most` entries. */
 static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, int64_t end, int64_t most)
 {
     int64_t sorted[SORTED];
@@ -194,9 +197,9 @@ static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, in
 }
 
 /*
- * A sample would miss a few long rows, so that they are cut there, and what they have beyond that is counted from the
- * lengths of all: it fills slices of its own. The long rows of a group have one in common, as wide as the longest of
- * them, which has twice as much as they have on average where there are several.
+ * Samples would miss the few long rows. The samples therefore cut long rows, and the cut entries are counted from the
+ * lengths of all rows: they fill additional slices. The long rows of a group share one such slice, as wide as the
+ * longest row. If there are more than one, that is twice the average of the long rows.
  */
 static void find_slots(spryi_features *f, const spry_arrays *csr)
 {
@@ -218,12 +221,12 @@ static void find_slots(spryi_features *f, const spry_arrays *csr)
 
 /* ---- sectors of x -------------------------------------------------------------------------------------- */
 
-/* Sectors of x that entries meet as kernels take them. */
+/* Distinct sectors of x that entries read, counted in the order of different kernels. */
 typedef struct sector_sums {
     double entries, slots, warps, near, far;
 } sector_sums;
 
-/* Rows first .. end - 1 of csr, and where their entries end that are looked at. */
+/* A sample: rows first .. end - 1 of csr, with entries up to `last`. */
 typedef struct place {
     const spry_arrays *csr;
     int64_t first, end, last, per_sector;
@@ -240,7 +243,7 @@ static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int64
 
 static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
 {
-    enum { FAR_BYTES = 1 << 19 }; /* what a processor's own cache holds beside the matrix */
+    enum { FAR_BYTES = 1 << 19 }; /* part of x that a processor's own cache holds next to the matrix */
     const int64_t far = FAR_BYTES / SECTOR;
     const double to_column = (double)p->csr->columns / (double)p->csr->rows;
     spryi_number_set_empty(set);
@@ -282,7 +285,7 @@ static void add_slot_sectors(sector_sums *sums, spryi_number_set *set, const pla
     }
 }
 
-static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader, int on_gpu,
+static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader, bool on_gpu,
                                 spry_error *err)
 {
     const spry_arrays *csr = reader->csr;
@@ -317,22 +320,23 @@ static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_
 /* ---- scattered columns ----------------------------------------------------------------------------- */
 
 /*
- * Whether a matrix is scattered: neighbouring entries gather x from all over, so that each takes a sector of its own
- * from the second-level cache, and kernels by rows are bound by that. Then row blocks that sweep x are faster, whatever
- * the lengths of the rows. Judged by a sample: tiles of consecutive entries, as a block of threads takes them, and the
- * share of distinct sectors of x among their entries. On the lists of bench/README.md it is 0.86 and more for
- * R-MAT, random and shuffled matrices, 0.35 and less for all others. Where only the entries that a warp takes at once
- * gather so, row blocks are still ahead of csr for large matrices of f32, half of whose bytes are columns.
+ * A matrix is scattered if neighbouring entries read x at distant positions. Each entry then reads its own sector from
+ * the second-level cache, which limits kernels by rows. Row blocks that sweep x are faster, for any row lengths.
+ *
+ * The test samples tiles of consecutive entries, as a block of threads reads them, and computes the share of distinct
+ * sectors of x. On the lists of bench/README.md it is at least 0.86 for R-MAT, random and shuffled matrices, and at
+ * most 0.35 for all others. If only the entries of single warps are scattered, row blocks are still faster than csr for
+ * large matrices of f32, half of whose bytes are columns.
  */
 static const double SCATTERED = 0.5, SCATTERED_WARPS = 0.65;
-static const double MOST_LONGEST = 8; /* times the mean row: rows are not cut, but for swept */
+static const double MOST_LONGEST = 8; /* times the mean row: only swept cuts longer rows */
 enum {
     TILES = 64,
     QUICK_TILES = 8,
     TILE = 2048,              /* entries */
-    LEAST_ENTRIES = 3 << 19,  /* fewer leave multiprocessors without a batch or two */
+    LEAST_ENTRIES = 3 << 19,  /* with fewer, some multiprocessors have hardly a batch */
     LEAST_BY_WARPS = 1 << 23, /* entries */
-    LEAST_X_BYTES = 1 << 19,  /* what first-level caches hold for long is not scattered */
+    LEAST_X_BYTES = 1 << 19,  /* a smaller x remains in first-level caches */
 };
 
 static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
@@ -340,7 +344,10 @@ static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
     return (csr->nnz - TILE) / (tiles - 1) * t;
 }
 
-/* Share of distinct sectors of x among `entries` consecutive entries, by the sample; range: of the first tile. */
+/*
+ * Returns the share of distinct sectors of x among `entries` consecutive entries of the sampled tiles. range: index of
+ * the first tile in the reader.
+ */
 static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range,
                               int64_t per_sector, int64_t entries, int64_t tiles)
 {
@@ -361,8 +368,8 @@ static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spry
 {
     const spry_arrays *csr = reader->csr;
     const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_FULL ? TILES : QUICK_TILES;
-    const int long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
-    const int by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
+    const bool long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
+    const bool by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
     if (csr->nnz < LEAST_ENTRIES || csr->columns * size < LEAST_X_BYTES) return SPRY_OK;
     const int64_t range = reader->count;
     for (int64_t t = 0; t < tiles; t++)
@@ -373,23 +380,24 @@ static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spry
     return SPRY_OK;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------- */
+/* ---- all features ----------------------------------------------------------------------------------------- */
 
-/* What the parts of a look share; each writes members of f of its own. */
-typedef struct looker {
+/* Arguments of all parts of an inspection. Each part writes its own members of f. */
+typedef struct inspection_job {
     spry_context *context;
     spryi_features *f;
-    spry_arrays csr, with_values;      /* as it is, and as formats store it that have no patterns */
-    const struct spryi_device *device; /* where the columns lie; NULL: in host memory */
-    const spryi_look *look;
-} looker;
+    spry_arrays csr, with_values;      /* the matrix; with_values has a value type for formats that store a pattern's
+                                        * ones */
+    const struct spryi_device *device; /* memory of the columns; NULL: host memory */
+    const spryi_inspection *look;
+} inspection_job;
 
-static spry_status make_set(spryi_number_set *set, const looker *l, spry_error *err)
+static spry_status make_set(spryi_number_set *set, const inspection_job *l, spry_error *err)
 {
     return spryi_number_set_make(l->context, set, sizes_of(l->look->effort)->set_bits, "a sample of columns", err);
 }
 
-static spry_status look_at_sectors(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status inspect_sectors(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_number_set set;
     SPRYI_OK_OR_RETURN(make_set(&set, l, err));
@@ -398,7 +406,7 @@ static spry_status look_at_sectors(const looker *l, spryi_column_reader *reader,
     return status;
 }
 
-static spry_status look_at_tiles(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status inspect_tiles(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_number_set set;
     if (!l->look->on_gpu) return SPRY_OK;
@@ -408,19 +416,19 @@ static spry_status look_at_tiles(const looker *l, spryi_column_reader *reader, s
     return status;
 }
 
-static spry_status look_at_slots(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status inspect_slots(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     (void)err;
     find_slots(l->f, reader->csr);
     return SPRY_OK;
 }
 
-static spry_status look_at_relations(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status inspect_relations(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     return spryi_find_relations(&l->f->relations, reader, l->look->effort, err);
 }
 
-static spry_status guess(const looker *l, int index, spry_error *err)
+static spry_status guess(const inspection_job *l, int index, spry_error *err)
 {
     const spryi_estimator *e = spryi_estimated_at(index)->choice.estimator;
     spryi_column_reader reader = spryi_reader_on(l->device, e->guess_stores_ones ? &l->with_values : &l->csr);
@@ -431,26 +439,26 @@ static spry_status guess(const looker *l, int index, spry_error *err)
 
 /* Parts of an inspection, which threads process in parallel: first guesses of formats, then these. */
 static const struct {
-    spry_status (*look)(const looker *l, spryi_column_reader *reader, spry_error *err);
-    bool then_guesses; /* guesses that need relations follow */
-} parts[] = {{look_at_sectors, false}, {look_at_relations, true}, {look_at_slots, false}, {look_at_tiles, false}};
+    spry_status (*look)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
+    bool guesses_follow; /* guesses that need relations follow */
+} parts[] = {{inspect_sectors, false}, {inspect_relations, true}, {inspect_slots, false}, {inspect_tiles, false}};
 enum { PARTS = sizeof parts / sizeof *parts, MOST_TASKS = PARTS + SPRYI_MOST_ESTIMATED };
 
 typedef struct parts_job {
-    const looker *l;
-    spryi_memory_limit *limit;         /* the caller's, for all threads */
+    const inspection_job *l;
+    spryi_memory_limit *limit;         /* the caller's limit, for all threads */
     int guesses[SPRYI_MOST_ESTIMATED]; /* indices of formats whose guesses are tasks */
     int guess_count;
     spry_status status[MOST_TASKS];
     spry_error why[MOST_TASKS];
 } parts_job;
 
-static spry_status look_at_part(const looker *l, int p, spry_error *err)
+static spry_status inspect_part(const inspection_job *l, int p, spry_error *err)
 {
     spryi_column_reader reader = spryi_reader_on(l->device, &l->csr);
     spry_status status = parts[p].look(l, &reader, err);
     spryi_reader_close(&reader);
-    for (int n = 0; parts[p].then_guesses && status == SPRY_OK && spryi_estimated_at(n); n++)
+    for (int n = 0; parts[p].guesses_follow && status == SPRY_OK && spryi_estimated_at(n); n++)
         if (spryi_estimated_at(n)->choice.estimator->guess &&
             spryi_estimated_at(n)->choice.estimator->guess_needs_relations)
             status = guess(l, n, err);
@@ -463,7 +471,7 @@ static void run_task(void *argument, int t)
     spryi_memory_limit *before = spryi_set_memory_limit(job->limit);
     job->why[t] = (spry_error)SPRY_ERROR_INIT;
     job->status[t] = t < job->guess_count ? guess(job->l, job->guesses[t], &job->why[t])
-                                          : look_at_part(job->l, t - job->guess_count, &job->why[t]);
+                                          : inspect_part(job->l, t - job->guess_count, &job->why[t]);
     (void)spryi_set_memory_limit(before);
 }
 
@@ -482,9 +490,9 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,
-                                const spryi_look *look, spry_error *err)
+                                const spryi_inspection *look, spry_error *err)
 {
-    looker l = {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .look = look};
+    inspection_job l = {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .look = look};
     parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
     if (csr->value_type == SPRY_PATTERN) l.with_values.value_type = look->vector_type;
     spryi_guess *guesses = f->guesses;

@@ -14,19 +14,19 @@
 #include <string.h>
 
 /*
- * The time of a product. Each kind of its work takes a time at its own rate. Together they take
+ * Predicted time of a product. Each kind of work takes a time at its own rate. The total is
  *
- *     launch + (sum of times^sharp)^(1/sharp), times what uneven rows and heavy windows add
+ *     launch + (sum of times^sharp)^(1/sharp), multiplied by factors for uneven rows and heavy windows
  *
- * This lies between the longest of the times, if they overlap well (a large `sharp`), and their sum (sharp = 1).
- * Threads of a CPU share all of it, and the bandwidth of memory beyond what one of them can have.
+ * The total is between the longest time, if the kinds of work overlap well (a large `sharp`), and the sum (sharp = 1).
+ * Threads of a CPU divide all work. The bandwidth of memory grows with threads up to a limit.
  */
 
 enum { SECTOR = 32 };
 
 /*
- * Sectors of x far from the diagonal come from the last cache, or from memory where x is larger than the cache: they
- * take so many times as long there.
+ * Sectors of x far from the diagonal come from the last cache. If x is larger than the cache, they come from memory,
+ * which takes FROM_MEMORY times as long. Returns the factor of their time.
  */
 static double far_factor(const spryi_features *f, double cache)
 {
@@ -35,7 +35,7 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-/* Returns the question to the estimator of the format with an index. */
+/* Returns the product that an estimator answers about, for the format with an index. */
 static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f,
                                 bool vectorized)
 {
@@ -48,13 +48,13 @@ static spryi_product product_of(int index, const char *kernel, const spryi_devic
                            .vectorized = vectorized};
 }
 
-/* Returns whether the format is ranked on such devices. A user's table may have rates of other formats. */
+/* Returns whether the format is ranked on this kind of device. A user's table may have rates of other formats. */
 static bool is_ranked(int index, const spryi_device_class *c)
 {
     return index >= 0 && spryi_estimated_at(index)->choice.estimator->work[!spryi_class_is_cpu(c)];
 }
 
-/* The work of a format that is not ranked is replaced by the baseline's. */
+/* A format that is not ranked gets the work of the baseline. */
 spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
                          double threads)
 {
@@ -70,17 +70,18 @@ static const char *why_refused(const spryi_format_rates *r, const spryi_device_c
                                bool vectorized)
 {
     const int index = spryi_estimated_index(r->format);
-    if (!is_ranked(index, c)) return "it is not ranked on such a device";
+    if (!is_ranked(index, c)) return "it is not ranked on this kind of device";
     const spryi_product product = product_of(index, r->kernel, c, f, vectorized);
     const spryi_estimator *e = spryi_estimated_at(index)->choice.estimator;
     return e->why_not ? e->why_not(&product) : NULL;
 }
 
 /*
- * Share of a product's bytes that are still in the last cache from the product before. GPUs keep all of what fits with
- * some room beside it, and of more about half as much as would be left: lines that are needed soon are thrown out.
+ * Returns the share of a product's bytes that the last cache still has from the previous product. GPUs keep all bytes
+ * if some room is left. Otherwise they keep about half of the share that would fit, since lines that are needed soon
+ * are evicted.
  */
-static double share_in_cache(double bytes, double cache, int on_gpu)
+static double share_in_cache(double bytes, double cache, bool on_gpu)
 {
     static const double ROOM = 0.07, KEPT = 0.5;
     if (on_gpu && bytes <= (1 - ROOM) * cache) return 1;
@@ -106,7 +107,7 @@ static double time_of(const spryi_format_rates *r, const spryi_work *w, const sp
     return r->launch + pow(sum, 1 / r->sharp) * more + w->chain * r->chain;
 }
 
-static int is_for_one_thread(const spryi_device_class *c, const spryi_features *f)
+static bool is_for_one_thread(const spryi_device_class *c, const spryi_features *f)
 {
     enum { BYTES = 2 * SPRYI_BYTES_A_THREAD };
     const double entry = f->value_bytes + f->index_bytes, row = f->offset_bytes;
@@ -121,7 +122,7 @@ int spryi_threads_of(const spryi_device_class *c, const spryi_features *f, int t
 double spryi_product_us(const spryi_format_rates *r, const spryi_work *w, const spryi_device_class *c,
                         const spryi_features *f, int threads)
 {
-    const int alone = is_for_one_thread(c, f);
+    const bool alone = is_for_one_thread(c, f);
     return time_of(r, w, c, alone ? 1 : threads) - (alone ? r->launch : 0);
 }
 
@@ -132,7 +133,7 @@ double spryi_setup_of(const spryi_format_rates *r, const spryi_features *f, doub
     return r->setup.us + 1e-6 * us / threads;
 }
 
-/* A time that can be compared, whatever a table says. */
+/* Limits a time to a range that can be compared, whatever a table has. */
 static double time_within_reason(double us)
 {
     static const double LEAST = 1e-3, MOST = 1e15;
@@ -142,9 +143,9 @@ static double time_within_reason(double us)
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads,
                        bool vectorized)
 {
-    const int on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
+    const bool on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
     const int compared = on_gpu ? 1 : spryi_threads_of(c, f, SPRYI_COMPARED_THREADS);
-    double share = 1; /* of a time by the threads that are compared */
+    double share = 1; /* time with `threads` threads over time with the compared number */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
         const spryi_work w = spryi_work_of(r, c, f, compared);
@@ -162,45 +163,45 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const 
     return c->formats;
 }
 
-/* ---- what a look reads --------------------------------------------------------------------------------- */
+/* ---- data of an inspection ---------------------------------------------------------------------------------- */
 
 spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_op op, spry_error *err)
 {
     const spryi_device *d = spryi_device_at(A->context, A->a.device);
     spry_status status = SPRY_OK;
-    spry_matrix *pattern = NULL, *here = NULL;
+    spry_matrix *pattern = NULL, *on_host = NULL;
     *structure = NULL;
     if (A->a.device == 0 && op == SPRY_NO_TRANSPOSE)
         return spryi_matrix_as_csr(A->context, structure, A, A->a.value_type, err);
     SPRYI_TRY(spryi_matrix_without_values(&pattern, A, err));
     if (A->a.device > 0)
-        SPRYI_TRY(spryi_matrix_fetch(d, &here, pattern, err));
+        SPRYI_TRY(spryi_matrix_fetch(d, &on_host, pattern, err));
     else
-        here = spryi_matrix_retain(pattern);
+        on_host = spryi_matrix_retain(pattern);
     if (op == SPRY_TRANSPOSE)
-        SPRYI_TRY(spryi_transposed(A->context, structure, here, err));
+        SPRYI_TRY(spryi_transposed(A->context, structure, on_host, err));
     else
-        *structure = spryi_matrix_retain(here);
+        *structure = spryi_matrix_retain(on_host);
 done:
     spryi_matrix_release(pattern);
-    spryi_matrix_release(here);
+    spryi_matrix_release(on_host);
     return status;
 }
 
-/* What a look reads: entries as above, but that columns which lie on a device stay there, for readers to fetch. */
-typedef struct looked_at {
-    spry_arrays csr;                   /* values may not be there; with `device` the offsets are a copy of its own */
-    const struct spryi_device *device; /* where csr's columns lie; NULL: in host memory */
-    spry_matrix *whole;                /* the copy or conversion; NULL: there is none */
+/* Data that an inspection reads: CSR in host memory, or with columns on a device, from where readers fetch them. */
+typedef struct inspected {
+    spry_arrays csr;                   /* values may be missing; with `device`, the offsets are a copy */
+    const struct spryi_device *device; /* memory of csr's columns; NULL: host memory */
+    spry_matrix *whole;                /* copy or conversion of the matrix; NULL: none */
     spry_context *context;
-} looked_at;
+} inspected;
 
 static int64_t columns_bytes(const spry_arrays *a)
 {
     return a->nnz * (int64_t)spryi_index_type_bytes(a->index_type);
 }
 
-/* Entries that a look fetches, about: samples of so many entries, and of so many rows. */
+/* Returns about how many entries an inspection fetches: samples with a fixed number of entries, and samples of rows. */
 static double sampled_entries(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
@@ -209,15 +210,15 @@ static double sampled_entries(const spry_arrays *a, spryi_effort effort)
     return samples[effort].entries + samples[effort].rows * (double)a->nnz / (double)a->rows;
 }
 
-/* 1: A's columns are sampled where they are: all of them would take longer to copy. */
-static int is_sampled(const spry_arrays *a, spry_op op, spryi_effort effort)
+/* Returns whether A's columns are sampled on the device, since copying all of them would take longer. */
+static bool is_sampled(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
     enum { WHOLE_BYTES = 2 << 20 };
     return a->device > 0 && op == SPRY_NO_TRANSPOSE && columns_bytes(a) > WHOLE_BYTES &&
            2 * sampled_entries(a, effort) < (double)a->nnz;
 }
 
-static spry_status open_sampled(looked_at *at, const spry_matrix *A, spry_error *err)
+static spry_status open_sampled(inspected *at, const spry_matrix *A, spry_error *err)
 {
     const spryi_device *d = spryi_device_at(A->context, A->a.device);
     at->csr = A->a;
@@ -228,20 +229,23 @@ static spry_status open_sampled(looked_at *at, const spry_matrix *A, spry_error 
     return status == SPRY_OK ? d->ops->synchronize(d, NULL, err) : status;
 }
 
-static void close_look(looked_at *at)
+static void close_inspected(inspected *at)
 {
     if (at->device) spryi_release(at->context, (void *)(uintptr_t)at->csr.offsets);
     spryi_matrix_release(at->whole);
-    *at = (looked_at){0};
+    *at = (inspected){0};
 }
 
-/* Where a look would fetch nearly all columns they are copied. The caller closes what has been opened. */
-static spry_status open_look(looked_at *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
+/*
+ * Samples columns on the device, or copies all columns if an inspection would fetch nearly all. The caller closes
+ * *at.
+ */
+static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
 {
-    *at = (looked_at){.context = A->context};
+    *at = (inspected){.context = A->context};
     if (is_sampled(&A->a, op, effort)) {
         const spry_status status = open_sampled(at, A, err);
-        if (status != SPRY_OK) close_look(at);
+        if (status != SPRY_OK) close_inspected(at);
         return status;
     }
     SPRYI_OK_OR_RETURN(spryi_structure_of(&at->whole, A, op, err));
@@ -249,18 +253,18 @@ static spry_status open_look(looked_at *at, const spry_matrix *A, spry_op op, sp
     return SPRY_OK;
 }
 
-/* ---- products too few for a look ----------------------------------------------------------------------- */
+/* ---- too few products for an inspection --------------------------------------------------------------------- */
 
 /*
- * Kernels of csr differ by what they prepare (on a GPU from 10 us to some hundreds) and by how they bear long rows.
- * Rows at equal distances tell how long rows are, and one of the longest; where the offsets lie on a device, all
- * rows do. What columns would tell is set to what most matrices have.
+ * The kernels of csr differ in their preparation (on a GPU 10 us to some hundreds) and in their time for long rows. The
+ * choice uses the lengths of rows at equal distances and of one of the longest; on a device, the lengths of all rows.
+ * Features of columns are set to typical values.
  */
 
-/* Of CSR in host memory, by rows at equal distances with some behind them, and by one of the longest. */
+/* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
 static spryi_row_look sample_rows(const spry_arrays *csr)
 {
-    enum { PLACES = 64, ROWS = 7 /* whose offsets share a line of the cache */ };
+    enum { PLACES = 64, ROWS = 7 /* their offsets share a cache line */ };
     const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
     spryi_row_look look = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
     double seen = 0;
@@ -278,7 +282,7 @@ static spryi_row_look sample_rows(const spry_arrays *csr)
     return look;
 }
 
-/* Of all rows where the arrays lie on a device, which takes one pass over the offsets, if none was made before. */
+/* Samples rows, or inspects all rows if the matrix is on a device: one pass over the offsets, once per matrix. */
 static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
@@ -290,14 +294,14 @@ static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
         SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 0, NULL));
     rows->longest = look.longest;
     rows->deviation = sqrt(fmax(look.squares / ((double)a->rows * mean * mean) - 1, 0));
-    rows->body_deviation = rows->deviation * fmin(mean, 1); /* rows that are empty keep nobody waiting */
+    rows->body_deviation = rows->deviation * fmin(mean, 1); /* no thread waits for empty rows */
     return SPRY_OK;
 }
 
-/* Of CSR with rows that nobody has looked at: sizes, the mean row, and what gathers most matrices have. */
-static spryi_features unseen_features(const spry_arrays *csr, spry_type vector_type)
+/* Returns features of CSR whose rows are not inspected: sizes, the mean row, and typical gathers. */
+static spryi_features uninspected_features(const spry_arrays *csr, spry_type vector_type)
 {
-    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* an entry, as meshes have them in the mean */
+    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* per entry, means over meshes */
     const double mean = (double)csr->nnz / (double)csr->rows;
     spryi_features f = spryi_sizes_as_features(csr, vector_type);
     f.lengths = (spryi_row_profile){.mean = mean, .longest = mean};
@@ -308,17 +312,21 @@ static spryi_features unseen_features(const spry_arrays *csr, spry_type vector_t
     return f;
 }
 
-/* Returns the time of set-up and `calls` products in us. The first of csr's kernels reads all entries at set-up. */
+/*
+ * Returns the time of set-up and `calls` products in us. The first of csr's kernels reads all entries at set-up, unless
+ * few calls are expected.
+ */
 static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
                       int64_t calls)
 {
     const spryi_work w = spryi_work_of(rates, device, f, 1);
-    const int unlooked = rates == &device->rates[0] && calls < spryi_estimated_at(0)->choice.estimator->setup_calls;
-    const double setup = unlooked ? rates->setup.us : spryi_setup_of(rates, f, 1);
+    const bool skips_entries = rates == &device->rates[0] &&
+                               calls < spryi_estimated_at(0)->choice.estimator->setup_calls;
+    const double setup = skips_entries ? rates->setup.us : spryi_setup_of(rates, f, 1);
     return setup + (double)calls * time_of(rates, &w, device, 1);
 }
 
-/* The least of csr's kernels; NULL: all would wait for long rows. */
+/* Returns the fastest of csr's kernels. NULL: none is suitable. */
 static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, int64_t calls,
                                           double *us)
 {
@@ -338,12 +346,12 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls)
 {
-    static const double SUMS = 10; /* us that sums of rows take on a device */
+    static const double SUMS = 10; /* us of an inspection of the rows on a device */
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
-    if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* one kernel has them */
-    spryi_features f = unseen_features(&A->a, vector_type);
-    if (A->a.device > 0) { /* is there anything to gain, were the rows alike? */
+    if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */
+    spryi_features f = uninspected_features(&A->a, vector_type);
+    if (A->a.device > 0) { /* could another kernel be faster, if all rows had one length? */
         (void)least_of(device, &f, calls, &us);
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return NULL;
     }
@@ -352,8 +360,8 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     return best ? best->kernel : NULL;
 }
 
-/* us that a look takes, about, of each effort: by itself, and for each of the first entries and rows. */
-static double look_us(const spry_arrays *a, spryi_effort effort)
+/* Returns about how many us an inspection takes: a constant, and times per entry (up to a limit) and per row. */
+static double inspection_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
         double look, entry, most, row;
@@ -362,46 +370,46 @@ static double look_us(const spry_arrays *a, spryi_effort effort)
            costs[effort].row * (double)a->rows;
 }
 
-/* us to bring to the host what a look reads: its bytes, about, in some copies. */
+/* Returns about how many us it takes to copy the data of an inspection to the host. */
 static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
-    static const double BYTES = 10000, COPY = 12; /* a us; us */
+    static const double BYTES = 10000, COPY = 12; /* bytes per us; us */
     static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
     const double columns = (double)columns_bytes(a);
     const double offsets = (double)((a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
-    if (a->device == 0) return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* A^T is made there */
+    if (a->device == 0) return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* the GPU builds A^T */
     if (!is_sampled(a, op, effort)) return (offsets + columns) / BYTES + COPY * 2;
     return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);
 }
 
-/* us of a product of csr, by what is known of A without a look; one thread of a CPU has no others to wake. */
+/* Returns the us of a product of csr, from sizes. On a CPU without launch: one thread has no others to wake. */
 static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
     const spryi_format_rates *csr = &c->rates[0];
-    const spryi_features f = unseen_features(a, spryi_usual_vectors(a->value_type));
-    const int on_cpu = spryi_class_is_cpu(c);
+    const spryi_features f = uninspected_features(a, spryi_usual_vectors(a->value_type));
+    const bool on_cpu = spryi_class_is_cpu(c);
     const double threads = on_cpu ? SPRYI_COMPARED_THREADS : 1;
     const spryi_work w = spryi_work_of(csr, c, &f, threads);
     return time_of(csr, &w, c, threads) - (on_cpu ? csr->launch : 0);
 }
 
-int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
-                       int64_t calls)
+bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
+                           int64_t calls)
 {
     static const double SHARE = 0.03, AT_LEAST = 30; /* us */
-    const int is_transposed = op == SPRY_TRANSPOSE;
-    spry_arrays looked_at = *a;
+    const bool is_transposed = op == SPRY_TRANSPOSE;
+    spry_arrays inspected = *a;
     if (is_transposed) {
-        looked_at.rows = a->columns;
-        looked_at.columns = a->rows;
+        inspected.rows = a->columns;
+        inspected.columns = a->rows;
     }
-    const double all = fmax(SHARE * (double)calls * csr_us(&looked_at, c), AT_LEAST);
+    const double all = fmax(SHARE * (double)calls * csr_us(&inspected, c), AT_LEAST);
     const double fetch = spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_QUICK);
-    if (look_us(&looked_at, SPRYI_QUICK) + fetch > all) return 0;
-    /* A^T is looked at when it has been made, as any matrix */
+    if (inspection_us(&inspected, SPRYI_QUICK) + fetch > all) return false;
+    /* A^T is inspected after it is built, like any matrix */
     const double fetch_more = is_transposed || spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_FULL);
-    *effort = look_us(&looked_at, SPRYI_FULL) + fetch_more <= all ? SPRYI_FULL : SPRYI_QUICK;
-    return 1;
+    *effort = inspection_us(&inspected, SPRYI_FULL) + fetch_more <= all ? SPRYI_FULL : SPRYI_QUICK;
+    return true;
 }
 
 static int by_time(const void *a, const void *b)
@@ -411,8 +419,8 @@ static int by_time(const void *a, const void *b)
     return one->us < other->us ? -1 : one->us > other->us;
 }
 
-/* 1: the kernel is one of an estimate on a kind of device. */
-static int is_of(const spryi_kernel *kernel, const spryi_estimate *e, const char *device)
+/* Returns whether the estimate is for the kernel, on a kind of device. */
+static bool is_of(const spryi_kernel *kernel, const spryi_estimate *e, const char *device)
 {
     return strcmp(kernel->format, e->format) == 0 && strcmp(kernel->device, device) == 0 &&
            (!e->kernel || strcmp(kernel->name, e->kernel) == 0);
@@ -444,11 +452,13 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
 }
 
 /*
- * Counts multiple vectors on a CPU. Kernels that multiply vectors together read the matrix once, or once for each
- * vectors_in_place column-major vectors. On two cores of a Zen 3, 8 vectors took 0.8 to 1.2 of the time of the bytes
- * with csr on grids, finite elements and random geometric graphs, 1.1 to 1.4 IN_PLACE; sell took 1.3 to 1.7 times as
- * long as csr, bsr 0.6 to 1.8 and packed 1.7 to 3 times. With 2 to 16 row-major vectors packed took 1.5 to 3.6 times
- * as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
+ * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply vectors together read the matrix once, or
+ * once for each vectors_in_place column-major vectors.
+ *
+ * Measured with 8 vectors on two cores of a Zen 3, relative to the time of the bytes. csr took 0.8 to 1.2 on grids,
+ * finite elements and random geometric graphs, and 1.1 to 1.4 with column-major vectors (IN_PLACE). Relative to csr,
+ * sell took 1.3 to 1.7 times as long, bsr 0.6 to 1.8 and packed 1.7 to 3 times. With 2 to 16 row-major vectors, packed
+ * took 1.5 to 3.6 times as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
  */
 static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q, double vectors,
                          double moved)
@@ -456,10 +466,10 @@ static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_r
     static const double IN_PLACE = 1.35;
     const spryi_estimator *own = estimator_of(e);
     const double columns = (double)q->columns, matrix = fmax(e->bytes - vectors, 0);
-    const int in_place = way == SPRYI_ANY_LAYOUT && !q->row_major;
+    const bool in_place = way == SPRYI_ANY_LAYOUT && !q->row_major;
     const double passes = in_place ? ceil(columns / own->vectors_in_place) : 1;
     const double factor = own->cpu_vectors_factor > 0 ? own->cpu_vectors_factor : in_place ? IN_PLACE : 1;
-    const int one_by_one = !own->always_together || !q->row_major;
+    const bool one_by_one = !own->always_together || !q->row_major;
     const double bytes = matrix * passes / columns + vectors;
     const double us = e->us * (factor * bytes + moved) / (matrix + vectors);
     e->us = columns * (one_by_one ? fmin(e->us, us) : us);
@@ -467,38 +477,38 @@ static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_r
 }
 
 /*
- * Counts multiple vectors on a GPU, for a kernel that multiplies them together. The rates were fitted to a grid, finite
- * elements, a random geometric graph and a road network with 2 to 64 vectors, f32 and f64: measured times are 0.8 to
- * 1.4 of these, most 0.9 to 1.15.
+ * Computes time and bytes of multiple vectors on a GPU, for a kernel that multiplies them together. The rates were
+ * fitted with 2 to 64 vectors, f32 and f64, to a grid, finite elements, a random geometric graph and a road network.
+ * Measured times were 0.8 to 1.4 of the predictions, most 0.9 to 1.15.
  */
 static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_ranking *ranking, double vectors,
                          double moved)
 {
-    static const double MEMORY = 4.1e6, CSR_THERE = 3.023e6; /* of a H200, bytes a us, copied and of csr */
-    static const double SECTOR = 32;                         /* bytes */
+    static const double MEMORY = 4.1e6, CSR_MEMORY = 3.023e6; /* an H200's bytes per us: of a copy, and of csr */
+    static const double SECTOR = 32;                          /* bytes */
     const spryi_features *f = &ranking->features;
     const spryi_product product = product_of_estimate(e, ranking);
     const spryi_vectors_rates r = estimator_of(e)->vectors_rates(&product);
-    const double faster = q->device->rates[0].memory / CSR_THERE, columns = (double)q->columns;
+    const double faster = q->device->rates[0].memory / CSR_MEMORY, columns = (double)q->columns;
     const double n = (double)f->nnz, x_bytes = columns * (double)f->number_bytes, matrix = fmax(e->bytes - vectors, 0);
-    const int is_odd = q->columns != 2 && q->columns * f->number_bytes % 16 != 0;
+    const bool is_odd = q->columns != 2 && q->columns * f->number_bytes % 16 != 0;
     const double each = 1e-6 * (r.entry * n + r.row * (double)f->rows);
     double near = n * x_bytes / r.x, entries = each + r.matrix * matrix / MEMORY;
     if (f->scattered) near = fmax(near, 1e-6 * n * ceil(x_bytes / SECTOR) * r.sector);
-    if (f->scattered) entries = hypot(entries, near) - near; /* they overlap there */
+    if (f->scattered) entries = hypot(entries, near) - near; /* reading the entries and gathering overlap */
     const double us = entries + near + (r.vectors * vectors + moved) * columns / MEMORY;
     e->us = fmax((is_odd ? r.odd : 1) * us, r.step * f->lengths.longest) / faster + q->device->rates[0].launch;
     e->bytes = matrix + columns * (vectors + moved);
 }
 
 /*
- * Times and bytes of several columns, first as of one, then as of all. Kernels that take rows alone have columns that
- * lie apart brought into such and back; others take each column out of rows of x and put it into those of y. Those
- * pass over vectors at the rate of csr.
+ * Converts times and bytes of one vector to those of all vectors. Kernels that need row-major vectors copy column-major
+ * vectors to row-major and back. Kernels for one vector copy each column out of a row-major x and into y. These copies
+ * run at the rate of csr.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
-    const int on_cpu = spryi_class_is_cpu(q->device);
+    const bool on_cpu = spryi_class_is_cpu(q->device);
     const double INTO_ROWS = on_cpu ? 3 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
     const double vectors = (double)(q->A->a.rows + q->A->a.columns) * (double)spry_type_bytes(q->vector_type);
     const double csr_rate = r->list[0].bytes / r->list[0].us;
@@ -506,7 +516,7 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
         spryi_estimate *e = &r->list[k];
         if (!(e->us > 0)) continue; /* refused without a prediction */
         const spryi_vectors_way way = vectors_way(e, r);
-        double moved = 0; /* vectors, beside x and y */
+        double moved = 0; /* bytes per vector that are copied, in addition to x and y */
         if (way == SPRYI_ONE_BY_ONE && q->row_major) moved = OUT_OF_ROWS * vectors;
         if (way == SPRYI_ROW_MAJOR && !q->row_major) moved = INTO_ROWS * vectors;
         if (way == SPRYI_ONE_BY_ONE) {
@@ -520,7 +530,7 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
     }
 }
 
-/* Refuses what has no kernel for the types of values and vectors. */
+/* Refuses formats without a kernel for the types of values and vectors. */
 static void refuse_types(spryi_ranking *r, const spryi_rank_request *q)
 {
     const int row = spryi_value_row(q->A->a.value_type, q->vector_type);
@@ -528,7 +538,7 @@ static void refuse_types(spryi_ranking *r, const spryi_rank_request *q)
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
         const spryi_kernel *kernel;
-        int takes = 0;
+        bool takes = false;
         for (int n = 0; (kernel = spryi_kernel_at(n)) != NULL; n++)
             takes |= is_of(kernel, e, device) && spryi_kernel_takes(kernel, SPRYI_OP_SPMV, row);
         if (!takes && !e->refused) e->refused = "it has no kernel for these types of values and vectors";
@@ -540,7 +550,7 @@ static void find_least(spryi_ranking *r)
     double least = INFINITY, least_csr = INFINITY;
     for (int k = 0; k < r->allowed; k++) {
         const double total = r->list[k].setup_us + (double)r->calls * r->list[k].us;
-        const int is_csr = strcmp(r->list[k].format, SPRYI_BASELINE) == 0;
+        const bool is_csr = strcmp(r->list[k].format, SPRYI_BASELINE) == 0;
         if (is_csr && total < least_csr) r->csr = k;
         if (is_csr && total < least_csr) least_csr = total;
         if (total < least) r->taken = k;
@@ -551,18 +561,18 @@ static void find_least(spryi_ranking *r)
 spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    looked_at at = {0};
+    inspected at = {0};
     spryi_row_profile rows;
     const spry_matrix *A = request->A;
-    const spryi_look look = {.vector_type = request->vector_type,
-                             .on_gpu = !spryi_class_is_cpu(request->device),
-                             .effort = request->effort};
+    const spryi_inspection look = {.vector_type = request->vector_type,
+                                   .on_gpu = !spryi_class_is_cpu(request->device),
+                                   .effort = request->effort};
     *r = (spryi_ranking){.device = request->device,
                          .threads = request->threads,
                          .calls = request->calls,
                          .columns = request->columns > 1 ? request->columns : 1};
     r->features.guesses = r->guesses;
-    SPRYI_TRY(open_look(&at, A, request->op, request->effort, err));
+    SPRYI_TRY(open_inspected(&at, A, request->op, request->effort, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
@@ -573,6 +583,6 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);
 done:
-    close_look(&at);
+    close_inspected(&at);
     return status;
 }

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A class, and the name of its table in spryi_rates_row. Both Hopper GPUs have one processor and one table. */
+/* Classes, with the names of their tables in spryi_rates_row. Both Hopper GPUs have the same processor and table. */
 static struct {
     const char *table;
     spryi_device_class c;
@@ -154,7 +154,7 @@ spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *
     for (int n = 0; n < count; n++) {
         const int at = place_of(state, classes[n]->name);
         if (at < state->class_count)
-            spryi_release(context, (void *)(uintptr_t)state->classes[at]); /* the struct's first member */
+            spryi_release(context, (void *)(uintptr_t)state->classes[at]); /* allocated with it as first member */
         else
             state->class_count++;
         state->classes[at] = &classes[n]->c;

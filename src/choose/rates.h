@@ -1,11 +1,12 @@
 /*
- * Classes of devices: how fast a device does the work of a product, by format. The library has classes of its own; a
- * context may hold others, which replace those of the same names (spry_context_load_tuning, spry_rates_fit).
+ * Classes of devices: how fast a device does the work of a product, by format. The library has a table for each class.
+ * Tables of a context replace the library's tables for their classes (spry_context_load_tuning, spry_rates_fit).
  */
 #pragma once
 
 #include "core/estimate.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { SPRYI_MOST_RATES = 20 };
@@ -13,12 +14,12 @@ enum { SPRYI_MOST_RATES = 20 };
 typedef struct spryi_device_class {
     const char *name;                /* "h200" */
     const char *title;               /* "NVIDIA H200" */
-    const char *fitted;              /* to what, and when */
+    const char *fitted;              /* machine and date of the fit */
     const char *driver;              /* "cpu", "cuda" */
-    double cache_bytes;              /* of the last cache; of a CPU what a thread has of it */
-    double most_memory;              /* bytes a us that all threads together read from memory */
-    double copy;                     /* bytes a us of a copy in memory, read and written; 0: not told */
-    double faster_memory;            /* what all rates of memory are multiplied by; 0: 1 */
+    double cache_bytes;              /* size of the last cache; on a CPU, the share of one thread */
+    double most_memory;              /* bytes per us that all threads together read from memory */
+    double copy;                     /* bytes per us of a copy in memory, read and written; 0: unknown */
+    double faster_memory;            /* factor for all rates of memory; 0: 1 */
     const spryi_format_rates *rates; /* csr's first */
     int formats;
 } spryi_device_class;
@@ -27,22 +28,22 @@ typedef struct spryi_device_class {
 const spryi_device_class *spryi_device_class_at(int n);
 const spryi_device_class *spryi_device_class_named(const char *name);
 
-/* 1: of CPUs, whose times are compared as shares of csr's; 0: of GPUs. */
-static inline int spryi_class_is_cpu(const spryi_device_class *c)
+/* Returns whether the class is of CPUs, whose times are compared as shares of csr's. */
+static inline bool spryi_class_is_cpu(const spryi_device_class *c)
 {
     return strcmp(c->driver, "cpu") == 0;
 }
 
-#define SPRYI_MOST_RATE 1e15 /* that a table may say */
+#define SPRYI_MOST_RATE 1e15 /* largest rate in a table */
 
-/* A rate by its name in tables. */
+/* Name of a rate in tables. */
 typedef struct spryi_rate_name {
     const char *name;
-    size_t offset; /* of the number in the struct */
-    double least;  /* that a table may say; 0 stands for "there is no such work" */
+    size_t offset; /* of the rate in its struct */
+    double least;  /* least value in a table; 0 means that there is no such work */
 } spryi_rate_name;
 
-extern const spryi_rate_name spryi_rate_names[];  /* of spryi_format_rates; end with a name of NULL */
+extern const spryi_rate_name spryi_rate_names[];  /* of spryi_format_rates; the last name is NULL */
 extern const spryi_rate_name spryi_class_names[]; /* of spryi_device_class */
 
 static inline double *spryi_rate(void *of, const spryi_rate_name *name)
@@ -59,13 +60,13 @@ typedef struct spryi_own_class {
     char name[32], title[96], fitted[160], driver[16];
 } spryi_own_class;
 
-void spryi_copy_class(spryi_own_class *own, const spryi_device_class *c); /* of at most SPRYI_MOST_RATES formats */
+void spryi_copy_class(spryi_own_class *own, const spryi_device_class *c); /* at most SPRYI_MOST_RATES formats */
 
 enum { SPRYI_MOST_OWN_CLASSES = 8 };
 
 /*
- * Adopts classes that were allocated from the context. Each replaces one of its name. Adopts none and returns
- * SPRY_TOO_LARGE if they are too many. No other thread may use the context meanwhile.
+ * Adopts classes that were allocated from the context. Each replaces the class of the same name. Adopts none and
+ * returns SPRY_TOO_LARGE if there are too many. No other thread may use the context during the call.
  */
 spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *const *classes, int count,
                                         spry_error *err);
@@ -79,6 +80,6 @@ typedef struct spryi_name_list {
 } spryi_name_list;
 spryi_name_list spryi_list_classes(void);
 
-/* Finds the class of a name; SPRY_UNKNOWN_NAME lists the names. */
+/* Finds the class of a name. Returns SPRY_UNKNOWN_NAME with the known names in the message. */
 spry_status spryi_find_class(const spry_context *context, const spryi_device_class **found, const char *name,
                              spry_error *err);

@@ -1,24 +1,24 @@
 /*
- * Tuning tables: text, a fact a line, in any order.
+ * Tuning tables: text with one fact per line, in any order.
  *
  *     spry-tuning 3            first: the version
- *     cpu csr2 96              rows a super-row on CPUs
- *     cpu csr3 96 8            the same of csr3, super-rows a super-super-row
- *     cuda 9                   the compute capability, major number, that the rest is for
- *     cuda ssrs 8.9 1.25       8.9 - 1.25 ln d super-rows a super-super-row, d entries a row
- *     cuda srs 10.1 1.5        the same of rows a super-row
- *     cuda whole 8 32          both sizes are rounded to whole eights, from 8 up to 32
- *     cuda case2 1.5 2         what both are multiplied by where 8 < d <= 16; case3: 16 < d <= 32, case4: above
+ *     cpu csr2 96              rows per super-row on CPUs
+ *     cpu csr3 96 8            the same for csr3, and super-rows per super-super-row
+ *     cuda 9                   major compute capability that the other cuda lines are for
+ *     cuda ssrs 8.9 1.25       8.9 - 1.25 ln d super-rows per super-super-row, with d entries per row
+ *     cuda srs 10.1 1.5        the same for rows per super-row
+ *     cuda whole 8 32          both sizes are rounded to multiples of 8, from 8 to 32
+ *     cuda case2 1.5 2         factors for both sizes if 8 < d <= 16; case3: 16 < d <= 32, case4: above
  *
- *     class avx512-amd cpu     rates of a class of devices and its kind (choose/rates.h); what follows is of it:
- *     title AMD processors     what it is, and to what it was fitted, for people
+ *     class avx512-amd cpu     a class of devices and its kind (choose/rates.h); the next lines are about this class:
+ *     title AMD processors     for people: name of the class, and machine and date of the fit
  *     fitted to two threads of an AMD EPYC, 2026-11-25
  *     number cache_bytes 1.6e7
  *     rate csr launch 1.65     a rate of a format; of one of its kernels: rate csr:csr_vector_cuda launch 4
  *
- *     end 13                   last: how many facts there are
+ *     end 13                   last: the number of facts
  *
- * Blank lines, and what follows a #, mean nothing.
+ * Blank lines and text after # are ignored.
  */
 #include "base/error.h"
 #include "base/float_env.h"
@@ -44,22 +44,23 @@ enum { WORDS = 4 };
 
 typedef struct line {
     const char *words[WORDS + 1];
-    char rest[256]; /* behind the first word, as it stands there */
+    char rest[256]; /* text after the first word, unchanged */
     int count, number;
     const char *path;
 } line;
 
-/* Classes as they are read; the last one is being told of. */
+/* Classes that were read; lines belong to the last one. */
 typedef struct classes_read {
     spryi_own_class *list[SPRYI_MOST_OWN_CLASSES];
     int count;
 } classes_read;
 
-/* All of a table. */
+/* Content of a table. */
 typedef struct table {
     spryi_group_table sizes;
     classes_read classes;
-    int headed, ended, facts;
+    bool headed, ended;
+    int facts;
 } table;
 
 static void split(line *l, char *text)
@@ -72,36 +73,36 @@ static void split(line *l, char *text)
         l->words[l->count++] = word;
 }
 
-/* SPRY_BAD_FILE, with the file and the line. */
+/* Returns SPRY_BAD_FILE with the file and the line. */
 static spry_status wrong(const line *l, const char *expected, spry_error *err)
 {
-    return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "%s is no line of a tuning table: expected %s",
+    return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "%s is not a line of a tuning table: expected %s",
                            l->count > 0 ? l->words[0] : "nothing", expected);
 }
 
-/* 1: the word is a decimal number from least to most. */
-static int number_of(const char *word, double least, double most, double *value)
+/* Parses a decimal number. Returns false if the word is not a number from least to most. */
+static bool number_of(const char *word, double least, double most, double *value)
 {
     spryi_decimal d = {0};
     const char *end = word + strlen(word);
-    if (spryi_decimal_scan(word, end, &d) != end) return 0;
+    if (spryi_decimal_scan(word, end, &d) != end) return false;
     *value = spryi_decimal_f64(&d);
     return *value >= least && *value <= most;
 }
 
-static int is_size(const char *word, int64_t *size)
+static bool is_size(const char *word, int64_t *size)
 {
     double value;
-    if (!number_of(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return 0;
+    if (!number_of(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return false;
     *size = (int64_t)value;
-    return 1;
+    return true;
 }
 
-static spry_status take_cpu(const line *l, spryi_group_table *t, spry_error *err)
+static spry_status parse_cpu(const line *l, spryi_group_table *t, spry_error *err)
 {
     static const char expected[] = "\"cpu csr2 SRS\" or \"cpu csr3 SRS SSRS\", sizes from 1 to 32768";
-    const int csr2 = l->count == 3 && strcmp(l->words[1], "csr2") == 0;
-    const int csr3 = l->count == 4 && strcmp(l->words[1], "csr3") == 0;
+    const bool csr2 = l->count == 3 && strcmp(l->words[1], "csr2") == 0;
+    const bool csr3 = l->count == 4 && strcmp(l->words[1], "csr3") == 0;
     int64_t srs = 0, ssrs = 0;
     if (!(csr2 || csr3) || !is_size(l->words[2], &srs) || (csr3 && !is_size(l->words[3], &ssrs)))
         return wrong(l, expected, err);
@@ -114,7 +115,7 @@ static spry_status take_cpu(const line *l, spryi_group_table *t, spry_error *err
     return SPRY_OK;
 }
 
-static spry_status take_cuda(const line *l, spryi_group_table *t, spry_error *err)
+static spry_status parse_cuda(const line *l, spryi_group_table *t, spry_error *err)
 {
     static const char expected[] =
         "\"cuda MAJOR\", \"cuda ssrs|srs CONSTANT FALL\", \"cuda whole STEP MOST\" or \"cuda "
@@ -152,20 +153,20 @@ static spry_status take_cuda(const line *l, spryi_group_table *t, spry_error *er
 
 static const char *const words[] = {"class", "title", "fitted", "number", "rate"};
 
-static int is_of_class(const line *l)
+static bool is_of_class(const line *l)
 {
     for (size_t n = 0; n < sizeof words / sizeof *words; n++)
-        if (strcmp(l->words[0], words[n]) == 0) return 1;
-    return 0;
+        if (strcmp(l->words[0], words[n]) == 0) return true;
+    return false;
 }
 
-/* Of the library's classes, and as the library knows them: devices have no others. */
+/* Accepts only the library's classes, for their kind of device, since devices have no other class. */
 static spry_status check_class(const line *l, spry_error *err)
 {
     const spryi_device_class *known = spryi_device_class_named(l->words[1]);
     if (known && strcmp(known->driver, l->words[2]) == 0) return SPRY_OK;
     if (known)
-        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "class %s is of %s, not of %s", known->name,
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "class %s is for %s, not for %s", known->name,
                                known->driver, l->words[2]);
     return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "no device has the class \"%s\", expected one of %s",
                            l->words[1], spryi_list_classes().text);
@@ -174,8 +175,8 @@ static spry_status check_class(const line *l, spry_error *err)
 static spry_status begin_class(spry_context *context, classes_read *classes, const line *l, spry_error *err)
 {
     spryi_own_class *own = NULL;
-    const int fits = l->count == 3 && strlen(l->words[1]) < sizeof own->name &&
-                     strlen(l->words[2]) < sizeof own->driver;
+    const bool fits = l->count == 3 && strlen(l->words[1]) < sizeof own->name &&
+                      strlen(l->words[2]) < sizeof own->driver;
     if (!fits || (strcmp(l->words[2], "cpu") != 0 && strcmp(l->words[2], "cuda") != 0))
         return wrong(l, "\"class NAME cpu\" or \"class NAME cuda\", a name of at most 31 characters", err);
     SPRYI_OK_OR_RETURN(check_class(l, err));
@@ -195,7 +196,7 @@ static spry_status begin_class(spry_context *context, classes_read *classes, con
     return SPRY_OK;
 }
 
-static spry_status take_text(char *to, size_t size, const line *l, spry_error *err)
+static spry_status parse_text(char *to, size_t size, const line *l, spry_error *err)
 {
     if (strlen(l->rest) >= size) return wrong(l, "a shorter text", err);
     memcpy(to, l->rest, strlen(l->rest) + 1);
@@ -208,14 +209,17 @@ static const spryi_rate_name *name_of(const spryi_rate_name *names, const char *
     return names->name ? names : NULL;
 }
 
-static spry_status take_number(void *to, const spryi_rate_name *name, const char *word, const line *l, spry_error *err)
+static spry_status parse_number(void *to, const spryi_rate_name *name, const char *word, const line *l, spry_error *err)
 {
     if (!number_of(word, name->least, SPRYI_MOST_RATE, spryi_rate(to, name)))
         return wrong(l, name->least > 0 ? "a number from 1 to 1e15" : "a number from 0 to 1e15", err);
     return SPRY_OK;
 }
 
-/* The rates of "csr" or "csr:csr_vector_cuda", new ones where there are none yet; NULL: no such format or kernel. */
+/*
+ * Returns the rates of "csr" or "csr:csr_vector_cuda", added if missing. NULL: no such format or kernel, or the table
+ * is full.
+ */
 static spryi_format_rates *rates_of(spryi_own_class *own, const char *word)
 {
     const char *colon = strchr(word, ':');
@@ -235,35 +239,35 @@ static spryi_format_rates *rates_of(spryi_own_class *own, const char *word)
     return rates;
 }
 
-static spry_status take_rate(spryi_own_class *own, const line *l, spry_error *err)
+static spry_status parse_rate(spryi_own_class *own, const line *l, spry_error *err)
 {
     const spryi_rate_name *name = l->count == 4 ? name_of(spryi_rate_names, l->words[2]) : NULL;
     if (!name) return wrong(l, "\"rate FORMAT NAME NUMBER\" with a rate's name", err);
     spryi_format_rates *rates = rates_of(own, l->words[1]);
     if (!rates) return wrong(l, "a format, or a format and its kernel as csr:csr_vector_cuda", err);
-    return take_number(rates, name, l->words[3], l, err);
+    return parse_number(rates, name, l->words[3], l, err);
 }
 
-static spry_status take_class(spry_context *context, classes_read *classes, const line *l, spry_error *err)
+static spry_status parse_class(spry_context *context, classes_read *classes, const line *l, spry_error *err)
 {
     if (strcmp(l->words[0], "class") == 0) return begin_class(context, classes, l, err);
-    if (classes->count == 0) return wrong(l, "a class before what is said of it", err);
+    if (classes->count == 0) return wrong(l, "a class before its title, numbers and rates", err);
     spryi_own_class *own = classes->list[classes->count - 1];
-    if (strcmp(l->words[0], "title") == 0) return take_text(own->title, sizeof own->title, l, err);
-    if (strcmp(l->words[0], "fitted") == 0) return take_text(own->fitted, sizeof own->fitted, l, err);
-    if (strcmp(l->words[0], "rate") == 0) return take_rate(own, l, err);
+    if (strcmp(l->words[0], "title") == 0) return parse_text(own->title, sizeof own->title, l, err);
+    if (strcmp(l->words[0], "fitted") == 0) return parse_text(own->fitted, sizeof own->fitted, l, err);
+    if (strcmp(l->words[0], "rate") == 0) return parse_rate(own, l, err);
     const spryi_rate_name *name = l->count == 3 ? name_of(spryi_class_names, l->words[1]) : NULL;
     if (!name) return wrong(l, "\"number cache_bytes|most_memory|copy|faster_memory NUMBER\"", err);
-    return take_number(&own->c, name, l->words[2], l, err);
+    return parse_number(&own->c, name, l->words[2], l, err);
 }
 
-/* Each class has all that it needs; l: the table's last line. */
+/* Checks that each class is complete. l: the table's last line. */
 static spry_status check_classes(const classes_read *classes, const line *l, spry_error *err)
 {
     for (int n = 0; n < classes->count; n++) {
         const spryi_device_class *c = &classes->list[n]->c;
-        int complete = c->formats > 0 && strcmp(c->rates[0].format, "csr") == 0 && c->cache_bytes > 0 &&
-                       c->most_memory > 0;
+        bool complete = c->formats > 0 && strcmp(c->rates[0].format, "csr") == 0 && c->cache_bytes > 0 &&
+                        c->most_memory > 0;
         for (int r = 0; r < c->formats; r++)
             complete &= c->rates[r].sharp >= 1 && c->rates[r].cached >= 1 && c->rates[r].memory >= 1;
         if (!complete)
@@ -277,7 +281,7 @@ static spry_status check_classes(const classes_read *classes, const line *l, spr
 
 /* ---- a table --------------------------------------------------------------------------------------- */
 
-static spry_status take_head(const line *l, table *t, spry_error *err)
+static spry_status parse_head(const line *l, table *t, spry_error *err)
 {
     double version;
     if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !number_of(l->words[1], 1, 1e9, &version))
@@ -285,46 +289,46 @@ static spry_status take_head(const line *l, table *t, spry_error *err)
     if (version != VERSION)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
                                "the table is of version %g, this library reads version %d%s", version, VERSION,
-                               version < VERSION ? ": make it anew with 'spry tune'" : "");
-    t->headed = 1;
+                               version < VERSION ? ": create it again with 'spry tune'" : "");
+    t->headed = true;
     return SPRY_OK;
 }
 
-static spry_status take_end(const line *l, table *t, spry_error *err)
+static spry_status parse_end(const line *l, table *t, spry_error *err)
 {
     double facts;
     if (l->count != 2 || !number_of(l->words[1], 0, INT32_MAX, &facts) || facts != t->facts)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "lines are missing: expected \"end %d\"",
                                t->facts);
-    t->ended = 1;
+    t->ended = true;
     return SPRY_OK;
 }
 
-static spry_status take_line(spry_context *context, const line *l, table *t, spry_error *err)
+static spry_status parse_line(spry_context *context, const line *l, table *t, spry_error *err)
 {
-    if (!t->headed) return take_head(l, t, err);
-    if (t->ended) return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "there is text behind the end");
-    if (strcmp(l->words[0], "end") == 0) return take_end(l, t, err);
+    if (!t->headed) return parse_head(l, t, err);
+    if (t->ended) return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "there is text after the end");
+    if (strcmp(l->words[0], "end") == 0) return parse_end(l, t, err);
     t->facts++;
-    if (strcmp(l->words[0], "cpu") == 0) return take_cpu(l, &t->sizes, err);
-    if (strcmp(l->words[0], "cuda") == 0) return take_cuda(l, &t->sizes, err);
-    if (is_of_class(l)) return take_class(context, &t->classes, l, err);
-    return wrong(l, "cpu, cuda, class, title, fitted, number or rate and what they say, or end", err);
+    if (strcmp(l->words[0], "cpu") == 0) return parse_cpu(l, &t->sizes, err);
+    if (strcmp(l->words[0], "cuda") == 0) return parse_cuda(l, &t->sizes, err);
+    if (is_of_class(l)) return parse_class(context, &t->classes, l, err);
+    return wrong(l, "cpu, cuda, class, title, fitted, number or rate with values, or end", err);
 }
 
-/* A table that tells of a GPU has both formulas; factors that it leaves out are 1. */
+/* Checks that a table is complete. A table for a GPU needs both formulas. Sets missing factors to 1. */
 static spry_status complete(const line *l, table *all, spry_error *err)
 {
     spryi_group_table *t = &all->sizes;
     if (!all->headed) return wrong(l, first_line, err);
     if (!all->ended)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
-                               "the table is cut: expected \"end %d\" behind this line", all->facts);
+                               "the table is cut: expected \"end %d\" after this line", all->facts);
     SPRYI_OK_OR_RETURN(check_classes(&all->classes, l, err));
-    const int formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
+    const bool formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
     if ((t->gpu_major > 0) != formulas)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
-                               "the table ends without %s, which goes with what it says of a GPU",
+                               "the table ends without %s, which its lines about a GPU need",
                                formulas ? "\"cuda MAJOR\"" : "\"cuda ssrs\" and \"cuda srs\"");
     for (int part = 0; part < 3; part++) {
         if (t->ssrs.factor[part] == 0) t->ssrs.factor[part] = 1;
@@ -333,8 +337,8 @@ static spry_status complete(const line *l, table *all, spry_error *err)
     return SPRY_OK;
 }
 
-/* The next line, without its newline; *more 0: there is none. */
-static spry_status next_line(line *l, char text[LINE_BYTES], FILE *file, int *more, spry_error *err)
+/* Reads the next line, without its newline. *more becomes false if there is none. */
+static spry_status next_line(line *l, char text[LINE_BYTES], FILE *file, bool *more, spry_error *err)
 {
     int length = 0, c;
     while ((c = getc(file)) != EOF && c != '\n') {
@@ -351,7 +355,7 @@ static spry_status next_line(line *l, char text[LINE_BYTES], FILE *file, int *mo
     if (*more && length == 0) l->number++;
     if (!*more && length > 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
-                               "the table is cut in this line: expected the rest of it, and \"end N\" behind it");
+                               "the table is cut in this line: expected the rest of the line, then \"end N\"");
     text[length] = '\0';
     return SPRY_OK;
 }
@@ -360,12 +364,12 @@ static spry_status read_table(spry_context *context, FILE *file, const char *pat
 {
     char text[LINE_BYTES];
     line l = {.path = path};
-    int more;
+    bool more;
     for (;;) {
         SPRYI_OK_OR_RETURN(next_line(&l, text, file, &more, err));
         if (!more) return complete(&l, t, err);
         split(&l, text);
-        if (l.count > 0) SPRYI_OK_OR_RETURN(take_line(context, &l, t, err));
+        if (l.count > 0) SPRYI_OK_OR_RETURN(parse_line(context, &l, t, err));
     }
 }
 
@@ -376,7 +380,7 @@ spry_status spry_context_load_tuning(spry_context *context, const char *path, sp
     table t = {0};
     struct stat kind;
     if (stat(path, &kind) == 0 && !S_ISREG(kind.st_mode))
-        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: it is no regular file");
+        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "not a regular file");
     FILE *file = fopen(path, "r");
     if (!file) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
     spry_status status = read_table(context, file, path, &t, err);
@@ -433,6 +437,6 @@ spry_status spry_rates_print(const spry_context *context, char *text, int64_t si
     print_class(&p, c);
     *length = p.length;
     if (p.length < size) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_TOO_LARGE, "size", size, p.length + 1, "the table takes %lld bytes, size is %lld",
-                            (long long)p.length + 1, (long long)size);
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "size", size, p.length + 1,
+                            "the table needs %lld bytes, but size is %lld", (long long)p.length + 1, (long long)size);
 }

@@ -1,5 +1,5 @@
 /*
- * The kinds of generators: regular grids; diagonal, banded, arrow, dense, uniformly random and empty matrices; graphs
+ * Kinds of generators: regular grids; diagonal, banded, arrow, dense, uniformly random and empty matrices; graphs
  * (roads, geometric neighbours, R-MAT, de Bruijn, uniform degrees); circuits, whose values have both signs.
  */
 #include "generate/generator.h"
@@ -31,7 +31,7 @@ static spry_status grid_shape(spryi_generation *g, spry_error *err)
     return square_shape(g, n[SPRYI_KEY_X], n[SPRYI_KEY_Y], n[SPRYI_KEY_Z], n[SPRYI_KEY_DOF], err);
 }
 
-/* Each point and its two neighbours along each axis. */
+/* Entries: each point with its two neighbours along each axis. */
 static spry_status star_shape(spryi_generation *g, spry_error *err)
 {
     double x = (double)g->n[SPRYI_KEY_X], y = (double)g->n[SPRYI_KEY_Y], z = (double)g->n[SPRYI_KEY_Z];
@@ -40,7 +40,7 @@ static spry_status star_shape(spryi_generation *g, spry_error *err)
     return grid_shape(g, err);
 }
 
-/* Each point and all around it, corners too. */
+/* Entries: each point with all surrounding points, corners included. */
 static spry_status full_shape(spryi_generation *g, spry_error *err)
 {
     double x = (double)g->n[SPRYI_KEY_X], y = (double)g->n[SPRYI_KEY_Y], z = (double)g->n[SPRYI_KEY_Z];
@@ -97,7 +97,7 @@ const spryi_kind spryi_kind_grid_star = {.shape = star_shape, .row = star_row, .
 const spryi_kind spryi_kind_grid_full = {.shape = full_shape, .row = full_row, .mirror = SPRYI_MIRROR_PATTERN};
 const spryi_kind spryi_kind_laplace = {.shape = star_shape,
                                        .row = laplace_row,
-                                       .own_values = 1,
+                                       .own_values = true,
                                        .mirror = SPRYI_MIRROR_VALUES};
 
 /* ---- simple matrices ----------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static spry_status banded_shape(spryi_generation *g, spry_error *err)
 {
     int64_t n = g->n[SPRYI_KEY_ROWS], half = g->n[SPRYI_KEY_HALF];
     if (half > n) half = n;
-    return rows_shape(g, 1 + (double)half, err); /* at least that many where half <= n */
+    return rows_shape(g, 1 + (double)half, err); /* a lower bound if half <= n */
 }
 
 static void banded_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
@@ -186,9 +186,9 @@ const spryi_kind spryi_kind_empty = {.shape = empty_shape, .row = empty_row, .mi
 /* ---- random: every position is stored with the same probability -------------------------------- */
 
 /*
- * A row is cut into pieces in which about PIECE_MEAN positions are expected. How many are stored in a piece is
- * drawn from the binomial distribution, tabulated with + - * / alone; which ones, by drawing until all differ.
- * work[0]: the two tables, for whole pieces and for what is left at the end of a row.
+ * A row is cut into pieces with about PIECE_MEAN expected entries. The number of entries of a piece is drawn from the
+ * binomial distribution, tabulated with only + - * /. The positions are drawn until all differ. work[0]: two tables,
+ * for whole pieces and for the rest of a row.
  */
 enum { PIECE_MEAN = 8, PIECE_MOST = 63, TABLE = PIECE_MOST + 1 };
 
@@ -203,7 +203,7 @@ static spry_status random_shape(spryi_generation *g, spry_error *err)
     return SPRY_OK;
 }
 
-/* table[c] = probability of at most c of `width` positions. */
+/* Computes table[c], the probability of at most c entries in `width` positions. */
 static void tabulate(double *table, int64_t width, double density)
 {
     double missing = 1 - density, power = missing, none = 1, sum = 0;
@@ -227,7 +227,7 @@ static spry_status random_prepare(spryi_generation *g, spry_error *err)
     return SPRY_OK;
 }
 
-/* Draws `count` different positions below width, sorted. */
+/* Draws `count` distinct positions below width, sorted. */
 static void draw_positions(int64_t *positions, int64_t count, int64_t width, uint64_t seed, uint64_t *numbers)
 {
     for (int64_t drawn = 0; drawn < count;) {
@@ -280,30 +280,33 @@ const spryi_kind spryi_kind_random = {.shape = random_shape,
                                       .row = random_row,
                                       .value_seed = 7};
 
-/* ---- road: a square lattice of which 30 % of the edges are missing ----------------------------- */
+/* ---- road: a square lattice without 30 % of its edges -------------------------------------------- */
 
 static const double road_share = .7;
 
 static spry_status road_shape(spryi_generation *g, spry_error *err)
 {
     int64_t side = g->n[SPRYI_KEY_SIDE];
-    g->entries = 2 * (double)side * (double)side - 2 * (double)side; /* half of what all edges would be */
+    g->entries = 2 * (double)side * (double)side - 2 * (double)side; /* half of the entries with all edges */
     if (g->entries < 64) g->entries = 0;
     return square_shape(g, side, side, 1, 1, err);
 }
 
-/* Numbers are drawn row by row: for each point one for the edge to the right, then one for that below, if any. */
-static int road_right(const spryi_generation *g, int64_t x, int64_t y)
+/*
+ * Random numbers are in row order: for each point one for the edge to the right, then one for the edge below, if
+ * any.
+ */
+static bool road_right(const spryi_generation *g, int64_t x, int64_t y)
 {
     int64_t side = g->n[SPRYI_KEY_SIDE];
-    if (x + 1 >= side) return 0;
+    if (x + 1 >= side) return false;
     int64_t count = y * (2 * side - 1) + (y + 1 < side ? 2 * x : x) + 1;
     return spryi_uniform((uint64_t)g->n[SPRYI_KEY_SEED], (uint64_t)count) < road_share;
 }
-static int road_down(const spryi_generation *g, int64_t x, int64_t y)
+static bool road_down(const spryi_generation *g, int64_t x, int64_t y)
 {
     int64_t side = g->n[SPRYI_KEY_SIDE];
-    if (y + 1 >= side) return 0;
+    if (y + 1 >= side) return false;
     int64_t count = y * (2 * side - 1) + 2 * x + (x + 1 < side ? 2 : 1);
     return spryi_uniform((uint64_t)g->n[SPRYI_KEY_SEED], (uint64_t)count) < road_share;
 }
@@ -319,13 +322,16 @@ static void road_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
 
 const spryi_kind spryi_kind_road = {.shape = road_shape,
                                     .row = road_row,
-                                    .weights = 1,
+                                    .weights = true,
                                     .value_seed = 7,
                                     .mirror = SPRYI_MIRROR_PATTERN};
 
-/* ---- rgg: points of the unit square, joined when nearer than 0.55 sqrt(ln n / n) --------------- */
+/* ---- rgg: points of the unit square, joined if nearer than 0.55 sqrt(ln n / n) ------------------ */
 
-/* ln 2 in two parts; the first, 11 bits short, is exact when multiplied by a scale: so ln n is the same everywhere. */
+/*
+ * ln 2 in two parts. The first lacks the last 11 bits, so its product with a scale is exact, and ln n is the same on
+ * every machine.
+ */
 static const double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
 
 static double rgg_radius(const spryi_generation *g)
@@ -351,12 +357,12 @@ typedef struct rgg_point {
     double x, y;
 } rgg_point;
 
-static int comes_before(rgg_point a, rgg_point b)
+static bool comes_before(rgg_point a, rgg_point b)
 {
     return a.x != b.x ? a.x < b.x : a.y < b.y;
 }
 
-/* Points in order of their cell, row of cells by row; within a cell by x, then y, then as drawn. */
+/* Sorts points by cell, row of cells by row; within a cell by x, then y, then as drawn. */
 static void rgg_number(rgg_point *points, int64_t *first, const rgg_point *drawn, int64_t n, int64_t cells)
 {
     memset(first, 0, (size_t)(cells * cells + 1) * sizeof *first);
@@ -389,7 +395,7 @@ static void draw_points(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* work[0]: points; work[1]: where each cell's begin. A cell is at least as wide as the radius. */
+/* work[0]: points; work[1]: position of each cell's first point. A cell is at least as wide as the radius. */
 static spry_status rgg_prepare(spryi_generation *g, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -422,7 +428,7 @@ static void rgg_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
 const spryi_kind spryi_kind_rgg = {.shape = rgg_shape,
                                    .prepare = rgg_prepare,
                                    .row = rgg_row,
-                                   .weights = 1,
+                                   .weights = true,
                                    .value_seed = 7,
                                    .mirror = SPRYI_MIRROR_PATTERN};
 
@@ -431,7 +437,7 @@ const spryi_kind spryi_kind_rgg = {.shape = rgg_shape,
 static spry_status rmat_shape(spryi_generation *g, spry_error *err)
 {
     int64_t n = (int64_t)1 << g->n[SPRYI_KEY_SCALE];
-    g->entries = n >= 65536 ? 0.25 * (double)n * (double)g->n[SPRYI_KEY_EDGES] : 0; /* repeated ones fall away */
+    g->entries = n >= 65536 ? 0.25 * (double)n * (double)g->n[SPRYI_KEY_EDGES] : 0; /* duplicates are removed */
     return square_shape(g, n, 1, 1, 1, err);
 }
 
@@ -487,7 +493,7 @@ done:
     return status;
 }
 
-const spryi_kind spryi_kind_rmat = {.shape = rmat_shape, .list = rmat_list, .weights = 1, .value_seed = 7};
+const spryi_kind spryi_kind_rmat = {.shape = rmat_shape, .list = rmat_list, .weights = true, .value_seed = 7};
 
 /* ---- uniform: `degree` columns drawn for each row ---------------------------------------------- */
 
@@ -495,7 +501,7 @@ static spry_status uniform_shape(spryi_generation *g, spry_error *err)
 {
     int64_t n = g->n[SPRYI_KEY_ROWS], degree = g->n[SPRYI_KEY_DEGREE];
     const double draws = (double)n * (double)degree, most_draws = 1e9;
-    if (degree > n && draws > most_draws) /* the entries are few, but not the time */
+    if (degree > n && draws > most_draws) /* few entries, but many draws */
         return spryi_fail_value(err, SPRY_TOO_LARGE, "degree", degree, n,
                                 "uniform: %lld draws for each of %lld rows, expected a degree of %lld or less",
                                 (long long)degree, (long long)n, (long long)n);
@@ -512,8 +518,8 @@ static void uniform_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
 
 const spryi_kind spryi_kind_uniform = {.shape = uniform_shape,
                                        .row = uniform_row,
-                                       .loose = 1,
-                                       .weights = 1,
+                                       .loose = true,
+                                       .weights = true,
                                        .value_seed = 7};
 
 /* ---- circuit: short rows near the diagonal, six nearly dense rows and columns ------------------ */
@@ -521,7 +527,7 @@ const spryi_kind spryi_kind_uniform = {.shape = uniform_shape,
 static spry_status circuit_shape(spryi_generation *g, spry_error *err)
 {
     int64_t n = g->n[SPRYI_KEY_ROWS];
-    if (n > INT32_MAX) /* its list of entries has 32-bit indices */
+    if (n > INT32_MAX) /* the list of entries has 32-bit indices */
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "rows", n, INT32_MAX,
                                 "gen:%s: rows is '%lld', expected a whole number from 0 to %d", g->generator->info.name,
                                 (long long)n, INT32_MAX);
@@ -529,7 +535,10 @@ static spry_status circuit_shape(spryi_generation *g, spry_error *err)
     return square_shape(g, n, 1, 1, 1, err);
 }
 
-/* How many random numbers an entry takes depends on those before it: one thread, once to count, once to write. */
+/*
+ * Lists the entries, or counts them if rows is NULL. One thread, since the random numbers of an entry depend on all
+ * entries before.
+ */
 static int64_t circuit_walk(int64_t n, uint64_t seed, int32_t *rows, int32_t *cols)
 {
     int64_t nnz = 0;
@@ -571,7 +580,7 @@ static spry_status circuit_list(spryi_generation *g, int64_t *nnz, spry_error *e
 
 const spryi_kind spryi_kind_circuit = {.shape = circuit_shape, .list = circuit_list, .value_seed = 7};
 
-/* ---- debruijn: words of `length` letters; each is followed by those that drop its first letter -- */
+/* ---- debruijn: words of `length` symbols; a word is followed by the words without its first symbol ---- */
 
 static spry_status debruijn_shape(spryi_generation *g, spry_error *err)
 {
@@ -588,4 +597,4 @@ static void debruijn_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
     for (int64_t letter = 0; letter < symbols; letter++) spryi_put(sink, first + letter, 0);
 }
 
-const spryi_kind spryi_kind_debruijn = {.shape = debruijn_shape, .row = debruijn_row, .weights = 1};
+const spryi_kind spryi_kind_debruijn = {.shape = debruijn_shape, .row = debruijn_row, .weights = true};

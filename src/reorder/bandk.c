@@ -1,17 +1,17 @@
 /*
- * Band-k: an ordering whose groups of rows, and groups of those, are the super-rows and super-super-rows of CSR-k. With
- * k = 4 there is a level more, G3.
+ * Band-k: an ordering with groups of rows, and groups of these groups: the super-rows and super-super-rows of CSR-k.
+ * With k = 4 there is one more level, G3.
  *
  *     G0  --aggregate-->  G1  --aggregate-->  G2        rows; super-rows; super-super-rows
  *     |                   |                   |
  *     Cuthill-McKee       weighted C-McK.     weighted C-McK.      each graph is ordered, and its levels guide
  *     |                   |                   |                    the next coarsening
- *     order in groups <-- order in groups <-- its order            back: inside a group by its own edges
+ *     order in groups <-- order in groups <-- order of G2          back: each group is ordered by its own edges
  *
- * Weights are rows, links are entries; the coarse orderings take distances in rows and nodes by the links they have.
- * All is reversed at the end, as RCM is. Cost: RCM's, then three passes over the edges; memory graphs of 1/srs and
- * 1/(srs ssrs) of the size beside the first. Source: listing 2 of P. A. Lane, J. D. Booth, Heterogeneous Sparse
- * Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2; aggregation is this library's.
+ * Weights count rows, links count entries. The coarse orderings measure distances in rows and sort nodes by their links.
+ * At the end the order is reversed, as in RCM. Cost: RCM's, then three passes over the edges; memory for graphs of 1/srs
+ * and 1/(srs ssrs) of the size, in addition to the first. Source: listing 2 of P. A. Lane, J. D. Booth, Heterogeneous
+ * Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2. The aggregation is our own.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -25,7 +25,7 @@
 /* Groups of nodes, which become the nodes of a smaller graph. */
 typedef struct node_groups {
     int32_t count;
-    int32_t *of;      /* node -> its group */
+    int32_t *of;      /* node -> group */
     int32_t *starts;  /* count + 1 */
     int32_t *members; /* of group g: members[starts[g] .. starts[g+1]-1] */
 } node_groups;
@@ -33,19 +33,19 @@ typedef struct node_groups {
 /*
  * Direct aggregation along the levels of a Cuthill-McKee ordering.
  *
- *     level  0   1   2   3   4   5           groups lie along the levels, `depth` of them deep, like bricks:
+ *     level  0   1   2   3   4   5           groups are like bricks: `depth` levels deep, and long along the levels
  *                +-----+ +-----+
  *            o   | o o | | o o |             compact groups of s rows would leave s^(1/d) times fewer, thicker levels
- *                | o o | | o o |             in d dimensions, and multiply the bandwidth by that; bricks multiply it
- *            o   +-----+ +-----+             by little more than their depth, whatever their size
+ *                | o o | | o o |             in d dimensions and multiply the bandwidth by that factor; bricks multiply
+ *            o   +-----+ +-----+             the bandwidth by little more than their depth, for any size
  *                | o o | | o o |
  *                +-----+ +-----+
  *
- * In each band of levels: the first node that has no group begins one, which grows breadth first inside the band. A
- * piece smaller than half joins the neighbour it has most links to, or else the last such piece of the band. Bands hold
- * `target` at least, so narrow levels are put together; components smaller than that share one.
+ * In each band of levels, the first node without a group begins a group, which grows breadth first inside the band. A
+ * group smaller than half of `target` joins the neighbour with the most links, or else the last small group of the band.
+ * Bands have at least `target`, so narrow levels share a band, and so do components smaller than `target`.
  *
- * Bands do not look at each other: threads share them, and the groups are the same. Cost: O(edges).
+ * Bands are independent, so the groups are the same for any number of threads. Cost: O(edges).
  */
 
 typedef struct work {
@@ -53,11 +53,11 @@ typedef struct work {
     const spryi_levels *levels;
     const int32_t *weight;
     int64_t target;
-    int32_t *group; /* of a node; groups of a band are numbered from the band's first node on */
+    int32_t *group; /* group of a node; groups of a band are numbered from the band's first node on */
     int32_t *size;  /* of a group */
-    int32_t *queue; /* members in the order in which they came, band by band */
-    int32_t *tally; /* links from a piece to a group; zero between pieces */
-    int32_t *bands; /* band_count + 1 nodes where bands begin */
+    int32_t *queue; /* members in the order in which they were found, band by band */
+    int32_t *tally; /* links from a group to others; zero between groups */
+    int32_t *bands; /* band_count + 1 nodes at which bands begin */
     int64_t band_count;
 } work;
 
@@ -84,7 +84,10 @@ static int64_t weight_between(const work *w, int32_t begin, int32_t end)
     return sum;
 }
 
-/* A band ends where it has depth levels and target; the last of a component, if too small, joins the one before. */
+/*
+ * Cuts a component into bands. A band ends when it has `depth` levels and `target`. The last band, if smaller than half
+ * of `target`, joins the band before.
+ */
 static void cut_component(work *w, int64_t first_level, int64_t end_level, int depth)
 {
     const int32_t *levels = w->levels->levels;
@@ -105,10 +108,10 @@ static void cut_component(work *w, int64_t first_level, int64_t end_level, int d
 static void cut_bands(work *w, int depth)
 {
     const spryi_levels *levels = w->levels;
-    int in_small = 0; /* the last band is one of components smaller than target */
+    bool in_small = false; /* the last band has components smaller than target */
     for (int64_t c = 0; c < levels->component_count; c++) {
         const int64_t first = levels->components[c], end = levels->components[c + 1];
-        const int small = weight_between(w, levels->levels[first], levels->levels[end]) < w->target;
+        const bool small = weight_between(w, levels->levels[first], levels->levels[end]) < w->target;
         if (small && !in_small) w->bands[w->band_count++] = levels->levels[first];
         if (!small) cut_component(w, first, end, depth);
         in_small = small;
@@ -118,7 +121,7 @@ static void cut_bands(work *w, int depth)
 
 /* ---- groups ----------------------------------------------------------------------------------------- */
 
-/* Takes up nodes without a group, breadth first, until target is reached; returns the end of its part of the queue. */
+/* Adds nodes without a group, breadth first, until target is reached. Returns the end of the group in the queue. */
 static int32_t grow(work *w, int32_t id, int32_t first, int32_t root, int32_t begin, int32_t end)
 {
     const spryi_graph *g = w->g;
@@ -140,25 +143,25 @@ static int32_t grow(work *w, int32_t id, int32_t first, int32_t root, int32_t be
     return next;
 }
 
-static int fits(const work *w, int32_t into, int32_t id)
+static bool fits(const work *w, int32_t into, int32_t id)
 {
     return w->size[into] + w->size[id] <= w->target + w->target / 2;
 }
 
-/* The group of the band that a piece has most links to and that can take it; -1: none. */
+/* Returns the group of the band that has most links to group `id` and room for it; -1: none. */
 static int32_t best_neighbour(work *w, int32_t id, int32_t first, int32_t next, int32_t begin, int32_t end)
 {
     const spryi_graph *g = w->g;
     int32_t best = -1;
-    for (int clear = 0; clear < 2; clear++) /* the second time clears the tally */
+    for (int clear = 0; clear < 2; clear++) /* the second pass clears the tally */
         for (int32_t q = first; q < next; q++)
             for (int64_t k = g->offsets[w->queue[q]]; k < g->offsets[w->queue[q] + 1]; k++) {
                 const int32_t v = g->adjacent[k];
                 if (v < begin || v >= end) continue;
-                const int32_t other = w->group[v];
-                if (other < 0 || other == id || !fits(w, other, id)) continue;
-                w->tally[other] = clear ? 0 : w->tally[other] + (g->links ? g->links[k] : 1);
-                if (!clear && (best < 0 || w->tally[other] > w->tally[best])) best = other;
+                const int32_t neighbour = w->group[v];
+                if (neighbour < 0 || neighbour == id || !fits(w, neighbour, id)) continue;
+                w->tally[neighbour] = clear ? 0 : w->tally[neighbour] + (g->links ? g->links[k] : 1);
+                if (!clear && (best < 0 || w->tally[neighbour] > w->tally[best])) best = neighbour;
             }
     return best;
 }
@@ -185,7 +188,7 @@ static void group_band(work *w, int32_t begin, int32_t end)
     }
 }
 
-/* Numbers groups by their first members; w->tally serves for the new numbers. */
+/* Renumbers groups by their first members. w->tally holds the new numbers. */
 static void number_groups(node_groups *to, work *w)
 {
     const int64_t n = w->g->nodes;
@@ -210,9 +213,9 @@ static void group_bands(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Groups of about `target` (1/2 to 3/2 of it, but for remains that nothing can take): connected pieces of bands of
- * `depth` levels or more. g's nodes are numbered in the order that has these levels (spryi_renumber). weight: what a
- * node counts for, NULL: 1.
+ * Groups nodes: connected pieces of bands of at least `depth` levels. A group has 1/2 to 3/2 of `target`, or less if no
+ * group has room for it. g's nodes are numbered in the order of the levels (spryi_renumber). weight: of each node;
+ * NULL: 1.
  */
 static spry_status aggregate(spry_context *context, node_groups *groups, const spryi_graph *g,
                              const spryi_levels *levels, int64_t target, int depth, const int32_t *weight,
@@ -221,11 +224,11 @@ static spry_status aggregate(spry_context *context, node_groups *groups, const s
     const int64_t n = g->nodes;
     const int threads = spryi_threads(context, g->offsets[n]);
     spry_status status = SPRY_OK;
-    node_groups made = {0};
+    node_groups built = {0};
     work w = {.g = g, .levels = levels, .weight = weight, .target = target};
-    SPRYI_TRY(SPRYI_NEW(context, &made.of, n, "groups", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.starts, n + 1, "groups", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.members, n, "members of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.of, n, "groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.starts, n + 1, "groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.members, n, "members of groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &w.group, n, "groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &w.size, n, "sizes of groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &w.queue, n, "queue", err));
@@ -235,11 +238,11 @@ static spry_status aggregate(spry_context *context, node_groups *groups, const s
     memset(w.tally, 0, (size_t)n * sizeof *w.tally);
     cut_bands(&w, depth);
     spryi_loop(context, threads, w.band_count, 1, group_bands, &w);
-    number_groups(&made, &w);
-    *groups = made;
-    made = (node_groups){0};
+    number_groups(&built, &w);
+    *groups = built;
+    built = (node_groups){0};
 done:
-    clear_groups(context, &made);
+    clear_groups(context, &built);
     spryi_release(context, w.group);
     spryi_release(context, w.size);
     spryi_release(context, w.queue);
@@ -248,14 +251,14 @@ done:
     return status;
 }
 
-/* ---- the graph of groups, and the way back to their members -------------------------------------------- */
+/* ---- graph of groups, and expansion to members ---------------------------------------------------------- */
 
-/* Groups do not look at each other: threads share them. */
+/* Groups are independent, so threads share them. */
 
-/* Where a part of the work lists the neighbours of one group: stamp[h] is c once h is among those of c, at slot[h]. */
+/* Neighbours of one group, c. Group h is among them if stamp[h] is c, at position slot[h]. */
 typedef struct list {
     int32_t *stamp, *slot;
-    int32_t *adjacent, *links; /* room for every group */
+    int32_t *adjacent, *links; /* one element per group */
 } list;
 
 static int32_t list_neighbours(list *l, const spryi_graph *g, const node_groups *groups, int32_t c)
@@ -264,27 +267,27 @@ static int32_t list_neighbours(list *l, const spryi_graph *g, const node_groups 
     for (int32_t m = groups->starts[c]; m < groups->starts[c + 1]; m++) {
         const int32_t u = groups->members[m];
         for (int64_t k = g->offsets[u]; k < g->offsets[u + 1]; k++) {
-            const int32_t other = groups->of[g->adjacent[k]];
-            if (other == c) continue;
-            if (l->stamp[other] != c) {
-                l->stamp[other] = c;
-                l->slot[other] = count;
-                l->adjacent[count] = other;
+            const int32_t neighbour = groups->of[g->adjacent[k]];
+            if (neighbour == c) continue;
+            if (l->stamp[neighbour] != c) {
+                l->stamp[neighbour] = c;
+                l->slot[neighbour] = count;
+                l->adjacent[count] = neighbour;
                 l->links[count++] = 0;
             }
-            l->links[l->slot[other]] += g->links ? g->links[k] : 1;
+            l->links[l->slot[neighbour]] += g->links ? g->links[k] : 1;
         }
     }
     return count;
 }
 
-/* The first pass keeps lists that fit `room`, so that the second has only the long ones to make again. */
+/* Arguments of two passes. The first keeps lists of up to `room` neighbours; the second computes longer lists again. */
 typedef struct passes {
     const spryi_graph *g;
     const node_groups *groups;
     spryi_graph *coarse;
-    int32_t *work; /* lists: 4 numbers a group and part */
-    int32_t *kept; /* 2 * room numbers a group */
+    int32_t *work; /* lists: 4 elements per group and part */
+    int32_t *kept; /* 2 * room elements per group */
     int32_t room;
     int threads;
 } passes;
@@ -347,62 +350,65 @@ static void run_pass(const spry_context *context, passes *p, spryi_part_fn pass)
     spryi_loop_in_parts(context, p->threads, p->groups->count, 16, pass, p);
 }
 
-/* The graph of the groups: weights and links are sums. */
+/* Builds the graph of the groups, with sums of weights and links. */
 static spry_status coarsen(spry_context *context, spryi_graph *coarse, const spryi_graph *g, const node_groups *groups,
                            spry_error *err)
 {
     enum { ROOM = 48 };
     const int64_t count = groups->count, entries = g->offsets[g->nodes];
     spry_status status = SPRY_OK;
-    spryi_graph made = {.nodes = count};
-    passes p = {.g = g, .groups = groups, .coarse = &made, .threads = spryi_threads(context, entries)};
+    spryi_graph built = {.nodes = count};
+    passes p = {.g = g, .groups = groups, .coarse = &built, .threads = spryi_threads(context, entries)};
     p.room = count == 0 ? 0 : entries / count < ROOM ? (int32_t)(entries / count) : ROOM;
     SPRYI_TRY(SPRYI_NEW(context, &p.work, 4 * p.threads * count, "neighbours of groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &p.kept, 2 * p.room * count, "neighbours of groups", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, count + 1, "offsets of the coarse graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.degree, count, "degrees", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.weight, count, "weights", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.offsets, count + 1, "offsets of the coarse graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.degree, count, "degrees", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.weight, count, "weights", err));
     run_pass(context, &p, first_pass);
-    spryi_scan(made.offsets, count);
-    SPRYI_TRY(SPRYI_NEW(context, &made.adjacent, made.offsets[count], "coarse graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.links, made.offsets[count], "links of the coarse graph", err));
+    spryi_scan(built.offsets, count);
+    SPRYI_TRY(SPRYI_NEW(context, &built.adjacent, built.offsets[count], "coarse graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.links, built.offsets[count], "links of the coarse graph", err));
     run_pass(context, &p, second_pass);
-    *coarse = made;
-    made = (spryi_graph){0};
+    *coarse = built;
+    built = (spryi_graph){0};
 done:
     spryi_release(context, p.work);
     spryi_release(context, p.kept);
-    spryi_graph_clear(context, &made);
+    spryi_graph_clear(context, &built);
     return status;
 }
 
-/* ---- and back --------------------------------------------------------------------------------------- */
+/* ---- expansion -------------------------------------------------------------------------------------- */
 
 typedef struct expansion {
     const spryi_graph *g;
     const node_groups *groups;
-    int32_t *rank;   /* of a group in the coarse order */
-    uint8_t *placed; /* of a node */
+    int32_t *rank;   /* position of a group in the coarse order */
+    uint8_t *placed; /* the node is in order */
     int32_t *order;
     const int32_t *coarse;
-    int64_t *begin, most; /* begin: of a group in order; most: members of a group */
-    uint64_t *keys;       /* 2 * most for each part */
+    int64_t *begin, most; /* begin: position of each group in order; most: members of the largest group */
+    uint64_t *keys;       /* 2 * most elements per part */
 } expansion;
 
-/* The earliest group that the node is linked to, if it comes before the node's own. */
+/*
+ * Returns the position of the earliest group that the node is linked to, if it is before the node's own; else
+ * INT32_MAX.
+ */
 static int32_t anchor_of(const expansion *x, int32_t u)
 {
     const spryi_graph *g = x->g;
     const int32_t own = x->rank[x->groups->of[u]];
     int32_t anchor = INT32_MAX;
     for (int64_t k = g->offsets[u]; k < g->offsets[u + 1]; k++) {
-        const int32_t other = x->rank[x->groups->of[g->adjacent[k]]];
-        if (other < own && other < anchor) anchor = other;
+        const int32_t neighbour = x->rank[x->groups->of[g->adjacent[k]]];
+        if (neighbour < own && neighbour < anchor) anchor = neighbour;
     }
     return anchor;
 }
 
-/* Goes on from order[head .. count-1] through group c; returns the new end of order. */
+/* Continues the walk from order[head .. count-1] through group c. Returns the new end of order. */
 static int64_t walk_group(const expansion *x, int32_t *order, int64_t head, int64_t count, int32_t c, uint64_t *keys)
 {
     const spryi_graph *g = x->g;
@@ -420,7 +426,10 @@ static int64_t walk_group(const expansion *x, int32_t *order, int64_t head, int6
     return count;
 }
 
-/* Nearly sorted, mostly, since groups' members and their groups come along the same levels. */
+/*
+ * Insertion sort, since anchors are mostly sorted: members and groups are in order of the same levels. Switches to
+ * spryi_sort_keys after too many moves.
+ */
 static void sort_anchors(uint64_t *anchors, int64_t count)
 {
     int64_t moves = 8 * count;
@@ -436,7 +445,7 @@ static void sort_anchors(uint64_t *anchors, int64_t count)
     }
 }
 
-/* anchors, keys: room for as many as the group has members. */
+/* Orders the members of group c. anchors, keys: one element per member. */
 static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t *anchors, uint64_t *keys)
 {
     const int32_t first = x->groups->starts[c], count = x->groups->starts[c + 1] - first;
@@ -452,7 +461,7 @@ static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t 
         x->placed[order[s]] = 1;
     }
     int64_t done = walk_group(x, order, 0, anchored, c, keys);
-    for (int32_t m = 0; m < count && done < count; m++) { /* what hangs together with nothing placed */
+    for (int32_t m = 0; m < count && done < count; m++) { /* members that are not connected to placed ones */
         if (x->placed[members[m]]) continue;
         order[done] = members[m];
         x->placed[members[m]] = 1;
@@ -469,8 +478,8 @@ static void order_groups(void *job, int64_t begin, int64_t end, int part)
 }
 
 /*
- * From an order of the groups to one of their members, group after group: inside, Cuthill-McKee on the group's own
- * edges, going on from the members that have links to earlier groups, furthest back first. order: nodes of g.
+ * Computes an order of nodes from an order of their groups, group after group. Inside a group it is Cuthill-McKee on
+ * the group's own edges, starting from the members linked to earlier groups, earliest group first. order: nodes of g.
  */
 static spry_status expand(spry_context *context, int32_t *order, const spryi_graph *g, const node_groups *groups,
                           const int32_t *coarse, spry_error *err)
@@ -499,9 +508,9 @@ done:
     return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- all levels ------------------------------------------------------------------------------------------ */
 
-enum { DEPTH = 2 }; /* levels of G0 that a super-row spans: in one level of a grid no two nodes are joined */
+enum { DEPTH = 2 }; /* levels of G0 in a super-row: the nodes of one level of a grid are not connected */
 
 static void reverse(int32_t *order, int64_t count)
 {
@@ -513,11 +522,11 @@ static void reverse(int32_t *order, int64_t count)
 }
 
 /*
- * Where the groups begin, in that order, in rows or in super-rows that have any; weight is that of members, NULL: 1.
- * Groups that hold columns alone (of a rectangular matrix) are left out.
+ * Computes where the groups begin, in rows, or in super-rows that have rows. weight: rows of each member; NULL: 1.
+ * Skips groups that have only columns (of a rectangular matrix).
  */
 static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const node_groups *groups,
-                            const int32_t *weight, int in_rows)
+                            const int32_t *weight, bool in_rows)
 {
     ptr[0] = 0;
     for (int32_t p = 0; p < groups->count; p++) {
@@ -532,7 +541,7 @@ static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, 
     }
 }
 
-/* g in Cuthill-McKee order, with its levels, and that order. */
+/* Orders g by Cuthill-McKee: renumbers g and returns its levels and order. */
 static spry_status put_in_order(spry_context *context, spryi_graph *g, spryi_levels *levels, const int32_t *starts,
                                 spry_error *err)
 {
@@ -551,20 +560,20 @@ static void rename_all(int32_t *list, int64_t count, const int32_t *names)
 }
 
 /*
- * Computes the order of g's nodes from `level` on, and the groups of that level and of those above. g is put in another
- * order. starts: as for spryi_cuthill_mckee.
+ * Computes the order of g's nodes from `level` on, and the groups of this and all higher levels. Renumbers g. starts:
+ * as for spryi_cuthill_mckee.
  */
 static spry_status order_level(spry_context *context, spry_ordering *to, int32_t *order, spryi_graph *g,
                                const int32_t *starts, const int64_t *sizes, int level, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spry_groups *const made = &to->groups;
-    const int64_t **const ptr[] = {&made->sr_ptr, &made->ssr_ptr, &made->sssr_ptr};
-    int64_t *const count[] = {&made->sr_count, &made->ssr_count, &made->sssr_count}, *pointers;
+    spry_groups *const built = &to->groups;
+    const int64_t **const ptr[] = {&built->sr_ptr, &built->ssr_ptr, &built->sssr_ptr};
+    int64_t *const count[] = {&built->sr_count, &built->ssr_count, &built->sssr_count}, *pointers;
     node_groups groups = {0};
     spryi_graph coarse = {0};
     spryi_levels levels = {0};
-    int32_t *outer = NULL; /* the order of the groups */
+    int32_t *outer = NULL; /* order of the groups */
     if (level == SPRYI_BANDK_LEVELS || sizes[level] == 0) {
         SPRYI_TRY(spryi_cuthill_mckee(context, &levels, g, starts, err));
         memcpy(order, levels.order, (size_t)g->nodes * sizeof *order);

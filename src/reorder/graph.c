@@ -1,30 +1,30 @@
 /*
- * Graphs of matrices, and the breadth-first walks over them: renumbering, and Cuthill-McKee.
+ * Graphs of matrices and breadth-first walks over them, for renumbering and for Cuthill-McKee.
  *
- * Cuthill-McKee goes breadth first from a node at the edge of the graph, and takes the neighbours of each node by
- * rising degree. The reverse order has the same bandwidth and a smaller profile (RCM).
+ * Cuthill-McKee walks breadth first from a node at the edge of the graph and visits the neighbours of each node by
+ * increasing degree. The reverse order has the same bandwidth and a smaller profile (RCM).
  *
  *     level 0    1      2          3
  *       o  -> o o  ->  o o o  -> o o o o      an edge joins nodes of one level or of two consecutive levels: the
- *             bandwidth is at most what two levels hold, and more levels are narrower levels
+ *             bandwidth is at most the size of two levels, and more levels are narrower levels
  *
- * The node to begin at is searched as George and Liu do: walk, and continue from a node of least degree in the last
- * level, until the number of levels stops growing. Each walk is a Cuthill-McKee ordering that knows its bandwidth (a
- * node's distance to its last new neighbour), so the better of the last two walks is the result.
+ * The start node is found as by George and Liu: walk, and continue from a node of least degree in the last level, until
+ * the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its bandwidth (the distance of a
+ * node to its last new neighbour). The result is the better one of the last two walks.
  *
- * Wide levels of a walk are the work of all threads, with the order of one thread. A level's nodes are cut into one run
- * of positions for each thread. A new node is claimed by the least position whose row names it, from which one thread
- * would find it. Each position counts what it has claimed, a scan over threads gives the places, and the nodes are
- * written row by row, sorted by degree if wanted.
+ * All threads process wide levels, with the same order as one thread. A level's positions are cut into one run per thread.
+ * A new node is claimed by the least position whose row names the node, from where one thread would find it. Each position
+ * counts its claimed nodes, and a scan over threads gives the places. The nodes are then written row by row, sorted by
+ * degree if requested.
  *
  *     order   ... | a b c d e f | . . . .        claim[v] = min of the positions next to v: x -> a, y -> b, z -> b
  *                  thread 0|  1   ^ x y z          so x comes first, then y and z in the order of b's row
  *
- * Cost: one walk for the renumbering, two to four for Cuthill-McKee, each O(edges); a wide level reads its edges three
- * times. Sources: E. Cuthill, J. McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H.
- * Liu, An Implementation of a Pseudoperipheral Node Finder, ACM TOMS 5 (1979); claims by least position: K. I.
- * Karantasis, A. Lenharth, D. Nguyen, M. J. Garzaran, K. Pingali, Parallelization of Reordering Algorithms for
- * Bandwidth and Wavefront Reduction, SC 2014 (their leveled RCM).
+ * Cost: one walk for renumbering, two to four for Cuthill-McKee, each O(edges). A wide level reads its edges three times.
+ * Sources: E. Cuthill, J. McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H. Liu, An
+ * Implementation of a Pseudoperipheral Node Finder, ACM TOMS 5 (1979). Claims by least position: K. I. Karantasis, A.
+ * Lenharth, D. Nguyen, M. J. Garzaran, K. Pingali, Parallelization of Reordering Algorithms for Bandwidth and Wavefront
+ * Reduction, SC 2014 (leveled RCM).
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -78,28 +78,28 @@ void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, 
 /* ---- wide levels ------------------------------------------------------------------------------------ */
 
 /*
- * For few threads or nodes, three passes over a level's edges and three waits for all threads take longer than one pass
- * of one thread: measured with 4 threads.
+ * Least size of a wide level. With few threads or nodes, three passes with three barriers take longer than one pass of
+ * one thread (measured with 4 threads).
  */
 enum { LEVEL_NODES = 4096 };
 
-/* Memory of a walk for its wide levels. claim is NULL if one thread does all levels. */
+/* Memory of a walk for wide levels. claim is NULL if one thread processes all levels. */
 typedef struct level_work {
     const spry_context *context;
     int threads;
-    int32_t *claim; /* nodes, INT32_MAX between levels: the least position whose row names a node */
+    int32_t *claim; /* one per node: the least position whose row names the node; INT32_MAX between levels */
     int64_t *found; /* threads + 1 */
 } level_work;
 
 typedef struct level {
-    int32_t *order; /* position -> node; the level is at head .. end-1, the nodes found follow */
+    int32_t *order; /* position -> node; the level is head .. end-1, and new nodes follow */
     int32_t head, end;
-    uint8_t *mark; /* a node is new while its mark is below number ... */
+    uint8_t *mark; /* a node is new if its mark is below number ... */
     int number;
-    int32_t *label;        /* ... or, if mark is NULL, while its label is negative; its position becomes its label */
-    const int32_t *degree; /* the nodes found in a row are sorted by it; NULL: they keep the row's order ... */
-    uint64_t *keys;        /* ... with a key for each position */
-    int64_t bandwidth;     /* raised to the distance of a node to the last one found in its row */
+    int32_t *label;        /* ... or, if mark is NULL, if its label is negative; its position becomes its label */
+    const int32_t *degree; /* sorts the new nodes of a row by degree; NULL: the row's order remains */
+    uint64_t *keys;        /* memory for sorting: one element per position */
+    int64_t bandwidth;     /* raised to the distance of a node to the last new node of its row */
 } level;
 
 static void clear_level_work(spry_context *context, level_work *work)
@@ -112,16 +112,16 @@ static void clear_level_work(spry_context *context, level_work *work)
 static spry_status make_level_work(spry_context *context, level_work *work, int64_t nodes, int threads, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    level_work made = {.context = context, .threads = threads};
+    level_work built = {.context = context, .threads = threads};
     if (threads >= SPRYI_LEVEL_THREADS && nodes >= LEVEL_NODES) {
-        SPRYI_TRY(SPRYI_NEW(context, &made.claim, nodes, "claims", err));
-        SPRYI_TRY(SPRYI_NEW(context, &made.found, threads + 1, "counts", err));
-        for (int64_t v = 0; v < nodes; v++) made.claim[v] = INT32_MAX;
+        SPRYI_TRY(SPRYI_NEW(context, &built.claim, nodes, "claims", err));
+        SPRYI_TRY(SPRYI_NEW(context, &built.found, threads + 1, "counts", err));
+        for (int64_t v = 0; v < nodes; v++) built.claim[v] = INT32_MAX;
     }
-    *work = made;
-    made = (level_work){0};
+    *work = built;
+    built = (level_work){0};
 done:
-    clear_level_work(context, &made);
+    clear_level_work(context, &built);
     return status;
 }
 
@@ -159,16 +159,16 @@ static int32_t run_at(const spread_job *j, int64_t run)
 
 /* ---- walks over a pattern's own arrays -------------------------------------------------------------- */
 
-/* Adjacency as it was found or made: A's own arrays if its pattern is symmetric. */
+/* Adjacency of a pattern: A's own arrays if the pattern is symmetric, else arrays built for it. */
 typedef struct pattern {
     int64_t nodes, rows; /* nodes from `rows` on are columns of a rectangular matrix */
     int64_t entries;
     spry_index_type offset_type, index_type;
-    const void *offsets, *indices; /* may have the diagonal and an entry twice */
-    spryi_compressed made;         /* what was made for it */
+    const void *offsets, *indices; /* may have the diagonal and duplicates */
+    spryi_compressed built;        /* arrays built for the pattern */
 } pattern;
 
-/* The hash is a product of 128 bits whose halves are combined, as in wyhash. */
+/* The hash is a 128-bit product whose halves are combined, as in wyhash. */
 #define SALT UINT64_C(0x8BB84B93962EACC9)
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 __extension__ typedef unsigned __int128 wide;
@@ -178,7 +178,7 @@ typedef struct mirror_job {
     atomic_ullong sum;
 } mirror_job;
 
-/* Rows of a level's nodes head .. . */
+/* Rows of a level's nodes, from position head on. */
 typedef struct level_rows {
     const pattern *p;
     spryi_local *l;
@@ -253,7 +253,7 @@ static spry_status add_transpose(spry_context *context, spryi_compressed *sum, c
     return SPRY_OK;
 }
 
-/* Makes the graph of rows and columns. Columns are numbered after the rows. */
+/* Builds the graph of rows and columns. Columns are numbered after the rows. */
 static spry_status join_columns(spry_context *context, spryi_compressed *graph, const spryi_compressed *A,
                                 const spryi_compressed *T, spry_error *err)
 {
@@ -276,20 +276,20 @@ static spry_status make_graph(spry_context *context, pattern *p, const spry_arra
     spryi_compressed rows = {0}, columns = {0};
     SPRYI_TRY(spryi_compress(context, &rows, a, SPRY_CSR, SPRY_I32, err));
     SPRYI_TRY(spryi_compress(context, &columns, a, SPRY_CSC, SPRY_I32, err));
-    SPRYI_TRY(a->rows == a->columns ? add_transpose(context, &p->made, &rows, &columns, err)
-                                    : join_columns(context, &p->made, &rows, &columns, err));
+    SPRYI_TRY(a->rows == a->columns ? add_transpose(context, &p->built, &rows, &columns, err)
+                                    : join_columns(context, &p->built, &rows, &columns, err));
     p->offset_type = SPRY_I64;
     p->index_type = SPRY_I32;
-    p->offsets = p->made.offsets;
-    p->indices = p->made.indices;
-    p->entries = p->made.nnz;
+    p->offsets = p->built.offsets;
+    p->indices = p->built.indices;
+    p->entries = p->built.nnz;
 done:
     spryi_compressed_clear(context, &rows);
     spryi_compressed_clear(context, &columns);
     return status;
 }
 
-/* Offsets of columns work as well: they are those of A^T, whose graph is the same. */
+/* Offsets of columns also work: they are the offsets of A^T, which has the same graph. */
 bool spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
@@ -359,27 +359,27 @@ spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_g
     const int threads = spryi_threads(context, n + entries);
     spry_status status = SPRY_OK;
     int32_t *position = NULL;
-    spryi_graph made = {.nodes = n};
+    spryi_graph built = {.nodes = n};
     SPRYI_TRY(SPRYI_NEW(context, &position, n, "positions", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, n + 1, "offsets of the graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.adjacent, entries, "graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.degree, n, "degrees", err));
-    if (g->links) SPRYI_TRY(SPRYI_NEW(context, &made.links, entries, "links of the graph", err));
-    if (g->weight) SPRYI_TRY(SPRYI_NEW(context, &made.weight, n, "weights", err));
-    made.offsets[0] = 0;
+    SPRYI_TRY(SPRYI_NEW(context, &built.offsets, n + 1, "offsets of the graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.adjacent, entries, "graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.degree, n, "degrees", err));
+    if (g->links) SPRYI_TRY(SPRYI_NEW(context, &built.links, entries, "links of the graph", err));
+    if (g->weight) SPRYI_TRY(SPRYI_NEW(context, &built.weight, n, "weights", err));
+    built.offsets[0] = 0;
     for (int64_t p = 0; p < n; p++) {
         const int32_t v = order[p];
         position[v] = (int32_t)p;
-        made.degree[p] = g->degree[v];
-        made.offsets[p + 1] = made.offsets[p] + g->offsets[v + 1] - g->offsets[v];
-        if (g->weight) made.weight[p] = g->weight[v];
+        built.degree[p] = g->degree[v];
+        built.offsets[p + 1] = built.offsets[p] + g->offsets[v + 1] - g->offsets[v];
+        if (g->weight) built.weight[p] = g->weight[v];
     }
-    spryi_loop(context, threads, n, 1024, move_rows, &(move_job){&made, g, order, position});
-    *to = made;
-    made = (spryi_graph){0};
+    spryi_loop(context, threads, n, 1024, move_rows, &(move_job){&built, g, order, position});
+    *to = built;
+    built = (spryi_graph){0};
 done:
     spryi_release(context, position);
-    spryi_graph_clear(context, &made);
+    spryi_graph_clear(context, &built);
     return status;
 }
 
@@ -400,7 +400,7 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
     spryi_local l = {0};
     SPRYI_TRY(make_pattern(context, &p, A, err));
     const int64_t n = l.graph.nodes = p.nodes;
-    /* one element more: if a row names no new node, the walk writes after the last one */
+    /* one more element: if a row names no new node, the walk writes after the last node */
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.offsets, n + 1, "offsets of the graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.adjacent, p.entries + 1, "graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.degree, n, "degrees", err));
@@ -418,39 +418,45 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
         next = typed[pair].walk(&p, &l, label, root, next, &work);
     }
     l.starts[l.components] = next;
-    for (int64_t v = 0; v < n && l.graph.weight; v++) /* columns have no weight: groups are counted in rows */
+    for (int64_t v = 0; v < n && l.graph.weight; v++) /* columns have weight 0, since groups are counted in rows */
         l.graph.weight[v] = l.original[v] < p.rows;
     *local = l;
     l = (spryi_local){0};
 done:
     spryi_release(context, label);
     clear_level_work(context, &work);
-    spryi_compressed_clear(context, &p.made);
+    spryi_compressed_clear(context, &p.built);
     spryi_local_clear(context, &l);
     return status;
 }
 
 /* ---- one walk of Cuthill-McKee ---------------------------------------------------------------------- */
 
-enum { MOST_WALKS = 8, DONE = 255 }; /* of a component; the mark of nodes with a final position */
+enum { MOST_WALKS = 8, DONE = 255 }; /* MOST_WALKS: per component; DONE: mark of nodes with a final position */
 
-enum { SMALL, LARGE, WEIGHTED, LARGE_FROM = 1 << 17 }; /* kinds of graphs; nodes with which one leaves the caches */
+enum {
+    SMALL,
+    LARGE,
+    WEIGHTED,
+    LARGE_FROM = 1 << 17
+}; /* kinds of graphs; LARGE_FROM: nodes of a graph that exceeds the
+                                                        * caches */
 
 typedef struct walk {
-    int32_t *order;       /* of this component, from 0 */
-    int32_t *levels;      /* where its levels begin */
+    int32_t *order;       /* order of the component, from 0 */
+    int32_t *levels;      /* positions at which levels begin */
     int32_t nodes, depth; /* depth: levels */
     int64_t bandwidth;    /* in rows */
 } walk;
 
 typedef struct walker {
     const spryi_graph *g;
-    uint8_t *mark;  /* of each node: the number of the last walk that came by */
-    uint64_t *keys; /* as many as the largest degree; as nodes where there are claims */
+    uint8_t *mark;  /* of each node: number of the last walk that visited it */
+    uint64_t *keys; /* one element per entry of the longest row; one per node if there are claims */
     level_work work;
 } walker;
 
-/* Prefetches rows and marks of the next nodes of a queue. */
+/* Prefetches rows and marks of the next nodes in a queue. */
 static inline void fetch_ahead(const spryi_graph *g, const uint8_t *mark, const int32_t *queue, int32_t queued)
 {
     enum { OFFSETS_AHEAD = 24, ROWS_AHEAD = 12, MARKS_AHEAD = 4, MOST_MARKS = 32 };
@@ -462,7 +468,10 @@ static inline void fetch_ahead(const spryi_graph *g, const uint8_t *mark, const 
     for (int64_t k = first; k < end; k++) PREFETCH(&mark[g->adjacent[k]]);
 }
 
-/* Walks the level at head .. end-1 with all threads. Returns the position after the last node found. No weights. */
+/*
+ * Walks the level at head .. end-1 with all threads. Returns the position after the last new node. The graph has no
+ * weights.
+ */
 static int32_t spread_level(walk *to, const walker *w, int32_t head, int32_t end, int number, int64_t *bandwidth)
 {
     level l = {.order = to->order,
@@ -478,10 +487,10 @@ static int32_t spread_level(walk *to, const walker *w, int32_t head, int32_t end
     return tail;
 }
 
-/* `kind` is a constant where it is inlined. A node counts as new while its mark is below the walk's number. */
+/* Walks from root. `kind` is a constant after inlining. A node is new if its mark is below the walk's number. */
 SPRYI_INLINE void walk_from(walk *to, walker *w, int32_t root, int number, int kind)
 {
-    const int weighted = kind == WEIGHTED, large = kind == LARGE;
+    const bool weighted = kind == WEIGHTED, large = kind == LARGE;
     const spryi_graph *g = w->g;
     const int32_t *adjacent = g->adjacent;
     const int64_t *offsets = g->offsets;
@@ -510,7 +519,8 @@ SPRYI_INLINE void walk_from(walk *to, walker *w, int32_t root, int number, int k
         for (int64_t k = offsets[u]; k < last; k++) {
             const int32_t v = adjacent[k], before = mark[v], fresh = (int32_t)((uint32_t)(before - number) >> 31);
             order[tail] = v;
-            mark[v] = (uint8_t)(before ^ ((before ^ number) & -fresh)); /* no branch: it would be guessed wrong */
+            mark[v] = (uint8_t)(before ^ ((before ^ number) & -fresh)); /* without a branch, which would be
+                                                                         * mispredicted */
             tail += fresh;
         }
         if (tail - first > 1) spryi_sort_by_degree(order + first, tail - first, g->degree, w->keys);
@@ -546,15 +556,15 @@ static int32_t far_end(const walk *from, const int32_t *degree)
 }
 
 /*
- * Orders a component into *kept; *tried is as large. Skips a walk that does not find as many nodes as the first one,
- * which happens only in a graph that is directed (spryi_pattern_is_symmetric).
+ * Orders a component into *kept. *tried has the same sizes. Drops a walk that finds fewer nodes than the first, which
+ * happens only in a directed graph (spryi_pattern_is_symmetric).
  */
 static void order_component(walk *kept, walk *tried, walker *w, int32_t root)
 {
     walk_through(kept, w, root, 1);
     for (int number = 2; number <= MOST_WALKS && kept->depth > 1; number++) {
         walk_through(tried, w, far_end(kept, w->g->degree), number);
-        const int deeper = tried->depth > kept->depth;
+        const bool deeper = tried->depth > kept->depth;
         if (tried->nodes != kept->nodes || (!deeper && tried->bandwidth >= kept->bandwidth)) return;
         walk swapped = *kept;
         *kept = *tried;
@@ -573,8 +583,8 @@ void spryi_levels_clear(spry_context *context, spryi_levels *levels)
     *levels = (spryi_levels){0};
 }
 
-/* Appends a component's ordering, at position `at`. */
-static void take(spryi_levels *to, const walk *from, int32_t at, uint8_t *mark)
+/* Appends a component's order at position `at`. */
+static void append_component(spryi_levels *to, const walk *from, int32_t at, uint8_t *mark)
 {
     to->components[to->component_count++] = (int32_t)to->level_count;
     for (int32_t l = 0; l < from->depth; l++) to->levels[to->level_count++] = at + from->levels[l];
@@ -584,8 +594,8 @@ static void take(spryi_levels *to, const walk *from, int32_t at, uint8_t *mark)
     }
 }
 
-/* Takes a range of nodes in their order, as one level. */
-static void take_range(walk *to, int32_t first, int32_t end)
+/* Orders a range of nodes as one level, in their own order. */
+static void order_as_range(walk *to, int32_t first, int32_t end)
 {
     for (int32_t v = first; v < end; v++) to->order[v - first] = v;
     to->levels[0] = 0;
@@ -598,19 +608,19 @@ spry_status spryi_cuthill_mckee(spry_context *context, spryi_levels *levels, con
 {
     const int64_t n = g->nodes;
     spry_status status = SPRY_OK;
-    walk one = {0}, other = {0};
+    walk first_walk = {0}, second_walk = {0};
     walker w = {.g = g};
-    spryi_levels made = {0};
+    spryi_levels built = {0};
     int64_t largest = 0;
     for (int64_t v = 0; v < n; v++)
         if (g->offsets[v + 1] - g->offsets[v] > largest) largest = g->offsets[v + 1] - g->offsets[v];
-    SPRYI_TRY(SPRYI_NEW(context, &made.order, n + 1, "ordering", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.levels, n + 1, "levels", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.components, n + 1, "components", err));
-    SPRYI_TRY(SPRYI_NEW(context, &one.order, n + 1, "ordering", err));
-    SPRYI_TRY(SPRYI_NEW(context, &one.levels, n + 1, "levels", err));
-    SPRYI_TRY(SPRYI_NEW(context, &other.order, n + 1, "ordering", err));
-    SPRYI_TRY(SPRYI_NEW(context, &other.levels, n + 1, "levels", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.order, n + 1, "ordering", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.levels, n + 1, "levels", err));
+    SPRYI_TRY(SPRYI_NEW(context, &built.components, n + 1, "components", err));
+    SPRYI_TRY(SPRYI_NEW(context, &first_walk.order, n + 1, "ordering", err));
+    SPRYI_TRY(SPRYI_NEW(context, &first_walk.levels, n + 1, "levels", err));
+    SPRYI_TRY(SPRYI_NEW(context, &second_walk.order, n + 1, "ordering", err));
+    SPRYI_TRY(SPRYI_NEW(context, &second_walk.levels, n + 1, "levels", err));
     SPRYI_TRY(SPRYI_NEW(context, &w.mark, n, "marks", err));
     if (n >= LARGE_FROM && !g->weight)
         SPRYI_TRY(make_level_work(context, &w.work, n, spryi_threads(context, n + g->offsets[n]), err));
@@ -620,22 +630,22 @@ spry_status spryi_cuthill_mckee(spry_context *context, spryi_levels *levels, con
     for (int32_t v = 0; v < n; v++) {
         if (w.mark[v] == DONE) continue;
         const int32_t end = starts ? starts[component + 1] : v + 1;
-        order_component(&one, &other, &w, end - 1);
-        if (starts && one.nodes != end - v) take_range(&one, v, end);
-        take(&made, &one, at, w.mark);
-        at += one.nodes;
+        order_component(&first_walk, &second_walk, &w, end - 1);
+        if (starts && first_walk.nodes != end - v) order_as_range(&first_walk, v, end);
+        append_component(&built, &first_walk, at, w.mark);
+        at += first_walk.nodes;
         component++;
     }
-    made.levels[made.level_count] = at;
-    made.components[made.component_count] = (int32_t)made.level_count;
-    *levels = made;
-    made = (spryi_levels){0};
+    built.levels[built.level_count] = at;
+    built.components[built.component_count] = (int32_t)built.level_count;
+    *levels = built;
+    built = (spryi_levels){0};
 done:
-    spryi_levels_clear(context, &made);
-    spryi_release(context, one.order);
-    spryi_release(context, one.levels);
-    spryi_release(context, other.order);
-    spryi_release(context, other.levels);
+    spryi_levels_clear(context, &built);
+    spryi_release(context, first_walk.order);
+    spryi_release(context, first_walk.levels);
+    spryi_release(context, second_walk.order);
+    spryi_release(context, second_walk.levels);
     spryi_release(context, w.mark);
     spryi_release(context, w.keys);
     clear_level_work(context, &w.work);

@@ -16,15 +16,15 @@ static spry_status invert(spry_context *context, int64_t **inverse, const int64_
     return SPRY_OK;
 }
 
-/* A's rows: its own arrays, or a CSR copy in *made. */
-static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_arrays *a,
+/* Sets *rows to A's own arrays if A is CSR, or to a CSR copy in *copy. */
+static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compressed *copy, const spry_arrays *a,
                            spry_error *err)
 {
     spry_status status = SPRY_OK;
     *rows = *a;
     if (a->layout != SPRY_CSR) {
-        status = spryi_compress(context, made, a, SPRY_CSR, a->index_type, err);
-        *rows = spryi_compressed_view(made);
+        status = spryi_compress(context, copy, a, SPRY_CSR, a->index_type, err);
+        *rows = spryi_compressed_view(copy);
     }
     return status;
 }
@@ -33,7 +33,7 @@ typedef struct figure_job {
     const spry_arrays *a;
     const int64_t *row_inverse, *col_inverse, *perm;
     atomic_llong bandwidth, profile, sectors_met;
-    int64_t *met, sectors, groups, parts; /* of measure_sectors */
+    int64_t *met, sectors, groups, parts; /* for measure_sectors */
 } figure_job;
 
 static void measure_rows(void *job, int64_t begin, int64_t end)
@@ -58,7 +58,7 @@ static void measure_rows(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&f->profile, profile);
 }
 
-/* The bandwidth and profile of matrix/matrix_stats.c; NULL: rows or columns keep their numbers. */
+/* Computes bandwidth and profile as matrix/matrix_stats.c. NULL: rows or columns keep their indices. */
 static void measure(const spry_context *context, const spry_arrays *a, const int64_t *row_inverse,
                     const int64_t *col_inverse, int threads, int64_t *widest, int64_t *area)
 {
@@ -68,9 +68,9 @@ static void measure(const spry_context *context, const spry_arrays *a, const int
     *area = f.profile;
 }
 
-enum { SECTOR = 4 /* numbers of x */, TOGETHER = 32 /* rows */ };
+enum { SECTOR = 4 /* elements of x */, TOGETHER = 32 /* rows of a group */ };
 
-/* met[n] = the last group of rows that met sector n of x; returns how many sectors rows first .. end - 1 meet anew. */
+/* Returns how many new sectors of x rows first .. end - 1 read. met[n] is the last group that read sector n. */
 static int64_t new_sectors(const spry_arrays *a, const int64_t *perm, const int64_t *col_inverse, int64_t first,
                            int64_t end, int64_t group, int64_t *met)
 {
@@ -101,12 +101,12 @@ static void count_sectors(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Sectors of x an entry, see spry_ordering_stats; perm: the rows in order, NULL: as they are. */
+/* Computes the sectors of x per entry, see spry_ordering_stats. perm: order of the rows; NULL: the matrix's own. */
 static spry_status measure_sectors(spry_context *context, const spry_arrays *a, const int64_t *perm,
                                    const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
 {
     const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->columns + SECTOR - 1) / SECTOR;
-    /* threads, or marking takes longer than counting */
+    /* limit of threads; with more, clearing marks takes longer than counting */
     const int64_t most = 1 + 4 * (a->nnz + a->rows) / (sectors + 1);
     figure_job f = {.a = a, .perm = perm, .col_inverse = col_inverse, .sectors = sectors, .groups = groups};
     f.parts = threads < most ? threads : most;

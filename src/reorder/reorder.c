@@ -1,4 +1,4 @@
-/* spry_ordering_create: options, the method, and the permutation in the matrix's own numbers. */
+/* spry_ordering_create: options, methods, and the permutation of the matrix's rows. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -26,7 +26,7 @@ typedef struct degree_job {
 /* Adds the lengths of rows or columns. Sums of integers are the same in any order. */
 static void add_some_lengths(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays a = *((const degree_job *)job)->a; /* copies that no store can change, here and below */
+    const spry_arrays a = *((const degree_job *)job)->a; /* a local copy, which stores cannot change; also below */
     int64_t *degree = ((const degree_job *)job)->degree;
     for (int64_t i = begin; i < end; i++) degree[i] += spryi_offset_of(&a, i + 1) - spryi_offset_of(&a, i);
 }
@@ -39,7 +39,7 @@ static void add_some_indices(void *job, int64_t begin, int64_t end)
         __atomic_fetch_add(&j.degree[spryi_index_at(j.indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
-/* Counts only rows if the pattern is symmetric: that halves the degrees and keeps their order. */
+/* Counts only rows if the pattern is symmetric, which halves the degrees and keeps their order. */
 static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, bool symmetric,
                           int threads)
 {
@@ -53,8 +53,8 @@ static void count_degrees(const spry_context *context, int64_t *degree, const sp
 }
 
 /*
- * Orders rows by falling number of entries in row and column, or only in the row of a rectangular matrix. Equal rows
- * keep their order. The elements of x that a scattered matrix reads most are then together.
+ * Orders rows by falling number of entries in row and column; for a rectangular matrix, in the row. Rows with equal
+ * numbers keep their order. The elements of x that a scattered matrix reads most are then close together.
  */
 static spry_status order_by_degree(spry_context *context, int64_t *perm, const spry_matrix *A, spry_error *err)
 {
@@ -87,10 +87,10 @@ enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
 
 typedef struct settings {
     method how;
-    int64_t sizes[SPRYI_BANDK_LEVELS]; /* srs, ssrs, sssrs; those that k leaves out are 0 */
+    int64_t sizes[SPRYI_BANDK_LEVELS]; /* srs, ssrs, sssrs; 0 if k has no such level */
 } settings;
 
-/* Returns the index of a name: 0 for NULL, -1 if there is none. */
+/* Returns the index of a name; 0 for NULL, -1 for an unknown name. */
 static int index_of(const char *name, const char *const *names, int count)
 {
     if (!name) return 0;
@@ -107,12 +107,12 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_MOST_GROUP);
 }
 
-/* Sets the sizes of Band-k's groups: those given, else those of the tuning. */
+/* Sets the sizes of Band-k's groups: the user's, else those of the tuning. */
 static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_group_rule by, const spry_arrays *a,
                                  const spryi_group_table *table, spry_error *err)
 {
     const int k = o->k == 0 ? 3 : o->k;
-    const spryi_group_case which = spryi_group_case_of(a->rows, a->nnz);
+    const spryi_group_case group_case = spryi_group_case_of(a->rows, a->nnz);
     if (k == 2 && o->ssrs != 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
                                 "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
@@ -125,7 +125,7 @@ static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, sp
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
                           "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
                           "with spry_context_load_tuning");
-    const spryi_group_sizes found = spryi_find_group_sizes(by, k, which, a->rows, a->nnz, table);
+    const spryi_group_sizes found = spryi_find_group_sizes(by, k, group_case, a->rows, a->nnz, table);
     s->sizes[0] = o->srs > 0 ? o->srs : found.srs;
     s->sizes[1] = k < 3 ? 0 : o->ssrs > 0 ? o->ssrs : found.ssrs;
     s->sizes[2] = k < 4 ? 0 : o->sssrs > 0 ? o->sssrs : SPRYI_GROUP_SSSRS;
@@ -160,7 +160,7 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
 /* ---- methods ---------------------------------------------------------------------------------------- */
 
 /*
- * Writes the matrix's rows in an order of the graph's nodes; order NULL: the nodes' own order, which is that of a
+ * Writes the matrix's rows in an order of the graph's nodes; order NULL: the order of the nodes, which is that of a
  * breadth-first walk. Skips columns of a rectangular matrix.
  */
 static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
@@ -219,8 +219,8 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
 {
     if (!ordering || !info) return spryi_fail_missing(err, !ordering ? "ordering" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    const spry_ordering_info told = {
-        .struct_size = sizeof told,
+    const spry_ordering_info description = {
+        .struct_size = sizeof description,
         .method = ordering->method,
         .rows = ordering->rows,
         .columns = ordering->cols,
@@ -230,20 +230,20 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
         .groups = &ordering->groups,
         .setup_us = ordering->setup_us,
     };
-    SPRYI_GIVE(info, &told);
+    SPRYI_GIVE(info, &description);
     return SPRY_OK;
 }
 
-/* ---- the caller's groups of CSR-k: rows keep their order --------------------------------------------------- */
+/* ---- the user's groups of CSR-k: rows keep their order ------------------------------------------------------ */
 
-/* One level: ptr[0 .. count] rise from 0 to `end`, of which there are as many `what`. */
-static spry_status check_level(const char *name, const int64_t *ptr, int64_t count, int64_t end, const char *what,
+/* Checks one level: ptr[0 .. count] increase from 0 to `end`, the number of `members`. */
+static spry_status check_level(const char *name, const int64_t *ptr, int64_t count, int64_t end, const char *members,
                                spry_error *err)
 {
     if (count < 0 || count > end)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, count, end,
                                 "groups: %s has %lld groups, expected 0 to %lld, the number of %s", name,
-                                (long long)count, (long long)end, what);
+                                (long long)count, (long long)end, members);
     if (!ptr) return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "groups: %s is NULL", name);
     if (ptr[0] != 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, ptr[0], 0, "groups: %s[0] is %lld, expected 0", name,
@@ -258,7 +258,7 @@ static spry_status check_level(const char *name, const int64_t *ptr, int64_t cou
     if (ptr[count] != end)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, ptr[count], end,
                                 "groups: %s[%lld], the last, is %lld, expected %lld, the number of %s", name,
-                                (long long)count, (long long)ptr[count], (long long)end, what);
+                                (long long)count, (long long)ptr[count], (long long)end, members);
     return SPRY_OK;
 }
 
@@ -278,17 +278,17 @@ static spry_status check(const spry_groups *g, spry_error *err)
 }
 
 static spry_status copy_level(spry_context *context, const int64_t **to, const int64_t *from, int64_t count,
-                              const char *what, spry_error *err)
+                              const char *members, spry_error *err)
 {
     int64_t *copy;
     if (!from) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &copy, count + 1, what, err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &copy, count + 1, members, err));
     memcpy(copy, from, (size_t)(count + 1) * sizeof *from);
     *to = copy;
     return SPRY_OK;
 }
 
-/* The mean size of groups, rounded up, 1 where there are none; 0 without such a level. */
+/* Returns the mean size of groups, rounded up, or 1 without groups. Returns 0 if there is no such level. */
 static int64_t mean_size(const int64_t *ptr, int64_t count)
 {
     if (!ptr) return 0;
@@ -300,33 +300,33 @@ static spry_status create_from_groups(spry_context *context, spry_ordering **ord
 {
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
-    spry_ordering *made = NULL;
+    spry_ordering *created = NULL;
     spry_groups g = SPRY_INIT(spry_groups);
     SPRYI_TRY(SPRYI_TAKE(&g, groups, err));
     SPRYI_TRY(check(&g, err));
-    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
-    *made = (spry_ordering){.context = spryi_context_retain(context),
-                            .method = "groups",
-                            .rows = g.rows,
-                            .cols = g.rows,
-                            .groups = {.struct_size = sizeof g,
-                                       .rows = g.rows,
-                                       .sr_count = g.sr_count,
-                                       .ssr_count = g.ssr_count,
-                                       .sssr_count = g.sssr_count,
-                                       .srs = mean_size(g.sr_ptr, g.sr_count),
-                                       .ssrs = mean_size(g.ssr_ptr, g.ssr_count),
-                                       .sssrs = mean_size(g.sssr_ptr, g.sssr_count)}};
-    SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
-    for (int64_t i = 0; i < made->rows; i++) made->perm[i] = i;
-    SPRYI_TRY(copy_level(context, &made->groups.sr_ptr, g.sr_ptr, g.sr_count, "sr_ptr", err));
-    SPRYI_TRY(copy_level(context, &made->groups.ssr_ptr, g.ssr_ptr, g.ssr_count, "ssr_ptr", err));
-    SPRYI_TRY(copy_level(context, &made->groups.sssr_ptr, g.sssr_ptr, g.sssr_count, "sssr_ptr", err));
-    made->setup_us = spryi_now_us() - start;
-    *ordering = made;
-    made = NULL;
+    SPRYI_TRY(SPRYI_NEW(context, &created, 1, "ordering handle", err));
+    *created = (spry_ordering){.context = spryi_context_retain(context),
+                               .method = "groups",
+                               .rows = g.rows,
+                               .cols = g.rows,
+                               .groups = {.struct_size = sizeof g,
+                                          .rows = g.rows,
+                                          .sr_count = g.sr_count,
+                                          .ssr_count = g.ssr_count,
+                                          .sssr_count = g.sssr_count,
+                                          .srs = mean_size(g.sr_ptr, g.sr_count),
+                                          .ssrs = mean_size(g.ssr_ptr, g.ssr_count),
+                                          .sssrs = mean_size(g.sssr_ptr, g.sssr_count)}};
+    SPRYI_TRY(SPRYI_NEW(context, &created->perm, created->rows, "permutation", err));
+    for (int64_t i = 0; i < created->rows; i++) created->perm[i] = i;
+    SPRYI_TRY(copy_level(context, &created->groups.sr_ptr, g.sr_ptr, g.sr_count, "sr_ptr", err));
+    SPRYI_TRY(copy_level(context, &created->groups.ssr_ptr, g.ssr_ptr, g.ssr_count, "ssr_ptr", err));
+    SPRYI_TRY(copy_level(context, &created->groups.sssr_ptr, g.sssr_ptr, g.sssr_count, "sssr_ptr", err));
+    created->setup_us = spryi_now_us() - start;
+    *ordering = created;
+    created = NULL;
 done:
-    spry_ordering_destroy(made);
+    spry_ordering_destroy(created);
     return status;
 }
 
@@ -339,7 +339,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     if (missing) return spryi_fail_missing(err, missing);
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
-    spry_ordering *made = NULL;
+    spry_ordering *created = NULL;
     spry_matrix *entries = NULL;
     settings s;
     spry_ordering_options o = SPRY_INIT(spry_ordering_options);
@@ -351,24 +351,24 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     A = entries;
     SPRYI_TRY(resolve(&s, &o, &A->a, spryi_loaded_groups(context), err));
-    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
-    *made = (spry_ordering){.context = spryi_context_retain(context),
-                            .method = method_names[s.how],
-                            .rows = A->a.rows,
-                            .cols = A->a.columns,
-                            .groups = {.struct_size = sizeof(spry_groups),
-                                       .rows = A->a.rows,
-                                       .srs = s.sizes[0],
-                                       .ssrs = s.sizes[1],
-                                       .sssrs = s.sizes[2]}};
-    SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
-    SPRYI_TRY(s.how == DEGREE ? order_by_degree(context, made->perm, A, err)
-                              : order_by_graph(context, made, A, &s, err));
-    made->setup_us = spryi_now_us() - start;
-    *ordering = made;
-    made = NULL;
+    SPRYI_TRY(SPRYI_NEW(context, &created, 1, "ordering handle", err));
+    *created = (spry_ordering){.context = spryi_context_retain(context),
+                               .method = method_names[s.how],
+                               .rows = A->a.rows,
+                               .cols = A->a.columns,
+                               .groups = {.struct_size = sizeof(spry_groups),
+                                          .rows = A->a.rows,
+                                          .srs = s.sizes[0],
+                                          .ssrs = s.sizes[1],
+                                          .sssrs = s.sizes[2]}};
+    SPRYI_TRY(SPRYI_NEW(context, &created->perm, created->rows, "permutation", err));
+    SPRYI_TRY(s.how == DEGREE ? order_by_degree(context, created->perm, A, err)
+                              : order_by_graph(context, created, A, &s, err));
+    created->setup_us = spryi_now_us() - start;
+    *ordering = created;
+    created = NULL;
 done:
     spryi_matrix_release(entries);
-    spry_ordering_destroy(made);
+    spry_ordering_destroy(created);
     return status;
 }

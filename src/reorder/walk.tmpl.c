@@ -3,7 +3,7 @@
  * by all threads, and the walk that renumbers. base/instantiate_indices.h defines SPRY_P and SPRY_J.
  */
 
-/* Adds up hashes that mirrored positions share, positive above the diagonal and negative below. */
+/* Adds hashes that mirrored positions share: positive above the diagonal, negative below. */
 static void SPRY_FN(fingerprint)(void *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = ((const mirror_job *)job)->offsets;
@@ -34,7 +34,10 @@ static void SPRY_FN(claim)(const level *l, int32_t *claim, const SPRY_P *Ap, con
     }
 }
 
-/* A node that its row names twice counts once: from then on its claim is ~p. */
+/*
+ * Counts the nodes that positions first .. last - 1 claim. Sets a counted node's claim to ~p, so that duplicates in a
+ * row count once.
+ */
 static int64_t SPRY_FN(count)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
                               int32_t last)
 {
@@ -51,7 +54,10 @@ static int64_t SPRY_FN(count)(const level *l, int32_t *claim, const SPRY_P *Ap, 
     return count;
 }
 
-/* Returns the largest distance of a position to the last node found from it. */
+/*
+ * Writes the new nodes of positions first .. last - 1 from `at` on. Returns the largest distance of a position to its
+ * last new node.
+ */
 static int64_t SPRY_FN(write)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
                               int32_t last, int32_t at)
 {
@@ -94,7 +100,7 @@ static void SPRY_FN(write_runs)(void *job, int64_t begin, int64_t end)
                                               (int32_t)j->found[begin]));
 }
 
-/* Walks a level. Returns the position after the last node found. */
+/* Walks a level. Returns the position after the last new node. */
 static int32_t SPRY_FN(spread)(level *to, const level_work *work, const void *offsets, const void *indices)
 {
     const level l = *to;
@@ -109,20 +115,20 @@ static int32_t SPRY_FN(spread)(level *to, const level_work *work, const void *of
     return (int32_t)j.found[runs];
 }
 
-static void SPRY_FN(count_others)(void *job, int64_t begin, int64_t end)
+static void SPRY_FN(count_neighbours)(void *job, int64_t begin, int64_t end)
 {
     const level_rows *r = job;
     const SPRY_P *Ap = r->p->offsets;
     const SPRY_J *Aj = r->p->indices;
     const int32_t *queue = r->l->original, *label = r->label;
     for (int32_t q = r->head + (int32_t)begin; q < r->head + end; q++) {
-        int32_t others = 0;
-        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) others += label[Aj[k]] != q;
-        r->l->graph.degree[q] = others;
+        int32_t neighbours = 0;
+        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) neighbours += label[Aj[k]] != q;
+        r->l->graph.degree[q] = neighbours;
     }
 }
 
-static void SPRY_FN(copy_others)(void *job, int64_t begin, int64_t end)
+static void SPRY_FN(copy_neighbours)(void *job, int64_t begin, int64_t end)
 {
     const level_rows *r = job;
     const SPRY_P *Ap = r->p->offsets;
@@ -132,27 +138,27 @@ static void SPRY_FN(copy_others)(void *job, int64_t begin, int64_t end)
     for (int32_t q = r->head + (int32_t)begin; q < r->head + end; q++) {
         int64_t at = r->l->graph.offsets[q];
         for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) {
-            const int32_t known = label[Aj[k]];
-            if (known != q) adjacent[at++] = known;
+            const int32_t neighbour = label[Aj[k]];
+            if (neighbour != q) adjacent[at++] = neighbour;
         }
     }
 }
 
-/* The rows of a level's nodes, all of whose neighbours have labels by now, by all threads. */
+/* Writes the rows of a level's nodes with all threads. All their neighbours have labels. */
 static void SPRY_FN(write_rows)(const pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
                                 const level_work *work)
 {
     level_rows r = {p, l, label, head};
     int64_t *offsets = l->graph.offsets;
-    spryi_loop(work->context, work->threads, end - head, 0, SPRY_FN(count_others), &r);
+    spryi_loop(work->context, work->threads, end - head, 0, SPRY_FN(count_neighbours), &r);
     for (int32_t q = head; q < end; q++) offsets[q + 1] = offsets[q] + l->graph.degree[q];
-    spryi_loop(work->context, work->threads, end - head, 0, SPRY_FN(copy_others), &r);
+    spryi_loop(work->context, work->threads, end - head, 0, SPRY_FN(copy_neighbours), &r);
 }
 
 /*
- * Breadth first from root, whose label is `next`: nodes get labels in the order in which they are found, and a row is
- * written with its new labels as soon as it has been looked through, since all it names are labelled by then.
- * Returns the next label. No branch depends on what is found; rows ahead in the queue are fetched before their turn.
+ * Walks breadth first from root, whose label is `next`. Nodes get labels in the order in which they are found. A row is
+ * written after its nodes are labelled. Returns the next label. The inner loop has no branches that depend on data;
+ * rows of later nodes in the queue are prefetched.
  */
 static int32_t SPRY_FN(walk)(const pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
                              const level_work *work)
@@ -192,12 +198,12 @@ static int32_t SPRY_FN(walk)(const pattern *p, spryi_local *l, int32_t *label, i
         const int64_t last = (int64_t)Ap[u + 1], first = at;
         for (int64_t k = (int64_t)Ap[u]; k < last; k++) {
             const int32_t v = (int32_t)Aj[k], before = label[v], fresh = (int32_t)((uint32_t)before >> 31);
-            const int32_t known = before ^ ((before ^ tail) & -fresh);
+            const int32_t neighbour = before ^ ((before ^ tail) & -fresh);
             queue[tail] = v;
-            label[v] = known;
+            label[v] = neighbour;
             tail += fresh;
-            adjacent[at] = known;
-            at += known != head;
+            adjacent[at] = neighbour;
+            at += neighbour != head;
         }
         offsets[head + 1] = at;
         l->graph.degree[head] = (int32_t)(at - first);

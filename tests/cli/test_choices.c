@@ -90,15 +90,15 @@ static void in_json(void **state)
 static void refuses(void **state)
 {
     write_file("thesis", "my thesis\n");
-    expect("spmv " GRID " --policy measure --cache $D/thesis", 2, NULL, "thesis:1: this is no file of choices");
-    expect("tune --cache $D/thesis --list", 2, NULL, "thesis:1: this is no file of choices");
-    expect("tune --cache $D/thesis --clear", 2, NULL, "stays as it is");
+    expect("spmv " GRID " --policy measure --cache $D/thesis", 2, NULL, "thesis:1: not a file of choices");
+    expect("tune --cache $D/thesis --list", 2, NULL, "thesis:1: not a file of choices");
+    expect("tune --cache $D/thesis --clear", 2, NULL, "is not cleared");
     char *there = read_file("thesis");
     assert_string_equal(there, "my thesis\n");
     free(there);
     write_file("old", "spry-choices 0.1.0\nend 0\n");
     expect("explain " GRID " --policy measure --cache $D/old", 2, NULL,
-           "old:1: the choices are those of version 0.1.0");
+           "old:1: the choices are of version 0.1.0");
     expect("tune --cache $D/old --clear", 0, NULL, NULL);
     expect("tune --cache $D/old --list", 0, "0 choices", NULL);
     expect("tune --cache $D/nothing --clear", 2, NULL, "cannot be cleared");

@@ -13,7 +13,7 @@ static void command(void **state)
     write_file("bad.tuning", "cpu csr2 96\n");
     snprintf(name, sizeof name, "%s/bad.tuning", folder());
     setenv("SPRY_TUNING", name, 1);
-    expect("info $D/small.mtx", 2, NULL, "bad.tuning:1: cpu is no line of a tuning table");
+    expect("info $D/small.mtx", 2, NULL, "bad.tuning:1: cpu is not a line of a tuning table");
     unsetenv("SPRY_TUNING");
     expect("tune $D/none.mtx", 2, NULL, "none.mtx");
     expect("tune --json", 2, NULL, "--json goes with --list");

@@ -80,8 +80,8 @@ static void bad_files(void **state)
     (void)plan_with(context, A, &o);
     (void)plan_with(context, B, &o);
     char *good = read_text();
-    check_refused(fresh, "%%MatrixMarket matrix\n", 1, "this is no file of choices");
-    check_refused(fresh, "spry-tuning 1\n", 1, "this is no file of choices");
+    check_refused(fresh, "%%MatrixMarket matrix\n", 1, "not a file of choices");
+    check_refused(fresh, "spry-tuning 1\n", 1, "not a file of choices");
     check_refused(fresh, text_with(text, sizeof text, good, " 0.3.0\n", " 1 0.3.0\n"), 1, "those of version 1 0.3.0");
     check_refused(fresh, text_with(text, sizeof text, good, " 0.3.0\n", " 0.1.9\n"), 1, "those of version 0.1.9");
     check_refused(fresh, text_with(text, sizeof text, good, " 3000 3000 ", " 3001 3000 "), 4, "missing or damaged");
@@ -94,7 +94,7 @@ static void bad_files(void **state)
     *strstr(text_with(text, sizeof text, good, "\nend ", "\nend "), "end ") = '\0';
     check_refused(fresh, text, 3, "the file is cut");
     snprintf(text, sizeof text, "%s\n", good);
-    check_refused(fresh, text, 5, "text behind the end");
+    check_refused(fresh, text, 5, "text after the end");
     text[strlen(good) - 1] = '\0';
     check_refused(fresh, text, 4, "the line is cut");
     snprintf(text, sizeof text, "%s", good);
@@ -244,7 +244,7 @@ static void unwritten(void **state)
     write_text("damaged\n", 8);
     const told t = plan_with(context, A, &o);
     check_told(&t, SPRY_REASON_MEASURED, "; not kept: ");
-    assert_non_null(strstr(t.reason, "this is no file of choices"));
+    assert_non_null(strstr(t.reason, "not a file of choices"));
     assert_int_equal(choice_count(context), 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);

@@ -425,7 +425,7 @@ static void bad_tables_are_refused(void **state)
         const char *text, *message;
         int line;
     } cases[] = {
-        {"title a machine\n", "a class before what is said of it", 2},
+        {"title a machine\n", "a class before its title, numbers and rates", 2},
         {"class avx2-amd\n", "\"class NAME cpu\"", 2},
         {"class avx2-amd tpu\n", "\"class NAME cpu\"", 2},
         {"class avx2-amd cpu\nclass avx2-amd cpu\n", "each class once", 3},
@@ -444,8 +444,8 @@ static void bad_tables_are_refused(void **state)
          "rates of csr first", 8},
         {"class zen cpu\n",
          "no device has the class \"zen\", expected one of h200, h100, avx512, avx2, avx512-amd, avx2-amd", 2},
-        {"class avx512-amd cuda\n", "class avx512-amd is of cpu, not of cuda", 2},
-        {"class h200 cpu\n", "class h200 is of cuda, not of cpu", 2},
+        {"class avx512-amd cuda\n", "class avx512-amd is for cpu, not for cuda", 2},
+        {"class h200 cpu\n", "class h200 is for cuda, not for cpu", 2},
     };
     char *before = printed(*state, "avx512");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
