@@ -18,11 +18,11 @@ typedef struct spryi_number_set {
 
 /* Creates an empty set. The caller releases its slots with spryi_release. */
 static inline spry_status spryi_number_set_make(spry_context *context, spryi_number_set *set, int bits,
-                                                const char *what, spry_error *err)
+                                                const char *label, spry_error *err)
 {
     *set = (spryi_number_set){.mark = 1, .bits = bits};
     const spry_status status =
-        spryi_allocate(context, (void **)&set->slots, INT64_C(1) << bits, sizeof *set->slots, what, err);
+        spryi_allocate(context, (void **)&set->slots, INT64_C(1) << bits, sizeof *set->slots, label, err);
     if (status == SPRY_OK) memset(set->slots, 0, sizeof *set->slots << bits);
     return status;
 }

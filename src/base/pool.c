@@ -77,21 +77,21 @@ static int allowed_processors(void)
 }
 
 /*
- * had_others: the process had other threads at its last fork by this thread. lost_team: this thread is the child of
- * such a fork. Threads that a child starts have false.
+ * had_threads: other threads existed when this thread last forked. lost_team: this thread runs in the child of such a
+ * fork. Threads that a child starts have false.
  */
-static _Thread_local bool had_others, lost_team;
+static _Thread_local bool had_threads, lost_team;
 static atomic_int forks;
 
 static void before_fork(void)
 {
-    had_others = !ALONE;
+    had_threads = !ALONE;
 }
 
 static void in_child(void)
 {
     atomic_fetch_add(&forks, 1);
-    if (had_others) lost_team = true;
+    if (had_threads) lost_team = true;
 }
 
 /* Runs when the library is loaded. If there is no memory for the registration, forked children start threads. */
@@ -221,10 +221,10 @@ static void do_lent(void *argument, int index)
  */
 static void leave(int processor, const cpu_set_t *allowed)
 {
-    cpu_set_t others = *allowed;
+    cpu_set_t other_processors = *allowed;
     if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor) return;
-    CPU_CLR((size_t)processor, &others);
-    if (CPU_COUNT(&others) > 0) (void)sched_setaffinity(0, sizeof others, &others);
+    CPU_CLR((size_t)processor, &other_processors);
+    if (CPU_COUNT(&other_processors) > 0) (void)sched_setaffinity(0, sizeof other_processors, &other_processors);
 }
 
 static void *work(void *argument)
@@ -298,7 +298,7 @@ static bool is_of_this_process(spryi_pool *pool)
  * Waits until all tasks are done. judged: after waiting for a thread that lost its processor, the next judged calls run
  * on the calling thread for a while.
  */
-static void wait_for_others(spryi_pool *pool, int tasks, double began, bool judged)
+static void wait_for_tasks(spryi_pool *pool, int tasks, double began, bool judged)
 {
     const double worked = spryi_now_us();
     for (unsigned left; (left = atomic_load(&pool->pending)) != 0;) {
@@ -338,7 +338,7 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
     if (atomic_load(&pool->sleepers) > 0) wake(&pool->calls, WOKEN_AT_ONCE);
     task(argument, 0);
     const unsigned done = 1 + do_tasks(pool, 0);
-    if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_others(pool, tasks, began, judged);
+    if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_tasks(pool, tasks, began, judged);
 }
 
 static void call(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument, bool judged)

@@ -6,8 +6,8 @@
  *                              times in us (measured, of csr, predicted, of csr), date
  *     end 19b3...              last: the checksum of all lines before
  *
- * Blanks inside a word are written as "_". Any other deviation is reported as damage. To change a file, the library locks
- * its folder, reads the file again and replaces the whole file. A lock of the file itself would be lost in the
+ * Blanks inside a word are written as "_". Any other deviation is reported as damage. To change a file, the library
+ * locks its folder, reads the file again and replaces the whole file. A lock of the file itself would be lost in the
  * replacement.
  */
 #include "choose/choices.h"
@@ -62,14 +62,14 @@ static void remove_choice(spryi_choice_list *list, int place)
     memmove(list->list + place, list->list + place + 1, (size_t)(list->count - place) * sizeof *list->list);
 }
 
-spry_status spryi_choice_put(spry_context *context, spryi_choice_list *to, const spry_choice_info *made,
+spry_status spryi_choice_put(spry_context *context, spryi_choice_list *to, const spry_choice_info *choice,
                              spry_error *err)
 {
-    const int same = place_of(to, made->fingerprint);
-    if (same >= 0) remove_choice(to, same);
+    const int matching = place_of(to, choice->fingerprint);
+    if (matching >= 0) remove_choice(to, matching);
     if (to->count == SPRYI_MOST_CHOICES) remove_choice(to, 0);
     SPRYI_OK_OR_RETURN(make_room(context, to, err));
-    to->list[to->count++] = *made;
+    to->list[to->count++] = *choice;
     return SPRY_OK;
 }
 
@@ -345,11 +345,11 @@ bool spryi_choice_find(spryi_choices *choices, spry_choice_info *asked)
     pthread_mutex_lock(&choices->lock);
     const int place = place_of(&choices->known, asked->fingerprint);
     const spry_choice_info *found = place >= 0 ? &choices->known.list[place] : NULL;
-    const bool same = found && found->rows == asked->rows && found->columns == asked->columns &&
-                      found->nnz == asked->nnz;
-    if (same) *asked = *found;
+    const bool matching = found && found->rows == asked->rows && found->columns == asked->columns &&
+                          found->nnz == asked->nnz;
+    if (matching) *asked = *found;
     pthread_mutex_unlock(&choices->lock);
-    return same;
+    return matching;
 }
 
 /* Adds a choice to the file. Reads the file again first, since other processes may have changed it. */
@@ -380,14 +380,14 @@ spry_status spryi_choice_keep(spry_context *context, const spry_choice_info *cho
 }
 
 /* Makes a path absolute, since the program may change its working folder. */
-static spry_status make_absolute(spry_context *context, char **made, const char *path, spry_error *err)
+static spry_status make_absolute(spry_context *context, char **absolute, const char *path, spry_error *err)
 {
     char folder[PATH_MAX] = "";
     if (path[0] != '/' && !getcwd(folder, sizeof folder))
-        return spryi_fail_errno(err, path, "cannot be made absolute", errno);
+        return spryi_fail_errno(err, path, "cannot be absolute absolute", errno);
     const size_t size = strlen(folder) + strlen(path) + 2;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, made, (int64_t)size, "path of choices", err));
-    snprintf(*made, size, "%s%s%s", folder, folder[0] ? "/" : "", path);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, absolute, (int64_t)size, "path of choices", err));
+    snprintf(*absolute, size, "%s%s%s", folder, folder[0] ? "/" : "", path);
     return SPRY_OK;
 }
 

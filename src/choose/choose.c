@@ -93,8 +93,8 @@ bool spryi_is_measured(const char *policy)
  *
  *   column operations   the transposed product
  *   memory-constrained, unpredictable   stated by the caller: "tree:memory", "tree:unpredictable"
- *   uniform      the deviation of the row lengths is at most UNIFORM of their mean, without the longest hundredth of the
- *                rows (HYB is for a few long rows)
+ *   uniform      without the longest hundredth of the rows (HYB is for a few long rows), the deviation of the row
+ *                lengths is at most UNIFORM of their mean
  *   longest ~    the longest row has at most NEAR times the mean length
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  */
@@ -316,15 +316,15 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
                             const spryi_ranking *ranking, spryi_choice *choice, spry_error *err)
 {
-    spryi_ranking made;
+    spryi_ranking own_ranking;
     spryi_effort effort;
     if (is_tree(options->policy)) return follow_tree(choice, A, options, err);
     if (!spryi_may_look(&effort, A, options, device)) {
         choose_without_inspection(choice, A, options, device);
         return SPRY_OK;
     }
-    if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
-    if (!ranking) ranking = &made;
+    if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&own_ranking, A, options, device, err));
+    if (!ranking) ranking = &own_ranking;
     explain_ranking(choice, ranking);
     spryi_choose_ranked(choice, ranking, ranking->taken);
     if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);

@@ -110,13 +110,13 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, spry_context *con
 {
     spry_status status = SPRY_OK;
     spry_arrays a = *A;
-    int64_t *made = NULL, longest_row = 0;
+    int64_t *offsets = NULL, longest_row = 0;
     length_counts *c = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &c, 1, "row length counts", err));
     memset(c, 0, sizeof *c);
     if (a.layout != SPRY_CSR) {
-        SPRYI_TRY(make_offsets(context, &made, &a, err));
-        a.offsets = made;
+        SPRYI_TRY(make_offsets(context, &offsets, &a, err));
+        a.offsets = offsets;
         a.offset_type = SPRY_I64;
     }
     const int64_t counted = count_rows(c, &a, effort, &longest_row);
@@ -139,7 +139,7 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, spry_context *con
     find_quantiles(profile->quantiles, c, rows / share);
     profile->beyond_mean = share * beyond(c, floor(profile->mean + 0.5));
 done:
-    spryi_release(context, made);
+    spryi_release(context, offsets);
     spryi_release(context, c);
     return status;
 }
@@ -389,19 +389,20 @@ typedef struct inspection_job {
     spry_arrays csr, with_values;      /* the matrix; with_values has a value type for formats that store a pattern's
                                         * ones */
     const struct spryi_device *device; /* memory of the columns; NULL: host memory */
-    const spryi_inspection *look;
+    const spryi_inspection *inspection;
 } inspection_job;
 
 static spry_status make_set(spryi_number_set *set, const inspection_job *l, spry_error *err)
 {
-    return spryi_number_set_make(l->context, set, sizes_of(l->look->effort)->set_bits, "a sample of columns", err);
+    return spryi_number_set_make(l->context, set, sizes_of(l->inspection->effort)->set_bits, "a sample of columns",
+                                 err);
 }
 
 static spry_status inspect_sectors(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_number_set set;
     SPRYI_OK_OR_RETURN(make_set(&set, l, err));
-    const spry_status status = find_sectors(l->f, &set, reader, l->look->on_gpu, err);
+    const spry_status status = find_sectors(l->f, &set, reader, l->inspection->on_gpu, err);
     spryi_release(l->context, set.slots);
     return status;
 }
@@ -409,7 +410,7 @@ static spry_status inspect_sectors(const inspection_job *l, spryi_column_reader 
 static spry_status inspect_tiles(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_number_set set;
-    if (!l->look->on_gpu) return SPRY_OK;
+    if (!l->inspection->on_gpu) return SPRY_OK;
     SPRYI_OK_OR_RETURN(make_set(&set, l, err));
     const spry_status status = find_scattered(l->f, &set, reader, err);
     spryi_release(l->context, set.slots);
@@ -425,7 +426,7 @@ static spry_status inspect_slots(const inspection_job *l, spryi_column_reader *r
 
 static spry_status inspect_relations(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
-    return spryi_find_relations(&l->f->relations, reader, l->look->effort, err);
+    return spryi_find_relations(&l->f->relations, reader, l->inspection->effort, err);
 }
 
 static spry_status guess(const inspection_job *l, int index, spry_error *err)
@@ -439,7 +440,7 @@ static spry_status guess(const inspection_job *l, int index, spry_error *err)
 
 /* Parts of an inspection, which threads process in parallel: first guesses of formats, then these. */
 static const struct {
-    spry_status (*look)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
+    spry_status (*inspect)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
     bool guesses_follow; /* guesses that need relations follow */
 } parts[] = {{inspect_sectors, false}, {inspect_relations, true}, {inspect_slots, false}, {inspect_tiles, false}};
 enum { PARTS = sizeof parts / sizeof *parts, MOST_TASKS = PARTS + SPRYI_MOST_ESTIMATED };
@@ -456,7 +457,7 @@ typedef struct parts_job {
 static spry_status inspect_part(const inspection_job *l, int p, spry_error *err)
 {
     spryi_column_reader reader = spryi_reader_on(l->device, &l->csr);
-    spry_status status = parts[p].look(l, &reader, err);
+    spry_status status = parts[p].inspect(l, &reader, err);
     spryi_reader_close(&reader);
     for (int n = 0; parts[p].guesses_follow && status == SPRY_OK && spryi_estimated_at(n); n++)
         if (spryi_estimated_at(n)->choice.estimator->guess &&
@@ -490,15 +491,16 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,
-                                const spryi_inspection *look, spry_error *err)
+                                const spryi_inspection *inspection, spry_error *err)
 {
-    inspection_job l = {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .look = look};
+    inspection_job l =
+        {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .inspection = inspection};
     parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
-    if (csr->value_type == SPRY_PATTERN) l.with_values.value_type = look->vector_type;
+    if (csr->value_type == SPRY_PATTERN) l.with_values.value_type = inspection->vector_type;
     spryi_guess *guesses = f->guesses;
-    *f = spryi_sizes_as_features(csr, look->vector_type);
+    *f = spryi_sizes_as_features(csr, inspection->vector_type);
     f->guesses = guesses;
-    f->effort = look->effort;
+    f->effort = inspection->effort;
     f->lengths = *lengths;
     for (int n = 0; spryi_estimated_at(n); n++)
         if (spryi_estimated_at(n)->choice.estimator->guess &&

@@ -32,4 +32,4 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
  */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,
-                                const spryi_inspection *look, spry_error *err);
+                                const spryi_inspection *inspection, spry_error *err);

@@ -266,20 +266,20 @@ static spryi_row_look sample_rows(const spry_arrays *csr)
 {
     enum { PLACES = 64, ROWS = 7 /* their offsets share a cache line */ };
     const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
-    spryi_row_look look = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
+    spryi_row_look lengths = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
     double seen = 0;
     for (int64_t n = 0; n < places; n++) {
         const int64_t first = spryi_range_of_rows(csr->rows, n, places);
         const int64_t end = first + ROWS < csr->rows ? first + ROWS : csr->rows;
         for (int64_t i = first; i < end; i++) {
             const double length = (double)spryi_row_length(csr, i);
-            look.longest = fmax(look.longest, length);
-            look.squares += length * length;
+            lengths.longest = fmax(lengths.longest, length);
+            lengths.squares += length * length;
         }
         seen += (double)(end - first);
     }
-    look.squares *= (double)csr->rows / seen;
-    return look;
+    lengths.squares *= (double)csr->rows / seen;
+    return lengths;
 }
 
 /* Samples rows, or inspects all rows if the matrix is on a device: one pass over the offsets, once per matrix. */
@@ -287,13 +287,13 @@ static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
     const double mean = rows->mean;
-    spryi_row_look look;
+    spryi_row_look lengths;
     if (a->device == 0)
-        look = sample_rows(a);
+        lengths = sample_rows(a);
     else
-        SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 0, NULL));
-    rows->longest = look.longest;
-    rows->deviation = sqrt(fmax(look.squares / ((double)a->rows * mean * mean) - 1, 0));
+        SPRYI_OK_OR_RETURN(spryi_matrix_look(&lengths, A, 0, NULL));
+    rows->longest = lengths.longest;
+    rows->deviation = sqrt(fmax(lengths.squares / ((double)a->rows * mean * mean) - 1, 0));
     rows->body_deviation = rows->deviation * fmin(mean, 1); /* no thread waits for empty rows */
     return SPRY_OK;
 }
@@ -364,9 +364,9 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
 static double inspection_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
-        double look, entry, most, row;
+        double constant, entry, most, row;
     } costs[] = {[SPRYI_QUICK] = {70, 0.004, 1 << 16, 0}, [SPRYI_FULL] = {150, 0.004, 1 << 20, 0.0005}};
-    return costs[effort].look + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
+    return costs[effort].constant + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
            costs[effort].row * (double)a->rows;
 }
 
@@ -414,9 +414,9 @@ bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op o
 
 static int by_time(const void *a, const void *b)
 {
-    const spryi_estimate *one = a, *other = b;
-    if (!one->refused != !other->refused) return one->refused ? 1 : -1;
-    return one->us < other->us ? -1 : one->us > other->us;
+    const spryi_estimate *p = a, *q = b;
+    if (!p->refused != !q->refused) return p->refused ? 1 : -1;
+    return p->us < q->us ? -1 : p->us > q->us;
 }
 
 /* Returns whether the estimate is for the kernel, on a kind of device. */
@@ -564,9 +564,9 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     inspected at = {0};
     spryi_row_profile rows;
     const spry_matrix *A = request->A;
-    const spryi_inspection look = {.vector_type = request->vector_type,
-                                   .on_gpu = !spryi_class_is_cpu(request->device),
-                                   .effort = request->effort};
+    const spryi_inspection inspection = {.vector_type = request->vector_type,
+                                         .on_gpu = !spryi_class_is_cpu(request->device),
+                                         .effort = request->effort};
     *r = (spryi_ranking){.device = request->device,
                          .threads = request->threads,
                          .calls = request->calls,
@@ -575,7 +575,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     SPRYI_TRY(open_inspected(&at, A, request->op, request->effort, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
-    SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
+    SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &inspection, err));
     r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads, A->context->simd > SPRYI_PORTABLE);
     if (request->columns > 1) count_columns(r, request);
     if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);

@@ -289,7 +289,7 @@ static spry_status parse_head(const line *l, table *t, spry_error *err)
     if (version != VERSION)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
                                "the table is of version %g, this library reads version %d%s", version, VERSION,
-                               version < VERSION ? ": create it again with 'spry tune'" : "");
+                               version < VERSION ? ": create it with 'spry tune'" : "");
     t->headed = true;
     return SPRY_OK;
 }

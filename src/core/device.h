@@ -179,14 +179,14 @@ typedef struct spryi_device_ops {
      * Allocated memory is usable in any stream. release frees it when the work of all streams of the device is done.
      * The pointer may be NULL.
      */
-    spry_status (*allocate)(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+    spry_status (*allocate)(const spryi_device *device, void **pointer, int64_t bytes, const char *label,
                             spry_error *err);
     void (*release)(const spryi_device *device, void *pointer);
     /*
      * Allocates and releases in the order of the default stream, without waiting. For memory that only the default
      * stream uses until the caller waits for that stream. Both release functions accept memory of either kind.
      */
-    spry_status (*allocate_in_order)(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+    spry_status (*allocate_in_order)(const spryi_device *device, void **pointer, int64_t bytes, const char *label,
                                      spry_error *err);
     void (*release_in_order)(const spryi_device *device, void *pointer);
     spry_status (*clear)(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err); /* at once */

@@ -8,10 +8,11 @@
  *     |                   |                   |                    the next coarsening
  *     order in groups <-- order in groups <-- order of G2          back: each group is ordered by its own edges
  *
- * Weights count rows, links count entries. The coarse orderings measure distances in rows and sort nodes by their links.
- * At the end the order is reversed, as in RCM. Cost: RCM's, then three passes over the edges; memory for graphs of 1/srs
- * and 1/(srs ssrs) of the size, in addition to the first. Source: listing 2 of P. A. Lane, J. D. Booth, Heterogeneous
- * Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2. The aggregation is our own.
+ * Weights count rows, links count entries. The coarse orderings measure distances in rows and sort nodes by their
+ * links. At the end the order is reversed, as in RCM. Cost: RCM's, then three passes over the edges; memory for graphs
+ * of 1/srs and 1/(srs ssrs) of the size, in addition to the first. Source: listing 2 of P. A. Lane, J. D. Booth,
+ * Heterogeneous Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2. The
+ * aggregation is our own.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -42,8 +43,8 @@ typedef struct node_groups {
  *                +-----+ +-----+
  *
  * In each band of levels, the first node without a group begins a group, which grows breadth first inside the band. A
- * group smaller than half of `target` joins the neighbour with the most links, or else the last small group of the band.
- * Bands have at least `target`, so narrow levels share a band, and so do components smaller than `target`.
+ * group smaller than half of `target` joins the neighbour with the most links, or else the last small group of the
+ * band. Bands have at least `target`, so narrow levels share a band, and so do components smaller than `target`.
  *
  * Bands are independent, so the groups are the same for any number of threads. Cost: O(edges).
  */

@@ -9,22 +9,22 @@
  *             bandwidth is at most the size of two levels, and more levels are narrower levels
  *
  * The start node is found as by George and Liu: walk, and continue from a node of least degree in the last level, until
- * the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its bandwidth (the distance of a
- * node to its last new neighbour). The result is the better one of the last two walks.
+ * the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its bandwidth (the distance of
+ * a node to its last new neighbour). The result is the better one of the last two walks.
  *
- * All threads process wide levels, with the same order as one thread. A level's positions are cut into one run per thread.
- * A new node is claimed by the least position whose row names the node, from where one thread would find it. Each position
- * counts its claimed nodes, and a scan over threads gives the places. The nodes are then written row by row, sorted by
- * degree if requested.
+ * All threads process wide levels, with the same order as one thread. A level's positions are cut into one run per
+ * thread. A new node is claimed by the least position whose row names the node, from where one thread would find it.
+ * Each position counts its claimed nodes, and a scan over threads gives the places. The nodes are then written row by
+ * row, sorted by degree if requested.
  *
  *     order   ... | a b c d e f | . . . .        claim[v] = min of the positions next to v: x -> a, y -> b, z -> b
  *                  thread 0|  1   ^ x y z          so x comes first, then y and z in the order of b's row
  *
- * Cost: one walk for renumbering, two to four for Cuthill-McKee, each O(edges). A wide level reads its edges three times.
- * Sources: E. Cuthill, J. McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H. Liu, An
- * Implementation of a Pseudoperipheral Node Finder, ACM TOMS 5 (1979). Claims by least position: K. I. Karantasis, A.
- * Lenharth, D. Nguyen, M. J. Garzaran, K. Pingali, Parallelization of Reordering Algorithms for Bandwidth and Wavefront
- * Reduction, SC 2014 (leveled RCM).
+ * Cost: one walk for renumbering, two to four for Cuthill-McKee, each O(edges). A wide level reads its edges three
+ * times. Sources: E. Cuthill, J. McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H.
+ * Liu, An Implementation of a Pseudoperipheral Node Finder, ACM TOMS 5 (1979). Claims by least position: K. I.
+ * Karantasis, A. Lenharth, D. Nguyen, M. J. Garzaran, K. Pingali, Parallelization of Reordering Algorithms for
+ * Bandwidth and Wavefront Reduction, SC 2014 (leveled RCM).
  */
 #include "base/error.h"
 #include "base/memory.h"
