@@ -456,9 +456,9 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
  * once for each vectors_in_place column-major vectors.
  *
  * Measured with 8 vectors on two cores of a Zen 3, relative to the time of the bytes. csr took 0.8 to 1.2 on grids,
- * finite elements and random geometric graphs, and 1.1 to 1.4 with column-major vectors (IN_PLACE). Relative to csr,
- * sell took 1.3 to 1.7 times as long, bsr 0.6 to 1.8 and packed 1.7 to 3 times. With 2 to 16 row-major vectors, packed
- * took 1.5 to 3.6 times as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
+ * finite elements and random geometric graphs, and 1.1 to 1.4 with column-major vectors. Relative to csr, sell took 1.3
+ * to 1.7 times as long, bsr 0.6 to 1.8 and packed 1.7 to 3 times. With 2 to 16 row-major vectors, packed took 1.5 to
+ * 3.6 times as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
  */
 static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q, double vectors,
                          double moved)

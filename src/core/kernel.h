@@ -209,8 +209,9 @@ typedef struct spryi_format {
     spry_status (*build)(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err);
     /*
      * The next five may be NULL and are called by the spryi_storage_ functions. NULL means that the storage owns the
-     * arrays of its sections and its windows, keeps no values of a pattern, and that runs need only the windows'
-     * workspace. Every storage begins with a spry_arrays: sizes and types, and borrowed arrays if there are any.
+     * arrays of its sections and its windows. Such a storage keeps no values of a pattern, and its runs need only the
+     * windows' workspace. Every storage begins with a spry_arrays: sizes and types, and borrowed arrays if there are
+     * any.
      */
     void (*destroy)(spry_context *context, void *storage);
     int64_t (*storage_bytes)(const void *storage); /* read by a run, borrowed arrays included */
@@ -220,8 +221,8 @@ typedef struct spryi_format {
     /* Converts the storage to CSR that owns its arrays, without padding. NULL for the matrix's own layouts. */
     spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
     /*
-     * Creates a storage of SPRY_BSR arrays in host memory that borrows them, so that only the struct is owned. *storage
-     * is NULL if the format cannot read them. NULL for all formats but one.
+     * Creates a storage of SPRY_BSR arrays in host memory. The storage borrows the arrays and owns only its struct.
+     * *storage is NULL if the format cannot read the arrays. NULL for all formats except one.
      */
     spry_status (*borrow_blocks)(spry_context *context, void **storage, const spry_arrays *a, spry_error *err);
     /* Checks a restored storage. SPRY_OK: products and to_csr access nothing outside its arrays and the vectors. */
