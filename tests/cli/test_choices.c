@@ -97,8 +97,7 @@ static void refuses(void **state)
     assert_string_equal(there, "my thesis\n");
     free(there);
     write_file("old", "spry-choices 0.1.0\nend 0\n");
-    expect("explain " GRID " --policy measure --cache $D/old", 2, NULL,
-           "old:1: the choices are of version 0.1.0");
+    expect("explain " GRID " --policy measure --cache $D/old", 2, NULL, "old:1: the choices are of version 0.1.0");
     expect("tune --cache $D/old --clear", 0, NULL, NULL);
     expect("tune --cache $D/old --list", 0, "0 choices", NULL);
     expect("tune --cache $D/nothing --clear", 2, NULL, "cannot be cleared");

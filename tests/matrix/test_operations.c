@@ -464,8 +464,7 @@ static void refusals(void **state)
     const spry_const_vector none = {0}, r = spry_const_vector_f64(d, 9), n = spry_const_vector_f32(f, 12);
     REFUSED(spry_matrix_transpose(NULL, &B, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context",
             "context is NULL, expected a pointer");
-    REFUSED(spry_matrix_transpose(c, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "B",
-            "B is NULL, expected a pointer");
+    REFUSED(spry_matrix_transpose(c, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "B", "B is NULL, expected a pointer");
     REFUSED(spry_matrix_add(c, &B, NULL, A, NULL, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "B",
             "B is NULL, expected a pointer");
     o.layout = (spry_layout)7;
