@@ -1,24 +1,24 @@
 /*
- * BSR, block compressed sparse rows, on the CPU.
+ * BSR, block compressed sparse rows.
  *
  *     a b . . c      block 2:  offsets  0 2 3       block row I holds blocks offsets[I] .. offsets[I+1]-1
  *     d e . . .                columns  0 2 1       block J covers columns 2*J, 2*J + 1
  *     . . f g .                values   a d b e   c . . .   f . g .      (. is fill: a stored zero)
  *                              masks    3 3       1 0       1 1
  *
- * Blocks of `block` x `block` entries, column after column, in block rows sorted by block column. Rows and columns that
- * are missing at the edges count as fill, and so does whatever A does not store; where any block has fill, masks tell
- * which rows of each block's column are entries (bit i: row i), one byte a column up to blocks of 8, two above.
- * Entries at one position are summed, in stored order, in f64, rounded once.
+ * Blocks have `block` x `block` values, column after column. Block rows are sorted by block column. Positions of a
+ * block without an entry of A, also those past the edges, are fill. If any block has fill, masks mark the entries: bit
+ * i of a column's mask is row i. A mask has one byte for blocks up to 8, and two bytes for larger blocks. Entries at
+ * one position are summed in stored order in f64 and rounded once.
  *
- * Fill must not turn Inf or NaN of an x into NaN of y. Products run over fill, since 0 times a finite number changes
- * nothing; a block row whose result is NaN is summed again by the masks, in the same order, which leaves NaN where
- * entries made it. The transposed product goes by the masks where one of the block row's own x is not finite.
- * So masks are read only when something is not finite. x and y are never touched past their ends: the last columns
- * of x are used from a copy padded with zeros.
+ * Fill must not turn Inf or NaN of x into NaN of y. Products include fill, since 0 times a finite number changes
+ * nothing. If the result of a block row is NaN, the row is summed again with the masks in the same order. NaN then
+ * remains only where entries produce NaN. The transposed product uses the masks if an element of x in the block row is
+ * not finite. Masks are not read while all numbers are finite. x and y are never accessed past their ends: the last
+ * columns of x are read from a copy padded with zeros.
  *
- * Invariants: offsets rise from 0 to the number of blocks; columns rise within a block row; fill is 0; mask bits past
- * the edges are 0; masks are there exactly where there is fill.
+ * Invariants: offsets rise from 0 to the number of blocks. Columns rise within a block row. Fill is 0. Mask bits past
+ * the edges are 0. Masks exist only if there is fill.
  */
 #pragma once
 
@@ -26,32 +26,34 @@
 #include "formats/shared/run_blocks.h"
 #include "matrix/columns.h"
 
+#include <stdbool.h>
+
 enum {
     SPRYI_BSR_MOST_BLOCK = 16,
     SPRYI_BSR_MOST_DETECTED = 8,
-    SPRYI_BSR_PARTS = 16,       /* of a transposed product */
-    SPRYI_BSR_AHEAD = 32,       /* blocks, at which x is fetched */
-    SPRYI_BSR_COLLECTED = 2048, /* its y's that are added up at a time, in the first-level cache */
+    SPRYI_BSR_PARTS = 16,       /* parts of a transposed product */
+    SPRYI_BSR_AHEAD = 32,       /* prefetch distance for x, in blocks */
+    SPRYI_BSR_COLLECTED = 2048, /* elements of y that the transposed product sums at a time, in the L1 cache */
 };
 
 /*
- * Part p of a transposed product is the block rows from spryi_bsr_cut(s, p, parts) on; it writes the block columns
- * window_begin[p] .. window_end[p] - 1, into sums of its own.
+ * Sizes, and the parts of a transposed product. Part p has the block rows from spryi_bsr_cut(s, p, parts) on. It adds
+ * to its own sums for block columns window_begin[p] .. window_end[p] - 1.
  */
 typedef struct spryi_bsr_head {
-    int64_t rows, cols, nnz, block; /* nnz: entries, duplicates summed, fill left out */
+    int64_t rows, cols, nnz, block; /* nnz: entries without fill; duplicates count once */
     int64_t block_rows, block_cols, blocks;
     int32_t value_type, offset_type, index_type, parts;
     int64_t window_begin[SPRYI_BSR_PARTS], window_end[SPRYI_BSR_PARTS];
 } spryi_bsr_head;
 
 typedef struct spryi_bsr {
-    spry_arrays types; /* of the head; first, as in every storage */
+    spry_arrays types; /* types of the head; first member, as in every storage */
     spryi_bsr_head head;
     void *offsets; /* block_rows + 1, of offset_type */
     void *columns; /* blocks, of index_type */
     void *values;  /* blocks * block * block, of value_type */
-    void *masks;   /* blocks * block of uint8_t, over 8 uint16_t; of no meaning without fill */
+    void *masks;   /* blocks * block of uint8_t, or uint16_t for blocks over 8; unused without fill */
 } spryi_bsr;
 
 extern const spryi_format spryi_format_bsr;
@@ -59,30 +61,33 @@ extern const struct spryi_estimator spryi_bsr_estimator; /* bsr_work.c */
 extern const spryi_kernel spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
 extern const spryi_kernel spryi_bsr_blocks_cuda;
 
-/* A product as the kernels see it. */
+/* Arguments of a product's kernel. */
 typedef struct spryi_bsr_job {
-    spryi_run_args args; /* first, for the driver */
+    spryi_run_args args; /* first member, since the driver passes a pointer to it */
     const void *offsets, *columns, *values;
     const void *masks; /* NULL: no fill */
     spry_index_type offset_type, index_type;
     spryi_scalar alpha, beta;
-    int64_t block, rows, blocks, chunks; /* chunks of block rows of about equal work */
-    int64_t tail_column;                 /* the block column whose x is in tail, because x ends in it; -1: none */
+    int64_t block, rows, blocks, chunks; /* chunks: ranges of block rows of about equal work */
+    int64_t tail_column;                 /* block column whose x is in tail, because x ends within it; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];
-    /* Of several columns: the sums of block row I, of entries alone, as the product with that column has them. */
+    /*
+     * Sums block row I of vector `column` without fill. The order of additions equals that of a product with one
+     * vector.
+     */
     void (*again)(const struct spryi_bsr_job *job, int64_t I, int64_t column, void *sum);
 } spryi_bsr_job;
 
-/* The first block of block row I. */
+/* Returns the first block of block row I. */
 static inline int64_t spryi_bsr_offset(const spryi_bsr_job *job, int64_t I)
 {
     return spryi_index_at(job->offsets, job->offset_type, I);
 }
 
-/* Block columns. Kernels have one instance for both widths, which they ask for once a block. */
+/* Column indices of blocks. Kernels have one instance for both index widths, and test the width for each block. */
 typedef struct spryi_bsr_columns {
     const void *at;
-    int wide; /* 1: of 64 bits */
+    bool is_wide; /* 64-bit indices */
 } spryi_bsr_columns;
 
 static inline spryi_bsr_columns spryi_bsr_columns_of(const spryi_bsr_job *job)
@@ -92,26 +97,29 @@ static inline spryi_bsr_columns spryi_bsr_columns_of(const spryi_bsr_job *job)
 
 SPRYI_INLINE int64_t spryi_bsr_column(spryi_bsr_columns columns, int64_t b)
 {
-    if (__builtin_expect(columns.wide, 0)) return ((const int64_t *)columns.at)[b];
+    if (__builtin_expect(columns.is_wide, 0)) return ((const int64_t *)columns.at)[b];
     return ((const int32_t *)columns.at)[b];
 }
 
-/* A prediction by a sample of rows: the size of blocks where none is asked for, and the bytes in all. */
+/* Block size and storage size predicted from a sample of rows. */
 typedef struct spryi_bsr_guess {
-    int64_t block; /* 1: no blocks would save bytes */
+    int64_t block; /* 1: no block size saves bytes */
     double bytes;
 } spryi_bsr_guess;
 
-/* Predicts by a sample of rows. longest: the length of the longest row. */
+/*
+ * Predicts the block size from a sample of rows. longest: length of the longest row. Leaves *guess if nothing was
+ * counted.
+ */
 struct spryi_column_reader;
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, struct spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err);
 
-/* Returns the job of a product, without a tail. pad_x sets the tail; for several columns, only the tail's column. */
+/* Returns the job of a product, without a tail. pad_x sets the tail. For multiple vectors it sets only tail_column. */
 spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args);
 void spryi_bsr_pad_x(spryi_bsr_job *job);
 
-/* Returns the first block row at or after `part` of `parts` of the work. */
+/* Returns the first block row of part `part` of `parts` of about equal work. */
 int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts);
 
 /* Returns the element of the workspace at which window p begins. */
@@ -128,7 +136,7 @@ static inline size_t spryi_bsr_mask_bytes(int64_t block)
     return block <= 8 ? 1 : 2;
 }
 
-/* Returns the mask of entries in a block's column. `at` counts such columns through all blocks. */
+/* Returns the mask of block column `at`, counted through all blocks: at = b * block + j for column j of block b. */
 static inline unsigned spryi_bsr_mask(const void *masks, int64_t block, int64_t at)
 {
     return block <= 8 ? ((const uint8_t *)masks)[at] : ((const uint16_t *)masks)[at];
@@ -144,44 +152,44 @@ static inline void spryi_bsr_set_mask(void *masks, int64_t block, int64_t at, un
 
 /* ---- conversion ------------------------------------------------------------------------------------- */
 
-/* A thread's scratch memory for one block row at a time. */
+/* Scratch memory of one thread for one block row at a time. */
 typedef struct spryi_bsr_scratch {
-    void *slots;     /* of index_type: where a block column is in list; -1: not there. Left at -1 */
-    int64_t mask;    /* 0: slots has one element a block column; else it is a hash table of mask + 1 elements */
-    void *list;      /* of index_type: the block columns of the row */
-    uint16_t *masks; /* block of each */
-    double *sums;    /* block * block of each, for types narrower than f64; NULL for f64 */
+    void *slots;     /* of index_type: position of a block column in list, -1: not in the list; all -1 between uses */
+    int64_t mask;    /* 0: slots is indexed by block column; else slots is a hash table of mask + 1 elements */
+    void *list;      /* of index_type: block columns of the block row */
+    uint16_t *masks; /* `block` masks for each block */
+    double *sums;    /* block * block sums for each block; NULL for f64, which is summed in place */
 } spryi_bsr_scratch;
 
-/* Steps of conversions, by type. A block row is `block` rows of A. */
+/* Conversion steps by type. A block row is `block` rows of A. */
 typedef struct spryi_bsr_steps {
-    /* Returns the blocks of block row I. Raises *entries by its entries, counting a position once. */
+    /* Returns the number of blocks of block row I. Adds its number of entries, without duplicates, to *entries. */
     int64_t (*count)(const spry_arrays *A, int64_t block, int64_t I, const spryi_bsr_scratch *work, int64_t *entries);
     void (*fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work);
-    /* Sets offsets[row + 1] to the entries of each row of block row I. */
+    /* Sets offsets[row + 1] to the number of entries of each row of block row I. */
     void (*lengths)(const spryi_bsr *s, int64_t *offsets, int64_t I);
-    /* Copies the rows to the positions that summed offsets give. */
+    /* Copies the rows to the positions given by the scanned offsets. */
     void (*rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I);
-    /* Returns NULL or what is wrong with a restored block row, whose offsets rise. Raises *entries by its entries. */
+    /* Returns NULL, or the fault of a restored block row whose offsets rise. Adds its number of entries to *entries. */
     const char *(*fault)(const spryi_bsr *s, int64_t I, int64_t *entries);
 } spryi_bsr_steps;
 
 const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type,
                                           spry_index_type index_type);
 
-/* Returns a head without blocks; the cost of blocks; the values of blocks, -1 if too many to count. */
+/* Return the head before blocks are counted; the storage cost; the number of stored values, or -1 if it overflows. */
 spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
 void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost);
 int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
-/* Returns SPRY_UNSUPPORTED if A has entries at one position and values have a narrower type than vectors. */
+/* Returns SPRY_UNSUPPORTED if A has duplicates and values are stored in a narrower type than the vectors'. */
 spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi_bsr_head *h, const spry_arrays *A,
                                  spry_error *err);
 int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
 
 /*
- * Detection. sample_bytes: bytes of all of A in blocks of this size, by the blocks and entries of the sample; -1 if the
- * padding guard would refuse them. group: the first row of group g, and *end. cheapest: the size of fewest bytes, from
- * blocks[r] and entries[r] of the groups for each size r up to SPRYI_BSR_MOST_DETECTED.
+ * Block size detection. sample_bytes: bytes of all of A with this block size, extrapolated from the sample's blocks and
+ * entries; -1 if the padding guard would refuse. groups: number of groups. group: first row of group g; *end: its end.
+ * cheapest: block size with the fewest bytes, from the groups' blocks[r] and entries[r] for each size r.
  */
 enum { SPRYI_BSR_MOST_GROUPS = 16 };
 double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries);

@@ -1,16 +1,18 @@
 /*
- * What the vector kernels fetch ahead: blocks come in order, but x in the order of the mesh, which no prefetcher of the
- * processor foresees. bench/README.md has what it gained.
+ * Software prefetch of the vector kernels. Blocks are read in order, but x in the order of the mesh, which hardware
+ * prefetchers do not predict. bench/README.md has the measured gain.
  */
 #include "formats/bsr/bsr_plain.tmpl.c"
 
-/* Returns the distance in blocks of the x to fetch, for a block row that ends before block `end`. */
+/*
+ * Returns the prefetch distance in blocks for a block row that ends before block `end`. Returns 0 near the last block.
+ */
 static inline int64_t SPRY_FN(blocks_ahead)(const spryi_bsr_job *job, int64_t end)
 {
     return end + SPRYI_BSR_AHEAD <= job->blocks ? SPRYI_BSR_AHEAD : 0;
 }
 
-/* With the block at Ax: blocks farther on, and the x of block column J. */
+/* Prefetches blocks after the block at Ax, and the x of block column J. */
 SPRYI_INLINE void SPRY_FN(fetch_ahead)(const spryi_bsr_job *job, const SPRY_S *Ax, int64_t J, const int r)
 {
     for (int64_t line = 0; line < (int64_t)sizeof(SPRY_S) * r * r; line += 64)

@@ -2,11 +2,10 @@
 /*
  * bsr_avx2_cpu: dense blocks with AVX2.
  *
- * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes; sums of several
- *       columns run side by side. Blocks and the x of blocks to come are fetched ahead by software. Several columns of
- *       x at once: bsr_panels.tmpl.c.
- * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
- * Cost: as there.
+ * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes. Four sums run in
+ *       parallel. Blocks and x of later blocks are prefetched. Multiple vectors: bsr_panels.tmpl.c.
+ * Work: as in bsr_portable_cpu. Its loops, compiled with FMA, do blocks above 8 and the transposed product.
+ * Cost: as in bsr_portable_cpu.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
 #include "base/simd_x86.h"
@@ -29,7 +28,7 @@ typedef __m256 vec_f32;
 #define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
 
 #define SPRYI_ANY_ROW
-/* sum_row below; others have one sum, in plain C. */
+/* sum_row below has four sums for these sizes, and one sum in plain C for all other sizes. */
 #define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
 #define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 2 : 5))
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
@@ -57,25 +56,27 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .several = SPRYI_OP_SPMV,
 };
 
-#elif SPRY_IS_MIXED /* values that are widened on their way: the plain sums, compiled for this level */
+#elif SPRY_IS_MIXED /* stored type narrower than vectors: the plain sums, compiled for this level */
 
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
-                                   const int masked, SPRY_V *sum)
+                                   const bool masked, SPRY_V *sum)
 {
     SPRY_FN(sum_plain)(job, columns, I, r, masked, sum);
 }
 
 #else /* for each row of types: base/instantiate_types.h */
 
-/* Up to WIDTH rows of a column. */
+/* Loads the first `rows` rows of a column, at most WIDTH. */
 SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
 {
     return rows >= WIDTH ? LOAD(p) : SPRYI_MM256(maskload)(p, BITS((1u << rows) - 1));
 }
 
-/* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
+/*
+ * Sets sum to block row I times x. Column j of a block adds to sum j modulo 4. masked: only entries, in the same order.
+ */
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
-                                   const int masked, SPRY_V *sum)
+                                   const bool masked, SPRY_V *sum)
 {
     const int64_t ahead = SPRY_FN(blocks_ahead)(job, spryi_bsr_offset(job, I + 1));
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];

@@ -2,11 +2,11 @@
 /*
  * bsr_avx512_cpu: dense blocks with AVX-512.
  *
- * Idea: a column of a block is one masked register of eight lanes, or of four for blocks up to 4, whose loads cross
- *       fewer cache lines, multiplied by its x in all of them; sums of several columns run side by side. Blocks and the
- *       x of blocks to come are fetched ahead by software. Several columns of x at once: bsr_panels.tmpl.c.
- * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
- * Cost: as there.
+ * Idea: a column of a block is one masked register, multiplied by its x in all lanes. Blocks up to 4 use registers of
+ *       four lanes, whose loads cross fewer cache lines, and larger blocks registers of eight lanes. Four sums run in
+ *       parallel. Blocks and x of later blocks are prefetched. Multiple vectors: bsr_panels.tmpl.c.
+ * Work: as in bsr_portable_cpu. Its loops, compiled with FMA, do blocks above 8 and the transposed product.
+ * Cost: as in bsr_portable_cpu.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
 #include "base/simd_x86.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Four numbers in one register, as EIGHT is for eight. */
+/* A register of four elements. EIGHT is the register of eight. */
 typedef __m128 FOUR_type_f32;
 typedef __m256d FOUR_type_f64;
 typedef eight_f32 EIGHT_type_f32;
@@ -24,7 +24,7 @@ typedef eight_f64 EIGHT_type_f64;
 #define FOUR_f32(name) _mm_##name##_ps
 #define FOUR_f64(name) _mm256_##name##_pd
 
-/* sum_row below; others have one sum, in plain C. */
+/* sum_row below has four sums for these sizes, and one sum in plain C for all other sizes. */
 #define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
 #define BOTH_WIDTHS(r) ((r) <= 2)
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
@@ -55,15 +55,15 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
 
 #define IN_REGISTERS sum_in_fours
 #define REGISTER FOUR
-#define NUMBERS 4
+#define LANES 4
 #include "formats/bsr/bsr_columns.tmpl.c"
 #define IN_REGISTERS sum_in_eights
 #define REGISTER EIGHT
-#define NUMBERS 8
+#define LANES 8
 #include "formats/bsr/bsr_columns.tmpl.c"
 
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
-                                   const int masked, SPRY_V *sum)
+                                   const bool masked, SPRY_V *sum)
 {
     if (r <= 4)
         SPRY_FN(sum_in_fours)(job, columns, I, r, masked, sum);

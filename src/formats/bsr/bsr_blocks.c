@@ -1,14 +1,14 @@
-/* One block row between CSR and BSR, for each type. */
+/* Conversion of one block row between CSR and BSR, for each type. */
 #ifndef SPRYI_TEMPLATE
 #if defined(__OPTIMIZE__) && !defined(__clang__)
-#pragma GCC optimize("O2") /* -O3 makes half as much code again of loops that wait for memory all the same */
+#pragma GCC optimize("O2") /* -O3 makes the code 1.5 times as large and no faster: the loops wait for memory */
 #endif
 #include "formats/bsr/bsr.h"
 #include "matrix/matrix.h"
 
 #include <string.h>
 
-/* The first block of block row I. */
+/* Returns the first block of block row I. */
 static inline int64_t block_offset(const spryi_bsr *s, int64_t I)
 {
     return spryi_index_at(s->offsets, s->types.offset_type, I);
@@ -16,7 +16,7 @@ static inline int64_t block_offset(const spryi_bsr *s, int64_t I)
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
-#define SPRYI_TEMPLATE "formats/bsr/bsr_blocks.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/bsr/bsr_blocks.c" /* the second half of this file */
 #include "base/instantiate.h"
 
 const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type, spry_index_type index_type)
@@ -36,19 +36,19 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
 #else /* for each stored type and width of columns: base/instantiate.h */
 
 /*
- * 1 where the rows of a block row have the same columns, which rise: then what is found of the first holds for all,
- * and no position is stored twice. So it is in most matrices that have blocks, and there is little to do.
+ * Returns true if all rows of a block row have the same columns, which rise. The first row then describes all rows, and
+ * there are no duplicates. Most matrices with blocks have such rows.
  */
-static int SPRY_FN(alike)(const spry_arrays *A, int64_t begin, int64_t end)
+static bool SPRY_FN(rows_are_alike)(const spry_arrays *A, int64_t begin, int64_t end)
 {
     const int64_t first = spryi_offset_of(A, begin), length = spryi_offset_of(A, begin + 1) - first;
     const SPRY_J *Aj = (const SPRY_J *)A->indices + first;
-    if (end - begin == 1 && A->sorted == SPRY_KNOWN_YES && A->unique == SPRY_KNOWN_YES) return 1;
+    if (end - begin == 1 && A->sorted == SPRY_KNOWN_YES && A->unique == SPRY_KNOWN_YES) return true;
     for (int64_t i = begin + 1; i < end; i++) {
-        if (spryi_offset_of(A, i + 1) - spryi_offset_of(A, i) != length) return 0;
-        if (length > 0 && memcmp(Aj, Aj + (i - begin) * length, (size_t)length * sizeof *Aj) != 0) return 0;
+        if (spryi_offset_of(A, i + 1) - spryi_offset_of(A, i) != length) return false;
+        if (length > 0 && memcmp(Aj, Aj + (i - begin) * length, (size_t)length * sizeof *Aj) != 0) return false;
     }
-    int falls = 0;
+    bool falls = false;
     for (int64_t k = 1; k < length; k++) falls |= Aj[k] <= Aj[k - 1];
     return !falls;
 }
@@ -58,7 +58,7 @@ static int64_t SPRY_FN(last_row)(const spry_arrays *A, int64_t block, int64_t I)
     return A->rows - I * block < block ? A->rows : (I + 1) * block;
 }
 
-/* Returns where the slot of block column J is: it holds J's place in the list, or -1. */
+/* Returns the slot of block column J. It holds J's position in the list, or -1. */
 static inline SPRY_J *SPRY_FN(slot_of)(const spryi_bsr_scratch *work, int64_t J)
 {
     SPRY_J *slots = work->slots;
@@ -69,13 +69,13 @@ static inline SPRY_J *SPRY_FN(slot_of)(const spryi_bsr_scratch *work, int64_t J)
     return &slots[at];
 }
 
-/* Empties the slots of the list in reverse order of filling, so that probing still finds the earlier slots. */
+/* Empties the slots of the list in reverse order of insertion, so that probing still finds the earlier slots. */
 static void SPRY_FN(clear_slots)(const spryi_bsr_scratch *work, int64_t blocks)
 {
     for (int64_t b = blocks - 1; b >= 0; b--) *SPRY_FN(slot_of)(work, ((const SPRY_J *)work->list)[b]) = -1;
 }
 
-/* Lists the block columns of rows begin .. end - 1 as they are met, and their masks. Returns how many. */
+/* Lists the block columns of rows begin .. end - 1 in order of appearance, and their masks. Returns their number. */
 static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begin, int64_t end,
                                const spryi_bsr_scratch *work, int64_t *entries)
 {
@@ -84,7 +84,7 @@ static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begi
     int64_t found = 0, new_entries = 0;
     int64_t k = spryi_offset_of(A, begin);
     for (int64_t i = begin; i < end; i++) {
-        int64_t left = -block, slot = 0; /* first column of the block that the last entry was in */
+        int64_t left = -block, slot = 0; /* first column of the last entry's block */
         for (const int64_t stop = spryi_offset_of(A, i + 1); k < stop; k++) {
             const int64_t j = Aj[k];
             if (j < left || j >= left + block) {
@@ -113,7 +113,7 @@ static int64_t SPRY_FN(count)(const spry_arrays *A, int64_t block, int64_t I, co
 {
     const int64_t begin = I * block, end = SPRY_FN(last_row)(A, block, I);
     int64_t blocks = 0;
-    if (SPRY_FN(alike)(A, begin, end)) {
+    if (SPRY_FN(rows_are_alike)(A, begin, end)) {
         const SPRY_J *Aj = A->indices;
         const int64_t first = spryi_offset_of(A, begin), stop = spryi_offset_of(A, begin + 1);
         *entries += spryi_offset_of(A, end) - first;
@@ -131,14 +131,14 @@ static int64_t SPRY_FN(count)(const spry_arrays *A, int64_t block, int64_t I, co
     return blocks;
 }
 
-/* Heap sort, for lists that do not rise as they are. */
+/* Sorts a list in rising order by heap sort. Returns early if the list is sorted. */
 static void SPRY_FN(sort)(SPRY_J *list, int64_t count)
 {
     int64_t sorted = 1;
     while (sorted < count && list[sorted] > list[sorted - 1]) sorted++;
     if (sorted >= count) return;
     for (int64_t root = count / 2 - 1, end = count; end > 1;) {
-        if (root < 0) { /* the heap stands: its largest goes behind it */
+        if (root < 0) { /* the heap is complete: swap its largest element with the last */
             SPRY_J largest = list[0];
             list[0] = list[--end];
             list[end] = largest;
@@ -154,7 +154,7 @@ static void SPRY_FN(sort)(SPRY_J *list, int64_t count)
     }
 }
 
-/* Full blocks: entries k .. k + block - 1 of each row are one. `r` is a constant where inlined. */
+/* Copies a block row of full blocks: entries k .. k + r - 1 of each row form a block. r is constant if inlined. */
 SPRYI_INLINE void SPRY_FN(copy_full)(const SPRY_B *Ax, int64_t length, SPRY_B *to, const int r)
 {
     for (int64_t k = 0; k < length; k += r, to += r * r)
@@ -174,7 +174,9 @@ static void SPRY_FN(copy)(const SPRY_B *Ax, int64_t length, SPRY_B *to, int64_t 
     }
 }
 
-/* Entries at one position are summed in f64: in place, or beside and rounded once. */
+/*
+ * Writes the values of a block row. Duplicates are summed in f64: in place for f64, else in scratch and rounded once.
+ */
 static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t begin, int64_t end, int64_t first,
                              int64_t blocks, const spryi_bsr_scratch *work)
 {
@@ -198,7 +200,7 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
             const unsigned bit = 1u << (i - begin);
             double *entry = &to[column * block + i - begin];
             const double value = (double)SPRY_VALUE(Ax[k]);
-            *entry = work->masks[column] & bit ? *entry + value : value; /* 0 + -0 would be 0 */
+            *entry = work->masks[column] & bit ? *entry + value : value; /* assign the first value, since 0 + -0 is 0 */
             work->masks[column] = (uint16_t)(work->masks[column] | bit);
         }
     }
@@ -210,9 +212,9 @@ static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, c
     const int64_t block = s->head.block, begin = I * block, end = SPRY_FN(last_row)(A, block, I);
     const int64_t first = block_offset(s, I), blocks = block_offset(s, I + 1) - first;
     const int64_t from = spryi_offset_of(A, begin), length = spryi_offset_of(A, begin + 1) - from;
-    const int masked = spryi_bsr_masks(s) != NULL;
+    const bool masked = spryi_bsr_masks(s) != NULL;
     SPRY_J *columns = (SPRY_J *)s->columns + first;
-    if (end - begin == block && length == blocks * block && SPRY_FN(alike)(A, begin, end)) {
+    if (end - begin == block && length == blocks * block && SPRY_FN(rows_are_alike)(A, begin, end)) {
         const SPRY_J *Aj = (const SPRY_J *)A->indices + from;
         for (int64_t b = 0; b < blocks; b++) columns[b] = (SPRY_J)(Aj[b * block] / block);
         SPRY_FN(copy)
@@ -224,7 +226,7 @@ static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, c
     int64_t entries = 0;
     SPRY_J *list = work->list;
     SPRY_FN(gather)(A, block, begin, end, work, &entries);
-    if (work->mask > 0) SPRY_FN(clear_slots)(work, blocks); /* the table refers to the list, which changes */
+    if (work->mask > 0) SPRY_FN(clear_slots)(work, blocks); /* before sorting: the hash table refers to the list */
     SPRY_FN(sort)(list, blocks);
     for (int64_t b = 0; b < blocks; b++) {
         *SPRY_FN(slot_of)(work, list[b]) = (SPRY_J)b;
@@ -236,7 +238,7 @@ static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, c
     SPRY_FN(clear_slots)(work, blocks);
 }
 
-/* The mask of a block's column, all ones where there is no fill. */
+/* Returns the mask of a block's column, all ones if there is no fill. */
 static inline unsigned SPRY_FN(mask)(const spryi_bsr *s, int64_t at)
 {
     return spryi_bsr_masks(s) ? spryi_bsr_mask(s->masks, s->head.block, at) : (1u << s->head.block) - 1;

@@ -1,24 +1,24 @@
 /*
- * bsr_blocks_cuda: BSR, a group of lanes a block row.
+ * bsr_blocks_cuda: BSR, a group of lanes for each block row.
  *
- * Idea: neighbouring lanes take neighbouring columns of the blocks of a block row, one after the other through all
- *       of them. A lane reads the r values of its column, in vectors where r is even, and one x for all of them, and
- *       keeps r sums; the lanes' sums meet by shuffles, and r lanes write the rows of y side by side.
- * Work: 4 to 32 lanes a block row by its mean length, 256 threads a block; block rows with over 64 columns a lane are
- *       cut into pieces of 2048 columns, blocks of threads of their own that begin first, and the piece that arrives
- *       last adds up the sums in order. Code of its own for blocks of 1 to 8; 9 to 16 share one.
- * Cost: bytes of BSR without the masks, a column number and an x once for r values. Fill is multiplied, since 0 times a
- *       finite number changes nothing; where a row becomes NaN the block row is summed again by the masks, in the same
- *       order. Deterministic. Block rows of very different lengths within a warp wait for each other.
- * Source: Buatois, Caumon and Levy, Concurrent number cruncher, 2009 (BCRS on GPUs); the prototype "one lane a block
- *       column, x of a block loaded once" and the pieces: this library.
+ * Idea: adjacent lanes have adjacent columns of a block row's blocks. A lane loads the r values of its column, as
+ *       vectors if r is even, and one x. It keeps r sums. Shuffles add the sums of the lanes, and r lanes write the rows
+ *       of y.
+ * Work: 4 to 32 lanes for each block row, by the mean length, 256 threads per thread block. Block rows with over 64
+ *       columns per lane are cut into pieces of 2048 columns. A thread block runs one piece. Pieces start first, and the
+ *       piece that finishes last adds the sums in order. Sizes 1 to 8 have their own code; 9 to 16 share one instance.
+ * Cost: bytes of BSR without the masks; one column index and one x for r values. Fill is multiplied, since 0 times a
+ *       finite number changes nothing. If a sum is NaN, the block row is summed again with the masks in the same order.
+ *       Deterministic. Block rows of very different lengths in one warp cause imbalance.
+ * Source: Buatois, Caumon and Levy, Concurrent number cruncher, 2009 (BCRS on GPUs). One lane per block column with one
+ *       load of x, and the pieces: this library.
  */
 #include "device/cuda/reduce.cuh"
 #include "formats/bsr/bsr_cuda.cuh"
 
 /*
- * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. What a lane
- * has loaded beyond its columns it leaves alone. MASKED: entries only, in the same order.
+ * Adds the products of row i to sum[i], for columns first, first + step, ... below end. Loads past the end repeat a
+ * column and are not added. MASKED: only entries, in the same order.
  */
 template <int MASKED, int R, typename S, typename V>
 static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_row<S> &a, unsigned first, unsigned end,
@@ -45,7 +45,10 @@ static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_
     }
 }
 
-/* Lane i of each group has the sum of row i, the others 0. The whole warp calls. */
+/*
+ * Adds the sums of a group's lanes. Returns the sum of row i in lane i, 0 in lanes past the rows. Called by the whole
+ * warp.
+ */
 template <int R, typename V> static __device__ __forceinline__ V sum_of_group(V (&sum)[R], int lane, int lanes)
 {
     for (int step = lanes / 2; step > 0; step /= 2)
@@ -58,7 +61,10 @@ template <int R, typename V> static __device__ __forceinline__ V sum_of_group(V 
     return mine;
 }
 
-/* Thread i has the sum of row i, the others 0. scratch is free again afterwards. The whole block calls. */
+/*
+ * Adds the sums of all threads. Returns the sum of row i in thread i, 0 in threads past the rows. scratch may be reused
+ * after the call. Called by the whole block.
+ */
 template <int R, typename V> static __device__ V sum_of_threads(V (&sum)[R], V *scratch)
 {
     const int warp = threadIdx.x / 32;
@@ -75,7 +81,7 @@ template <int R, typename V> static __device__ V sum_of_threads(V (&sum)[R], V *
     return mine;
 }
 
-/* Adds up what the pieces of a block row left; thread i has row i's sum. The whole block calls. */
+/* Adds the sums of a block row's pieces. Returns the sum of row i in thread i. Called by the whole block. */
 template <typename V> static __device__ V sum_of_pieces(const V *partial, int64_t pieces, int r, V *scratch)
 {
     const int slots = BSR_THREADS / r, slot = threadIdx.x / r;
@@ -93,7 +99,7 @@ template <typename V> static __device__ V sum_of_pieces(const V *partial, int64_
     return scratch[threadIdx.x];
 }
 
-/* One piece of a long block row, by a block of threads. */
+/* Runs one piece of a long block row with a block of threads. */
 template <int R, typename S, typename V> static __device__ void run_piece(const bsr_view &s, const bsr_splits &c,
                                                                           int64_t p, const V *x, V *y, V alpha, V beta,
                                                                           V *partial, unsigned *arrived)
@@ -115,12 +121,12 @@ template <int R, typename S, typename V> static __device__ void run_piece(const 
     }
     if ((int)threadIdx.x < r) {
         partial[p * r + threadIdx.x] = mine;
-        __threadfence(); /* the sums are seen before the arrival is */
+        __threadfence(); /* make the sums visible before the arrival */
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last = atomicAdd(arrived + piece.long_row, 1u) == (unsigned)whole.pieces - 1;
-        if (is_last) arrived[piece.long_row] = 0; /* as the next run expects it */
+        if (is_last) arrived[piece.long_row] = 0; /* zero again for the next run */
     }
     __syncthreads();
     if (!is_last) return;
@@ -135,7 +141,7 @@ template <int R, typename S, typename V> static __global__ void __launch_bounds_
                scalar<V> beta, V *partial, unsigned *arrived)
 {
     wait_for_kernel_before();
-    if ((int64_t)blockIdx.x < c.piece_count) { /* they last longest */
+    if ((int64_t)blockIdx.x < c.piece_count) { /* pieces take longest, so they start first */
         run_piece<R, S>(s, c, blockIdx.x, x, y, alpha.get(), beta.get(), partial, arrived);
         return;
     }
@@ -144,7 +150,7 @@ template <int R, typename S, typename V> static __global__ void __launch_bounds_
     bsr_row<S> a = {};
     int writes = lane < r && I * r + lane < s.rows;
     if (I < s.block_rows) a = row_of<R, S>(s, I);
-    if (a.count > (unsigned)(BSR_LONG * c.lanes)) a.count = writes = 0; /* in pieces */
+    if (a.count > (unsigned)(BSR_LONG * c.lanes)) a.count = writes = 0; /* run as pieces */
     V sum[R] = {};
     add_columns<0, R>(s, a, lane, a.count, c.lanes, x, sum);
     V mine = sum_of_group<R>(sum, lane, c.lanes);

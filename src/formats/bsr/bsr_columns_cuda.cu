@@ -1,16 +1,15 @@
 /*
- * bsr_columns, the kernel of bsr_blocks_cuda for several columns of x and y at once.
+ * bsr_columns, the kernel of bsr_blocks_cuda for multiple vectors.
  *
- * Idea: a thread has one row of a block row and a piece of 16 bytes of its columns of y. Threads side by side have the
- *       pieces of a row, then the rows of the block row: they read r values that lie side by side, and the same row of
- *       x. No sum is shared, so no lanes have to meet.
- * Work: as many block rows a block of threads as it has room for; those of over LONG_LIST blocks are taken by all of it
- *       afterwards, one by one. Of block rows in pieces (bsr_cuda.cuh) a block of threads has a piece, whose blocks its
- *       groups take in turns; the piece that arrives last adds up all sums in order.
- *       Panels of up to BSR_PANEL columns, a launch each.
- * Cost: bytes of BSR without the masks, X and Y once, as far as the caches hold what neighbours read. Fill is
- *       multiplied; where a sum becomes NaN the thread adds up again by the masks. Deterministic; the order is another
- *       one than for a single column.
+ * Idea: a thread has one row of a block row and 16 bytes of its row of y. Consecutive threads have the pieces of a row,
+ *       then the rows of the block row. They read r adjacent values and the same row of x. Threads share no sums, so no
+ *       reduction is needed.
+ * Work: a thread block has as many block rows as fit its threads. Afterwards all its groups share each block row of over
+ *       LONG_LIST blocks. Block rows in pieces (bsr_cuda.cuh): a thread block runs one piece, whose blocks are dealt to
+ *       its groups, and the piece that finishes last adds all sums in order. One launch for each panel of up to
+ *       BSR_PANEL vectors.
+ * Cost: bytes of BSR without the masks, X and Y once if neighbours' reads hit the caches. Fill is multiplied. If a sum
+ *       is NaN, the thread sums again with the masks. Deterministic, in another order than with a single vector.
  * Source: Kreutzer and others, Performance engineering of the kernel polynomial method on large-scale CPU-GPU systems,
  *         2015 (row-major blocks of vectors); pieces: this library.
  */
@@ -18,11 +17,11 @@
 #include "formats/bsr/bsr_cuda.cuh"
 
 enum {
-    SOME = 0,       /* template size of blocks that have no code of their own */
-    LONG_LIST = 128 /* blocks of a block row that a group may have */
+    SOME = 0,       /* template size for blocks without their own code */
+    LONG_LIST = 128 /* most blocks of a block row for a single group */
 };
 
-/* A block row, or some of its blocks. */
+/* The blocks begin, begin + step, ... below end of a block row. */
 template <typename S> struct block_list {
     const int32_t *columns;
     const S *values;
@@ -30,7 +29,7 @@ template <typename S> struct block_list {
     int64_t begin, end, step;
 };
 
-/* 1: entry (i, q) of block b is one of A's. */
+/* Returns true if position (i, q) of block b is an entry of A. */
 template <typename S>
 static __device__ __forceinline__ bool is_entry(const block_list<S> &list, int r, int64_t b, int i, int q)
 {
@@ -39,14 +38,14 @@ static __device__ __forceinline__ bool is_entry(const block_list<S> &list, int r
     return (mask >> i & 1) != 0;
 }
 
-/* Blocks that a thread has in flight, and rows of x of each; blocks that have no code of their own in several turns. */
+/* Blocks that a thread loads at a time, and rows of x of each block. With SOME, a block takes more than one pass. */
 template <int R> struct columns_flight {
     static const int blocks = R == 1 ? 4 : R == SOME || R == 4 ? 1 : 2, rows = R == SOME ? 4 : R;
 };
 
 /*
- * sum += row i of up to N blocks of a list, from b on, times rows q .. q + U - 1 of their x. What there is not in the
- * list, the block or the matrix is loaded from where something is and not added. MASKED: entries only.
+ * Adds row i of up to N blocks from block b on, times rows q .. q + U - 1 of their x. Positions past the list, the
+ * block or the matrix load a valid address, and are not added. MASKED: only entries.
  */
 template <bool MASKED, int R, int N, int U, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_rows(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const block_list<S> &list,
@@ -85,7 +84,7 @@ static __device__ __forceinline__ void add_rows(column_piece<SHAPE::W, V> (&sum)
         }
 }
 
-/* sum += row i of the blocks of a list times their rows of x, in order. */
+/* Adds row i of the blocks of a list times their rows of x, in order. */
 template <bool MASKED, int R, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_blocks(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const block_list<S> &list,
                                                   const bsr_view &s, int i, const many_columns<V> &m,
@@ -99,7 +98,7 @@ static __device__ __forceinline__ void add_blocks(column_piece<SHAPE::W, V> (&su
             add_rows<MASKED, R, N, U, SHAPE>(sum, list, s, b, i, q, m, place);
 }
 
-/* Row i of a list, fill left out where it counts. */
+/* Sums row i of a list. If a sum is NaN, sums it again without fill. */
 template <int R, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void sum_blocks(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const block_list<S> &list,
                                                   const bsr_view &s, int i, const many_columns<V> &m,
@@ -121,7 +120,7 @@ static __device__ __forceinline__ void sum_blocks(column_piece<SHAPE::W, V> (&su
             if (isnan(sum[p].of[w])) sum[p].of[w] = again[p].of[w];
 }
 
-/* What a thread is of its block: the group, with a block row, and in it a row and a lane of columns. */
+/* Position of a thread in its block: the group of the block row, the row, and the lane of columns of x and y. */
 struct group_place {
     int groups, group, row, lane;
     __device__ __forceinline__ group_place(int r, int lanes)
@@ -139,7 +138,7 @@ template <typename S> static __device__ __forceinline__ block_list<S> blocks_of(
     return {s.columns, (const S *)s.values, s.masks, offset_at(s, I), offset_at(s, I + 1), 1};
 }
 
-/* The first group gets the sums of all, in order. The whole block calls. */
+/* Adds the sums of all groups, in order, into those of the first group. Called by the whole block. */
 template <typename SHAPE, typename V> static __device__ __forceinline__ void
 meet_groups(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const group_place &own, int size, V *scratch)
 {
@@ -155,7 +154,7 @@ meet_groups(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const group_place &own, 
         }
 }
 
-/* The sums of a long block row's pieces, added up in order and put. The whole block calls. */
+/* Adds the sums of a long block row's pieces in order, and writes y. Called by the whole block. */
 template <typename V> static __device__ void put_pieces(const bsr_view &s, const bsr_long_row &whole, int64_t I,
                                                         const many_columns<V> &m, const V *partial, V alpha, V beta)
 {
@@ -169,7 +168,7 @@ template <typename V> static __device__ void put_pieces(const bsr_view &s, const
     }
 }
 
-/* One piece of a long block row, by a block of threads. */
+/* Runs one piece of a long block row with a block of threads. */
 template <int R, typename SHAPE, typename S, typename V>
 static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t p, const many_columns<V> &m, V alpha,
                                  V beta, V *partial, unsigned *arrived)
@@ -195,11 +194,11 @@ static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t
             for (int w = 0; w < SHAPE::W; w++)
                 if (place.has(m, at))
                     partial[(p * r + own.row) * BSR_PANEL + place.first + at * place.step + w] = sum[at].of[w];
-    __threadfence(); /* the sums are seen before the arrival is */
+    __threadfence(); /* make the sums visible before the arrival */
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last = atomicAdd(arrived + piece.long_row, 1u) == (unsigned)whole.pieces - 1;
-        if (is_last) arrived[piece.long_row] = 0; /* as the next run expects it */
+        if (is_last) arrived[piece.long_row] = 0; /* zero again for the next run */
     }
     __syncthreads();
     if (!is_last) return;
@@ -208,8 +207,8 @@ static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t
 }
 
 /*
- * The block rows of a block of threads that are far longer than others: all its groups take blocks of them in turns.
- * The whole block calls; first: its first block row.
+ * Runs the long block rows of a thread block, each with all groups. Called by the whole block. first: the first block
+ * row.
  */
 template <int R, typename SHAPE, typename S, typename V> static __device__ __noinline__ void
 run_long_rows(const bsr_view &s, const bsr_splits &c, int64_t first, const many_columns<V> &m, V alpha, V beta)
@@ -236,16 +235,16 @@ template <int R, typename SHAPE, typename S, typename V> static __global__ void 
                 scalar<V> beta, V *partial, unsigned *arrived)
 {
     wait_for_kernel_before();
-    if ((int64_t)blockIdx.x < c.piece_count) { /* they last longest */
+    if ((int64_t)blockIdx.x < c.piece_count) { /* pieces take longest, so they start first */
         run_piece<R, SHAPE, S>(s, c, blockIdx.x, m, alpha.get(), beta.get(), partial, arrived);
         return;
     }
     const group_place own(s.block, m.lanes);
     const int64_t first = ((int64_t)blockIdx.x - c.piece_count) * own.groups, I = first + own.group;
-    const bool is_there = own.group < own.groups && I < s.block_rows;
-    const block_list<S> list = blocks_of<S>(s, is_there ? I : 0);
-    const bool is_long = is_there && list.end - list.begin > LONG_LIST;
-    if (is_there && !is_long && I * s.block + own.row < s.rows) {
+    const bool has_row = own.group < own.groups && I < s.block_rows;
+    const block_list<S> list = blocks_of<S>(s, has_row ? I : 0);
+    const bool is_long = has_row && list.end - list.begin > LONG_LIST;
+    if (has_row && !is_long && I * s.block + own.row < s.rows) {
         const column_place<SHAPE, V> place(m, 0, own.lane);
         column_piece<SHAPE::W, V> sum[SHAPE::C] = {};
         sum_blocks<R, SHAPE>(sum, list, s, own.row, m, place);
@@ -254,7 +253,7 @@ template <int R, typename SHAPE, typename S, typename V> static __global__ void 
     if (__syncthreads_or(is_long)) run_long_rows<R, SHAPE, S>(s, c, first, m, alpha.get(), beta.get());
 }
 
-/* Panels of about the same width, a multiple of W, that leave room for a block row in a block of threads. */
+/* Runs panels of about equal width, a multiple of W, such that a block row fits a block of threads. */
 template <int R, typename SHAPE, typename S, typename V> static void run_panels(const spryi_run_args *args)
 {
     const bsr_view s = view_of((const spryi_bsr *)args->storage);
@@ -287,7 +286,7 @@ template <typename SHAPE, typename S, typename V> static void run_blocks(const s
     }
 }
 
-/* Pieces of 16 bytes where all rows can be cut into such, two a thread where there are many. */
+/* Uses loads of 16 bytes if rows are aligned for them, and two loads for each thread if there are many vectors. */
 template <typename S, typename V> void spry_cuda_bsr_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V);
@@ -295,7 +294,7 @@ template <typename S, typename V> void spry_cuda_bsr_columns(const spryi_run_arg
         run_blocks<column_shape<true, 1, 2>, S, V>(args);
         return;
     }
-    if constexpr (sizeof(S) == sizeof(V)) /* less code for values that are narrower than vectors */
+    if constexpr (sizeof(S) == sizeof(V)) /* less code for stored types narrower than vectors */
         if (args->columns >= 4 * WIDE) {
             run_blocks<column_shape<true, WIDE, 2>, S, V>(args);
             return;

@@ -1,16 +1,15 @@
 /*
- * CSR to BSR on the device, bit for bit as on the host, rows unsorted and duplicates included; the windows, which no
- * GPU kernel reads, are left out.
+ * CSR to BSR on the device, bit for bit as on the host, also for unsorted rows and duplicates. The windows are not
+ * built, since no GPU kernel reads them.
  *
- * Idea: the entries' numbers are sorted by block columns and then by block rows, stably: the entries of a block lie
- *       side by side then, as A stores them. Where one differs in block from the one before a block begins; their sums
- *       number the blocks. A thread a block sets its entries, or adds up in f64 those at one position; how many
- *       positions there are it has counted before, for the guard. The size of blocks is found by doing the same, with
- *       each size, to the groups of rows that the host looks at.
- * Work: by entries, then by blocks.
- * Cost: about 16 bytes an entry for each 8 bits of the block columns and block rows (the sorts, 5 to 6 passes), and 90
- *       beside, and the blocks written once; scratch of 32 bytes an entry. Blocks with many duplicates last: each
- *       position reads all of the block's entries.
+ * Idea: entry indices are sorted stably by block column and then by block row. The entries of a block are then adjacent,
+ *       in stored order. A scan over the block starts numbers the blocks. A thread writes the entries of one block, and
+ *       sums duplicates in f64. Before allocation, a count of distinct positions serves the padding guard. To detect the
+ *       block size, the same steps run for each size on the groups of rows that the host samples.
+ * Work: threads by entry, then by block.
+ * Cost: about 16 bytes per entry for each 8 bits of block columns and block rows (sorts, 5 to 6 passes), 90 bytes
+ *       per entry for the other steps, and one write of the blocks. Scratch: 32 bytes per entry. Blocks with many
+ *       duplicates take longest, since each position reads all entries of the block.
  * Source: radix sort and scan: CUB; this library.
  */
 extern "C" {
@@ -18,13 +17,13 @@ extern "C" {
 }
 #include "device/cuda/convert.cuh"
 
-/* The entries of a matrix by blocks of one size. */
+/* The entries of a matrix, sorted by blocks of one size. */
 struct block_order {
     scratch key_space, other_space, row_space, sum_space, begin_space;
-    uint64_t *keys;   /* by block rows; equal ones by block columns */
-    int32_t *row_of;  /* of the entries as A stores them */
-    int64_t *through; /* blocks up to that of the p-th entry, itself included */
-    uint32_t *begins; /* of the blocks, in keys, and nnz */
+    uint64_t *keys;   /* sorted by block row, then block column */
+    int32_t *row_of;  /* row of each entry of A, in stored order */
+    int64_t *through; /* number of blocks up to and including that of key p */
+    uint32_t *begins; /* first key of each block, then nnz */
     int64_t blocks;
 };
 
@@ -47,7 +46,7 @@ static __global__ void find_begins(const int64_t *__restrict__ through, int64_t 
     if (p == nnz - 1) begins[b + 1] = (uint32_t)nnz;
 }
 
-/* The masks of a block's columns; returns whether a position comes twice. */
+/* Sets the masks of a block's columns. Returns true if a position has more than one entry. */
 static __device__ __forceinline__ bool collect_masks(const uint64_t *__restrict__ keys, uint32_t begin, uint32_t end,
                                                      const int32_t *__restrict__ row_of, const int32_t *__restrict__ Aj,
                                                      uint32_t block, unsigned *masks)
@@ -87,7 +86,7 @@ template <typename P> static __global__ void find_offsets(const uint64_t *__rest
     offsets[I] = (P)(p > 0 ? through[p - 1] : 0);
 }
 
-/* masks_out: bytes up to blocks of 8, else of 16 bits; NULL: no fill. */
+/* masks_out: uint8_t up to blocks of 8, else uint16_t; NULL: no fill. */
 template <typename S>
 static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint32_t *__restrict__ begins,
                                    int64_t blocks, const int32_t *__restrict__ row_of, const int32_t *__restrict__ Aj,
@@ -106,14 +105,14 @@ static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint
         const uint32_t k = KEY_ENTRY(keys[p]);
         to[(uint32_t)Aj[k] % block * block + (uint32_t)row_of[k] % block] = Ax[k];
     }
-    for (uint32_t at = 0; at < block * block && twice; at++) { /* in stored order, rounded once */
+    for (uint32_t at = 0; at < block * block && twice; at++) { /* sum in stored order, round once */
         double sum = 0;
         bool any = false;
         for (uint32_t p = begin; p < end; p++) {
             const uint32_t k = KEY_ENTRY(keys[p]);
             if ((uint32_t)Aj[k] % block * block + (uint32_t)row_of[k] % block != at) continue;
             const double value = (double)widened(Ax[k]);
-            sum = any ? sum + value : value; /* 0 + -0 would be 0 */
+            sum = any ? sum + value : value; /* assign the first value, since 0 + -0 is 0 */
             any = true;
         }
         round_to(to + at, sum);
@@ -125,7 +124,7 @@ static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint
             ((uint16_t *)masks_out)[b * block + j] = (uint16_t)masks[j];
 }
 
-/* Scratch for a matrix of a's size, and the rows of a's entries. */
+/* Allocates scratch for a matrix of a's size, and finds the row of each entry. */
 static spry_status start(const spryi_device *device, block_order *o, const spry_arrays *a, spry_error *err)
 {
     SPRY_CUDA_TRY(o->key_space.make(device, a->nnz * (int64_t)sizeof *o->keys, "bsr: keys", err));
@@ -139,7 +138,7 @@ static spry_status start(const spryi_device *device, block_order *o, const spry_
     return spry_cuda_rows_of(a, o->row_of, err);
 }
 
-/* Orders a's entries by blocks of one size. */
+/* Sorts a's entries by blocks of one size, and counts the blocks. */
 static spry_status order(const spryi_device *device, block_order *o, const spry_arrays *a, uint32_t block,
                          spry_error *err)
 {
@@ -159,7 +158,7 @@ static spry_status order(const spryi_device *device, block_order *o, const spry_
     return SPRY_OK;
 }
 
-/* The head of a in blocks of that size, and the cost. */
+/* Sets the head and the cost of a in blocks of one size. */
 static spry_status survey(block_order *o, spryi_conversion *c, const spry_arrays *a, int64_t block, spry_error *err)
 {
     spryi_bsr *s = (spryi_bsr *)c->storage;
@@ -180,7 +179,7 @@ static spry_status survey(block_order *o, spryi_conversion *c, const spry_arrays
     return SPRY_OK;
 }
 
-/* ---- the size of blocks ----------------------------------------------------------------------------- */
+/* ---- block size ------------------------------------------------------------------------------------- */
 
 template <typename P>
 static __global__ void move_offsets(const P *__restrict__ Ap, int64_t count, int64_t by, P *__restrict__ to)
@@ -189,7 +188,7 @@ static __global__ void move_offsets(const P *__restrict__ Ap, int64_t count, int
     if (i < count) to[i] = (P)((int64_t)Ap[i] + by);
 }
 
-/* Entries of rows before row i. */
+/* Copies offset i to the host. */
 template <typename P>
 static spry_status entries_before(const spry_arrays *a, int64_t i, int64_t *before, spry_error *err)
 {
@@ -200,8 +199,8 @@ static spry_status entries_before(const spry_arrays *a, int64_t i, int64_t *befo
     return SPRY_OK;
 }
 
-/* The groups of rows that detection looks at, one below the other, as a matrix without values. */
-template <typename P> static spry_status take_groups(const spryi_device *device, spry_arrays *sample, scratch *offsets,
+/* Copies the rows sampled for detection, group after group, into a matrix without values. */
+template <typename P> static spry_status copy_groups(const spryi_device *device, spry_arrays *sample, scratch *offsets,
                                                      scratch *columns, const spry_arrays *a, spry_error *err)
 {
     enum { MOST = 64 };
@@ -241,18 +240,18 @@ static spry_status detect(const spryi_device *device, int64_t *block, const spry
     block_order o;
     scratch offsets, columns;
     spry_arrays sample;
-    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, take_groups<P>(device, &sample, &offsets, &columns, a, err)));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, copy_groups<P>(device, &sample, &offsets, &columns, a, err)));
     SPRY_CUDA_TRY(start(device, &o, &sample, err));
     for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
         SPRY_CUDA_TRY(order(device, &o, &sample, (uint32_t)r, err));
         blocks[r] = o.blocks;
-        entries[r] = blocks[1]; /* what has a block of its own is an entry */
+        entries[r] = blocks[1]; /* blocks of size 1 are the distinct entries */
     }
     *block = spryi_bsr_cheapest(a, blocks, entries);
     return SPRY_OK;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- conversion ------------------------------------------------------------------------------------- */
 
 template <typename S>
 static spry_status fill(const block_order *o, const spry_arrays *a, const spryi_bsr *s, void *masks, spry_error *err)
@@ -285,7 +284,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(start(c->device, &o, a, err));
     SPRY_CUDA_TRY(survey(&o, c, a, block, err));
     if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->cost, NULL) != SPRY_OK)
-        SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* the sample was too kind */
+        SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* the sample had less fill than the matrix */
     SPRY_CUDA_TRY(c->guard(c->request, "bsr", &c->cost, err));
     SPRY_CUDA_TRY(spryi_bsr_check_sums(c->request, &s->head, a, err));
     const spryi_bsr_head *h = &s->head;
@@ -300,7 +299,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, set_offsets<P>(&o, a, s, err)));
     if (h->blocks > 0)
         SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<S>(&o, a, s, masks > 0 ? s->masks : NULL, err)));
-    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "bsr", err); /* before the scratch goes */
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "bsr", err); /* before scratch is freed */
     return SPRY_OK;
 }
 

@@ -1,9 +1,9 @@
 /*
- * The bytes that BSR takes, and the size of blocks that takes least. The CUDA plug-in compiles this file too.
+ * The storage size of BSR, and the block size with the fewest bytes. The CUDA plug-in compiles this file too.
  *
- * Detection looks at groups of 840 rows, which all sizes up to 8 divide, evenly spread over the matrix: all rows of a
- * small one. Of the blocks that each size would take there it chooses the size with the fewest bytes, the smaller
- * of equals, among those that the padding guard would let pass. It depends on the matrix alone.
+ * Detection samples up to 16 groups of 840 rows, evenly spread over the matrix. 840 is divisible by every size up to 8.
+ * A matrix of up to 16 groups is sampled completely. Among the block sizes that the padding guard permits, the one with
+ * the fewest bytes in the sample is chosen, the smaller on ties. The result depends only on the matrix.
  */
 #include "base/error.h"
 #include "formats/bsr/bsr.h"
@@ -66,16 +66,16 @@ int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const in
     return block;
 }
 
-/* -1: more than can be counted, which a container may claim. */
+/* Returns -1 if the count overflows, as in a damaged container. */
 int64_t spryi_bsr_value_count(const spryi_bsr_head *h)
 {
     int64_t count = 0;
-    int sound = h->blocks >= 0 && h->block >= 0 && h->block <= SPRYI_BSR_MOST_BLOCK &&
-                !__builtin_mul_overflow(h->blocks, h->block * h->block, &count);
+    bool sound = h->blocks >= 0 && h->block >= 0 && h->block <= SPRYI_BSR_MOST_BLOCK &&
+                 !__builtin_mul_overflow(h->blocks, h->block * h->block, &count);
     return sound ? count : -1;
 }
 
-/* The masks in bytes; 0 where every stored value is an entry. */
+/* Returns the bytes of the masks, 0 if there is no fill. */
 int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h)
 {
     const int64_t values = spryi_bsr_value_count(h);
@@ -99,7 +99,7 @@ spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi
 {
     if (h->nnz == A->nnz || !spryi_is_mixed(A->value_type, request->options->vector_type)) return SPRY_OK;
     return spryi_fail_value(err, SPRY_UNSUPPORTED, "format", A->nnz - h->nnz, 0,
-                            "bsr: %lld entries lie where others do, and it would round their sums to %s: sum them up "
-                            "with spry_matrix_convert, or take another format",
+                            "bsr: %lld entries are duplicates, whose sums would be rounded to %s: sum duplicates "
+                            "with spry_matrix_convert, or choose another format",
                             (long long)(A->nnz - h->nnz), spry_type_name(A->value_type));
 }

@@ -1,11 +1,11 @@
 /*
- * bsr's CUDA kernels share this file. A block row's values are a dense stretch of columns of r values, so that is what lanes
- * are given: block column q of a block row is column q % r of its block q / r, with one column number and one x.
+ * Parts shared by bsr's CUDA kernels. The values of a block row are contiguous columns of r values, which are assigned
+ * to lanes. Index q counts the columns: column q % r of block q / r, with one column index and one x.
  *
- *     lanes 0 1 2 3   0 1 2 3 ...        a group of lanes a block row, 4 to 32 by the mean block row
+ *     lanes 0 1 2 3   0 1 2 3 ...        a group of 4 to 32 lanes a block row, by the mean length
  *     q     0 1 2 3   4 5 6 7 ...
  *
- * Block rows of more than BSR_LONG columns a lane are cut into pieces, blocks of threads of their own.
+ * Block rows of more than BSR_LONG columns per lane are cut into pieces. A thread block runs one piece.
  */
 #pragma once
 
@@ -17,43 +17,43 @@ extern "C" {
 
 enum {
     BSR_THREADS = 256,
-    BSR_LONG = 64,                    /* columns that a lane may have in turn */
+    BSR_LONG = 64,                    /* most columns of a lane */
     BSR_PIECE = 8 * BSR_THREADS,      /* columns of a piece of a longer block row */
-    BSR_PANEL = 64,                   /* columns of which the pieces have sums in the workspace at the same time */
-    BSR_ANY = SPRYI_BSR_MOST_BLOCK,   /* template size of the blocks that have no code of their own, 9 to 16 */
-    BSR_OWN = SPRYI_BSR_MOST_DETECTED /* up to here they have */
+    BSR_PANEL = 64,                   /* vectors per launch; the workspace holds as many sums for each row of a piece */
+    BSR_ANY = SPRYI_BSR_MOST_BLOCK,   /* template size for blocks of 9 to 16 */
+    BSR_OWN = SPRYI_BSR_MOST_DETECTED /* largest size with its own code */
 };
 
-/* Columns that a lane has in flight: about eight values. */
+/* Columns that a lane loads at a time: about eight values. */
 template <int R> struct bsr_shape {
     static const int steps = R == 1 ? 8 : R == 2 ? 4 : R == 3 ? 3 : R <= 5 ? 2 : 1;
 };
 
 typedef struct bsr_piece {
-    int64_t row;         /* of blocks */
+    int64_t row;         /* block row */
     uint32_t begin, end; /* columns, from the block row's first */
-    int64_t long_row;    /* index among them */
+    int64_t long_row;    /* index in long_rows */
 } bsr_piece;
 
 typedef struct bsr_long_row {
-    int64_t first, pieces; /* its sums are those of pieces first .. first + pieces - 1 */
+    int64_t first, pieces; /* its pieces are first .. first + pieces - 1 */
 } bsr_long_row;
 
-/* This is what prepare keeps; pointers are device addresses. */
+/* Data that prepare builds. Pointers are device addresses. */
 typedef struct bsr_splits {
-    int lanes; /* a block row, a power of two, no fewer than its rows */
+    int lanes; /* per block row: a power of two, at least the rows of a block */
     int64_t long_count, piece_count;
     bsr_piece *pieces;
     bsr_long_row *long_rows;
 } bsr_splits;
 
-/* The storage as kernels take it. */
+/* The storage as passed to kernels. */
 typedef struct bsr_view {
     const void *offsets, *values;
     const int32_t *columns;
     const void *masks; /* NULL: no fill */
     int64_t block_rows, rows, cols;
-    int block, wide; /* wide: offsets of 64 bits */
+    int block, wide; /* wide: 64-bit offsets */
 } bsr_view;
 
 static inline bsr_view view_of(const spryi_bsr *s)
@@ -75,8 +75,8 @@ static inline bsr_view view_of(const spryi_bsr *s)
 template <typename S> struct bsr_row {
     const int32_t *columns;
     const S *values;
-    const uint8_t *masks; /* uint16_t in blocks of BSR_ANY; NULL: no fill */
-    unsigned count;       /* columns: r times its blocks */
+    const uint8_t *masks; /* uint16_t for blocks of BSR_ANY; NULL: no fill */
+    unsigned count;       /* columns: r times the number of blocks */
 };
 
 static __device__ __forceinline__ int64_t offset_at(const bsr_view &s, int64_t I)
@@ -84,7 +84,7 @@ static __device__ __forceinline__ int64_t offset_at(const bsr_view &s, int64_t I
     return s.wide ? __ldg((const long long *)s.offsets + I) : (int64_t)__ldg((const int32_t *)s.offsets + I);
 }
 
-/* Number of rows of a block: known to the compiler but in BSR_ANY. */
+/* Returns the rows of a block: a constant, except in BSR_ANY. */
 template <int R> static __device__ __forceinline__ int rows_of(const bsr_view &s)
 {
     return R <= BSR_OWN ? R : s.block;
@@ -106,7 +106,7 @@ template <int R, typename S> static __device__ __forceinline__ unsigned mask_at(
     return R <= BSR_OWN ? a.masks[q] : ((const uint16_t *)a.masks)[q];
 }
 
-/* Values pass the first-level cache, where neighbouring lanes' loads meet, and are the first to leave it. */
+/* Loads of values. They use the first-level cache, where adjacent lanes share lines, and are evicted first. */
 static __device__ __forceinline__ void stream(const float *p, float *a)
 {
     asm("ld.global.nc.L1::evict_first.f32 %0, [%1];" : "=f"(*a) : "l"(p));
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void stream_four(const double *p, double *a)
     stream_two(p + 2, a + 2);
 }
 
-/* The same of stored values that are narrower than the vectors'. */
+/* The same loads for stored types narrower than the vectors'. */
 static __device__ __forceinline__ void stream(const float *p, double *a)
 {
     float v;
@@ -180,7 +180,7 @@ template <typename S> static __device__ __forceinline__ void stream_four(const S
     widen_two<S>(v[1], a + 2);
 }
 
-/* The r values of a column; a column of R values is aligned as far as R allows. */
+/* Loads the r values of a column. A column of R values is as aligned as R permits. */
 template <int R, typename S, typename V> static __device__ __forceinline__ void load_column(const S *p, int r, V *a)
 {
     if (R > BSR_OWN) {
@@ -199,7 +199,7 @@ template <int R, typename S, typename V> static __device__ __forceinline__ void 
     }
 }
 
-/* Where A's column of block column q is; cols or more: past the edge. */
+/* Returns the column of A at index q of a block row. Results of cols or more are past the edge. */
 template <int R, typename S>
 static __device__ __forceinline__ int64_t column_at(const bsr_row<S> &a, unsigned r, unsigned q)
 {
@@ -208,8 +208,8 @@ static __device__ __forceinline__ int64_t column_at(const bsr_row<S> &a, unsigne
 }
 
 /*
- * Values of the lane's next U columns and where in A those are: q, q + step, ... below end, all in flight at once. A
- * lane that has fewer loads its first again.
+ * Loads up to U columns of a lane, q, q + step, ... below end, and their columns of A. All loads are issued together.
+ * Columns past the end load column q again.
  */
 template <int R, int U, typename S, typename V>
 static __device__ __forceinline__ void load_columns(const bsr_row<S> &a, unsigned r, unsigned q, unsigned end,
@@ -223,21 +223,21 @@ static __device__ __forceinline__ void load_columns(const bsr_row<S> &a, unsigne
     for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
 }
 
-/* Sums of the pieces, of several columns where there are; then the arrivals of the long block rows, zero between runs. */
+/* Returns the arrival counters of the long block rows, zero between runs. They follow the sums of the pieces. */
 static inline unsigned *bsr_arrivals(const bsr_splits *c, int64_t block, void *workspace)
 {
     return c->long_count > 0 ? (unsigned *)((char *)workspace + c->piece_count * block * BSR_PANEL * 8) : NULL;
 }
 
-/* bsr_columns_cuda.cu: several columns of x and y at once, that lie row by row. */
+/* Multiplies multiple vectors, stored row-major; in bsr_columns_cuda.cu. */
 template <typename S, typename V> void spry_cuda_bsr_columns(const spryi_run_args *args);
 
-/* The prepare and discard of both kernels, of a bsr_splits on the host. */
+/* Prepare and discard for both kernels. *auxiliary is a bsr_splits on the host. */
 spry_status spry_cuda_bsr_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                   spry_error *err);
 void spry_cuda_bsr_discard(const spryi_device *device, void *auxiliary);
 
-/* Calls f<R>(...) with the template size for blocks of `block`. */
+/* Calls f<R>(...) with the template size R for blocks of size `block`. */
 #define SPRY_BSR_DISPATCH(block, f, ...)                                                                               \
     ((block) == 1   ? f<1>(__VA_ARGS__)                                                                                \
      : (block) == 2 ? f<2>(__VA_ARGS__)                                                                                \

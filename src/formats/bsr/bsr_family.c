@@ -1,4 +1,4 @@
-/* The family bsr: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* The family bsr: formats, kernels, and descriptors of the CUDA kernels, whose functions are in the plug-in. */
 #include "formats/bsr/bsr.h"
 
 const spryi_kernel spryi_bsr_blocks_cuda = {

@@ -1,9 +1,9 @@
 /*
- * The storage of format bsr: the size of its blocks, the build from CSR, the way back to CSR, the windows of transposed
- * products, the job of a product, and what containers need. bsr_blocks.c handles single block rows for each type.
+ * The storage of format bsr: block size, build from CSR, conversion to CSR, windows of transposed products, jobs of
+ * products, and container checks. bsr_blocks.c handles single block rows for each type.
  *
- * The size of blocks is given or detected. Detection counts the blocks of each size in groups of rows, which bsr_cost.c
- * selects, and takes the size of fewest bytes.
+ * The block size is given or detected. Detection counts the blocks of each size in groups of rows, which bsr_cost.c
+ * selects, and chooses the size with the fewest bytes.
  */
 #include "base/bisect.h"
 #include "base/context.h"
@@ -20,7 +20,9 @@
 
 /* ---- scratch memory of a thread ------------------------------------------------------------------------ */
 
-/* Returns a bound of the blocks of a block row: rows of `longest` entries in separate blocks, or all block columns. */
+/*
+ * Returns an upper bound for the number of blocks of a block row: every entry has its own block, or all block columns.
+ */
 static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {
     int64_t blocks = spryi_blocks_of(A->columns, block);
@@ -38,16 +40,16 @@ static void release_scratch(spry_context *context, spryi_bsr_scratch *work, int 
     memset(work, 0, (size_t)threads * sizeof *work);
 }
 
-enum { WIDE = 16 }; /* block columns per element of a hash table, from which a hash table is used */
+enum { WIDE = 16 }; /* a hash table is used if it has fewer than 1/WIDE as many slots as block columns */
 
-/* Makes scratch memory for `threads` threads and block rows of up to `most` blocks. */
-static spry_status make_scratch(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
-                                int64_t block, int64_t most, int with_sums, spry_error *err)
+/* Allocates scratch memory for `threads` threads and block rows of up to `most` blocks. */
+static spry_status allocate_scratch(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
+                                    int64_t block, int64_t most, bool with_sums, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const size_t index_bytes = spryi_index_type_bytes(A->index_type);
     int64_t columns = spryi_blocks_of(A->columns, block), mask = 0;
-    const int64_t wanted = most < INT64_MAX / 4 ? 2 * most : INT64_MAX / 2; /* half of a hash table stays free */
+    const int64_t wanted = most < INT64_MAX / 4 ? 2 * most : INT64_MAX / 2; /* at most half of a hash table is filled */
     if (wanted < columns / WIDE) {
         while (mask < wanted) mask = 2 * mask + 1;
         columns = mask + 1;
@@ -66,20 +68,20 @@ done:
     return status;
 }
 
-/* ---- size of blocks ------------------------------------------------------------------------------------ */
+/* ---- block size ---------------------------------------------------------------------------------------- */
 
-/* A sample of the rows of A: the blocks and entries of each wanted size. */
+/* A sample of the rows of A, and the number of blocks and entries for each wanted size. */
 typedef struct sample {
     spry_arrays groups[SPRYI_BSR_MOST_GROUPS]; /* A with the columns of each group */
     int64_t rows[SPRYI_BSR_MOST_GROUPS];       /* rows of each group that are counted */
     int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
-    int wanted[SPRYI_BSR_MOST_DETECTED + 1];
+    bool wanted[SPRYI_BSR_MOST_DETECTED + 1];
 } sample;
 
 enum { EIGHTH = 8 };
 typedef enum sample_part { WHOLE, AN_EIGHTH, THE_REST } sample_part;
 
-static int is_in_part(int64_t group, sample_part part)
+static bool is_in_part(int64_t group, sample_part part)
 {
     return part == WHOLE || (group % EIGHTH == 0) == (part == AN_EIGHTH);
 }
@@ -88,11 +90,11 @@ typedef struct sample_job {
     sample *s;
     sample_part part;
     const spryi_bsr_steps *steps;
-    const spryi_bsr_scratch *work; /* with room for blocks of any size in the sample */
+    const spryi_bsr_scratch *work; /* room for blocks of any size in the sample */
     atomic_llong blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
 } sample_job;
 
-/* Counts pairs of a group and a size. */
+/* Counts blocks for pairs of a group and a block size. */
 static void count_pairs(void *job, int64_t first, int64_t last, int thread)
 {
     sample_job *j = job;
@@ -140,19 +142,19 @@ static void drop_costly(const spry_arrays *A, sample *s)
 typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
 
 /*
- * Sets *guess to the size of fewest bytes by the sample, whose groups are set. Leaves *guess if the sample has no
- * entries. longest: the length of the longest row. work: `threads` elements, empty.
+ * Sets *guess to the block size with the fewest bytes in the sample, whose groups are set. Leaves *guess if the sample
+ * has no entries. longest: length of the longest row. work: `threads` empty elements.
  */
 static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
                           counted how, spryi_bsr_guess *guess, spry_error *err)
 {
     const spry_arrays *A = s->groups;
-    /* columns of blocks of any size, at the width of 1 */
+    /* block columns for any block size, in columns of size 1 */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
     const int64_t most_columns = longest < A->columns / SQUARE ? longest * SQUARE
                                                                : A->columns + SPRYI_BSR_MOST_DETECTED;
-    SPRYI_OK_OR_RETURN(make_scratch(context, work, threads, A, 1, most_columns, 0, err));
-    for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
+    SPRYI_OK_OR_RETURN(allocate_scratch(context, work, threads, A, 1, most_columns, false, err));
+    for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = true;
     count_groups(context, s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, work, threads);
     if (how == IN_STEPS) {
         drop_costly(A, s);
@@ -166,10 +168,10 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
 }
 
 /*
- * Returns the number of rows of a group to count, which bounds their entries: a multiple of most sizes. Returns 0 if
- * rows are so long that counting would take longer than blocks may save.
+ * Returns the number of rows of a group to count, which bounds their entries; a multiple of most sizes. Returns 0 if
+ * rows are so long that counting would take more time than blocks may save.
  */
-static int64_t rows_looked_at(const spry_arrays *A, int64_t begin, int64_t end, spryi_effort effort)
+static int64_t rows_to_count(const spry_arrays *A, int64_t begin, int64_t end, spryi_effort effort)
 {
     static const int64_t counts[] = {840, 120, 24, 8};
     const int64_t most = effort == SPRYI_QUICK ? 1 << 14 : 1 << 18, first = spryi_offset_of(A, begin);
@@ -180,7 +182,7 @@ static int64_t rows_looked_at(const spry_arrays *A, int64_t begin, int64_t end, 
     return 0;
 }
 
-/* Sets the groups of s and how many of their rows are counted. The last block may reach beyond these rows. */
+/* Sets the groups of s and the number of their rows to count. The last block may extend past these rows. */
 static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_effort effort, spry_error *err)
 {
     const spry_arrays *A = reader->csr;
@@ -189,7 +191,7 @@ static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_ef
     int64_t range = reader->count, end;
     for (int64_t g = 0; g < groups; g++) {
         const int64_t begin = spryi_bsr_group(A->rows, g, &end);
-        s->rows[g] = is_in_part(g, part) ? rows_looked_at(A, begin, end, effort) : 0;
+        s->rows[g] = is_in_part(g, part) ? rows_to_count(A, begin, end, effort) : 0;
         const int64_t most = begin + s->rows[g] + SPRYI_BSR_MOST_DETECTED;
         if (s->rows[g] > 0) (void)spryi_want_rows(reader, begin, end < most ? end : most);
     }
@@ -201,9 +203,13 @@ static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_ef
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
-    enum { FEW = 1 << 16 }; /* columns an entry, beyond some, for which counting would take too much memory */
+    enum {
+        FEW = 1 << 16
+    };                      /*
+     * above WIDE columns per entry plus FEW, counting would need too much memory
+     */
     spryi_bsr_scratch work; /* of one thread: other threads evaluate other formats */
-    sample s = {.wanted = {0}};
+    sample s = {.wanted = {false}};
     if (reader->csr->columns / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
     SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, effort, err));
     return detect(context, &s, longest, &work, 1, effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS, guess, err);
@@ -218,7 +224,7 @@ typedef struct count_job {
     const spry_arrays *A;
     const spryi_bsr_steps *steps;
     const spryi_bsr_scratch *work;
-    int64_t block, *before; /* before: blocks before each chunk of block rows */
+    int64_t block, *before; /* before: number of blocks before each chunk of block rows */
     atomic_llong entries, largest;
 } count_job;
 
@@ -252,8 +258,8 @@ static void move_chunks(void *job, int64_t first, int64_t last)
 }
 
 /*
- * Counts the blocks of every block row into s->offsets. *most: the most blocks of a block row. Each chunk of block rows
- * is summed separately, then raised by the sum of the chunks before.
+ * Counts the blocks of every block row into s->offsets. *most: largest number of blocks of a block row. Each chunk of
+ * block rows is summed separately, then raised by the sum of the chunks before it.
  */
 static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t block,
                                 int64_t longest, spryi_bsr_scratch *work, int threads, int64_t *most, spry_error *err)
@@ -264,7 +270,7 @@ static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_
     j.steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
     *h = spryi_bsr_head_of(A, block);
     const int64_t chunks = spryi_blocks_of(h->block_rows, CHUNK);
-    SPRYI_TRY(make_scratch(context, work, threads, A, block, most_blocks(A, block, longest), 0, err));
+    SPRYI_TRY(allocate_scratch(context, work, threads, A, block, most_blocks(A, block, longest), false, err));
     spryi_release(context, s->offsets);
     s->offsets = NULL;
     SPRYI_TRY(spryi_allocate(context, &s->offsets, h->block_rows + 1, spryi_index_type_bytes(A->offset_type),
@@ -284,8 +290,8 @@ done:
 }
 
 /*
- * Sets s->head and s->offsets for the request, with blocks as given or detected. *most: the most blocks of a block row.
- * The caller releases s->offsets, also after a failure.
+ * Sets s->head and s->offsets for the request, with the given or detected block size. *most: largest number of blocks
+ * of a block row. The caller releases s->offsets, also after a failure.
  */
 static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, const spryi_build_request *request,
                           spry_error *err)
@@ -300,7 +306,7 @@ static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, co
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
         spryi_bsr_guess guess = {.block = 1};
-        sample all = {.wanted = {0}};
+        sample all = {.wanted = {false}};
         for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) {
             all.groups[g] = *A;
             all.rows[g] = A->rows;
@@ -309,7 +315,7 @@ static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, co
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));
-    if (request->parameters[0] == 0 && block > 1) { /* the sample may have had too little fill */
+    if (request->parameters[0] == 0 && block > 1) { /* the sample may have had less fill than the matrix */
         spryi_cost cost = {0};
         spryi_bsr_cost(s, &cost);
         if (spryi_check_storage(request, "bsr", &cost, NULL) != SPRY_OK)
@@ -357,11 +363,12 @@ int64_t spryi_bsr_window_at(const spryi_bsr_head *h, int p)
     return blocks * h->block;
 }
 
-/* Finds the block columns that block rows begin .. end - 1 meet. */
+/* Finds the range of block columns of block rows begin .. end - 1. */
 static void find_window(const spryi_bsr *s, int64_t begin, int64_t end, int64_t *first, int64_t *last)
 {
     *first = *last = 0;
-    for (int64_t I = begin, any = 0; I < end; I++) {
+    bool any = false;
+    for (int64_t I = begin; I < end; I++) {
         int64_t b = spryi_index_at(s->offsets, s->types.offset_type, I);
         int64_t stop = spryi_index_at(s->offsets, s->types.offset_type, I + 1);
         if (b == stop) continue;
@@ -369,18 +376,18 @@ static void find_window(const spryi_bsr *s, int64_t begin, int64_t end, int64_t 
         int64_t right = spryi_index_at(s->columns, s->types.index_type, stop - 1) + 1;
         if (!any || left < *first) *first = left;
         if (!any || right > *last) *last = right;
-        any = 1;
+        any = true;
     }
 }
 
-/* Joins windows two by two. These are the windows of half as many parts, since cuts coincide. */
+/* Joins windows in pairs. The result has the windows of half as many parts, since every second cut is the same. */
 static void merge(spryi_bsr_head *h)
 {
     h->parts /= 2;
     for (int p = 0; p < h->parts; p++) {
         const int64_t first = h->window_begin[2 * p], last = h->window_end[2 * p];
         const int64_t next = h->window_begin[2 * p + 1], next_last = h->window_end[2 * p + 1];
-        const int empty = first == last, next_empty = next == next_last;
+        const bool empty = first == last, next_empty = next == next_last;
         h->window_begin[p] = empty ? next : next_empty || first < next ? first : next;
         h->window_end[p] = empty ? next_last : next_empty || last > next_last ? last : next_last;
     }
@@ -397,7 +404,7 @@ static void find_windows(void *job, int64_t begin, int64_t end)
 
 enum { LEAST_VALUES = 4096, SHARE = 4 };
 
-/* Returns a bound of the elements of all windows. */
+/* Returns an upper bound for the elements of all windows. */
 static int64_t most_sums(const spryi_bsr_head *h)
 {
     const int64_t share = h->blocks * h->block * h->block / SHARE, of_two = 2 * h->block_cols * h->block;
@@ -405,8 +412,8 @@ static int64_t most_sums(const spryi_bsr_head *h)
 }
 
 /*
- * Finds parts and windows of a filled storage. Parts are halved until the sums are at most a quarter of the stored
- * values, and until parts are large enough.
+ * Finds parts and windows of a filled storage. The number of parts is halved until the sums are at most a quarter of
+ * the stored values, and until parts are large enough. Two parts may have more sums.
  */
 static void set_windows(const spry_context *context, spryi_bsr *s, int threads)
 {
@@ -431,7 +438,7 @@ static int sections(void *storage, spryi_section *list)
 {
     spryi_bsr *s = storage;
     const spryi_bsr_head *h = &s->head;
-    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* after a head was restored */
     const int64_t offset_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
     const int64_t column_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
@@ -456,10 +463,10 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 typedef struct block_job {
     const spryi_bsr *s;
     const spryi_bsr_steps *steps;
-    const spry_arrays *A;    /* what the storage is filled from */
-    spryi_bsr_scratch *work; /* of each thread */
+    const spry_arrays *A;    /* source of the values */
+    spryi_bsr_scratch *work; /* one for each thread */
     const spryi_compressed *to;
-    atomic_llong first, entries; /* first: block row with a fault */
+    atomic_llong first, entries; /* first: first block row with a fault */
 } block_job;
 
 static block_job job_of(const spryi_bsr *s)
@@ -481,7 +488,7 @@ static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *
     spryi_bsr_scratch *work = NULL;
     int threads = spryi_threads(context, A->rows + A->nnz);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
-    SPRYI_TRY(make_scratch(context, work, threads, A, h->block, most, h->value_type != SPRY_F64, err));
+    SPRYI_TRY(allocate_scratch(context, work, threads, A, h->block, most, h->value_type != SPRY_F64, err));
     block_job j = job_of(s);
     j.A = A;
     j.work = work;
@@ -510,19 +517,19 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     return SPRY_OK;
 }
 
-/* ---- blocks of the caller ------------------------------------------------------------------------------ */
+/* ---- arrays of the caller ---------------------------------------------------------------------------------- */
 
 typedef struct order_job {
     const spryi_bsr *s;
     atomic_int falls;
 } order_job;
 
-/* Sets falls if the columns of a block row do not rise from 0 to below the number of block columns. */
+/* Sets falls if the columns of a block row do not rise, or reach the number of block columns. */
 static void check_order(void *job, int64_t begin, int64_t end)
 {
     order_job *j = job;
     const spryi_bsr *s = j->s;
-    int falls = 0;
+    bool falls = false;
     for (int64_t I = begin; I < end; I++) {
         const int64_t last = spryi_index_at(s->offsets, s->types.offset_type, I + 1);
         int64_t before = -1;
@@ -536,7 +543,10 @@ static void check_order(void *job, int64_t begin, int64_t end)
     if (falls) j->falls = 1;
 }
 
-/* Refuses patterns, blocks over SPRYI_BSR_MOST_BLOCK, and block columns that do not rise within a block row. */
+/*
+ * Uses the caller's blocks. Sets *storage to NULL for patterns, for blocks over SPRYI_BSR_MOST_BLOCK, and if block
+ * columns do not rise within a block row.
+ */
 static spry_status borrow_blocks(spry_context *context, void **storage, const spry_arrays *a, spry_error *err)
 {
     spryi_bsr *s;
@@ -584,7 +594,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     block_job j = job_of(s);
     spry_arrays a = s->types;
     a.sorted = a.unique = SPRY_KNOWN_YES;
-    if (a.nnz > INT32_MAX) a.offset_type = SPRY_I64; /* a block counts as one in offsets of blocks */
+    if (a.nnz > INT32_MAX) a.offset_type = SPRY_I64; /* offsets of blocks count a block once, so they may be narrower */
     SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
     const int threads = spryi_threads(context, a.rows + a.nnz);
     j.to = &c;
@@ -649,13 +659,15 @@ static const char *head_fault(const spryi_bsr_head *h)
     if (h->block < 1 || h->block > SPRYI_BSR_MOST_BLOCK) return "the size of blocks is out of range";
     if (h->block_rows != h->rows / h->block + (h->rows % h->block > 0) ||
         h->block_cols != h->cols / h->block + (h->cols % h->block > 0))
-        return "the numbers of block rows and columns do not fit";
-    if (h->blocks > INT64_MAX / MOST || h->nnz > spryi_bsr_value_count(h)) return "the number of blocks does not fit";
+        return "the numbers of block rows and block columns do not match the sizes";
+    if (h->blocks > INT64_MAX / MOST || h->nnz > spryi_bsr_value_count(h))
+        return "the number of blocks does not match the number of entries";
     if (spryi_stored_row((spry_type)h->value_type) < 0 ||
         spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
         return "a type is unknown";
-    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
-    if (h->parts < 1 || h->parts > SPRYI_BSR_PARTS || (h->parts & (h->parts - 1)) != 0) return "the parts do not fit";
+    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "there are more columns than 32-bit indices reach";
+    if (h->parts < 1 || h->parts > SPRYI_BSR_PARTS || (h->parts & (h->parts - 1)) != 0)
+        return "the number of parts is not a power of two up to 16";
     return NULL;
 }
 
@@ -668,11 +680,11 @@ static void find_faults(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&j->entries, entries);
 }
 
-/* Checks offsets, block rows, and the windows of the transposed product. Returns NULL or what is wrong. */
+/* Checks offsets, block rows, and the windows of the transposed product. Returns NULL or the fault. */
 static const char *structure_fault(const spry_context *context, const spryi_bsr *s)
 {
     const spryi_bsr_head *h = &s->head;
-    int rises = spryi_index_at(s->offsets, s->types.offset_type, 0) == 0;
+    bool rises = spryi_index_at(s->offsets, s->types.offset_type, 0) == 0;
     for (int64_t I = 0; rises && I < h->block_rows; I++)
         rises = spryi_index_at(s->offsets, s->types.offset_type, I) <=
                 spryi_index_at(s->offsets, s->types.offset_type, I + 1);
@@ -683,13 +695,13 @@ static const char *structure_fault(const spry_context *context, const spryi_bsr 
     j.first = h->block_rows;
     spryi_loop(context, spryi_threads(context, h->rows + h->blocks), h->block_rows, 0, find_faults, &j);
     if (j.first < h->block_rows) return j.steps->fault(s, j.first, &again);
-    if (j.entries != h->nnz) return "the masks do not hold as many entries as are told";
+    if (j.entries != h->nnz) return "the number of entries in the masks differs from the head";
     spryi_bsr found = *s;
     set_windows(context, &found, 1);
-    int same = found.head.parts == h->parts;
+    bool same = found.head.parts == h->parts;
     for (int p = 0; same && p < h->parts; p++)
         same = found.head.window_begin[p] == h->window_begin[p] && found.head.window_end[p] == h->window_end[p];
-    return same ? NULL : "the windows of the transposed product do not fit";
+    return same ? NULL : "the windows of the transposed product do not match the blocks";
 }
 
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)

@@ -1,19 +1,19 @@
 /*
- * BSR times several columns of x, row by row, for the kernels of all levels: a register of columns at a time, and two
- * or three rows of a block, so that a row of x is loaded once for them. Blocks of a block row are in the first-level
- * cache for all of its rows and columns. Entries are added up in the order of the product with one column (panels.h):
- * FOUR_SUMS(r) is 1 where that has a sum for each fourth column of blocks, fused. Where fill may have met Inf or NaN a
- * column's block row is summed again by that product's own function.
+ * BSR times multiple vectors, for the kernels of all levels. A register holds one row of a panel of vectors. Two or
+ * three rows of a block are summed together, so that a row of x is loaded once for them. The blocks of a block row
+ * remain in the first-level cache for all its rows and panels. The order of additions equals that of the product with
+ * one vector (panels.h): FOUR_SUMS(r) is 1 if that product has four fused sums. If fill may have met Inf or NaN, the
+ * block row is summed again by the function for one vector.
  */
 #include "formats/shared/panels.tmpl.c"
 
-/* A block row times `count` <= PANEL_LANES columns from number c on. */
+/* A block row times `count` <= PANEL_LANES vectors from vector c on. */
 typedef struct SPRY_FN(row_of_blocks) {
     const spryi_bsr_job *job;
     int64_t begin, end, c;
     int count;
     spry_index_type index_type;
-    SPRY_V padded[SPRYI_BSR_MOST_BLOCK * PANEL_LANES]; /* the last rows of x and, past its end, zeros */
+    SPRY_V padded[SPRYI_BSR_MOST_BLOCK * PANEL_LANES]; /* the last rows of x, then zeros */
 } SPRY_FN(row_of_blocks);
 
 static __attribute__((noinline, cold)) void SPRY_FN(panel_pad)(SPRY_FN(row_of_blocks) * row)
@@ -26,16 +26,16 @@ static __attribute__((noinline, cold)) void SPRY_FN(panel_pad)(SPRY_FN(row_of_bl
         for (int l = 0; l < row->count; l++) row->padded[at + l] = x[j * args->x_stride + l];
 }
 
-/* x of block column J, and what is from row to row of it. */
+/* Returns x of block b's column. *stride: elements between its rows. */
 SPRYI_INLINE const SPRY_V *SPRY_FN(panel_x)(const SPRY_FN(row_of_blocks) * row, int64_t b, int64_t r, int64_t *stride)
 {
-    const int64_t J = spryi_index_at(row->job->columns, row->index_type, b), apart = row->job->args.x_stride;
+    const int64_t J = spryi_index_at(row->job->columns, row->index_type, b), x_stride = row->job->args.x_stride;
     const SPRY_V *x = (const SPRY_V *)row->job->args.x + row->c;
-    *stride = J == row->job->tail_column ? PANEL_LANES : apart;
-    return J == row->job->tail_column ? row->padded : x + J * r * apart;
+    *stride = J == row->job->tail_column ? PANEL_LANES : x_stride;
+    return J == row->job->tail_column ? row->padded : x + J * r * x_stride;
 }
 
-/* sum[i] = row `from` + i of the block row, i < rows. */
+/* Sets sum[i] to row `from` + i of the block row, i < rows. */
 SPRYI_INLINE void SPRY_FN(panel_one_sum)(const SPRY_FN(row_of_blocks) * row, int from, const int rows, PANEL *sum)
 {
     const int64_t r = row->job->block, end = row->end;
@@ -52,7 +52,7 @@ SPRYI_INLINE void SPRY_FN(panel_one_sum)(const SPRY_FN(row_of_blocks) * row, int
     for (int i = 0; i < rows; i++) sum[i] = v[i];
 }
 
-/* Rows of a block row by two and three; the only one of blocks of 1 by itself. */
+/* Sums the rows of a block row in groups of two and three. Blocks of size 1 have a group of one. */
 SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(row_of_blocks) * row, PANEL *sum)
 {
     const int r = (int)row->job->block;
@@ -69,9 +69,9 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(row_of_blocks) * row, PANEL 
 
 #if FOUR_SUMS(2)
 
-/* The same for blocks of a constant size, column j of blocks on sum j modulo 4. */
+/* Does the same for blocks of constant size r. Column j of a block adds to sum j modulo 4. */
 SPRYI_INLINE void SPRY_FN(panel_four_sums)(const SPRY_FN(row_of_blocks) * row, int from, const int r, const int rows,
-                                           const int full, PANEL *sum)
+                                           const bool full, PANEL *sum)
 {
     const int64_t end = row->end;
     const int count = row->count;
@@ -88,14 +88,14 @@ SPRYI_INLINE void SPRY_FN(panel_four_sums)(const SPRY_FN(row_of_blocks) * row, i
     for (int i = 0; i < rows; i++) sum[i] = (v[0][i] + v[1][i]) + (v[2][i] + v[3][i]);
 }
 
-SPRYI_INLINE void SPRY_FN(panel_rows_of)(const SPRY_FN(row_of_blocks) * row, const int r, const int full, PANEL *sum)
+SPRYI_INLINE void SPRY_FN(panel_rows_of)(const SPRY_FN(row_of_blocks) * row, const int r, const bool full, PANEL *sum)
 {
     const int threes = r % 3 == 1 ? r / 3 - 1 : r / 3; /* 4 = 2 + 2 */
     for (int n = 0; n < threes; n++) SPRY_FN(panel_four_sums)(row, 3 * n, r, 3, full, sum + 3 * n);
     for (int i = 3 * threes; i < r; i += 2) SPRY_FN(panel_four_sums)(row, i, r, 2, full, sum + i);
 }
 
-SPRYI_INLINE void SPRY_FN(panel_four)(const SPRY_FN(row_of_blocks) * row, const int full, PANEL *sum)
+SPRYI_INLINE void SPRY_FN(panel_four)(const SPRY_FN(row_of_blocks) * row, const bool full, PANEL *sum)
 {
     switch (row->job->block) {
     case 2: SPRY_FN(panel_rows_of)(row, 2, full, sum); break;
@@ -110,29 +110,29 @@ SPRYI_INLINE void SPRY_FN(panel_four)(const SPRY_FN(row_of_blocks) * row, const 
 
 #endif
 
-/* Columns with a NaN once more. */
+/* Sums again the vectors whose result is NaN. */
 static __attribute__((noinline, cold)) void SPRY_FN(panel_again)(const SPRY_FN(row_of_blocks) * row, int64_t I,
                                                                  PANEL *sum)
 {
     const int r = (int)row->job->block;
     for (int l = 0; l < row->count; l++) {
         SPRY_V again[SPRYI_BSR_MOST_BLOCK];
-        int nan = 0;
+        bool nan = false;
         for (int i = 0; i < r; i++) nan |= sum[i][l] != sum[i][l];
         if (nan) row->job->again(row->job, I, row->c + l, again);
         for (int i = 0; i < r && nan; i++) sum[i][l] = again[i];
     }
 }
 
-/* Block row I, one register of columns after the other. */
-static void SPRY_FN(panel_row)(SPRY_FN(row_of_blocks) * row, int64_t I, int stream)
+/* Multiplies block row I, panel after panel. */
+static void SPRY_FN(panel_row)(SPRY_FN(row_of_blocks) * row, int64_t I, bool stream)
 {
     const spryi_bsr_job *job = row->job;
     const SPRY_V alpha = SPRY_SCALAR(job->alpha), beta = SPRY_SCALAR(job->beta);
     const int64_t r = job->block, stride = job->args.y_stride, columns = job->args.columns;
     const int64_t rows = job->rows - I * r < r ? job->rows - I * r : r;
-    const int is_last = row->end > row->begin &&
-                        spryi_index_at(job->columns, row->index_type, row->end - 1) == job->tail_column;
+    const bool is_last = row->end > row->begin &&
+                         spryi_index_at(job->columns, row->index_type, row->end - 1) == job->tail_column;
     for (row->c = 0; row->c < columns; row->c += PANEL_LANES) {
         SPRY_V *y = (SPRY_V *)job->args.y + I * r * stride + row->c;
         PANEL sum[SPRYI_BSR_MOST_BLOCK], infinite = {0};
@@ -141,13 +141,13 @@ static void SPRY_FN(panel_row)(SPRY_FN(row_of_blocks) * row, int64_t I, int stre
         if (is_last) SPRY_FN(panel_pad)(row);
 #if FOUR_SUMS(2)
         if (FOUR_SUMS(r) && row->count == PANEL_LANES)
-            SPRY_FN(panel_four)(row, 1, sum);
+            SPRY_FN(panel_four)(row, true, sum);
         else if (FOUR_SUMS(r))
-            SPRY_FN(panel_four)(row, 0, sum);
+            SPRY_FN(panel_four)(row, false, sum);
         else
 #endif
             SPRY_FN(panel_sums)(row, sum);
-        for (int64_t i = 0; i < r && job->masks; i++) infinite += sum[i] - sum[i]; /* 0 of finite sums */
+        for (int64_t i = 0; i < r && job->masks; i++) infinite += sum[i] - sum[i]; /* 0 if the sums are finite */
         for (int l = 0; l < PANEL_LANES; l++) any += infinite[l];
         if (any != 0) SPRY_FN(panel_again)(row, I, sum);
         for (int64_t i = 0; i < rows; i++) SPRY_FN(panel_put)(y + i * stride, row->count, sum[i], alpha, beta, stream);
@@ -160,7 +160,7 @@ static void SPRY_FN(panel_chunks)(const spryi_run_args *args, int64_t begin, int
     const spryi_bsr *s = args->storage;
     const int64_t y_bytes = s->head.rows * args->columns * (int64_t)sizeof(SPRY_V);
     const int64_t block_bytes = s->head.block * s->head.block * (int64_t)sizeof(SPRY_S);
-    const int stream = SPRY_SCALAR(job->beta) == 0 && y_bytes >= SPRYI_STREAM_BYTES;
+    const bool stream = SPRY_SCALAR(job->beta) == 0 && y_bytes >= SPRYI_STREAM_BYTES;
     const int64_t first = spryi_bsr_cut(s, begin, job->chunks), last = spryi_bsr_cut(s, end, job->chunks);
     SPRY_FN(row_of_blocks) row;
     row.job = job;

@@ -1,10 +1,9 @@
 /*
- * The sums of a block row in plain C, for the kernels of all levels. `r`, the size of blocks, is a constant wherever
- * these are inlined.
+ * The sums of a block row in plain C, for the kernels of all levels. The block size r is constant if these are inlined.
  */
 
-/* The r numbers of x that block column J takes; for masked sums a copy, so that x may be one column of several. */
-static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, int r, const int masked, SPRY_V *copy)
+/* Returns the r elements of x of block column J. Masked sums get a copy, since their x may be strided. */
+static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, int r, const bool masked, SPRY_V *copy)
 {
     const spryi_bsr_head *h = &((const spryi_bsr *)job->args.storage)->head;
     for (int64_t j = 0; j < r && masked; j++)
@@ -13,9 +12,9 @@ static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, i
     return J == job->tail_column ? (const SPRY_V *)job->tail : (const SPRY_V *)job->args.x + J * r;
 }
 
-/* sum = block row I times x; masked: entries alone. */
+/* Sets sum to block row I times x. masked: only entries. */
 SPRYI_INLINE void SPRY_FN(sum_plain)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
-                                     const int masked, SPRY_V *sum)
+                                     const bool masked, SPRY_V *sum)
 {
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     for (int i = 0; i < r; i++) sum[i] = 0;

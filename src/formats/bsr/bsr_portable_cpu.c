@@ -2,12 +2,12 @@
 /*
  * bsr_portable_cpu: dense blocks in plain C.
  *
- * Idea: loops of constant length over the columns of a block, for sizes up to 8; one column index a block, and x used
- *       for all its rows. Fill is multiplied along, and put right by masks only where a result is NaN (see bsr.h).
- *       Several columns of x at once: bsr_panels.tmpl.c.
- * Work: a thread takes a chunk of block rows of about equal work at a time. Transposed, parts of the block rows add to
- *       windows of y of their own, which are added up in order. No atomics.
- * Cost: values of the blocks, one column a block; bad for rows of very different length, which are not cut.
+ * Idea: for sizes up to 8, loops of constant length over the columns of a block. One column index per block. x is used
+ *       for all rows of a block. Fill is multiplied, and corrected with masks only if a result is NaN (see bsr.h).
+ *       Multiple vectors: bsr_panels.tmpl.c.
+ * Work: a thread has a chunk of block rows of about equal work at a time. In the transposed product, parts of the block
+ *       rows add to their own windows of y. The windows are then added in order. No atomics.
+ * Cost: values of the blocks, one column index per block. Rows are not cut, so a very long block row causes imbalance.
  * Source: Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3.
  */
 #include "formats/bsr/bsr.h"
@@ -44,9 +44,9 @@ const spryi_kernel spryi_bsr_portable_cpu = {
 
 #else /* for each row of types: base/instantiate_types.h */
 
-/* sum = block row I times x; masked: entries alone. r and masked are constants. */
+/* Sets sum to block row I times x. masked: only entries. r and masked are constants. */
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
-                                   const int masked, SPRY_V *sum)
+                                   const bool masked, SPRY_V *sum)
 {
     SPRY_FN(sum_plain)(job, columns, I, r, masked, sum);
 }

@@ -1,6 +1,6 @@
 /*
- * y = alpha*A*x + beta*y by block rows, for the kernels of all levels. SPRY_FN(sum_row), the level's own, the
- * functions of bsr_plain.tmpl.c and the table `panels` of those of bsr_panels.tmpl.c are there before.
+ * y = alpha*A*x + beta*y by block rows, for the kernels of all levels. The including file defines SPRY_FN(sum_row),
+ * includes bsr_plain.tmpl.c, and defines the table `panels` of functions of bsr_panels.tmpl.c.
  */
 #include "formats/bsr/bsr_transposed.tmpl.c"
 
@@ -12,17 +12,17 @@ static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, cons
     for (int i = 0; i < r && i < left; i++) y[i] = beta == 0 ? alpha * sum[i] : alpha * sum[i] + beta * y[i];
 }
 
-/* Code that is seldom wanted is there once, for blocks of any size, and not inlined: it would be half of the code. */
+/* Rarely used code has one instance for all block sizes and is not inlined. Inlining would double the code. */
 #define SELDOM static __attribute__((noinline, cold)) void
 
-/* A block row again, of entries alone, where fill may have met Inf or NaN: in the order in which it was summed. */
+/* Sum a block row again without fill, in the same order, after fill may have met Inf or NaN. */
 SELDOM SPRY_FN(sum_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 {
-    SPRY_FN(sum_row)(job, spryi_bsr_columns_of(job), I, (int)job->block, 1, sum);
+    SPRY_FN(sum_row)(job, spryi_bsr_columns_of(job), I, (int)job->block, true, sum);
 }
 SELDOM SPRY_FN(sum_plain_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 {
-    SPRY_FN(sum_plain)(job, spryi_bsr_columns_of(job), I, (int)job->block, 1, sum);
+    SPRY_FN(sum_plain)(job, spryi_bsr_columns_of(job), I, (int)job->block, true, sum);
 }
 SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column, void *sum)
 {
@@ -31,48 +31,52 @@ SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column
     (own.block > SPRYI_BSR_MOST_DETECTED ? SPRY_FN(sum_plain_again) : SPRY_FN(sum_again))(&own, I, sum);
 }
 
-/* Block rows by the sums of the level, which have r as a constant, or (plain) by sum_plain. wide: 64-bit columns. */
-SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int r, const int plain,
-                                   const int wide)
+/*
+ * Multiplies block rows with the level's sum_row, which has r as a constant, or with sum_plain. wide: 64-bit columns.
+ */
+SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int r, const bool plain,
+                                   const bool wide)
 {
     const spryi_bsr_columns columns = {job->columns, wide};
     for (int64_t I = begin; I < end; I++) {
         SPRY_V sum[SPRYI_BSR_MOST_BLOCK];
-        int nan = 0;
+        bool nan = false;
         if (plain)
-            SPRY_FN(sum_plain)(job, columns, I, r, 0, sum);
+            SPRY_FN(sum_plain)(job, columns, I, r, false, sum);
         else
-            SPRY_FN(sum_row)(job, columns, I, r, 0, sum);
+            SPRY_FN(sum_row)(job, columns, I, r, false, sum);
         for (int i = 0; i < r; i++) nan |= sum[i] != sum[i];
         if (nan && job->masks) (plain ? SPRY_FN(sum_plain_again) : SPRY_FN(sum_again))(job, I, sum);
         SPRY_FN(put)(job, I, r, sum);
     }
 }
 
-/* Blocks of one entry, which have no fill: CSR. Rows are mostly short, so that more sums than one, or lanes, lose. */
-SPRYI_INLINE void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int wide)
+/*
+ * Multiplies blocks of size 1, which have no fill, as CSR. Most rows are short, so more than one sum would be slower.
+ */
+SPRYI_INLINE void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, int64_t end, const bool wide)
 {
     const spryi_bsr_columns columns = {job->columns, wide};
     for (int64_t I = begin; I < end; I++) {
         SPRY_V sum;
-        SPRY_FN(sum_plain)(job, columns, I, 1, 0, &sum);
+        SPRY_FN(sum_plain)(job, columns, I, 1, false, &sum);
         SPRY_FN(put)(job, I, 1, &sum);
     }
 }
 
 /*
- * Blocks of a constant size r. BOTH_WIDTHS(r), of the level, is 1 if the width of columns is a constant, too: asking
- * for it once a block would take several percent of the time of a matrix in the caches.
+ * Calls rows_of with a constant r. If BOTH_WIDTHS(r) is 1, the index width is a constant as well. Testing the width for
+ * each block would cost a few percent if the matrix is in the cache.
  */
 #define ROWS_OF(r)                                                                                                     \
     if (BOTH_WIDTHS(r) && wide)                                                                                        \
-        SPRY_FN(rows_of)(job, begin, end, r, 0, 1);                                                                    \
+        SPRY_FN(rows_of)(job, begin, end, r, false, true);                                                             \
     else                                                                                                               \
-        SPRY_FN(rows_of)(job, begin, end, r, 0, BOTH_WIDTHS(r) ? 0 : wide);
+        SPRY_FN(rows_of)(job, begin, end, r, false, BOTH_WIDTHS(r) ? false : wide);
 
 static void SPRY_FN(rows)(const spryi_bsr_job *job, int64_t begin, int64_t end)
 {
-    const int wide = job->index_type == SPRY_I64;
+    const bool wide = job->index_type == SPRY_I64;
     switch (job->block) {
     case 1: SPRYI_BY_WIDTH(wide, SPRY_FN(rows_single), job, begin, end) break;
     case 2: ROWS_OF(2) break;
@@ -82,7 +86,7 @@ static void SPRY_FN(rows)(const spryi_bsr_job *job, int64_t begin, int64_t end)
     case 6: ROWS_OF(6) break;
     case 7: ROWS_OF(7) break;
     case 8: ROWS_OF(8) break;
-    default: SPRY_FN(rows_of)(job, begin, end, (int)job->block, 1, wide); break;
+    default: SPRY_FN(rows_of)(job, begin, end, (int)job->block, true, wide); break;
     }
 }
 

@@ -1,4 +1,4 @@
-/* Lanes a block row, and long block rows in pieces, of bsr's CUDA kernels: found on the device when a plan is made. */
+/* Lanes per block row, and pieces of long block rows, for bsr's CUDA kernels. A plan finds both on the device. */
 #include "formats/bsr/bsr_cuda.cuh"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@ typedef struct found_row {
     int64_t row, columns;
 } found_row;
 
-/* The block rows of over `limit` columns, in any order: only where their sums lie depends on it. */
+/* Lists the block rows of over `limit` columns, in any order. Only the position of their sums depends on the order. */
 static __global__ void find_long_rows(bsr_view s, int64_t limit, found_row *found, unsigned long long *count)
 {
     const int64_t I = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,7 +19,7 @@ static __global__ void find_long_rows(bsr_view s, int64_t limit, found_row *foun
     found[at].columns = columns;
 }
 
-/* As many lanes as have a mean block row in two rounds, no fewer than a block has rows. */
+/* Returns the lanes of a block row: at least the rows of a block, at most 32. A mean block row takes at most two passes. */
 static int resolve_lanes(const spryi_bsr_head *h)
 {
     static const int steps[BSR_OWN + 1] = {1,
@@ -82,7 +82,10 @@ done:
     return status;
 }
 
-/* Counts them into the last 8 bytes of the list, which has room for as many as there can be. */
+/*
+ * Finds the long block rows and cuts them into pieces. The list has room for all possible rows, and its last 8 bytes
+ * hold the count.
+ */
 static spry_status find_splits(const spryi_device *device, bsr_splits *c, const spryi_bsr *s, spry_error *err)
 {
     const int64_t limit = (int64_t)BSR_LONG * c->lanes, most = s->head.blocks * s->head.block / limit + 1;

@@ -1,9 +1,9 @@
 /*
- * The transposed product in plain C, for the kernels of all levels: parts of the block rows add to windows of y of
- * their own, which are then added up in order. `r`, the size of blocks, is a constant wherever functions are inlined.
+ * The transposed product in plain C, for the kernels of all levels. Parts of the block rows add to their own windows of
+ * y, which are then added in order. The block size r is constant if functions are inlined.
  */
 
-/* Column sums of a block row, of entries alone. */
+/* Adds the column sums of a block row, without fill. */
 static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr_job *job, int64_t I, int64_t first,
                                                                  SPRY_V *t, const SPRY_V *x)
 {
@@ -22,7 +22,7 @@ static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr
     }
 }
 
-/* Column sums of block rows, by the masks only where an x of the block row is not finite. */
+/* Adds the column sums of block rows. Uses the masks only if an element of x in the block row is not finite. */
 SPRYI_INLINE void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, int64_t first, SPRY_V *t,
                                    const int r)
 {
@@ -30,10 +30,10 @@ SPRYI_INLINE void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int6
     for (int64_t I = begin; I < end; I++) {
         const int64_t left = job->rows - I * r;
         SPRY_V x[SPRYI_BSR_MOST_BLOCK] = {0};
-        int finite = 1;
+        bool finite = true;
         for (int i = 0; i < r && i < left; i++) {
             x[i] = ((const SPRY_V *)job->args.x)[I * r + i];
-            finite &= x[i] - x[i] == 0; /* not Inf or NaN */
+            finite &= x[i] - x[i] == 0; /* neither Inf nor NaN */
         }
         if (!finite && job->masks) {
             SPRY_FN(part_masked)(job, I, first, t, x);

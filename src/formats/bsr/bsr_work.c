@@ -1,11 +1,11 @@
-/* The work of bsr's products, their rates, and the size of blocks. */
+/* Work of bsr's products, rates, and the block size. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number_set.h"
 #include "core/estimate.h"
 #include "formats/bsr/bsr.h"
 
-/* The launch of avx512-amd is csr's. The fit found 2.6 us, but products of small matrices take 1.6 us in all. */
+/* avx512-amd has csr's launch time. The fit gave 2.6 us, but products of small matrices take 1.6 us in total. */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far   step       slice     block
@@ -24,11 +24,11 @@ static const spryi_rates_row rates[] = {
 };
 /* clang-format on */
 
-/* ---- blocks --------------------------------------------------------------------------------------------- */
+/* ---- block size ------------------------------------------------------------------------------------------ */
 
 typedef struct found_blocks {
     spryi_bsr_guess blocks;
-    double longest; /* blocks of the block row with the longest row */
+    double longest; /* number of blocks of the block row with the longest row */
 } found_blocks;
 _Static_assert(sizeof(found_blocks) <= sizeof(spryi_guess), "a guess holds it");
 
@@ -63,7 +63,7 @@ static spry_status count_longest(spry_context *context, found_blocks *found, con
 static spry_status guess_blocks(spry_context *context, void *guess, const spryi_features *f,
                                 spryi_column_reader *reader, spry_error *err)
 {
-    static const double ADJACENT = 0.4; /* blocks of 2 have 0.5, or 0.43 if an eighth of their places is empty */
+    static const double ADJACENT = 0.4; /* blocks of 2 have 0.5, or 0.43 if an eighth of their positions is empty */
     found_blocks *found = guess;
     found->blocks = (spryi_bsr_guess){.block = 1, .bytes = csr_entry_bytes(reader->csr) * (double)reader->csr->nnz};
     if (f->relations.adjacent < ADJACENT) return SPRY_OK;
@@ -89,7 +89,7 @@ static int report(spryi_feature_value *list, const spryi_features *f, const void
 
 /* ---- work ----------------------------------------------------------------------------------------------- */
 
-/* Bytes of an entry's value and of its share of the block's column, and 1 if blocks have holes. */
+/* Returns the bytes of an entry: its value and its share of the block's column index. *has_holes: blocks have fill. */
 static double stored_bytes(const spryi_features *f, const spryi_bsr_guess *g, bool *has_holes)
 {
     const double b = (double)g->block, stored = f->stored_bytes + f->index_bytes / (b * b);
@@ -117,7 +117,7 @@ static spryi_work cpu_work(const spryi_product *p)
 
 static spryi_work gpu_work(const spryi_product *p)
 {
-    static const double WIDE = 3; /* steps of blocks of 6 and more */
+    static const double WIDE = 3; /* steps of blocks of 6 and more, relative to smaller blocks */
     const spryi_features *f = p->features;
     const found_blocks *found = p->guess;
     const spryi_bsr_guess *g = &found->blocks;

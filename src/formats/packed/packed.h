@@ -1,50 +1,51 @@
 /*
- * Packed CSR-k: slices of 32 rows, as in SELL, almost without padding and with as few column indices as possible.
+ * Packed CSR-k: slices of 32 rows, as in SELL, with little padding and few column indices.
  *
- *     a b . . .     Here a slice has 4 lanes instead of 32. Its entries lie on the diagonals -1, 0 and 1, so that
- *     c d e . .     it stores no columns: slot by slot, it takes the entries of one diagonal, lane beside lane.
+ *     a b . . .     In this example a slice has 4 lanes instead of 32. Its entries are on the diagonals -1, 0 and 1,
+ *     c d e . .     so no columns are stored. A slot has the entries of one diagonal, in order of lanes.
  *     . f g h .
- *     . . i j k     distances   -1 0 1                      column - row of the slots, once a slice
- *                   masks       .11 111 111 111             which of the slots a lane has, a bit each
- *                   values      c f i | a d g j | b e h k   three slots; lane 0 has no entry in the first one
+ *     . . i j k     distances   -1 0 1                      column - row of each slot, once a slice
+ *                   masks       .11 111 111 111             slots of each lane, one bit per slot
+ *                   values      c f i | a d g j | b e h k   three slots; lane 0 has no entry in the first slot
  *
- * Rows are cut into groups of 1024 (CSR-k's super-super-rows), those into slices of 32 lanes (its super-rows). A lane
- * is a row, or b rows where the matrix is made of dense b x b blocks; its entries are then blocks, at block columns.
- * Slices of a group lie together and need nothing of another group, so groups are made in parallel. A slot takes one
- * entry of each lane that has one; they lie side by side. Of blocks lie first the first values of all lanes, then the
- * second ones: n blocks take b*b*n values. Entries keep their order within the row. Where it saves SORT_SAVES slots a
- * slice on average, the rows of the group are sorted by falling length, stably.
+ * Rows are divided into groups of 1024 (CSR-k's super-super-rows), and groups into slices of 32 lanes (super-rows). A
+ * lane is a row. If the matrix consists of dense b x b blocks, a lane is b rows, its entries are blocks, and its
+ * columns are block columns. The slices of a group are adjacent and independent of other groups, so groups are built in
+ * parallel. A slot has at most one entry of each lane, stored in order of lanes. A slot of n blocks has b*b*n values:
+ * the first value of all blocks, then the second, and so on. Entries keep their order within a row. The rows of a group
+ * are sorted by falling length, stably, if sorting saves SORT_SAVES slots per slice on average.
  *
- *   slices    16 bytes each, by rising rows, and one that ends them: where values and indices begin, first row, kind
- *   extras    4 bytes a slice: first column of OFFSETS, or where the masks of DIAGONALS begin
- *   indices   pieces of 16 bytes. A slice takes the kind of the fewest bytes:
- *     DIAGONALS `width` distances (column - lane) that rise, 32 bits each. A slot's entries lie on one diagonal: from
- *               lane to lane the column grows by one, a constant stride. There are at most half as many again as the
- *               longest lane has entries. Slices that follow each other share a list. Unless FULL, a mask a lane
- *               tells which slots it has: 8, 16 or 32 bits, as the width needs.
- *     OFFSETS   column less first column of each entry, 16 bits
- *     COLUMNS   the column of each entry, as the matrix has it (32 or 64 bits)
- *               The two begin, unless FULL, with 32 lengths of 8 bits, LONG_ROW for a row that is kept apart. Then,
- *               where SORTED, follow the lanes' rows, counted from the group's first, 16 bits each.
- *   FULL      32 lanes that all have `width` entries
- *   PADDED    some lack some, at most one in PADDING_LIMIT: all slots have room for 32 lanes, of values and, unless
- *             DIAGONALS, of indices. The missing ones are zeros, or values from nearby where values may be shared, and
- *             no CPU kernel multiplies them. That costs bytes, but lanes need not count who comes before them. The
- *             values of FULL and PADDED slices begin at a multiple of 32.
- *   values    of all slices. In a plan on a CPU slices of a group share them where one's are what another's begin with:
- *             matrices of constant coefficients and graphs without weights take nearly none. Not in files and on GPUs,
- *             whose kernels count on neighbours' values lying side by side.
+ *   slices    16 bytes each, by rising rows, and an end record: position of values and indices, first row, kind
+ *   extras    4 bytes a slice: first column of OFFSETS, or position of the masks of DIAGONALS
+ *   indices   units of 16 bytes. A slice has the kind with the fewest bytes:
+ *     DIAGONALS `width` rising distances (column - lane) of 32 bits. The entries of a slot are on one diagonal: the
+ *               column increases by one from lane to lane (constant stride). The number of distances is at most 1.5
+ *               times the longest lane's entries. Consecutive slices share equal lists. Unless FULL, each lane has a
+ *               mask of its slots, of 8, 16 or 32 bits depending on the width.
+ *     OFFSETS   column minus first column for each entry, 16 bits
+ *     COLUMNS   column of each entry, of the matrix's index type (32 or 64 bits)
+ *               Unless FULL, OFFSETS and COLUMNS begin with 32 lengths of 8 bits, LONG_ROW for a row in long_rows. If
+ *               SORTED, the lanes' rows follow, relative to the group's first row, 16 bits each.
+ *   FULL      32 lanes with `width` entries each
+ *   PADDED    some lanes have fewer entries, at most one in PADDING_LIMIT is missing. All slots have room for 32 lanes,
+ *             in values and, unless DIAGONALS, in indices. Values of missing entries are zero, or repeat a neighbour
+ *             if slices may share values; CPU kernels do not multiply them. Padding costs bytes, but positions need no
+ *             count of the lanes before. The values of FULL and PADDED slices begin at a multiple of 32.
+ *   values    of all slices. In a CPU plan, slices of a group share values if those of a slice begin with those of
+ *             another slice. Matrices of constant coefficients and graphs without weights then have few values. Files
+ *             and GPU storages do not share values, since GPU kernels expect contiguous values of consecutive slices.
  *
- * Rows far longer than the others are stored as CSR (long_rows), cut into pieces of SPRYI_PACKED_PIECE entries that are
- * added up in order.
+ * Rows much longer than the mean are stored as CSR (long_rows), in pieces of SPRYI_PACKED_PIECE entries whose sums are
+ * added in order.
  *
- * Size: the values, and 20 bytes a slice on grids (4.1 an entry in f32); masks of 1 to 4 bytes a lane where there are
- * holes; elsewhere 2 or 4 bytes an entry (or b x b block), 1 of length and 2 of row a lane.
+ * Size: the values, plus 20 bytes per slice on grids (4.1 per entry in f32). Masks take 1 to 4 bytes per lane if there
+ * are holes. Other slices take 2 or 4 bytes per entry (or b x b block), 1 byte of length and 2 bytes of row per lane.
+ *
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010 (SELL); super-rows: Lane and Booth 2022 (CSR-k); diagonals, masks
  * and packed slots: this library.
  *
- * Files: packed_layout.h codes a slice; packed_format.c builds slices on the host, group by group (packed_group.c),
- * packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane; packed_*_cpu.c
+ * Files: packed_layout.h encodes a slice. packed_format.c builds slices on the host, group by group (packed_group.c),
+ * packed_convert.cu on a GPU. packed_reader.h reads slices entry by entry, packed_lanes.h lane by lane. packed_*_cpu.c
  * and packed_*.cuh multiply.
  */
 #pragma once
@@ -55,57 +56,59 @@
 #include "matrix/assemble.h"
 #include "matrix/columns.h"
 
+#include <stdbool.h>
+
 enum {
     SPRYI_PACKED_LANES = 32,
-    SPRYI_PACKED_GROUP = 1024,      /* rows of a group, or the multiple of 32*b below */
-    SPRYI_PACKED_MOST_BLOCK = 5,    /* b; larger ones are made of blocks of 3 or 4, whose indices cost little too */
-    SPRYI_PACKED_MOST_WIDTH = 254,  /* entries of a lane */
-    SPRYI_PACKED_LONG_ROW = 255,    /* in place of a length: the row lies apart */
-    SPRYI_PACKED_LONG_LEAST = 64,   /* rows of so many entries and ... */
-    SPRYI_PACKED_LONG_MEANS = 4,    /* ... times those of the group's mean row are long */
-    SPRYI_PACKED_PIECE = 1024,      /* entries of long rows */
-    SPRYI_PACKED_SORT_SAVES = 2,    /* slots of a slice, from which on sorting pays */
-    SPRYI_PACKED_PADDING_LIMIT = 2, /* PADDED: at most one slot in so many is a hole */
-    SPRYI_PACKED_INDEX_UNIT = 16,   /* bytes in which `indices` is counted */
-    SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* larger vectors, and values being made, are written past the caches */
+    SPRYI_PACKED_GROUP = 1024,      /* most rows of a group, see group_rows */
+    SPRYI_PACKED_MOST_BLOCK = 5,    /* largest b; larger blocks consist of blocks of 3 or 4, with few indices as well */
+    SPRYI_PACKED_MOST_WIDTH = 254,  /* most entries of a lane */
+    SPRYI_PACKED_LONG_ROW = 255,    /* value of a length: the row is stored in long_rows */
+    SPRYI_PACKED_LONG_LEAST = 64,   /* a long row has more entries than this and ... */
+    SPRYI_PACKED_LONG_MEANS = 4,    /* ... than this multiple of the group's mean */
+    SPRYI_PACKED_PIECE = 1024,      /* entries of a piece of a long row */
+    SPRYI_PACKED_SORT_SAVES = 2,    /* slots saved per slice for which rows are sorted */
+    SPRYI_PACKED_PADDING_LIMIT = 2, /* PADDED: at most one in this number of entries is missing */
+    SPRYI_PACKED_INDEX_UNIT = 16,   /* bytes of a unit of `indices` */
+    SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* vectors and values of at least this size use non-temporal stores */
 };
 
-/* Bits of a slice's info. */
+/* Fields of a slice's info. */
 typedef enum spryi_packed_kind {
     SPRYI_PACKED_DIAGONALS = 0,
     SPRYI_PACKED_OFFSETS = 1,
     SPRYI_PACKED_COLUMNS = 2,
     SPRYI_PACKED_KIND_BITS = 3,
     SPRYI_PACKED_FULL = 4,
-    SPRYI_PACKED_SORTED = 8,      /* of OFFSETS and COLUMNS */
+    SPRYI_PACKED_SORTED = 8,      /* only OFFSETS and COLUMNS */
     SPRYI_PACKED_BLOCK_SHIFT = 4, /* b, four bits */
-    SPRYI_PACKED_WIDTH_SHIFT = 8, /* the width, eight bits */
+    SPRYI_PACKED_WIDTH_SHIFT = 8, /* width, eight bits */
     SPRYI_PACKED_PADDED = 1 << 16,
-    SPRYI_PACKED_VALUES_SHIFT = 17, /* the high bits of where the values begin, fifteen */
+    SPRYI_PACKED_VALUES_SHIFT = 17, /* high fifteen bits of the position of the values */
 } spryi_packed_kind;
 
 typedef struct spryi_packed_slice {
-    uint32_t values;  /* where its values begin: low bits */
-    uint32_t indices; /* distances, lengths or indices, in units of SPRYI_PACKED_INDEX_UNIT */
-    uint32_t row;     /* first, in units of 32 */
+    uint32_t values;  /* position of the values, low bits */
+    uint32_t indices; /* position of distances, lengths or indices, in units of SPRYI_PACKED_INDEX_UNIT */
+    uint32_t row;     /* first row, in units of 32 */
     uint32_t info;    /* see spryi_packed_kind */
 } spryi_packed_slice;
 
 /* The storage of format packed. */
 typedef struct spryi_packed {
-    spry_arrays a;       /* sizes and types, as CSR without arrays */
-    int64_t block;       /* b of the slices that have blocks; 1: there are none */
-    int64_t slice_count; /* without the one that ends them */
-    int64_t indexed;     /* slices with OFFSETS or COLUMNS */
-    int64_t slots;       /* numbers in values */
-    int64_t units;       /* of indices */
+    spry_arrays a;       /* sizes and types, as of CSR without arrays */
+    int64_t block;       /* b of the slices with blocks; 1: no slice has blocks */
+    int64_t slice_count; /* without the end record */
+    int64_t indexed;     /* number of slices with OFFSETS or COLUMNS */
+    int64_t slots;       /* elements of values */
+    int64_t units;       /* units of indices */
     spryi_long_rows long_rows;
     spryi_packed_slice *slices; /* slice_count + 1 */
     int32_t *extras;            /* slice_count */
     uint8_t *indices;           /* units * SPRYI_PACKED_INDEX_UNIT */
-    void *values;               /* slots; a pattern has none */
+    void *values;               /* slots; NULL for a pattern */
     spryi_windows windows;      /* for the transposed product, else empty */
-    int64_t most_slots;         /* numbers in values if no slices shared them */
+    int64_t most_slots;         /* elements of values without sharing */
 } spryi_packed;
 
 extern const spryi_format spryi_format_packed;
@@ -142,25 +145,25 @@ SPRYI_PACKED_INLINE int spryi_packed_width(const spryi_packed_slice *slice)
     return (int)(slice->info >> SPRYI_PACKED_WIDTH_SHIFT & 255);
 }
 
-/* Rows of a group where lanes are rows, or where they may be b rows. */
+/* Returns the rows of a group, a multiple of 32*b. b = 1: lanes are rows. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_group_rows(int64_t b)
 {
     const int64_t unit = SPRYI_PACKED_LANES * b;
     return SPRYI_PACKED_GROUP / unit * unit;
 }
 
-/* Bytes of a lane's mask. */
+/* Returns the bytes of a lane's mask. */
 SPRYI_PACKED_INLINE int spryi_packed_mask_bytes(int width)
 {
     return width <= 8 ? 1 : width <= 16 ? 2 : 4;
 }
 
-/* An estimate of what packed would be, by a sample of the groups of CSR. */
+/* Sizes of packed, estimated from a sample of groups of CSR rows. */
 typedef struct spryi_packed_guess {
-    double bytes;    /* an entry, where slices share no values */
-    double shared;   /* of these on a CPU, those of values that slices share */
+    double bytes;    /* per entry, without shared values */
+    double shared;   /* part of these bytes that a CPU plan saves by sharing values */
     int64_t block;   /* see spryi_packed */
-    double unmarked; /* share of the slices that have no index an entry: of DIAGONALS, or of blocks */
-    double strided;  /* share of the slices of DIAGONALS */
-    double slices;   /* of the whole matrix */
+    double unmarked; /* share of the slices without an index per entry: DIAGONALS or blocks */
+    double strided;  /* share of the slices with DIAGONALS */
+    double slices;   /* number of slices of the whole matrix */
 } spryi_packed_guess;

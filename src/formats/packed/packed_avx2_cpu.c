@@ -1,34 +1,34 @@
 /*
  * packed_avx2_cpu: packed slices with AVX2 and FMA.
  *
- * Idea: a row a lane: the 32 of a slice are eight registers of f64 or four of f32, which add up side by side, as in
- *       packed_avx512_cpu. On diagonals a slot's x is loaded in order, no index is read and nothing is gathered.
- *       Elsewhere x is put together by loads and inserts. Several columns of x at once: packed_panels.tmpl.c.
- * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
+ * Idea: a lane is a row. The 32 lanes of a slice are eight registers of f64 or four of f32, which are added in
+ *       parallel. On diagonals a slot's x is loaded in order, without indices and gathers. In other slices x is
+ *       assembled by loads and inserts. Multiple vectors: packed_panels.tmpl.c.
+ * Work: one thread for each chunk of slices of about equal cost, or piece of a long row (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
- * Good at: grids, blocks. Bad at: slices of which most slots are holes.
+ * Good at: grids, blocks. Bad at: slices in which most slots are holes.
  */
 #include "base/avx2_lanes.h"
 #include "formats/packed/packed_driver.h"
 #include "formats/packed/packed_lanes.h"
 #include "formats/shared/panels.h"
 
-/* How a slice tells which lanes have a slot: all have it; lengths of 8 bits; masks of 8, 16 or 32 bits. */
+/* How a slice stores which lanes have a slot: all lanes; lengths of 8 bits; masks of 8, 16 or 32 bits. */
 typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
 
 typedef struct lane_bits {
-    const __m256i *stored; /* lengths or masks, lane by lane */
-    uint32_t rows;         /* lanes that are not long rows, where lengths tell */
+    const __m256i *stored; /* lengths or masks in lane order */
+    uint32_t rows;         /* with lengths: lanes that are not long rows */
 } lane_bits;
 
 static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
 {
-    (void)by; /* read when a slot asks: registers are for sums */
+    (void)by; /* loaded again for each slot, since registers are used for sums */
     return (lane_bits){(const __m256i *)(const void *)from, UINT32_MAX};
 }
 
-/* The lanes that have slot k: its bit is moved to the sign, and signs are collected. */
+/* Returns the lanes that have slot k: shifts the bit of slot k to the sign and collects the signs. */
 static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
 {
     const __m256i first = by == BY_ALL ? _mm256_setzero_si256() : _mm256_loadu_si256(s->stored);
@@ -42,7 +42,7 @@ static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
     case BY_16: {
         const __m128i shift = _mm_cvtsi32_si128(15 - k);
         const __m256i second = _mm256_sll_epi16(_mm256_loadu_si256(s->stored + 1), shift);
-        const __m256i quarters = _mm256_packs_epi16(_mm256_sll_epi16(first, shift), second); /* 0 2 1 3 */
+        const __m256i quarters = _mm256_packs_epi16(_mm256_sll_epi16(first, shift), second); /* order: 0 2 1 3 */
         return (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(quarters, 0xd8));
     }
     case BY_32: break;
@@ -54,7 +54,7 @@ static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
     return lanes;
 }
 
-/* The lanes that are not long rows, of a slice with lengths; others have no slot. */
+/* Returns the lanes of a slice with lengths that are not long rows. The other lanes have no slot. */
 static inline uint32_t lanes_of_rows(lane_bits *s)
 {
     const __m256i long_row = _mm256_set1_epi8((char)SPRYI_PACKED_LONG_ROW);

@@ -1,28 +1,27 @@
 /*
  * packed_avx512_cpu: packed slices with AVX-512.
  *
- * Idea: a row a lane: the 32 of a slice are four registers of f64 or two of f32, which add up side by side. On
- *       diagonals a slot's x is loaded in order, no index is read and nothing is gathered; lanes without the slot are
- *       masked. Elsewhere x is put together by loads and inserts, which beats the gather instruction where that is
- *       microcode. Of blocks, x is put together once for all rows of the block. Slots of a few lanes, not padded, go
- *       through memory. Values and indices are fetched ahead by software, into the second-level cache alone: in the
- *       first they would push out x, of which sorted rows meet the same again and again. Several columns of x at once:
- *       packed_panels.tmpl.c.
- * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
+ * Idea: a lane is a row. The 32 lanes of a slice are four registers of f64 or two of f32, which are added in parallel.
+ *       On diagonals a slot's x is loaded in order, without indices and gathers; lanes without the slot are masked. In
+ *       other slices x is assembled by loads and inserts, faster than a gather instruction in microcode. For blocks, x
+ *       is assembled once for all rows of the block. Unpadded slots that some lanes lack are assembled in memory.
+ *       Values and indices are prefetched only into the second-level cache. In the first-level cache they would evict
+ *       x, which sorted rows reuse. Multiple vectors: packed_panels.tmpl.c.
+ * Work: one thread for each chunk of slices of about equal cost, or piece of a long row (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
- * Good at: grids, blocks. Bad at: slices of which most slots are holes.
+ * Good at: grids, blocks. Bad at: slices in which most slots are holes.
  */
 #include "base/avx512_lanes.h"
 #include "formats/packed/packed_driver.h"
 #include "formats/packed/packed_lanes.h"
 #include "formats/shared/panels.h"
 
-/* How a slice tells which lanes have a slot: all have it; lengths of 8 bits; masks of 8, 16 or 32 bits. */
+/* How a slice stores which lanes have a slot: all lanes; lengths of 8 bits; masks of 8, 16 or 32 bits. */
 typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
 
 typedef struct lane_bits {
-    __m512i low, high; /* lengths or masks as they are stored; high: of lanes 16 to 31, masks of 32 bits */
+    __m512i low, high; /* lengths or masks as stored; high: masks of 32 bits of lanes 16 to 31 */
 } lane_bits;
 
 static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
@@ -35,7 +34,7 @@ static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
     return s;
 }
 
-/* The lanes that have slot k. */
+/* Returns the lanes that have slot k. */
 static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
 {
     switch (by) {
@@ -49,7 +48,7 @@ static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
     return _mm512_test_epi32_mask(s->low, bit) | (uint32_t)_mm512_test_epi32_mask(s->high, bit) << 16;
 }
 
-/* The lanes that are not long rows, of a slice with lengths; the lengths of the others become 0. */
+/* Returns the lanes of a slice with lengths that are not long rows. Sets the lengths of long rows to 0. */
 static inline uint32_t lanes_of_rows(lane_bits *s)
 {
     const __m256i length = _mm512_castsi512_si256(s->low);

@@ -1,15 +1,15 @@
 /*
- * packed_columns, the kernel of packed_slices_cuda for several columns of x and y at once.
+ * packed_columns, the kernel of packed_slices_cuda for multiple vectors.
  *
- * Idea: a slice's values and indices are read once for all columns. Where columns of x lie row by row, lanes of a warp
- *       share a row of x, whose columns they take in pieces of 16 bytes: a warp has as many of the slice's rows as it
- *       has room for, and on diagonals reads x in one go. Where they lie column by column a warp has all 32 rows of the
- *       slice and each lane some columns (columns.cuh). A block row adds up its b rows from one load of x.
- * Work: a warp for up to SHARES times 32 / lanes rows of a slice and a set of columns; warps of a slice follow each
- *       other, so that its values come from the first-level cache. Some slots are in flight (columns_flight), and the
- *       values and indices of others are on their way into the second-level cache.
- * Cost: bytes of packed, X and Y once, as far as the caches hold what warps near each other read.
- *       Deterministic; a row's entries are added in the order of its slots, whatever the number of columns.
+ * Idea: a slice's values and indices are read once for all vectors. Row-major vectors: lanes of a warp share a row of
+ *       x, and each has pieces of 16 bytes of the row. A warp has as many rows of the slice as fit its lanes, and on
+ *       diagonals its reads of x are contiguous. Column-major vectors: a warp has all 32 rows of the slice, and each
+ *       lane has some vectors (columns.cuh). A block row adds its b rows with one load of x.
+ * Work: a warp for up to SHARES times 32 / lanes rows of a slice and a set of vectors. The warps of a slice are
+ *       consecutive, so its values come from the first-level cache. A lane loads multiple slots at a time
+ *       (columns_flight), and later values and indices are prefetched into the second-level cache.
+ * Cost: bytes of packed, X and Y once if reads of nearby warps hit the caches. Deterministic: the entries of a row are
+ *       added in the order of its slots for any number of vectors.
  * Source: this library; slices as in packed_slices.cuh.
  */
 #pragma once
@@ -19,21 +19,21 @@
 
 enum { COLUMNS_THREADS = 128, SHARES = 4, LINE = 128, MOST_AHEAD = 64 * LINE, BLOCKS_AHEAD = 2 };
 
-/* A slice as a thread has it, and the lane of it that the thread works on. */
+/* A slice as read by a thread, and the thread's current lane of the slice. */
 template <typename S> struct column_slice {
-    const S *Ax; /* its first value; NULL: ones */
+    const S *Ax; /* first value; NULL: all values are 1 */
     const uint8_t *index;
     int kind, width;
-    bool whole;   /* lanes lack nothing */
-    bool asks;    /* for values ahead of their use: of several warps, and the parts of one, the first does */
-    int32_t base; /* block column to which indices count: of lane 0 on DIAGONALS, the slice's first of OFFSETS */
-    int count;    /* lanes that have rows */
-    int64_t row;  /* from which rows are counted */
-    /* of the slice's lane that has the thread's number in its warp: */
-    int32_t distance; /* on DIAGONALS, that of the slot */
-    unsigned whose;   /* slots on DIAGONALS, a bit each; else how many, or LONG_ROW */
-    int place;        /* its first row */
-    /* of the lane worked on: */
+    bool whole;      /* all lanes have all slots */
+    bool prefetches; /* prefetch values: only the first warp of the slice, in its first part */
+    int32_t base;    /* block column to which indices are added: lane 0's (DIAGONALS), or the slice's first (OFFSETS) */
+    int count;       /* lanes that are rows */
+    int64_t row;     /* row to which the lanes' rows are added */
+    /* the slice's lane with the thread's lane number: */
+    int32_t distance; /* DIAGONALS: distance of the slot with this number */
+    unsigned slots;   /* DIAGONALS: mask of slots; else number of slots, or LONG_ROW */
+    int place;        /* first row, relative to `row` */
+    /* the current lane of the slice, and its slots: */
     int own;
     unsigned held;
 };
@@ -43,7 +43,7 @@ template <int KIND> static __device__ __forceinline__ bool has_slot(unsigned hel
     return KIND == SPRYI_PACKED_DIAGONALS ? (held >> t & 1) != 0 : t < (int)held;
 }
 
-/* The index at place `at` of a slot: its number on DIAGONALS, else that of the entry. */
+/* Returns the index at position `at`: a slot's (DIAGONALS) or an entry's. */
 template <int KIND> static __device__ __forceinline__ int32_t index_at(const uint8_t *index, int at)
 {
     if (KIND == SPRYI_PACKED_OFFSETS) return __ldg((const uint16_t *)index + at);
@@ -51,9 +51,8 @@ template <int KIND> static __device__ __forceinline__ int32_t index_at(const uin
 }
 
 /*
- * sum[r][c] += slots t .. t + N - 1 of the lane, rows r of its block row. Slots have room for all lanes. What a lane
- * lacks, or the slice, is loaded from where something is and not added, so that there are no branches; WHOLE: lanes
- * lack nothing.
+ * Adds slots t .. t + N - 1 of the lane to sum[r][c], for rows r of its block row. Slots have room for all lanes. To
+ * avoid branches, missing entries load from a valid address and are not added. WHOLE: no entry is missing.
  */
 template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
@@ -95,8 +94,8 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
                         if (has[u]) sum[r][c].of[w] += a[u][r * B + q] * x[u][q][c].of[w];
 }
 
-/* By a warp: asks for bytes that lanes will read, into the second-level cache. */
-static __device__ __forceinline__ void ask_for(const void *from, int bytes)
+/* Prefetches bytes into the second-level cache. Called by a warp. */
+static __device__ __forceinline__ void prefetch(const void *from, int bytes)
 {
     for (int at = threadIdx.x % LANES * LINE; at < bytes; at += LANES * LINE)
         asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)from + at));
@@ -109,13 +108,13 @@ static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (
 {
 #pragma unroll 1
     for (int t = 0; t < s.width; t += N) {
-        if (B > 1 && s.asks && t + BLOCKS_AHEAD * N < s.width)
-            ask_for(s.Ax + (t + BLOCKS_AHEAD * N) * B * B * LANES, N * B * B * LANES * (int)sizeof(S));
+        if (B > 1 && s.prefetches && t + BLOCKS_AHEAD * N < s.width)
+            prefetch(s.Ax + (t + BLOCKS_AHEAD * N) * B * B * LANES, N * B * B * LANES * (int)sizeof(S));
         add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t);
     }
 }
 
-/* The same where slots have no such room: the lanes that have a slot lie side by side. */
+/* Adds the slots of a slice that is neither FULL nor PADDED. A slot has only the lanes with an entry. */
 template <int KIND, int B, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
                                                  const column_slice<S> &s, const many_columns<V> &m,
@@ -126,8 +125,8 @@ static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum
     int at = 0; /* entries of the slots before */
 #pragma unroll 1
     for (int t = 0; t < s.width; t++) {
-        const unsigned whose = KIND != SPRYI_PACKED_DIAGONALS && s.whose == SPRYI_PACKED_LONG_ROW ? 0 : s.whose;
-        const unsigned slot = __ballot_sync(ALL, has_slot<KIND>(whose, t));
+        const unsigned slots = KIND != SPRYI_PACKED_DIAGONALS && s.slots == SPRYI_PACKED_LONG_ROW ? 0 : s.slots;
+        const unsigned slot = __ballot_sync(ALL, has_slot<KIND>(slots, t));
         const int before = __popc(slot & lower), stride = __popc(slot);
         if (slot >> s.own & 1) {
             const int32_t j = s.base + (KIND == SPRYI_PACKED_DIAGONALS ? s.own : 0) +
@@ -153,8 +152,8 @@ static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum
 }
 
 /*
- * Slots in flight, by the registers that one takes, and blocks of threads a multiprocessor. Measured on an H200: with
- * more slots and fewer blocks rows of b x b blocks are 1.2 times as fast, but for columns of f32 that lie apart.
+ * Number of slots that a lane loads at a time, by the registers of a slot, and blocks per multiprocessor. Measured on
+ * an H200: more slots and fewer blocks are 1.2 times as fast for b x b blocks, except with column-major f32.
  */
 template <typename SHAPE, typename V, int B> struct columns_flight {
     static const int words = (int)sizeof(V) / 4;
@@ -179,18 +178,18 @@ view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     v.place = lane * B;
     v.index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
     v.Ax = s.a.value_type == SPRY_PATTERN ? NULL : (const S *)s.values + spryi_packed_values_at(&slice);
-    v.whose = ALL;
+    v.slots = ALL;
     v.distance = 0;
     if (v.kind == SPRYI_PACKED_DIAGONALS) {
         if (lane < v.width) v.distance = __ldg((const int32_t *)v.index + lane);
         if (!v.whole)
-            v.whose = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, v.width, lane);
+            v.slots = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, v.width, lane);
         v.base = (int32_t)(v.row / B);
         return v;
     }
-    v.whose = (unsigned)v.width;
+    v.slots = (unsigned)v.width;
     if (!v.whole) {
-        v.whose = __ldg(v.index + lane);
+        v.slots = __ldg(v.index + lane);
         v.index += LANES;
     }
     if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
@@ -202,13 +201,13 @@ view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     return v;
 }
 
-/* A thread's share of a slice: lanes own, own + rows, ... of it, and columns. */
+/* A thread's share of a slice: lanes own, own + rows, ... of the slice, and its columns of x. */
 typedef struct slice_share {
     spryi_packed_slice slice;
     int32_t extra;
-    int own, rows, parts; /* parts: how many of those lanes */
+    int own, rows, parts; /* parts: number of these lanes */
     int set, lane;
-    bool asks; /* for values of blocks ahead of their use; in whose stead several shares would ask, the first does */
+    bool prefetches; /* prefetch values of blocks: only the first share of the slice */
 } slice_share;
 
 template <int KIND, bool HOLES, int B, typename SHAPE, typename S, typename V>
@@ -224,7 +223,7 @@ static __device__ __forceinline__ void add_kind(column_piece<SHAPE::W, V> (&sum)
         add_all_slots<KIND, false, B, N, SHAPE>(sum, v, m, place);
 }
 
-/* y of a share, for slots with room for all lanes, or HOLES. */
+/* Computes y of a share. HOLES: the slice is neither FULL nor PADDED. */
 template <typename S, bool HOLES, int B, typename SHAPE, typename V> static __device__ __forceinline__ void
 run_share(const spryi_packed &s, const slice_share &share, const many_columns<V> &m, V alpha, V beta)
 {
@@ -234,26 +233,26 @@ run_share(const spryi_packed &s, const slice_share &share, const many_columns<V>
     for (int part = 0; part < share.parts; part++) {
         column_piece<SHAPE::W, V> sum[B][SHAPE::C] = {};
         v.own = share.own + part * share.rows;
-        v.asks = share.asks && v.Ax && part == 0;
-        v.held = __shfl_sync(ALL, v.whose, v.own);
+        v.prefetches = share.prefetches && v.Ax && part == 0;
+        v.held = __shfl_sync(ALL, v.slots, v.own);
         const int64_t row = v.row + __shfl_sync(ALL, v.place, v.own);
-        bool is_there = v.own < v.count;
+        bool has_row = v.own < v.count;
         if (v.kind == SPRYI_PACKED_DIAGONALS) {
             add_kind<SPRYI_PACKED_DIAGONALS, HOLES, B, SHAPE>(sum, v, m, place);
         } else {
-            if (v.held == SPRYI_PACKED_LONG_ROW) is_there = false, v.held = 0;
+            if (v.held == SPRYI_PACKED_LONG_ROW) has_row = false, v.held = 0;
             if (v.kind == SPRYI_PACKED_OFFSETS)
                 add_kind<SPRYI_PACKED_OFFSETS, HOLES, B, SHAPE>(sum, v, m, place);
             else
                 add_kind<SPRYI_PACKED_COLUMNS, HOLES, B, SHAPE>(sum, v, m, place);
         }
-        if (!is_there) continue;
+        if (!has_row) continue;
 #pragma unroll
         for (int r = 0; r < B; r++) put_columns(m, place, row + r, sum[r], alpha, beta);
     }
 }
 
-/* Apart from the rest, so that it takes no registers there. */
+/* A separate function, to save registers in the other code. */
 template <typename S, int B, typename SHAPE, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, const slice_share share, const many_columns<V> *m, V alpha, V beta)
 {
@@ -269,15 +268,15 @@ run_columns(const spryi_packed &s, const slice_share &share, const many_columns<
         run_holes<S, B, SHAPE>(&s, share, &m, alpha, beta);
 }
 
-/* The values of a slice whose lanes are rows, and its 16-bit indices. */
+/* Prefetches the values of a slice slots lanes are rows, and its 16-bit indices. */
 template <typename S>
-static __device__ __forceinline__ void ask_for_slice(const spryi_packed &s, const spryi_packed_slice &slice)
+static __device__ __forceinline__ void prefetch_slice(const spryi_packed &s, const spryi_packed_slice &slice)
 {
     const int slots = spryi_packed_width(&slice) * LANES;
     if (s.a.value_type != SPRY_PATTERN)
-        ask_for((const S *)s.values + spryi_packed_values_at(&slice), min(slots * (int)sizeof(S), (int)MOST_AHEAD));
+        prefetch((const S *)s.values + spryi_packed_values_at(&slice), min(slots * (int)sizeof(S), (int)MOST_AHEAD));
     if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_OFFSETS)
-        ask_for(s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT, min(slots * 2, (int)MOST_AHEAD));
+        prefetch(s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT, min(slots * 2, (int)MOST_AHEAD));
 }
 
 template <typename S, typename V, int B, typename SHAPE>
@@ -300,8 +299,8 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
     share.lane = lane % m.lanes;
     const bool is_first = warp == k * m.sets * shares;
     const bool has_room = (share.slice.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED)) != 0;
-    share.asks = is_first && (SHAPE::BY_ROWS ? m.lanes >= 8 : SHAPE::C > 2);
-    if (is_first && has_room && spryi_packed_b(&share.slice) == 1) ask_for_slice<S>(s, share.slice);
+    share.prefetches = is_first && (SHAPE::BY_ROWS ? m.lanes >= 8 : SHAPE::C > 2);
+    if (is_first && has_room && spryi_packed_b(&share.slice) == 1) prefetch_slice<S>(s, share.slice);
     const V a = alpha.get(), b = beta.get();
     if (B > 1 && spryi_packed_b(&share.slice) > 1)
         run_columns<S, B, SHAPE>(s, share, m, a, b);
@@ -309,7 +308,7 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
         run_columns<S, 1, SHAPE>(s, share, m, a, b);
 }
 
-/* Of a warp a row has as many lanes as it needs, a power of two. */
+/* Sets the number of lanes for a row, the smallest sufficient power of two, and the number of sets of vectors. */
 template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *m)
 {
     m->lanes = 1;
@@ -327,12 +326,12 @@ template <typename S, typename V, int B, typename SHAPE> static void launch_colu
                  m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
-/* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are as many. */
+/* Uses loads of 16 bytes if all rows are aligned for them, and two loads per lane if there are enough vectors. */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 || (B <= 3 && sizeof(V) == 8) ? 2 : 1;
     const int64_t columns = args->columns;
-    if constexpr (B > 1 && sizeof(S) < sizeof(V)) { /* less code: what it is for is a matrix's bytes */
+    if constexpr (B > 1 && sizeof(S) < sizeof(V)) { /* less code for narrow stored values */
         if (args->x_apart != 1)
             launch_columns<S, V, B, column_shape<false, 1, 4>>(args);
         else if (columns_fit(args, WIDE, sizeof(V)))

@@ -1,13 +1,13 @@
 /*
  * CSR to packed slices on the device, bit for bit as on the host.
  *
- * Idea: every group of rows is gone through twice by the same code: measured first, then, when a
- *       scan has told where its arrays begin, filled. Long rows are copied by their pieces.
- * Work: a block a group, a warp a slice, a lane a row or block row, of 254 entries or blocks at most; long rows a block
- *       a piece. b is found by a warp a sample.
- * Cost: columns read two to six times, the first time in each pass from memory; values once, blocks of them in sectors
- *       that meet others' (up to three times); all slots written once and, where there are holes, cleared before.
- *       Scratch of 56 bytes a group.
+ * Idea: the same code visits every group of rows twice. The first pass measures, a scan gives the positions of the
+ *       group in the arrays, and the second pass fills them. Long rows are copied by pieces.
+ * Work: a block for each group, a warp for each slice, a lane for each row or block row, of at most 254 entries or
+ *       blocks; a block for each piece of long rows. To find b, a warp for each sample.
+ * Cost: columns are read two to six times, in each pass once from memory. Values are read once, but values of blocks in
+ *       partial sectors (up to three times). Slots are written once, and cleared before if there are holes. Scratch: 56
+ *       bytes per group.
  * Source: this library; the scan: CUB.
  */
 extern "C" {
@@ -20,14 +20,14 @@ extern "C" {
 
 enum {
     LANES = SPRYI_PACKED_LANES,
-    SLICES = SPRYI_PACKED_GROUP / LANES, /* of a group, at most */
+    SLICES = SPRYI_PACKED_GROUP / LANES, /* most slices of a group */
     LENGTHS = SPRYI_PACKED_MOST_WIDTH + 1,
     WARPS = CONVERT_THREADS / LANES,
-    LENGTHS_OF_LANE = 8, /* that a lane adds up: 256 of them in all */
+    LENGTHS_OF_LANE = 8, /* lengths that a lane adds: 256 in all */
 };
 static const unsigned ALL = 0xffffffffu;
 
-/* CSR, and one group of it. b: of its blocks. */
+/* CSR, and one group of its rows. b: block size. */
 template <typename P> struct packed_rows {
     const P *Ap;
     const int32_t *Aj;
@@ -39,13 +39,13 @@ template <typename P> struct packed_rows {
 struct packed_group {
     spryi_packed_draft slice[SLICES];
     spryi_packed_location location[SLICES];
-    spryi_packed_counts before[SLICES]; /* at first the counts of its long rows alone */
+    spryi_packed_counts before[SLICES]; /* first: counts of the slice's long rows; then: counts before the slice */
     int64_t high[SLICES];
-    int32_t diagonals[SLICES];  /* distances of each slice; -1: none, INT32_MIN: not looked for */
-    uint32_t long_rows[SLICES]; /* of the rows in their order */
-    int32_t at[LENGTHS + 1];    /* where rows of length MOST_WIDTH - n begin in the order */
+    int32_t diagonals[SLICES];  /* number of distances of each slice; -1: no list; INT32_MIN: not determined */
+    uint32_t long_rows[SLICES]; /* long rows in natural order */
+    int32_t at[LENGTHS + 1];    /* first position in the order of rows of length MOST_WIDTH - n */
     uint16_t order[SPRYI_PACKED_GROUP];
-    int broken[SLICES]; /* units that are not of blocks */
+    int broken[SLICES]; /* nonzero for units that are not blocks */
     int count, sorted, vote;
     spryi_packed_counts sum;
 };
@@ -61,7 +61,7 @@ static __device__ __forceinline__ int64_t warp_sum(int64_t value)
     return value;
 }
 
-/* The sum, least or greatest of the lanes' values: one instruction from compute capability 8.0 on. */
+/* Return the sum, minimum or maximum of the lanes' values, with one instruction from compute capability 8.0 on. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define REDUCE(reduce, combined) return reduce(ALL, value);
 #else
@@ -88,7 +88,10 @@ static __device__ __forceinline__ int32_t warp_max(int32_t value)
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-/* By a warp: 1 if rows i .. i + b - 1, none of more than `over` entries, are dense blocks; *empty: they are empty. */
+/*
+ * Returns true if rows i .. i + b - 1, of at most `over` entries each, are dense blocks. *empty: the rows are empty.
+ * Called by a warp.
+ */
 template <typename P>
 static __device__ bool has_blocks(const P *Ap, const int32_t *Aj, int64_t i, int b, int64_t over, bool *empty)
 {
@@ -96,7 +99,7 @@ static __device__ bool has_blocks(const P *Ap, const int32_t *Aj, int64_t i, int
     bool fits = length % b == 0 && length <= (int64_t)SPRYI_PACKED_MOST_WIDTH * b && length <= over;
     *empty = Ap[i + b] == begin;
     for (int r = 1; r < b; r++) fits = fits && Ap[i + r + 1] == begin + (r + 1) * length;
-    for (int k = lane_of_warp(); fits && k < length; k += LANES) { /* lanes may part: no votes in here */
+    for (int k = lane_of_warp(); fits && k < length; k += LANES) { /* lanes may diverge: no votes inside */
         const int32_t first = Aj[begin + k - k % b];
         fits = first % b == 0;
         for (int r = 0; r < b; r++) fits = fits && Aj[begin + r * length + k] == first + k % b;
@@ -104,7 +107,7 @@ static __device__ bool has_blocks(const P *Ap, const int32_t *Aj, int64_t i, int
     return __all_sync(ALL, fits);
 }
 
-/* votes[2*b]: samples of block rows that are not empty; votes[2*b + 1]: those of them that are blocks. */
+/* votes[2*b]: number of nonempty samples of block rows. votes[2*b + 1]: number of these that are blocks. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     sample_blocks(const P *__restrict__ Ap, const int32_t *__restrict__ Aj, int64_t m, int32_t *votes)
 {
@@ -121,7 +124,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
-/* Cuts the rows: units of 32 block rows into one slice of blocks or slices of rows. */
+/* Cuts the rows into slices. A unit of 32 block rows becomes one slice of blocks, or slices of rows. */
 template <typename P> static __device__ void cut_slices(packed_group *g, const packed_rows<P> &a)
 {
     const int64_t unit = (int64_t)LANES * a.b;
@@ -149,7 +152,7 @@ template <typename P> static __device__ void cut_slices(packed_group *g, const p
     g->sorted = 0;
 }
 
-/* By a warp: lengths and beginnings of the lanes of slice q. */
+/* Finds the lengths and beginnings of the lanes of slice q. Called by a warp. */
 template <typename P> static __device__ void draft_lanes(packed_group *g, const packed_rows<P> &a, int q)
 {
     spryi_packed_draft *n = &g->slice[q];
@@ -184,8 +187,9 @@ static __device__ __forceinline__ int32_t column_of(const packed_rows<P> &a, con
 }
 
 /*
- * By a warp: the distances of all lanes, rising; -1 where they are too many or those of a lane do not rise. The least
- * of the lanes' next ones is the next of the list, and the lanes that have it go on.
+ * Lists the distances of all lanes, rising. Returns their number, or -1 if there are too many or if a lane's do not
+ * rise. The minimum of the lanes' next distances is the next of the list, and the lanes with it advance. Called by a
+ * warp.
  */
 template <typename P> static __device__ int find_distances(packed_group *g, const packed_rows<P> &a, int q)
 {
@@ -210,7 +214,7 @@ template <typename P> static __device__ int find_distances(packed_group *g, cons
     return -1;
 }
 
-/* By a warp: the least and the greatest column of slice q. */
+/* Finds the least and greatest column of slice q. Called by a warp. */
 template <typename P> static __device__ void find_span(packed_group *g, const packed_rows<P> &a, int q)
 {
     spryi_packed_draft *n = &g->slice[q];
@@ -231,8 +235,8 @@ template <typename P> static __device__ void find_span(packed_group *g, const pa
 /* ---- sorting ------------------------------------------------------------------------------------------- */
 
 /*
- * By the first warp: at[] from the numbers of rows of each length, and whether the order that they make saves slots
- * enough: the slots are the lengths of each 32nd row of it.
+ * Turns the number of rows of each length into positions at[]. Returns true if sorting saves enough slots. The slots of
+ * sorted slices are the lengths of every 32nd sorted row. Called by the first warp.
  */
 static __device__ bool order_pays(packed_group *g, int32_t unsorted)
 {
@@ -249,7 +253,7 @@ static __device__ bool order_pays(packed_group *g, int32_t unsorted)
     return spryi_packed_sort_pays(unsorted, warp_sum(slots), g->count);
 }
 
-/* By the first warp: the order of the rows. */
+/* Sorts the rows by length. Called by the first warp. */
 static __device__ void order_rows(packed_group *g, int rows)
 {
     const int lane = lane_of_warp();
@@ -258,21 +262,24 @@ static __device__ void order_rows(packed_group *g, int rows)
         const unsigned peers = __match_any_sync(ALL, n);
         if (i < rows) g->order[g->at[n] + __popc(peers & ((1u << lane) - 1))] = (uint16_t)i;
         __syncwarp();
-        if (i < rows && (peers >> lane) == 1u) g->at[n] += __popc(peers); /* the last of them */
+        if (i < rows && (peers >> lane) == 1u) g->at[n] += __popc(peers); /* the last lane of its length */
         __syncwarp();
     }
 }
 
-/* By the first warp: slots of rows in their order; 0 where no order can pay, as entries fill at most 32 lanes. */
+/*
+ * Returns the slots of slices in natural order, or 0 if sorting cannot pay: entries fill at most 32 lanes of a slot.
+ * Called by the first warp.
+ */
 static __device__ int32_t slots_unsorted(const packed_group *g)
 {
-    const int lane = lane_of_warp(), there = lane < g->count;
-    const int32_t unsorted = warp_sum(there ? g->slice[lane].longest : 0);
-    const int32_t entries = warp_sum(there ? (int32_t)g->slice[lane].entries : 0);
+    const int lane = lane_of_warp(), has_slice = lane < g->count;
+    const int32_t unsorted = warp_sum(has_slice ? g->slice[lane].longest : 0);
+    const int32_t entries = warp_sum(has_slice ? (int32_t)g->slice[lane].entries : 0);
     return spryi_packed_sort_pays(unsorted, entries / LANES, g->count) ? unsorted : 0;
 }
 
-/* Sorts the rows where that pays and fewer than half of the slices, rows in their order, are of DIAGONALS. */
+/* Sorts the rows if sorting pays and fewer than half of the slices in natural order have DIAGONALS. */
 template <typename P> static __device__ void sort_rows(packed_group *g, const packed_rows<P> &a)
 {
     const int rows = (int)(a.end - a.begin), first_warp = warp_of_block() == 0;
@@ -313,7 +320,7 @@ template <typename P> static __device__ void sort_rows(packed_group *g, const pa
 
 /* ---- locations -------------------------------------------------------------------------------------------- */
 
-/* By a warp: g->before[q] = the long rows of slice q, in their order. */
+/* Sets g->before[q] to the counts of slice q's long rows, in natural order. Called by a warp. */
 template <typename P> static __device__ void count_long_rows(packed_group *g, const packed_rows<P> &a, int q)
 {
     const spryi_packed_draft *n = &g->slice[q];
@@ -329,14 +336,14 @@ template <typename P> static __device__ void count_long_rows(packed_group *g, co
     g->before[q].long_nnz = entries;
 }
 
-/* By the first warp: slices one after the other; g->sum grows from what is before the group. */
+/* Locates the slices in order. g->sum grows from the counts before the group. Called by the first warp. */
 static __device__ void locate_slices(packed_group *g)
 {
     const int lane = lane_of_warp();
     spryi_packed_counts at = g->sum;
     int64_t list_at = at.units;
     int list = 0;
-    int32_t distance = 0; /* this lane's of the list */
+    int32_t distance = 0; /* the list's distance number `lane` */
     for (int q = 0; q < g->count; q++) {
         spryi_packed_draft *n = &g->slice[q];
         const int count = g->diagonals[q];
@@ -364,7 +371,10 @@ static __device__ void locate_slices(packed_group *g)
     g->sum = at;
 }
 
-/* By a block: all slices of group blockIdx.x and their locations behind *at; g->sum is what is behind them. */
+/*
+ * Measures all slices of group blockIdx.x and locates them after *at. Sets g->sum to the counts after the group. Called
+ * by a block.
+ */
 template <typename P>
 static __device__ void measure_group(packed_group *g, packed_rows<P> *a, int64_t m, const spryi_packed_counts *at)
 {
@@ -380,7 +390,7 @@ static __device__ void measure_group(packed_group *g, packed_rows<P> *a, int64_t
     for (int q = warp_of_block(); q < g->count; q += WARPS) {
         draft_lanes(g, *a, q);
         count_long_rows(g, *a, q);
-        if (lane_of_warp() == 0) g->diagonals[q] = INT32_MIN; /* not looked for */
+        if (lane_of_warp() == 0) g->diagonals[q] = INT32_MIN; /* not determined */
     }
     __syncthreads();
     if (a->b == 1) sort_rows(g, *a);
@@ -398,19 +408,22 @@ static __device__ void measure_group(packed_group *g, packed_rows<P> *a, int64_t
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
-enum { SIZES = sizeof(spryi_packed_counts) / sizeof(int64_t) }; /* of a group */
-static_assert(sizeof(spryi_packed_counts) == SIZES * sizeof(int64_t) && SIZES == 7, "counts are so many numbers");
+enum { SIZES = sizeof(spryi_packed_counts) / sizeof(int64_t) }; /* number of counts of a group */
+static_assert(sizeof(spryi_packed_counts) == SIZES * sizeof(int64_t) && SIZES == 7, "SIZES is the number of counts");
 
-/* counts[n*groups + g] = number n of group g; summed up over all of them, what is before. */
+/*
+ * Returns the counts before group g. counts[n*groups + g] is the inclusive prefix sum, over all n and g, of count n of
+ * group g.
+ */
 static __device__ spryi_packed_counts counts_before(const int64_t *counts, int64_t groups, int64_t g)
 {
-    int64_t number[SIZES];
+    int64_t sizes[SIZES];
 #pragma unroll
     for (int n = 0; n < SIZES; n++) {
         const int64_t at = n * groups + g;
-        number[n] = g > 0 ? counts[at - 1] - (n > 0 ? counts[n * groups - 1] : 0) : 0;
+        sizes[n] = g > 0 ? counts[at - 1] - (n > 0 ? counts[n * groups - 1] : 0) : 0;
     }
-    const spryi_packed_counts before = {number[0], number[1], number[2], number[3], number[4], number[5], number[6]};
+    const spryi_packed_counts before = {sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
     return before;
 }
 
@@ -421,21 +434,24 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     const spryi_packed_counts none = {};
     measure_group(&g, &a, m, &none);
     if (threadIdx.x > 0) return;
-    const int64_t numbers[] = {g.sum.slices,    g.sum.indexed, g.sum.slots,   g.sum.units,
+    const int64_t counted[] = {g.sum.slices,    g.sum.indexed, g.sum.slots,   g.sum.units,
                                g.sum.long_rows, g.sum.pieces,  g.sum.long_nnz};
-    for (int n = 0; n < SIZES; n++) counts[n * (int64_t)gridDim.x + blockIdx.x] = numbers[n];
+    for (int n = 0; n < SIZES; n++) counts[n * (int64_t)gridDim.x + blockIdx.x] = counted[n];
 }
 
 /* ---- filling ------------------------------------------------------------------------------------------- */
 
-/* Where a warp finds the values of its slice, and where it puts values and indices. */
+/* Addresses from which a warp reads the values of its slice, and to which it stores values and indices. */
 template <typename V> struct target {
     const V *Ax;      /* NULL: a pattern */
-    V *Vx;            /* of the slice */
-    uint8_t *indices; /* behind lengths and rows */
+    V *Vx;            /* the slice's values */
+    uint8_t *indices; /* after lengths and rows */
 };
 
-/* By a warp: a full slice of rows. Entries of a row lie side by side: those of one sector are read together. */
+/*
+ * Fills a full slice of rows. A lane reads UNROLL adjacent entries of its row together, since they share sectors.
+ * Called by a warp.
+ */
 template <typename V, typename P>
 static __device__ void fill_full(const packed_rows<P> &a, const spryi_packed_draft *n, const target<V> &to)
 {
@@ -462,7 +478,7 @@ static __device__ void fill_full(const packed_rows<P> &a, const spryi_packed_dra
     }
 }
 
-/* By a warp: any slice, slot by slot. Returns the lane's mask of distances where it is DIAGONALS. */
+/* Fills a slice of any kind, slot by slot. Returns the lane's mask of distances for DIAGONALS. Called by a warp. */
 template <typename V, typename P>
 static __device__ uint32_t fill_slots(const packed_rows<P> &a, const spryi_packed_draft *n, target<V> to)
 {
@@ -497,7 +513,7 @@ static __device__ uint32_t fill_slots(const packed_rows<P> &a, const spryi_packe
     return mask;
 }
 
-/* By a warp: slice q, its record and whatever it has of its own. */
+/* Stores slice q: its record and its parts of the arrays. Called by a warp. */
 template <typename V, typename P> static __device__ void store_slice(const packed_group *g, const packed_rows<P> &a,
                                                                      int q, const spryi_packed &s, const V *Ax)
 {
@@ -533,7 +549,7 @@ template <typename V, typename P> static __device__ void store_slice(const packe
     }
 }
 
-/* By a warp: slice q's long rows, rows in their order, and where the first piece of each begins. */
+/* Stores slice q's long rows in natural order, and the position of each row's first piece. Called by a warp. */
 template <typename P>
 static __device__ void store_long_rows(const packed_group *g, const packed_rows<P> &a, int q, const spryi_packed &s)
 {
@@ -562,7 +578,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     }
 }
 
-/* A block a piece of a long row; the first piece of each knows where it begins. */
+/* Copies one piece of a long row. The first piece's position is already set. Called by a block. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     copy_pieces(const P *__restrict__ Ap, const int32_t *__restrict__ Aj, const V *__restrict__ Ax,
                 const spryi_packed s)
@@ -586,7 +602,7 @@ static __global__ void finish(const spryi_packed s)
     s.long_rows.pieces[s.long_rows.piece_count] = s.long_rows.nnz;
 }
 
-/* ---- the host's side --------------------------------------------------------------------------------------------- */
+/* ---- host functions ------------------------------------------------------------------------------------ */
 
 template <typename P>
 static spry_status find_block(const spryi_device *device, const spry_arrays *a, int64_t *block, spry_error *err)
@@ -608,20 +624,21 @@ static spry_status find_block(const spryi_device *device, const spry_arrays *a, 
     return SPRY_OK;
 }
 
-/* The sizes of s, and in *counts what is before each group. */
+/* Sets the sizes of s. *counts: prefix sums of the counts of the groups. */
 template <typename P> static spry_status count(const spryi_device *device, const spry_arrays *a, spryi_packed *s,
                                                const packed_rows<P> &rows, int64_t groups, scratch *counts,
                                                spry_error *err)
 {
     int64_t ends[SIZES], sums[SIZES] = {0};
-    if (groups > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: more blocks than a launch takes");
+    if (groups > INT32_MAX)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: more blocks than a CUDA launch permits");
     if (groups > 0) {
         SPRY_CUDA_TRY(counts->make(device, SIZES * groups * (int64_t)sizeof(int64_t), "packed: groups", err));
-        int64_t *numbers = (int64_t *)counts->at;
-        count_groups<<<(unsigned)groups, CONVERT_THREADS>>>(rows, a->rows, numbers);
+        int64_t *counted = (int64_t *)counts->at;
+        count_groups<<<(unsigned)groups, CONVERT_THREADS>>>(rows, a->rows, counted);
         SPRY_CUDA_TRY(launched(err, "packed: counting"));
-        SPRY_CUDA_TRY(spry_cuda_scan(device, numbers, SIZES * groups, err));
-        SPRY_CUDA_CHECK(cudaMemcpy2D(ends, sizeof *ends, numbers + groups - 1, (size_t)groups * sizeof *numbers,
+        SPRY_CUDA_TRY(spry_cuda_scan(device, counted, SIZES * groups, err));
+        SPRY_CUDA_CHECK(cudaMemcpy2D(ends, sizeof *ends, counted + groups - 1, (size_t)groups * sizeof *counted,
                                      sizeof *ends, SIZES, cudaMemcpyDeviceToHost),
                         "packed: sizes", err);
         for (int n = 0; n < SIZES; n++) sums[n] = ends[n] - (n > 0 ? ends[n - 1] : 0);
@@ -629,11 +646,11 @@ template <typename P> static spry_status count(const spryi_device *device, const
     spryi_packed_counts sum;
     memcpy(&sum, sums, sizeof sum);
     if (sum.pieces > INT32_MAX)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: more blocks than a launch takes");
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: more blocks than a CUDA launch permits");
     return spryi_packed_set_sizes(s, &sum, err);
 }
 
-/* Bits of the values are copied: V is an unsigned number of their size. */
+/* Fills the storage. Values are copied as bits: V is an unsigned type of their size. */
 template <typename V, typename P> static spry_status fill(const spry_arrays *a, const spryi_packed *s,
                                                           const packed_rows<P> &rows, int64_t groups,
                                                           const int64_t *counts, spry_error *err)
@@ -652,7 +669,7 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     return launched(err, "packed: ends");
 }
 
-template <typename P> static spry_status make(spryi_conversion *c, spry_error *err)
+template <typename P> static spry_status build(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_packed *s = (spryi_packed *)c->storage;
@@ -667,18 +684,18 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     spryi_packed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
     SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_packed_arrays, err));
-    const int64_t *numbers = (const int64_t *)counts.at;
-    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(a, s, rows, groups, numbers, err)));
-    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before the scratch goes */
+    const int64_t *counted = (const int64_t *)counts.at;
+    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(a, s, rows, groups, counted, err)));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before scratch is freed */
     return SPRY_OK;
 }
 
 static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     if (c->request->options->op == SPRY_TRANSPOSE)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: windows of a transposed product are made on the host");
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: windows of a transposed product are built on the host");
     ((spryi_packed *)c->storage)->a = shape_of(&c->csr);
-    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
+    return SPRY_BY_TYPE(c->csr.offset_type, P, build<P>(c, err));
 }
 
 const spryi_converter spry_cuda_to_packed = {"packed", convert};

@@ -1,4 +1,4 @@
-/* The arrays of packed and how large they are. The CUDA plug-in compiles this file too. */
+/* Arrays of packed and their sizes. The CUDA plug-in compiles this file too. */
 #include "base/error.h"
 #include "formats/packed/packed_layout.h"
 #include "formats/shared/owned_arrays.h"
@@ -20,7 +20,7 @@ spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *s
     const int64_t lanes = s->a.rows / SPRYI_PACKED_LANES;
     if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 47) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->units, UINT32_MAX,
-                            "packed: %lld rows with %lld pieces of indices are more than it counts",
+                            "packed: %lld rows with %lld units of indices exceed its 32-bit counters",
                             (long long)s->a.rows, (long long)s->units);
 }
 
@@ -48,7 +48,7 @@ int spryi_packed_arrays(void *storage, spryi_section *list)
     return SPRYI_PACKED_ARRAYS;
 }
 
-/* Words: a slice is five, a unit of the indices four. */
+/* In words, a slice counts as five and a unit of the indices as four. */
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s)
 {
     spryi_packed sizes = *s;

@@ -1,4 +1,4 @@
-/* Loads of a slice's record, masks and offsets, for all CUDA kernels of packed. */
+/* Loads of a slice's record and masks, for all CUDA kernels of packed. */
 #pragma once
 
 #include "device/cuda/reduce.cuh"
@@ -7,8 +7,8 @@ extern "C" {
 #include "formats/packed/packed.h"
 }
 
-enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, by which launches are measured */ };
-static const unsigned ALL = 0xffffffffu; /* lanes, or slots */
+enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, for which launches are sized */ };
+static const unsigned ALL = 0xffffffffu; /* all lanes, or all slots */
 
 static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)
 {
@@ -21,7 +21,7 @@ static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_pack
     return slice;
 }
 
-/* The slots that the lane has, a bit each. */
+/* Returns the slots of a lane, one bit each. */
 static __device__ __forceinline__ unsigned load_mask(const uint8_t *masks, int width, int lane)
 {
     if (width <= 8) return __ldg(masks + lane);

@@ -2,7 +2,7 @@
  * The driver of packed's CPU kernels.
  *
  * Work: three steps (formats/shared/run_blocks.h): chunks of slices of about equal cost, counted in values and lanes;
- *       pieces of long rows; the long rows, whose pieces are added up in order. The bits do not depend on the threads.
+ *       pieces of long rows; the long rows, whose pieces are added in order. Results do not depend on the threads.
  * Transposed: a window of y for each part of the rows (formats/shared/column_windows.h), filled slot by slot.
  */
 #ifndef SPRY_FN
@@ -12,14 +12,14 @@
 
 enum { CHUNK_COST = 32768 };
 
-/* Values, indices and lanes before slice k. Slices that share the one or the other count less. */
+/* Returns the number of values, indices and lanes before slice k. Slices that share values or indices cost less. */
 static int64_t cost_before(const spryi_packed *s, int64_t k)
 {
-    const int64_t indices = s->slices[k].indices * (int64_t)SPRYI_PACKED_INDEX_UNIT / 2; /* of 16 bits */
+    const int64_t indices = s->slices[k].indices * (int64_t)SPRYI_PACKED_INDEX_UNIT / 2; /* in units of 16 bits */
     return spryi_packed_values_at(&s->slices[k]) + indices + k * SPRYI_PACKED_LANES;
 }
 
-/* The slice in which row begins, a multiple of the groups' rows or the number of rows. */
+/* Returns the first slice of the group that begins with `row`. row may also be the number of rows. */
 static int64_t slice_of_row(const spryi_packed *s, int64_t row)
 {
     int64_t k;
@@ -29,7 +29,7 @@ static int64_t slice_of_row(const spryi_packed *s, int64_t row)
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "formats/packed/packed_driver.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/packed/packed_driver.c" /* the second half of this file */
 #include "base/instantiate.h"
 
 const spryi_run_table spryi_packed_runs_t = SPRYI_TABLE(run_t);
@@ -39,33 +39,33 @@ static const spryi_block_fn long_rows[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPR
 int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
 {
     const spryi_packed *s = storage;
-    const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->long_rows.piece_count * SPRYI_PACKED_SUMS;
-    return numbers * (int64_t)spry_type_bytes(vector_type);
+    const int64_t elements = s->windows.count > 0 ? s->windows.numbers : s->long_rows.piece_count * SPRYI_PACKED_SUMS;
+    return elements * (int64_t)spry_type_bytes(vector_type);
 }
 
-int spryi_packed_streams_y(const spryi_packed *s, int64_t number_bytes)
+bool spryi_packed_streams_y(const spryi_packed *s, int64_t element_bytes)
 {
     enum { LEAST = 2 << 20 };
-    const int64_t y = s->a.rows * number_bytes, x = s->a.columns * number_bytes, cache = spryi_cache_bytes(3);
-    if (y >= SPRYI_PACKED_STREAM_BYTES) return 1;
+    const int64_t y = s->a.rows * element_bytes, x = s->a.columns * element_bytes, cache = spryi_cache_bytes(3);
+    if (y >= SPRYI_PACKED_STREAM_BYTES) return true;
     return y >= LEAST && cache > 0 && s->slots * (int64_t)spry_type_bytes(s->a.value_type) + x + y > cache;
 }
 
-/* A kernel's product; args come first, so that their address is this one's. */
+/* One product of a kernel. args is the first member, so its address is that of the packed_run. */
 typedef struct packed_run {
     spryi_run_args args;
     spryi_block_fn slices;
 } packed_run;
 
-/* As many as the entries and lanes ask for: less than what is stored by padding, more where slices share values. */
+/* Returns the number of chunks, by entries and lanes. Padding and shared values are not counted. */
 static int64_t chunk_count(const spryi_packed *s)
 {
     return (s->a.nnz - s->long_rows.nnz + s->slice_count * SPRYI_PACKED_LANES + CHUNK_COST - 1) / CHUNK_COST;
 }
 
 /*
- * The slice with which chunk n begins. Where slices share, the cost before them does not always rise; but as all chunks
- * are bisected alike, one never begins before the last.
+ * Returns the first slice of chunk n. With shared values the cost before a slice does not always rise. Chunks still do
+ * not overlap: the bisection for a larger cost never ends further left.
  */
 static int64_t chunk_begin(const spryi_packed *s, int64_t n)
 {
@@ -103,18 +103,18 @@ spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_b
                                 {s->long_rows.count, long_rows[spryi_value_slot(args->vector_type)][0]}};
     spryi_run_blocks(&run.args, chunk_count(s), run_chunks);
     for (int64_t c = 0; c < args->columns && s->long_rows.count > 0; c += most) {
-        spryi_run_args some = *args;
-        some.x = (const char *)args->x + c * bytes;
-        some.y = (char *)args->y + c * bytes;
-        some.columns = args->columns - c < most ? args->columns - c : most;
-        spryi_run_steps(&some, steps, 2);
+        spryi_run_args panel = *args;
+        panel.x = (const char *)args->x + c * bytes;
+        panel.y = (char *)args->y + c * bytes;
+        panel.columns = args->columns - c < most ? args->columns - c : most;
+        spryi_run_steps(&panel, steps, 2);
     }
     return SPRY_OK;
 }
 
-#else /* once for each value type and type of columns */
+#else /* once for each value type and index type of columns */
 
-/* Long rows from the sums of their pieces, those of columns side by side. */
+/* Adds the sums of the pieces of long rows. The sums of a piece's vectors are adjacent. */
 static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;

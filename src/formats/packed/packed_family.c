@@ -1,4 +1,4 @@
-/* The family packed: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* The family packed: formats, kernels, and descriptors of the CUDA kernels, whose functions are in the plug-in. */
 #include "formats/packed/packed.h"
 
 const spryi_kernel spryi_packed_slices_cuda = {

@@ -1,10 +1,9 @@
 /*
- * The storage of format packed: the build from CSR, the reader of slices, the way back to CSR, and what containers
- * need.
+ * The storage of format packed: build from CSR, reader of slices, conversion to CSR, and container checks.
  *
- * The build handles every group of rows twice (packed_group.h): it measures, and, when a scan has given the position of
- * the group in each array, writes. No group reads another group, so both passes are parallel, and the result depends
- * only on the matrix.
+ * The build visits every group of rows twice (packed_group.h). It measures, a scan gives the position of the group in
+ * each array, and it writes. No group reads another group, so both passes are parallel, and the result depends only on
+ * the matrix.
  */
 #ifndef SPRYI_TEMPLATE
 #include "base/context.h"
@@ -21,7 +20,7 @@
 
 /* ---- build --------------------------------------------------------------------------------------------- */
 
-/* A group between the passes: its position in the arrays, its choices, and the values that it takes. */
+/* A group between the passes: its position in the arrays, its choices, and the number of its values. */
 typedef struct group_plan {
     spryi_packed_counts at;
     int64_t taken; /* fewer than measured if slices share values */
@@ -43,7 +42,7 @@ typedef struct group_job {
     const spry_arrays *csr;
     spryi_packed *s;
     group_plan *plans;
-    int stream, share;
+    bool stream, share;
 } group_job;
 
 static void measure_groups(void *job, int64_t begin, int64_t end)
@@ -83,12 +82,12 @@ static spry_status measure(spry_context *context, spryi_packed *s, group_plan **
 }
 
 /*
- * Moves the values of groups together, into an array of their size, if at most half of the values remain. Without
- * memory for the array nothing changes.
+ * Moves the values of all groups into a smaller array if at most half of the values are used. If the allocation fails,
+ * nothing changes.
  */
 static void close_gaps(spry_context *context, spryi_packed *s, const group_plan *plans, int64_t groups)
 {
-    enum { PART = 2 }; /* 1 / the share of values that may remain */
+    enum { PART = 2 }; /* 1 / largest share of values in use */
     const size_t size = spry_type_bytes(s->a.value_type);
     int64_t taken = 0;
     void *values = NULL;
@@ -111,13 +110,13 @@ static void close_gaps(spry_context *context, spryi_packed *s, const group_plan 
 }
 
 /* Fills the arrays of a measured s. share: slices may share values. */
-static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, int share,
+static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, bool share,
                          spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, spryi_packed_arrays, err));
     const int64_t groups = spryi_packed_group_count(csr, s->block);
-    const int stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
-                       (uintptr_t)s->values % 64 == 0;
+    const bool stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
+                        (uintptr_t)s->values % 64 == 0;
     spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, write_groups,
                &(group_job){csr, s, plans, stream, share});
     s->most_slots = s->slots;
@@ -186,11 +185,11 @@ void spryi_packed_open(spryi_packed_reader *r, const spryi_packed *s, int64_t sl
     r->slot = -1;
 }
 
-int spryi_packed_next(spryi_packed_reader *r)
+bool spryi_packed_next(spryi_packed_reader *r)
 {
     const spryi_packed_view *v = &r->v;
     r->before += r->count;
-    if (++r->slot >= v->width) return 0;
+    if (++r->slot >= v->width) return false;
     const int64_t first = v->dense ? r->slot * (int64_t)SPRYI_PACKED_LANES : r->before; /* entry or block */
     r->mask = spryi_packed_slot_mask(v, r->slot);
     r->at = v->values + first * v->b * v->b;
@@ -208,14 +207,14 @@ int spryi_packed_next(spryi_packed_reader *r)
             r->column[l] = spryi_index_at(v->columns, r->s->a.index_type, k);
     }
     r->stride = v->dense ? SPRYI_PACKED_LANES : r->count;
-    return 1;
+    return true;
 }
 
-/* ---- back to CSR --------------------------------------------------------------------------------------- */
+/* ---- conversion to CSR --------------------------------------------------------------------------------- */
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
-#define SPRYI_TEMPLATE "formats/packed/packed_format.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/packed/packed_format.c" /* the second half of this file */
 #include "base/instantiate.h"
 
 typedef void (*copy_fn)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,
@@ -282,13 +281,13 @@ done:
 
 /* ---- containers ---------------------------------------------------------------------------------------- */
 
-/* Returns 1 if `bytes` bytes from unit `at` on are within the indices. */
-static int has_bytes(const spryi_packed *s, int64_t at, int64_t bytes)
+/* Returns true if `bytes` bytes from unit `at` on are within the indices. */
+static bool has_bytes(const spryi_packed *s, int64_t at, int64_t bytes)
 {
     return at * SPRYI_PACKED_INDEX_UNIT + bytes <= s->units * SPRYI_PACKED_INDEX_UNIT;
 }
 
-/* Returns the bytes of the slice's columns. Its lengths are within the indices. */
+/* Returns the bytes of the slice's columns. The slice's lengths are within the indices. */
 static int64_t column_bytes(const spryi_packed *s, const spryi_packed_view *v)
 {
     int64_t entries = 0;
@@ -304,40 +303,41 @@ static int64_t head_bytes(const spryi_packed_slice *t)
            (t->info & SPRYI_PACKED_SORTED ? 2 * SPRYI_PACKED_LANES : 0) /* DIAGONALS have neither */;
 }
 
-/* Checks that the record of slice k points into the arrays. Returns NULL or what is wrong. */
+/* Checks that the record of slice k points into the arrays. Returns NULL or the fault. */
 static const char *check_record(const spryi_packed *s, int64_t k)
 {
     const spryi_packed_slice *t = &s->slices[k];
     const int b = spryi_packed_b(t), width = spryi_packed_width(t), kind = spryi_packed_kind_of(t);
-    const int full = (t->info & SPRYI_PACKED_FULL) != 0;
+    const bool full = (t->info & SPRYI_PACKED_FULL) != 0;
     const int64_t row = (int64_t)t->row * SPRYI_PACKED_LANES, end = (int64_t)t[1].row * SPRYI_PACKED_LANES;
-    if (b != 1 && b != s->block) return "blocks of another size";
+    if (b != 1 && b != s->block) return "the block size differs from the header";
     if (row >= s->a.rows || end - row > (int64_t)SPRYI_PACKED_LANES * b || end <= row ||
         (end < s->a.rows && end - row != (int64_t)SPRYI_PACKED_LANES * b) || (row % b != 0) ||
         (end > s->a.rows && (s->a.rows - row) % b != 0))
-        return "rows are wrong";
-    if (kind == SPRYI_PACKED_KIND_BITS || width > SPRYI_PACKED_MOST_WIDTH) return "no kind that there is";
-    if (width > 0 && full && s->a.rows - row < (int64_t)SPRYI_PACKED_LANES * b) return "is not full";
+        return "the rows do not match the block size";
+    if (kind == SPRYI_PACKED_KIND_BITS || width > SPRYI_PACKED_MOST_WIDTH) return "the kind or the width is unknown";
+    if (width > 0 && full && s->a.rows - row < (int64_t)SPRYI_PACKED_LANES * b)
+        return "the slice is marked full, but has fewer rows";
     if (kind == SPRYI_PACKED_DIAGONALS) {
         if (width > SPRYI_PACKED_LANES || !has_bytes(s, t->indices, 4 * width) ||
             (!full && !has_bytes(s, (uint32_t)s->extras[k], SPRYI_PACKED_LANES * spryi_packed_mask_bytes(width))))
-            return "distances are outside";
+            return "distances or masks are outside the indices";
     } else if (s->extras[k] < 0 || !has_bytes(s, t->indices, head_bytes(t))) {
-        return "lengths are outside";
+        return "lengths are outside the indices";
     }
     if (kind != SPRYI_PACKED_DIAGONALS && t->info & SPRYI_PACKED_SORTED && s->block > 1)
-        return "is sorted, with blocks";
+        return "the slice is sorted, but the matrix has blocks";
     return NULL;
 }
 
-/* Checks the lengths of slice k. Raises *next_long by its long rows. */
+/* Checks the lengths of slice k. Adds the number of its long rows to *next_long. */
 static const char *check_lengths(const spryi_packed *s, const spryi_packed_view *v, int64_t *next_long)
 {
     for (int l = 0; v->lengths && l < SPRYI_PACKED_LANES; l++) {
         if (v->lengths[l] == SPRYI_PACKED_LONG_ROW) {
             if (v->b > 1 || l >= v->lanes || *next_long >= s->long_rows.count ||
                 s->long_rows.rows[*next_long] != spryi_packed_row(v, l))
-                return "a row that is said to be long";
+                return "a row is marked long, but is not among the long rows";
             ++*next_long;
         } else if (v->lengths[l] > v->width) {
             return "a row is longer than the slice";
@@ -346,7 +346,7 @@ static const char *check_lengths(const spryi_packed *s, const spryi_packed_view 
     return NULL;
 }
 
-/* Checks the entries of slice k. Raises *nnz, *next_long and *indexed by its own. */
+/* Checks the entries of slice k. Adds its counts to *nnz, *next_long and *indexed. */
 static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz, int64_t *next_long, int64_t *indexed)
 {
     spryi_packed_reader r;
@@ -356,24 +356,24 @@ static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz,
     const char *wrong = check_lengths(s, v, next_long);
     if (wrong) return wrong;
     if (v->columns && !has_bytes(s, s->slices[k].indices, head_bytes(&s->slices[k]) + column_bytes(s, v)))
-        return "columns are outside";
+        return "columns are outside the indices";
     for (int d = 1; v->distances && d < v->width; d++)
         if (v->distances[d] <= v->distances[d - 1]) return "distances do not rise";
     while (spryi_packed_next(&r)) {
-        if (r.mask & ~rows) return "entries of no row";
+        if (r.mask & ~rows) return "an entry belongs to no row";
         for (int l = 0; l < SPRYI_PACKED_LANES; l++)
             if (r.mask >> l & 1 && (r.column[l] < 0 || r.column[l] * v->b + v->b > s->a.columns))
                 return "a column is not in the matrix";
     }
     if (v->dense && v->width > 0 && v->values % SPRYI_PACKED_LANES != 0)
-        return "values are not where full slices begin";
+        return "values of a full slice do not begin at a multiple of 32";
     const int64_t slots = v->dense ? v->width * (int64_t)SPRYI_PACKED_LANES : r.before;
     *nnz += r.before * v->b * v->b;
     *indexed += v->columns != NULL;
     return v->values + slots * v->b * v->b > spryi_packed_values_at(&s->slices[k + 1]) ? "values overlap" : NULL;
 }
 
-static int is_sorted(const spryi_packed_slice *t)
+static bool is_sorted(const spryi_packed_slice *t)
 {
     return spryi_packed_kind_of(t) != SPRYI_PACKED_DIAGONALS && (t->info & SPRYI_PACKED_SORTED);
 }
@@ -382,21 +382,21 @@ static int is_sorted(const spryi_packed_slice *t)
 static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[SPRYI_PACKED_GROUP / 32])
 {
     const int64_t row = (int64_t)s->slices[k].row * SPRYI_PACKED_LANES;
-    const int begins = row % SPRYI_PACKED_GROUP == 0, sorted = is_sorted(&s->slices[k]);
+    const bool begins = row % SPRYI_PACKED_GROUP == 0, sorted = is_sorted(&s->slices[k]);
     if (begins) memset(seen, 0, SPRYI_PACKED_GROUP / 8);
-    if (!begins && sorted != is_sorted(&s->slices[k - 1])) return "is sorted, others are not";
+    if (!begins && sorted != is_sorted(&s->slices[k - 1])) return "only some slices of the group are sorted";
     const spryi_packed_view v = spryi_packed_view_of(s, k);
     for (int l = 0; v.rows && l < v.lanes; l++) {
         const unsigned r = v.rows[l];
         if (r >= SPRYI_PACKED_GROUP || spryi_packed_row(&v, l) >= s->a.rows || seen[r / 32] >> r % 32 & 1)
-            return "a row is outside or not there for the first time";
+            return "a row is out of range or occurs twice";
         seen[r / 32] |= 1u << r % 32;
     }
     return NULL;
 }
 
 /*
- * Checks slices from a file: all addresses are within the arrays, each row occurs once, columns are in the matrix, and
+ * Checks slices from a file: all positions are within the arrays, each row occurs once, columns are in the matrix, and
  * the number of entries is the matrix's.
  */
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
@@ -411,7 +411,8 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     if (s->block < 1 || s->block > SPRYI_PACKED_MOST_BLOCK ||
         end->row != s->a.rows / SPRYI_PACKED_LANES + (s->a.rows % SPRYI_PACKED_LANES != 0) ||
         spryi_packed_values_at(end) != s->slots || (s->slice_count > 0 ? s->slices[0].row != 0 : s->a.rows != 0))
-        return spryi_fail(err, SPRY_BAD_FILE, NULL, "packed: %lld slices, of blocks of %lld, do not fit %lld rows",
+        return spryi_fail(err, SPRY_BAD_FILE, NULL,
+                          "packed: %lld slices with blocks of size %lld do not match %lld rows",
                           (long long)s->slice_count, (long long)s->block, (long long)s->a.rows);
     SPRYI_TRY(spryi_check_long_rows(&s->long_rows, &s->a, "packed", err));
     SPRYI_TRY(spryi_check_columns(&s->a, s->long_rows.columns, s->long_rows.nnz, "packed", err));
@@ -432,7 +433,9 @@ done:
 
 /* ---- descriptor ---------------------------------------------------------------------------------------- */
 
-/* Returns the bytes by which new values may grow: they may differ where the present values are shared. */
+/*
+ * Returns the bytes by which an update may enlarge the values: new values may differ where present values are shared.
+ */
 static int64_t growth_bytes(const void *storage)
 {
     const spryi_packed *s = storage;
@@ -466,7 +469,7 @@ const spryi_format spryi_format_packed = {
     .choice.estimator = &spryi_packed_estimator,
 };
 
-#else /* for each stored type and type of columns: base/instantiate.h */
+#else /* for each stored type and index type of columns: base/instantiate.h */
 
 /* Copies the entries of the reader's slot. next[l]: entries of lane l copied so far. */
 static void SPRY_FN(copy_slot)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,

@@ -1,10 +1,10 @@
 /*
- * One group of rows of CSR becomes slices: measured first, then written (packed_group.h). packed_layout.h decides what
- * a slice becomes. The code here finds lanes, distances and columns, and fills the arrays.
+ * Converts one group of CSR rows to slices: measures the group, then writes it (packed_group.h). packed_layout.h
+ * decides the encoding of a slice. This file finds lanes, distances and columns, and fills the arrays.
  *
- * Slices of a group may share values (packed.h). While a group is written, the values of each slice are compared with
- * the last few that were kept. If they are found again, the next slice takes their place. Only slices with the same
- * first entry are compared, so that values that do not repeat are not read twice.
+ * Slices of a group may share values (packed.h). The values of each written slice are compared with the last KEPT
+ * slices' values. If equal values exist, the next slice overwrites the new ones. Only slices with the same first entry
+ * are compared, so values that do not repeat are not read twice.
  */
 #ifndef SPRYI_TEMPLATE
 #include "formats/packed/packed_group.h"
@@ -16,27 +16,27 @@
 #include <emmintrin.h>
 #endif
 
-/* What both passes know of a group while they go from slice to slice. */
+/* State of a pass over the slices of a group. */
 typedef struct walk {
     const spry_arrays *csr;
     int b;
     int64_t begin, end;        /* rows */
-    int64_t blocks_over, over; /* entries above which block rows, and rows, are long */
-    spryi_packed_counts at;    /* of the slices so far */
-    int sorted;                /* 1: lanes are rows in this order: */
+    int64_t blocks_over, over; /* lengths above which block rows, and rows, are long */
+    spryi_packed_counts at;    /* counts of the slices so far */
+    bool sorted;               /* lanes are rows in the order below */
     uint16_t order[SPRYI_PACKED_GROUP];
-    int list;        /* distances of the last list; 0: none */
+    int list;        /* number of distances of the last list; 0: no list */
     int64_t list_at; /* in units */
     int32_t distances[SPRYI_PACKED_LANES];
 } walk;
 
-/* Addresses of entries of the next slice, to be fetched; 0: none. */
+/* Addresses of the next slice's entries, for prefetches; 0: none. */
 typedef struct next_entries {
     uintptr_t values, columns;
     size_t column_bytes; /* per cache line of values */
 } next_entries;
 
-/* Values of a slice that later slices may share: where they begin, how many, the bits of the slice's first entry. */
+/* Values that later slices may share: position, count, and bits of the slice's first entry. */
 typedef struct kept_values {
     int64_t at, count;
     uint64_t first;
@@ -46,21 +46,21 @@ enum { KEPT = 8 };
 typedef struct writer {
     walk w;
     spryi_packed *s;
-    int stream; /* write values past the caches */
+    bool stream; /* use non-temporal stores for values */
     next_entries ahead;
-    int share;                               /* slices may share values */
+    bool share;                              /* slices may share values */
     kept_values kept[KEPT];                  /* the last values */
     int kept_count;                          /* since the group began */
-    int found, missed;                       /* slices whose values were found, or sought in vain */
-    uint64_t holes[SPRYI_PACKED_MOST_WIDTH]; /* bits of the last value of each slot, for holes after it */
+    int found, missed;                       /* comparisons with and without success */
+    uint64_t holes[SPRYI_PACKED_MOST_WIDTH]; /* bits of the last value of each slot, for the next holes */
 } writer;
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its second part */
+#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* the second part of this file */
 #include "base/instantiate_indices.h"
 
-/* Returns the number of sampled block rows, and the row where sample n begins. */
+/* samples_of returns the number of sampled block rows, sampled_row the first row of sample n. */
 static int64_t samples_of(const spry_arrays *csr, int b)
 {
     const int64_t rows = csr->rows / b;
@@ -72,12 +72,12 @@ static int64_t sampled_row(const spry_arrays *csr, int b, int64_t n)
     return csr->rows / b * n / samples_of(csr, b) * b;
 }
 
-/* Returns 1 if b rows may be blocks by their lengths, so that their columns are needed. */
-static int may_be_blocks(const spry_arrays *csr, int64_t row, int b)
+/* Returns true if the lengths of b rows permit blocks, so that the columns are needed. */
+static bool may_be_blocks(const spry_arrays *csr, int64_t row, int b)
 {
     const int64_t length = spryi_row_length(csr, row);
     for (int r = 1; r < b; r++)
-        if (spryi_row_length(csr, row + r) != length) return 0;
+        if (spryi_row_length(csr, row + r) != length) return false;
     return length > 0 && length % b == 0 && length <= (int64_t)SPRYI_PACKED_MOST_WIDTH * b;
 }
 
@@ -89,8 +89,8 @@ static void want_samples(spryi_column_reader *reader, int b)
     }
 }
 
-/* *range: the range of the first sample that may be blocks; raised to the range after the last. */
-static int is_mostly_blocks(const spryi_column_reader *reader, int b, int64_t *range)
+/* *range: index of the reader's range of the first sample that may be blocks. Advances it past the samples. */
+static bool is_mostly_blocks(const spryi_column_reader *reader, int b, int64_t *range)
 {
     const spry_arrays *csr = reader->csr;
     int64_t seen = 0, blocks = 0;
@@ -119,7 +119,7 @@ spry_status spryi_packed_find_block(spryi_column_reader *reader, int64_t *block,
 /* ---- cache lines, masks, lanes ------------------------------------------------------------------------- */
 
 /* Stores one cache line. stream: use non-temporal stores, for arrays larger than the cache. */
-static inline void put_line(void *to, const void *line, int stream)
+static inline void put_line(void *to, const void *line, bool stream)
 {
 #ifdef __SSE2__
     if (stream) {
@@ -148,15 +148,15 @@ static inline void fetch(next_entries *a, int b)
 
 enum { FEW = 8 };
 
-/* Returns 1 if the distance is among the first FEW. */
-static inline int is_among(const int32_t *distances, int32_t distance)
+/* Returns true if the distance is among the first FEW. */
+static inline bool is_among(const int32_t *distances, int32_t distance)
 {
 #ifdef __SSE2__
     const __m128i *list = (const __m128i *)(const void *)distances, one = _mm_set1_epi32(distance);
     const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(list), one);
     return _mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi32(_mm_loadu_si128(list + 1), one))) != 0;
 #else
-    int among = 0;
+    bool among = false;
     for (int q = 0; q < FEW; q++) among |= distances[q] == distance;
     return among;
 #endif
@@ -192,18 +192,19 @@ static inline int lanes_left(int64_t i, int64_t end)
     return (int)(end - i < SPRYI_PACKED_LANES ? end - i : SPRYI_PACKED_LANES);
 }
 
-/* ---- values that slices share -------------------------------------------------------------------------- */
+/* ---- shared values ------------------------------------------------------------------------------------- */
 
 /*
- * Keeps the place and first entry of the slice's values, which will be stored at `at`. Returns 1 if the values may be
- * needless: kept values have the same first entry, and earlier comparisons succeeded often enough.
+ * Records the position and first entry of the slice's values. Returns true if a comparison is worthwhile: recorded
+ * values have the same first entry, and earlier comparisons succeeded often enough.
  */
-static int may_share(writer *g, const spryi_packed_draft *n, const spryi_packed_location *at)
+static bool may_share(writer *g, const spryi_packed_draft *n, const spryi_packed_location *at)
 {
     const size_t size = spry_type_bytes(g->s->a.value_type);
     kept_values *now = &g->kept[g->kept_count % KEPT];
-    int l = 0, may = 0;
-    if (!g->share || !g->s->values || n->entries == 0) return 0;
+    bool may = false;
+    int l = 0;
+    if (!g->share || !g->s->values || n->entries == 0) return false;
     while (n->length[l] == 0) l++;
     *now = (kept_values){at->values, spryi_packed_room(n) * n->b * n->b, 0};
     memcpy(&now->first, (const char *)g->w.csr->values + (size_t)n->begin[l] * size, size);
@@ -212,8 +213,11 @@ static int may_share(writer *g, const spryi_packed_draft *n, const spryi_packed_
     return may && g->missed <= g->found + KEPT;
 }
 
-/* Compares the slice's values, now stored, with kept values. If equal, sets *at to the kept values and returns 1. */
-static int share_values(writer *g, const spryi_packed_draft *n, spryi_packed_location *at)
+/*
+ * Compares the slice's stored values with recorded values. If they are equal, sets at->values to the earlier values and
+ * returns true.
+ */
+static bool share_values(writer *g, const spryi_packed_draft *n, spryi_packed_location *at)
 {
     const size_t size = spry_type_bytes(g->s->a.value_type);
     const int unaligned = n->full || n->padded ? SPRYI_PACKED_LANES - 1 : 0;
@@ -227,14 +231,14 @@ static int share_values(writer *g, const spryi_packed_draft *n, spryi_packed_loc
         at->values = old.at;
         g->found++;
         g->kept_count--;
-        return 1;
+        return true;
     }
     g->missed++;
-    return 0;
+    return false;
 }
 
 #define SPRYI_STORED_ROWS
-#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its third part */
+#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* the third part of this file */
 #include "base/instantiate.h"
 
 /* ---- the two passes ------------------------------------------------------------------------------------ */
@@ -261,7 +265,8 @@ static void start(walk *w, const spryi_packed_group *g, const spryi_packed_count
     w->blocks_over = spryi_packed_blocks_over(entries, g->end - g->begin);
     w->over = spryi_packed_rows_over(w->blocks_over);
     w->at = *at;
-    w->sorted = w->list = 0;
+    w->sorted = false;
+    w->list = 0;
     w->list_at = at->units;
 }
 
@@ -274,7 +279,7 @@ spryi_packed_counts spryi_packed_measure(const spryi_packed_group *g, spryi_pack
 }
 
 int64_t spryi_packed_write(const spryi_packed_group *g, const spryi_packed_choices *choices, spryi_packed *s,
-                           const spryi_packed_counts *at, int stream, int share)
+                           const spryi_packed_counts *at, bool stream, bool share)
 {
     writer to;
     start(&to.w, g, at);
@@ -289,31 +294,34 @@ int64_t spryi_packed_write(const spryi_packed_group *g, const spryi_packed_choic
 
 #elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
 
-/* Returns 1 if the rows, from a multiple of b on, are dense blocks at multiples of b, of at most long_over entries. */
-static int SPRY_FN(has_blocks)(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over)
+/*
+ * Returns true if the rows, from a multiple of b on, consist of dense blocks at multiples of b. The rows have at most
+ * long_over entries each.
+ */
+static bool SPRY_FN(has_blocks)(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over)
 {
     const SPRY_P *Ap = csr->offsets;
     for (int64_t i = row; i < row + rows; i += b) {
         const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
         const int64_t length = Ap[i + 1] - Ap[i];
-        if (length % b != 0 || length > (int64_t)SPRYI_PACKED_MOST_WIDTH * b || length > long_over) return 0;
+        if (length % b != 0 || length > (int64_t)SPRYI_PACKED_MOST_WIDTH * b || length > long_over) return false;
         for (int r = 1; r < b; r++)
             if (Ap[i + r + 1] - Ap[i + r] != length || memcmp(Aj, Aj + r * length, (size_t)length * sizeof *Aj) != 0)
-                return 0;
+                return false;
         for (int64_t k = 0; k < length; k += b) {
-            if (Aj[k] % b != 0) return 0;
+            if (Aj[k] % b != 0) return false;
             for (int c = 1; c < b; c++)
-                if (Aj[k + c] != Aj[k] + c) return 0;
+                if (Aj[k + c] != Aj[k] + c) return false;
         }
     }
-    return 1;
+    return true;
 }
 
 #else /* for each stored type and pair of index types: base/instantiate.h */
 
 /* ---- drafts -------------------------------------------------------------------------------------------- */
 
-/* Begins the draft of a slice of `count` rows, or block rows, from `row` on: lanes and lengths. */
+/* Sets lanes and lengths of a draft of `count` rows, or block rows, from `row` on. */
 static void SPRY_FN(draft_lanes)(const walk *g, spryi_packed_draft *n, int64_t row, int b, int count)
 {
     const SPRY_P *Ap = g->csr->offsets;
@@ -338,7 +346,7 @@ static void SPRY_FN(draft_lanes)(const walk *g, spryi_packed_draft *n, int64_t r
     }
     for (int l = 0; l < count; l++) longest = length[l] > longest ? length[l] : longest;
     for (int l = 0; l < count && longest > over; l++) {
-        const int is_long = length[l] > over;
+        const bool is_long = length[l] > over;
         n->long_lanes |= (uint32_t)is_long << l;
         if (is_long) length[l] = 0;
     }
@@ -360,8 +368,8 @@ static inline int64_t SPRY_FN(column)(const walk *g, const spryi_packed_draft *n
     return n->b == 1 ? Aj[n->begin[l] + k] : Aj[n->begin[l] + k * n->b] / n->b;
 }
 
-/* Returns 1 if each lane has the columns of the lane before plus one. All lanes have one length. */
-static int SPRY_FN(all_continue)(const walk *g, const spryi_packed_draft *n)
+/* Returns true if each lane has the columns of the previous lane plus one. All lanes have equal length. */
+static bool SPRY_FN(all_continue)(const walk *g, const spryi_packed_draft *n)
 {
     const int b = n->b;
     const SPRY_J *Aj = (const SPRY_J *)g->csr->indices + n->begin[0];
@@ -379,30 +387,32 @@ static int SPRY_FN(all_continue)(const walk *g, const spryi_packed_draft *n)
     return other == 0;
 }
 
-/* Returns 1 if lane l has the columns of the lane before plus one. */
-static inline int SPRY_FN(continues)(const walk *g, const spryi_packed_draft *n, int l)
+/* Returns true if lane l has the columns of the previous lane plus one. */
+static inline bool SPRY_FN(continues)(const walk *g, const spryi_packed_draft *n, int l)
 {
     const SPRY_J *before = (const SPRY_J *)g->csr->indices + n->begin[l - 1];
     const SPRY_J *own = (const SPRY_J *)g->csr->indices + n->begin[l];
     const int64_t end = (int64_t)n->length[l] * n->b;
-    if (n->length[l] != n->length[l - 1]) return 0;
+    if (n->length[l] != n->length[l - 1]) return false;
     for (int64_t k = 0; k < end; k += n->b)
-        if (own[k] - before[k] != n->b) return 0;
-    return 1;
+        if (own[k] - before[k] != n->b) return false;
+    return true;
 }
 
 /*
- * Lists the distances of all lanes, rising. Returns their number, or -1 if there are more than `most` or if those of
- * a lane do not rise. The first FEW are compared together, to avoid mispredictions; a short list repeats its first.
+ * Lists the distances of all lanes, rising. Returns their number, or -1 if there are more than `most` or if a lane's do
+ * not rise. The first FEW are compared together, to avoid branch mispredictions. A shorter list is filled with its
+ * first distance.
  */
 static int SPRY_FN(find_distances)(const walk *g, spryi_packed_draft *n, int most)
 {
-    int found = 0, same = 0;
+    bool same = false;
+    int found = 0;
     const int lanes = n->even && SPRY_FN(all_continue)(g, n) ? 1 : n->count;
     for (int l = 0; l < lanes; l++) {
         const int64_t own = n->row / n->b + l;
         int64_t before = INT64_MIN;
-        same = l > 0 && (same || l % 4 == 0) && SPRY_FN(continues)(g, n, l); /* mostly like the lane before */
+        same = l > 0 && (same || l % 4 == 0) && SPRY_FN(continues)(g, n, l); /* as most lanes are */
         if (same) continue;
         for (int32_t k = 0, d = 0; k < n->length[l]; k++, d++) {
             const int64_t distance = SPRY_FN(column)(g, n, l, k) - own;
@@ -421,22 +431,22 @@ static int SPRY_FN(find_distances)(const walk *g, spryi_packed_draft *n, int mos
     return found;
 }
 
-/* Completes the draft if DIAGONALS take the fewest bytes, and returns 1. */
-static int SPRY_FN(choose_diagonals)(const walk *g, spryi_packed_draft *n)
+/* Completes the draft and returns true if DIAGONALS take the fewest bytes. */
+static bool SPRY_FN(choose_diagonals)(const walk *g, spryi_packed_draft *n)
 {
     const int most = spryi_packed_most_diagonals(n), count = most >= 0 ? SPRY_FN(find_distances)(g, n, most) : -1;
-    const int listed = count == g->list && memcmp(n->distances, g->distances, (size_t)count * 4) == 0;
-    if (!spryi_packed_diagonals_pay(n, count, listed)) return 0;
+    const bool listed = count == g->list && memcmp(n->distances, g->distances, (size_t)count * 4) == 0;
+    if (!spryi_packed_diagonals_pay(n, count, listed)) return false;
     spryi_packed_choose_diagonals(n, count, listed);
-    return 1;
+    return true;
 }
 
-/* Completes the draft with the kind of fewest bytes. */
+/* Completes the draft with the kind of the fewest bytes. */
 static void SPRY_FN(choose_kind)(const walk *g, spryi_packed_draft *n)
 {
     if (SPRY_FN(choose_diagonals)(g, n)) return;
     int64_t low = INT64_MAX, high = -1;
-    const int rising = g->csr->sorted == SPRY_KNOWN_YES;
+    const bool rising = g->csr->sorted == SPRY_KNOWN_YES;
     for (int l = 0; l < n->count; l++) {
         const SPRY_J *Aj = (const SPRY_J *)g->csr->indices + n->begin[l];
         const int64_t last = ((int64_t)n->length[l] - 1) * n->b;
@@ -448,7 +458,10 @@ static void SPRY_FN(choose_kind)(const walk *g, spryi_packed_draft *n)
     spryi_packed_choose_indices(n, low / n->b, high < 0 ? high : high / n->b);
 }
 
-/* Adds the slice to the counts, and returns its location. A list of distances of its own becomes the last list. */
+/*
+ * Adds the slice to the counts. Returns its location. If the slice has its own list of distances, the list becomes the
+ * last list.
+ */
 static spryi_packed_location SPRY_FN(locate)(walk *w, const spryi_packed_draft *n)
 {
     const spryi_packed_location at = spryi_packed_locate(&w->at, &w->list_at, n, (int64_t)sizeof(SPRY_J));
@@ -461,8 +474,8 @@ static spryi_packed_location SPRY_FN(locate)(walk *w, const spryi_packed_draft *
 
 /* ---- order of rows ------------------------------------------------------------------------------------- */
 
-/* Sets the lengths of the group's rows, 0 for long rows, and *entries. Returns the slots of slices in natural order. */
-static inline int64_t SPRY_FN(take_lengths)(const walk *w, uint8_t *length, int64_t *entries)
+/* Sets the lengths of the group's rows, 0 for long rows, and *entries. Returns the number of slots in natural order. */
+static inline int64_t SPRY_FN(read_lengths)(const walk *w, uint8_t *length, int64_t *entries)
 {
     const SPRY_P *Ap = (const SPRY_P *)w->csr->offsets + w->begin;
     const int64_t over = w->over;
@@ -482,10 +495,10 @@ static inline int64_t SPRY_FN(take_lengths)(const walk *w, uint8_t *length, int6
     return slots;
 }
 
-/* Sorts rows by falling length, stably. Returns the slots of the slices of sorted rows. */
+/* Sorts rows by falling length, stably. Returns the number of slots of the sorted slices. */
 static int64_t SPRY_FN(order_rows)(const uint8_t *length, uint16_t *order, int rows)
 {
-    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* where rows of length MOST_WIDTH - n begin */
+    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* first position of rows of length MOST_WIDTH - n */
     int64_t slots = 0;
     for (int i = 0; i < rows; i++) at[SPRYI_PACKED_MOST_WIDTH - length[i] + 1]++;
     for (int n = 0; n <= SPRYI_PACKED_MOST_WIDTH; n++) at[n + 1] += at[n];
@@ -496,28 +509,28 @@ static int64_t SPRY_FN(order_rows)(const uint8_t *length, uint16_t *order, int r
 
 /* ---- measure ------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if at least half of the slices, in natural order, are of DIAGONALS. */
-static int SPRY_FN(mostly_diagonals)(const walk *g)
+/* Returns true if at least half of the slices in natural order have DIAGONALS. */
+static bool SPRY_FN(mostly_diagonals)(const walk *g)
 {
     spryi_packed_draft n;
     const int64_t slices = (g->end - g->begin + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
     int64_t found = 0, left = slices;
     for (int64_t i = g->begin; i < g->end && 2 * found < slices; i += SPRYI_PACKED_LANES) {
-        if (2 * (found + left--) < slices) return 0;
+        if (2 * (found + left--) < slices) return false;
         SPRY_FN(draft_lanes)(g, &n, i, 1, lanes_left(i, g->end));
         found += SPRY_FN(choose_diagonals)(g, &n);
     }
     return 2 * found >= slices;
 }
 
-/* Sorts the rows if that pays. Mostly the lengths suffice to tell that sorting does not pay. */
+/* Sorts the rows if sorting pays. For most matrices the lengths suffice to exclude sorting. */
 static void SPRY_FN(sort_rows)(walk *w)
 {
     const int rows = (int)(w->end - w->begin);
     const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
     uint8_t length[SPRYI_PACKED_GROUP];
     int64_t entries;
-    const int64_t slots = SPRY_FN(take_lengths)(w, length, &entries);
+    const int64_t slots = SPRY_FN(read_lengths)(w, length, &entries);
     if (!spryi_packed_sort_pays(slots, (entries + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES, slices)) return;
     const int64_t sorted = SPRY_FN(order_rows)(length, w->order, rows);
     w->sorted = spryi_packed_sort_pays(slots, sorted, slices) && !SPRY_FN(mostly_diagonals)(w);
@@ -540,7 +553,10 @@ static void SPRY_FN(measure_slice)(walk *w, int64_t row, int b, int count, spryi
                                     (uint8_t)n.b};
     SPRY_FN(locate)(w, &n);
     if (end > w->csr->rows) return;
-    /* Columns of the next group. gcc removes calls of a function that only prefetches, so the loop stands here. */
+    /*
+     * Prefetches columns of the next group. The loop is inline, since gcc removes calls of a function that only
+     * prefetches.
+     */
     const uintptr_t columns = (uintptr_t)((const SPRY_J *)w->csr->indices + Ap[ahead]);
     const size_t bytes = (size_t)(Ap[end] - Ap[ahead]) * sizeof(SPRY_J);
     for (size_t q = 0; q < bytes && q < MOST_BYTES; q += 64) __builtin_prefetch((const void *)(columns + q), 0, 2);
@@ -575,7 +591,7 @@ static void SPRY_FN(measure)(walk *w, spryi_packed_choices *choices)
 
 /* ---- write --------------------------------------------------------------------------------------------- */
 
-/* Completes the draft as measured. */
+/* Completes the draft with the measured choice. */
 static void SPRY_FN(recall_choice)(const walk *g, spryi_packed_draft *n, const spryi_packed_choice *c)
 {
     n->kind = c->kind;
@@ -591,7 +607,7 @@ static void SPRY_FN(recall_choice)(const walk *g, spryi_packed_draft *n, const s
         SPRY_FN(find_distances)(g, n, spryi_packed_most_diagonals(n));
 }
 
-/* Lists the lanes that have slot k, in order. Returns their number. next[l]: entries of lane l taken so far. */
+/* Lists the lanes that have slot k, in order. Returns their number. next[l]: entries of lane l used so far. */
 static int SPRY_FN(lanes_of_slot)(const walk *g, const spryi_packed_draft *n, int k, const int32_t *next, int *lane)
 {
     int count = 0;
@@ -605,7 +621,7 @@ static int SPRY_FN(lanes_of_slot)(const walk *g, const spryi_packed_draft *n, in
     return count;
 }
 
-/* Fills values and indices of a slice that is neither FULL nor PADDED: each slot has only the lanes with an entry. */
+/* Fills values and indices of a slice that is neither FULL nor PADDED. Each slot has only the lanes with an entry. */
 static void SPRY_FN(fill_packed)(const walk *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks, void *indices)
 {
     const SPRY_B *Ax = g->csr->values;
@@ -637,7 +653,7 @@ static void SPRY_FN(fill_packed)(const walk *g, const spryi_packed_draft *n, SPR
     }
 }
 
-/* Stores one cache line of slot d: the lanes from `first` on. */
+/* Stores the cache lines of slot d that begin with lane `first`. */
 SPRYI_INLINE void SPRY_FN(put_lines)(const writer *g, SPRY_B *Vx, const SPRY_B *line, int d, int first, const int b)
 {
     enum { LINE = 64 / sizeof(SPRY_B) };
@@ -646,10 +662,10 @@ SPRYI_INLINE void SPRY_FN(put_lines)(const writer *g, SPRY_B *Vx, const SPRY_B *
 }
 
 /*
- * Fills the values of a FULL or PADDED slice: element e of the block in slot d of lane l is value 32*(d*b*b + e) + l.
- * Handles the lanes of one cache line at a time, stores whole lines, and prefetches entries of the next slice. If
- * slices may share values, a hole takes the value before it in its slot, so that holes make no difference. b is a
- * constant. masks: of the lanes, or NULL if none are stored.
+ * Fills the values of a FULL or PADDED slice. Element e of the block in slot d of lane l is value 32*(d*b*b + e) + l.
+ * Processes the lanes of one cache line at a time, stores whole lines, and prefetches entries of the next slice. If
+ * slices may share values, a hole repeats the previous value of its slot, so that holes do not prevent sharing. b is a
+ * constant. masks: masks of the lanes, or NULL if none are stored.
  */
 SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
 {
@@ -660,7 +676,7 @@ SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SP
     next_entries ahead = g->ahead;
     for (int first = 0; first < LANES; first += LINE) {
         int64_t next[LINE] = {0}; /* entry of each lane */
-        int32_t least = n->width; /* slots that all of these lanes have, the first ones */
+        int32_t least = n->width; /* leading slots that all of these lanes have */
         for (int q = 0; q < LINE; q++) least = n->length[first + q] < least ? n->length[first + q] : least;
         if (masks && least < n->width) least = 0;
         for (int d = 0; d < least; d++) {
@@ -684,7 +700,7 @@ SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SP
             for (int q = 0; q < LINE; q++) {
                 const int l = first + q;
                 const int64_t k = next[q], length = n->length[l], at = n->begin[l] + k * b;
-                const int has = k < length && (!masks || Aj[at] / b - (n->row / b + l) == n->distances[d]);
+                const bool has = k < length && (!masks || Aj[at] / b - (n->row / b + l) == n->distances[d]);
                 if (masks) masks[l] |= (uint32_t)has << d;
                 next[q] += has;
                 for (int r = 0; Vx && r < b; r++)
@@ -750,7 +766,7 @@ static void SPRY_FN(store_entries)(writer *g, const spryi_packed_draft *n, const
 {
     spryi_packed *s = g->s;
     uint8_t *indices = s->indices + at->indices * SPRYI_PACKED_INDEX_UNIT;
-    const int diagonals = n->kind == SPRYI_PACKED_DIAGONALS;
+    const bool diagonals = n->kind == SPRYI_PACKED_DIAGONALS;
     if (diagonals && !n->shared) memcpy(indices, n->distances, (size_t)n->width * sizeof *n->distances);
     if (!diagonals && !n->full) {
         for (int l = 0; l < SPRYI_PACKED_LANES; l++)
@@ -778,7 +794,7 @@ static inline void SPRY_FN(set_ahead)(writer *g, const spryi_packed_draft *n)
         g->ahead.columns = (uintptr_t)((const SPRY_J *)csr->indices + at);
 }
 
-/* Writes one slice. If its values are shared, the next slice takes their place. */
+/* Writes one slice. If its values are shared, the next slice overwrites them. */
 static void SPRY_FN(write_slice)(writer *g, int64_t row, int count, const spryi_packed_choice *choice)
 {
     spryi_packed *s = g->s;
@@ -793,8 +809,8 @@ static void SPRY_FN(write_slice)(writer *g, int64_t row, int count, const spryi_
     memset(s->indices + before.units * SPRYI_PACKED_INDEX_UNIT, 0,
            (size_t)(g->w.at.units - before.units) * SPRYI_PACKED_INDEX_UNIT);
     s->extras[k] = spryi_packed_extra(&n, &at);
-    const int stream = g->stream, compare = may_share(g, &n, &at);
-    g->stream = stream && !compare; /* the next slice may be stored in the same place */
+    const bool stream = g->stream, compare = may_share(g, &n, &at);
+    g->stream = stream && !compare; /* the next slice may be stored at the same position */
     SPRY_FN(store_entries)(g, &n, &at);
     g->stream = stream;
     if (compare && share_values(g, &n, &at)) g->w.at.slots = before.slots;
@@ -825,9 +841,9 @@ static void SPRY_FN(write)(writer *g, const spryi_packed_choices *choices)
     if (choices->sorted) {
         uint8_t length[SPRYI_PACKED_GROUP];
         int64_t entries;
-        SPRY_FN(take_lengths)(w, length, &entries);
+        SPRY_FN(read_lengths)(w, length, &entries);
         SPRY_FN(order_rows)(length, w->order, (int)(w->end - w->begin));
-        w->sorted = 1;
+        w->sorted = true;
     }
     for (int64_t row = w->begin, next; row < w->end; row = next, choice++) {
         const int b = choice->b, count = lanes_left(0, b == 1 ? w->end - row : (w->end - row) / b);

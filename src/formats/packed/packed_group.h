@@ -1,16 +1,21 @@
-/* One group of rows from CSR to slices on the host: measured, then written where a scan of the sizes says. */
+/*
+ * Conversion of one group of CSR rows to slices on the host. A group is measured, and written after a scan of the
+ * sizes.
+ */
 #pragma once
 
 #include "formats/packed/packed_layout.h"
 
-/* What measuring chose for a slice. b is 1 or the size of the slice's blocks. */
+#include <stdbool.h>
+
+/* A slice as chosen by the measurement. b is 1 or the block size. */
 typedef struct spryi_packed_choice {
     int64_t low;
     uint8_t kind, full, width, shared, padded, b;
 } spryi_packed_choice;
 
 typedef struct spryi_packed_choices {
-    int sorted;
+    bool sorted;
     spryi_packed_choice slice[SPRYI_PACKED_GROUP / SPRYI_PACKED_LANES];
 } spryi_packed_choices;
 
@@ -22,8 +27,8 @@ typedef struct spryi_packed_group {
 } spryi_packed_group;
 
 /*
- * Sets *block to the largest b such that nearly all block rows, by samples, are made of b x b blocks; 1 if there is
- * none. Patterns have none: without values blocks save little, and kernels would need second instances.
+ * Sets *block to the largest b for which nearly all sampled block rows consist of b x b blocks, or to 1. Patterns have
+ * no blocks: without values blocks save little, and kernels would need more instances.
  */
 struct spryi_column_reader;
 spry_status spryi_packed_find_block(struct spryi_column_reader *reader, int64_t *block, spry_error *err);
@@ -31,12 +36,12 @@ spry_status spryi_packed_find_block(struct spryi_column_reader *reader, int64_t 
 /* Returns group n of spryi_packed_group_rows(block) rows. */
 spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, int64_t n);
 
-/* Chooses the slices of the group, and returns their sizes. */
+/* Chooses the kind of each slice of the group. Returns the sizes. */
 spryi_packed_counts spryi_packed_measure(const spryi_packed_group *g, spryi_packed_choices *choices);
 
 /*
- * Writes the slices and long rows of a measured group to s, from the positions *at on. stream: write values past the
- * caches. share: slices may share values. Returns the elements of s->values that the group takes.
+ * Writes the slices and long rows of a measured group to s, at the positions *at. stream: use non-temporal stores for
+ * values. share: slices may share values. Returns the number of elements of s->values used.
  */
 int64_t spryi_packed_write(const spryi_packed_group *g, const spryi_packed_choices *choices, spryi_packed *s,
-                           const spryi_packed_counts *at, int stream, int share);
+                           const spryi_packed_counts *at, bool stream, bool share);

@@ -1,7 +1,7 @@
 /*
- * Reading packed slices lane by lane, for products with several columns: lists of where a lane's entries, or blocks,
- * have their values and rows of x. Lanes come in order, so that a count for each slot tells the rank of its next entry.
- * What lanes have in common is listed once a slice: all of it for lanes that have all slots of DIAGONALS.
+ * Reads packed slices lane by lane, for products with multiple vectors. Lists the positions of the values and rows of x
+ * of a lane's entries, or blocks. Lanes are read in order, so a counter for each slot gives the rank of its next entry.
+ * Lists that lanes have in common are built once per slice: complete lists for lanes with all slots of DIAGONALS.
  */
 #pragma once
 
@@ -10,28 +10,30 @@
 
 enum { SPRYI_PACKED_LIST = SPRYI_PACKED_MOST_WIDTH + 1 };
 
-/* A slice, and one lane of it: value e of block n is values[value[n] + e*apart[n]], counted from `values`. */
+/* A slice and its current lane. Value e of block n is values[value[n] + e*stride[n]], relative to `values`. */
 typedef struct spryi_packed_lanes {
     spryi_packed_view v;
     spry_index_type index_type;
-    int64_t x_stride, block_stride; /* from row to row of x, from block row to block row */
-    uint32_t rows;                  /* lanes that are rows */
-    int32_t numbers;                /* of the values */
-    /* of slots: where their x begins, of DIAGONALS, and their values; their lanes; entries before them, and taken */
+    int64_t x_stride, block_stride; /* elements of x between rows, and between block rows */
+    uint32_t rows;                  /* lanes that are rows of the slice */
+    int32_t value_count;            /* number of values of the slice */
+    /*
+     * for each slot: start of x (DIAGONALS), start of values, lanes; entries before the slot, and entries read so far
+     */
     int64_t slot_x[SPRYI_PACKED_LIST];
     int32_t slot_value[SPRYI_PACKED_LIST], lanes[SPRYI_PACKED_LIST];
     int32_t before[SPRYI_PACKED_LIST], rank[SPRYI_PACKED_LIST];
-    /* room for a lane's lists */
+    /* storage of a lane's lists */
     int64_t own_x[SPRYI_PACKED_LIST];
-    int32_t own_value[SPRYI_PACKED_LIST], own_apart[SPRYI_PACKED_LIST];
-    /* the lane: `count` blocks; x_at counts from x_base */
+    int32_t own_value[SPRYI_PACKED_LIST], own_stride[SPRYI_PACKED_LIST];
+    /* the current lane has `count` blocks; x_at is relative to x_base */
     int count;
     int64_t x_base, values;
     const int64_t *x_at;
-    const int32_t *value, *apart;
+    const int32_t *value, *stride;
 } spryi_packed_lanes;
 
-/* Slice k, before its first lane. */
+/* Opens slice k, before its first lane. */
 static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes *r, const spryi_packed *s, int64_t k,
                                                               int64_t x_stride)
 {
@@ -51,10 +53,10 @@ static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes
         r->rank[t] = 0;
         before += lanes;
     }
-    r->numbers = before * v.b * v.b;
+    r->value_count = before * v.b * v.b;
 }
 
-/* Lists only what holes leave. */
+/* Selects a lane of DIAGONALS. Builds its lists only if the lane has holes. */
 static inline void spryi_packed_lane_of_diagonals(spryi_packed_lanes *r, int l)
 {
     const int bytes = spryi_packed_mask_bytes(r->v.width);
@@ -72,13 +74,13 @@ static inline void spryi_packed_lane_of_diagonals(spryi_packed_lanes *r, int l)
         const int t = __builtin_ctz(slots);
         r->own_x[n] = r->slot_x[t];
         r->own_value[n] = r->slot_value[t] + (r->v.dense ? l : r->rank[t]++);
-        r->own_apart[n] = r->lanes[t];
+        r->own_stride[n] = r->lanes[t];
     }
     r->value = r->own_value;
-    r->apart = r->own_apart;
+    r->stride = r->own_stride;
 }
 
-/* Where x begins for entry n of the slice, counted from x_base. */
+/* Returns the position of x for entry n of the slice, relative to x_base. */
 static inline int64_t spryi_packed_x_of(const spryi_packed_lanes *r, int64_t n)
 {
     if (r->v.kind == SPRYI_PACKED_OFFSETS) return ((const uint16_t *)r->v.columns)[n] * r->block_stride;
@@ -102,13 +104,13 @@ static inline void spryi_packed_lane_of_indices(spryi_packed_lanes *r, int l)
     r->value = r->own_value;
 }
 
-/* Lane l of those in `rows`, after those before it. */
-static __attribute__((noinline)) void spryi_packed_take_lane(spryi_packed_lanes *r, int l)
+/* Selects lane l of those in `rows`, after the lanes before it. */
+static __attribute__((noinline)) void spryi_packed_select_lane(spryi_packed_lanes *r, int l)
 {
     r->values = r->v.values;
     r->x_at = r->own_x;
     r->value = r->slot_value;
-    r->apart = r->lanes;
+    r->stride = r->lanes;
     if (r->v.kind == SPRYI_PACKED_DIAGONALS)
         spryi_packed_lane_of_diagonals(r, l);
     else

@@ -1,37 +1,39 @@
 /*
- * How a slice of packed is coded: every decision about it, for the host's build (packed_group.c) and the device's
- * (packed_convert.cu). Both give the same bits because this code is the same.
+ * Encoding of a slice of packed: all decisions, shared by the build on the host (packed_group.c) and on the device
+ * (packed_convert.cu). Both builds give the same bits because they share this code.
  *
- * A slice is drafted: its lanes with their lengths, then the kind of the fewest bytes (choose_diagonals, or else
- * choose_indices), then its location behind the slices before (locate), then its record of 16 bytes.
+ * A slice is first a draft: its lanes with their lengths. The draft gets the kind with the fewest bytes
+ * (choose_diagonals or choose_indices), then its location after the earlier slices (locate), then its record of 16
+ * bytes.
  */
 #pragma once
 
 #include "formats/packed/packed.h"
 
-/* The parts of each array that slices take; summed up over the slices before, where they begin. */
+/* Sizes of the slices' parts of each array. The sum over earlier slices gives the positions. */
 typedef struct spryi_packed_counts {
     int64_t slices, indexed, slots, units, long_rows, pieces, long_nnz;
 } spryi_packed_counts;
 
-/* A slice before it is stored. Lengths and columns are in blocks; entry k of lane l begins at begin[l] + k*b. */
+/* A slice before it is stored. Lengths and columns are in blocks. Entry k of lane l begins at begin[l] + k*b. */
 typedef struct spryi_packed_draft {
     int64_t row;
     int b, count;
     int64_t begin[SPRYI_PACKED_LANES];
-    int32_t length[SPRYI_PACKED_LANES]; /* 0 where the row is long */
+    int32_t length[SPRYI_PACKED_LANES]; /* 0 if the row is long */
     uint32_t long_lanes;                /* lanes whose rows are long */
     int64_t entries;
     int32_t longest;
-    int even; /* 32 lanes of one length */
-    /* what it becomes */
-    int kind, full, width, sorted, padded;
-    int shared; /* its list of distances is that of a slice before */
+    bool even; /* 32 lanes of equal length */
+    /* the choice */
+    int kind, width;
+    bool full, sorted, padded;
+    bool shared; /* the list of distances is that of an earlier slice */
     int32_t distances[SPRYI_PACKED_LANES];
     int64_t low; /* first column of OFFSETS */
 } spryi_packed_draft;
 
-/* Where a slice begins in the values; in units of the indices, where its distances or indices and its masks begin. */
+/* Positions of a slice: of its values; of its distances or indices and of its masks, in units of the indices. */
 typedef struct spryi_packed_location {
     int64_t values, indices, masks;
 } spryi_packed_location;
@@ -41,13 +43,13 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_units(int64_t bytes)
     return (bytes + SPRYI_PACKED_INDEX_UNIT - 1) / SPRYI_PACKED_INDEX_UNIT;
 }
 
-/* `slots` up to where full and padded slices may begin. */
+/* Rounds `slots` up to the alignment of full and padded slices. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_align_values(int64_t slots)
 {
     return (slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
 }
 
-/* Entries from which on the block rows of a group are long; the entries of a block count as one. */
+/* Returns the length above which block rows of a group are long. The entries of a block count as one. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_blocks_over(int64_t entries, int64_t rows)
 {
     const int64_t least = SPRYI_PACKED_LONG_LEAST,
@@ -55,22 +57,22 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_blocks_over(int64_t entries, int64_t ro
     return over > least ? over : least;
 }
 
-/* The same where lanes are rows. */
+/* Returns the length above which rows are long if lanes are rows. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_rows_over(int64_t blocks_over)
 {
     const int64_t most = SPRYI_PACKED_MOST_WIDTH;
     return blocks_over < most ? blocks_over : most;
 }
 
-/* Sorting pays where it turns `unsorted` slots of so many slices into that few. */
-SPRYI_PACKED_INLINE int spryi_packed_sort_pays(int64_t unsorted, int64_t sorted, int64_t slices)
+/* Returns true if sorting reduces the slots enough for this number of slices. */
+SPRYI_PACKED_INLINE bool spryi_packed_sort_pays(int64_t unsorted, int64_t sorted, int64_t slices)
 {
     return unsorted - sorted >= SPRYI_PACKED_SORT_SAVES * slices;
 }
 
 /*
- * The most distances that DIAGONALS may have; -1: the slice cannot be of that kind. Each is a slot to go through, so
- * half as many again as the longest lane has: a boundary of a grid with 27 neighbours keeps 27 for 18 entries.
+ * Returns the most distances for DIAGONALS, or -1 if the slice cannot have that kind. Each distance costs a slot, so
+ * the limit is 1.5 times the longest lane: a boundary of a grid with 27 neighbours keeps 27 for 18 entries.
  */
 SPRYI_PACKED_INLINE int spryi_packed_most_diagonals(const spryi_packed_draft *n)
 {
@@ -79,23 +81,26 @@ SPRYI_PACKED_INLINE int spryi_packed_most_diagonals(const spryi_packed_draft *n)
     return worth < most ? worth : most;
 }
 
-/* 1 where DIAGONALS take the fewest bytes; count: distances, -1: none; listed: the last list holds them. */
-SPRYI_PACKED_INLINE int spryi_packed_diagonals_pay(const spryi_packed_draft *n, int count, int listed)
+/*
+ * Returns true if DIAGONALS take the fewest bytes. count: number of distances, or -1 if there is no list. listed: the
+ * list equals the last list.
+ */
+SPRYI_PACKED_INLINE bool spryi_packed_diagonals_pay(const spryi_packed_draft *n, int count, bool listed)
 {
-    const int holes = !(n->even && count == n->longest);
-    if (count < 0) return 0;
+    const bool holes = !(n->even && count == n->longest);
+    if (count < 0) return false;
     return (listed ? 0 : 4 * count) + (holes ? SPRYI_PACKED_LANES * spryi_packed_mask_bytes(count) : 0) <=
            2 * n->entries + (n->even ? 0 : SPRYI_PACKED_LANES);
 }
 
-/* 1 where so few lanes lack entries that all slots may have room for all. */
-SPRYI_PACKED_INLINE int spryi_packed_may_pad(const spryi_packed_draft *n)
+/* Returns true if so few entries are missing that all slots may have room for all lanes. */
+SPRYI_PACKED_INLINE bool spryi_packed_may_pad(const spryi_packed_draft *n)
 {
     const int64_t slots = (int64_t)n->width * SPRYI_PACKED_LANES;
     return !n->full && (slots - n->entries) * SPRYI_PACKED_PADDING_LIMIT <= slots && slots > 0;
 }
 
-SPRYI_PACKED_INLINE void spryi_packed_choose_diagonals(spryi_packed_draft *n, int count, int listed)
+SPRYI_PACKED_INLINE void spryi_packed_choose_diagonals(spryi_packed_draft *n, int count, bool listed)
 {
     n->kind = SPRYI_PACKED_DIAGONALS;
     n->full = (n->even && count == n->longest) || count == 0;
@@ -105,29 +110,32 @@ SPRYI_PACKED_INLINE void spryi_packed_choose_diagonals(spryi_packed_draft *n, in
     n->padded = spryi_packed_may_pad(n);
 }
 
-/* low, high: columns, in blocks; high < 0: there are none. */
+/* low, high: first and last column, in blocks; high < 0: no entries. */
 SPRYI_PACKED_INLINE void spryi_packed_choose_indices(spryi_packed_draft *n, int64_t low, int64_t high)
 {
     n->low = high < 0 ? 0 : low;
     n->kind = high - n->low <= UINT16_MAX && n->low <= INT32_MAX ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_COLUMNS;
     n->full = n->even;
     n->width = n->longest;
-    n->shared = 0;
+    n->shared = false;
     n->padded = spryi_packed_may_pad(n);
 }
 
-/* Entries, or blocks, that the slice has room for. */
+/* Returns the number of entries, or blocks, that the slice has room for. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_room(const spryi_packed_draft *n)
 {
     return n->padded ? (int64_t)n->width * SPRYI_PACKED_LANES : n->entries;
 }
 
-/* Where the slice lies behind those of *at, to which it is added; *list_at: the last list, maybe its own then. */
+/*
+ * Returns the location of the slice after the slices in *at, and adds the slice to *at. *list_at: position of the last
+ * list; set to the slice's own list if it has one.
+ */
 SPRYI_PACKED_INLINE spryi_packed_location spryi_packed_locate(spryi_packed_counts *at, int64_t *list_at,
                                                               const spryi_packed_draft *n, int64_t index_bytes)
 {
     const int64_t room = spryi_packed_room(n);
-    const int diagonals = n->kind == SPRYI_PACKED_DIAGONALS;
+    const bool diagonals = n->kind == SPRYI_PACKED_DIAGONALS;
     if ((n->full || n->padded) && n->width > 0) at->slots = spryi_packed_align_values(at->slots);
     spryi_packed_location location = {at->slots, at->units, 0};
     if (diagonals && n->shared)
@@ -171,7 +179,7 @@ SPRYI_PACKED_INLINE int32_t spryi_packed_extra(const spryi_packed_draft *n, cons
     return (int32_t)(n->low < INT32_MAX ? n->low : 0);
 }
 
-/* The record that ends the slices. */
+/* Returns the end record of the slices. */
 SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_end_record(const spryi_packed *s)
 {
     spryi_packed_slice slice;
@@ -182,19 +190,22 @@ SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_end_record(const spryi_packe
     return slice;
 }
 
-/* b is looked for by samples of block rows, at even distances; of those not empty, 1 in OTHERS may be no blocks. */
+/*
+ * b is found from samples of block rows at equal distances. At most one in OTHERS of the nonempty samples may not be
+ * blocks.
+ */
 enum { SPRYI_PACKED_SAMPLES = 256, SPRYI_PACKED_OTHERS = 4 };
 
-static inline int spryi_packed_mostly_blocks(int64_t seen, int64_t blocks)
+static inline bool spryi_packed_mostly_blocks(int64_t seen, int64_t blocks)
 {
     return seen > 0 && (seen - blocks) * SPRYI_PACKED_OTHERS <= seen;
 }
 
-/* Groups of rows, where blocks are b x b. */
+/* Returns the number of groups of rows for blocks of b x b. */
 int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b);
-/* The sizes of s; SPRY_TOO_LARGE. */
+/* Sets the sizes of s. Returns SPRY_TOO_LARGE if they exceed the counters of a record. */
 spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *sum, spry_error *err);
-/* Lists the arrays of s, whose sizes are known; returns how many there are. */
+/* Lists the arrays of s, whose sizes are set. Returns their number. */
 enum { SPRYI_PACKED_ARRAYS = 9 };
 int spryi_packed_arrays(void *storage, spryi_section *list);
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s);

@@ -1,4 +1,4 @@
-/* The instances of packed_slices_cuda's kernels: cmake/SpryCuda.cmake makes a module of each list in SPRY_INSTANCES. */
+/* Instances of packed_slices_cuda's kernels. cmake/SpryCuda.cmake builds one module for each list in SPRY_INSTANCES. */
 #include "formats/packed/packed_columns.cuh"
 #include "formats/packed/packed_rows.cuh"
 

@@ -1,17 +1,17 @@
 /*
- * packed_narrow, a kernel of packed_slices_cuda: lanes are rows, kinds of slices alternate, or all are of DIAGONALS and
- * up to 8 slots wide.
+ * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. Either kinds of slices alternate, or all slices
+ * are DIAGONALS of up to 8 slots.
  *
- * Idea: such a slice is three round trips to memory (record; indices and values; x) around few instructions, so what
- *       counts is how many warps wait at the same time and how little each has to do. Each kind has code of its own for
- *       every width, and lengths and masks of single lanes are looked at after everything has been asked for. Slices
- *       without room for all lanes are left to a function that is slow and small.
+ * Idea: such a slice needs three round trips to memory (record; indices and values; x) and few instructions. The time
+ *       depends on the number of waiting warps and on the work of each warp. Each kind has separate code for every
+ *       width. Lengths and masks of single lanes are evaluated after all loads are issued. A small, slower function
+ *       handles slices without room for all lanes.
  *
  *       record, extra     values, indices, lengths     x     y          time -->
  *
- * Work: narrow slices want warps with few registers, that take one slice or three. Wide ones bring slots enough: a
- *       block takes a group of rows, a warp eight slices of it, the next record on its way, where that fills the GPU
- *       evenly; else a warp takes one, since the last ones to begin would keep it waiting.
+ * Work: warps for narrow slices use few registers and have one or three slices. Wide slices have enough slots: if that
+ *       fills the GPU evenly, a block has a group of rows, and a warp has eight slices and loads the next record early.
+ *       Otherwise a warp has one slice, since a partial last wave of warps would leave the GPU idle.
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */
@@ -20,13 +20,13 @@
 #include "formats/packed/packed_device.cuh"
 
 enum {
-    NARROW_FEW = 5,  /* slots of the mean slice, up to which warps are worth more than slots in flight */
-    NARROW_MOST = 8, /* and up to which slices are narrow */
+    NARROW_FEW = 5,  /* slots of the mean slice up to which more warps are better than more loads per warp */
+    NARROW_MOST = 8, /* slots of the mean slice up to which slices are narrow */
 };
 
 /*
- * Adds W slots; Ax and index: the lane's first value, the slice's first distance or index. held: of the lane.
- * ALTERNATE: values and indices are asked for slot by slot, else values first.
+ * Adds W slots. Ax: first value of the lane; index: first distance or index of the slice; held: the lane's slots.
+ * ALTERNATE: loads values and indices slot by slot, else all values first.
  */
 template <int KIND, int W, bool ONES, bool ALTERNATE, typename S, typename V> static __device__ __forceinline__ void
 add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
@@ -49,7 +49,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
         }
         if (ALTERNATE) a[u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
     }
-    unsigned mask = held >> t; /* DIAGONALS: of its slots; else the lane's length */
+    unsigned mask = held >> t; /* slots of the lane, from t on; without DIAGONALS held is the lane's length */
     if (KIND != SPRYI_PACKED_DIAGONALS) {
         const int left = held == SPRYI_PACKED_LONG_ROW ? 0 : (int)held - t;
         mask = left >= W ? ALL : left > 0 ? (1u << left) - 1 : 0;
@@ -64,13 +64,13 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
 }
 
 /*
- * The sum of all slots, at most M at once, those left in one go too. ALTERNATE: of indices, where most slices have more
- * than M slots; else what goes at once are fours, since distances are read four at once.
+ * Returns the sum of all slots, in steps of up to M slots; the rest is one step. ALTERNATE: for indices, if most slices
+ * have more than M slots. Otherwise steps are multiples of four, since distances are loaded by four.
  */
 template <int KIND, int M, bool ONES, bool ALTERNATE, typename S, typename V>
 static __device__ __forceinline__ V slot_sum(const S *Ax, const uint8_t *index, unsigned held, int width, const V *x)
 {
-    constexpr int N = ALTERNATE ? M : M / 4 * 4, LEFT = ALTERNATE ? M - 1 : M; /* LEFT: at most; more never come */
+    constexpr int N = ALTERNATE ? M : M / 4 * 4, LEFT = ALTERNATE ? M - 1 : M; /* LEFT: most slots of the rest */
     V sum = 0;
     int t = 0;
 #pragma unroll 1
@@ -98,7 +98,7 @@ static __device__ __forceinline__ V slot_sum(const S *Ax, const uint8_t *index, 
     return sum;
 }
 
-/* y of one row; SIMPLE: beta is 0 and alpha is not. */
+/* Writes y of one row. SIMPLE: beta is 0 and alpha is not. */
 template <bool SIMPLE, typename V>
 static __device__ __forceinline__ void put_narrow(V *y, uint32_t row, V sum, V alpha, V beta)
 {
@@ -108,7 +108,7 @@ static __device__ __forceinline__ void put_narrow(V *y, uint32_t row, V sum, V a
         put(y, row, sum, alpha, beta);
 }
 
-/* y of a slice of any kind whose slots have no room for all lanes, U slots at once. */
+/* Computes y of a slice of any kind whose slots have no room for all lanes, U slots at a time. */
 template <typename S, bool ONES, int U, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
@@ -119,7 +119,7 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
     const uint16_t *offsets = NULL;
     const int32_t *columns = NULL;
     int64_t row = (int64_t)slice.row * LANES + lane;
-    bool is_there = row < s->a.rows;
+    bool has_row = row < s->a.rows;
     unsigned held;
     if (kind == SPRYI_PACKED_DIAGONALS) {
         held = load_mask(s->indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, width, lane);
@@ -127,7 +127,7 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
         x += row;
     } else {
         held = __ldg(index + lane);
-        if (held == SPRYI_PACKED_LONG_ROW) is_there = false, held = 0;
+        if (held == SPRYI_PACKED_LONG_ROW) has_row = false, held = 0;
         index += LANES;
         if (slice.info & SPRYI_PACKED_SORTED) {
             row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP +
@@ -163,10 +163,10 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
 #pragma unroll
         for (int u = 0; u < U; u++) sum += a[u] * of_x[u];
     }
-    if (is_there) put(y, row, sum, alpha, beta);
+    if (has_row) put(y, row, sum, alpha, beta);
 }
 
-/* y of a slice. MANY: the mean slice has more than NARROW_MOST slots. */
+/* Computes y of a slice. MANY: the mean slice has more than NARROW_MOST slots. */
 template <typename S, bool SIMPLE, int M, bool MANY, bool ONES, typename V> static __device__ __forceinline__ void
 run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
@@ -180,14 +180,13 @@ run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     const uint8_t *index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
     const S *Ax = ONES ? NULL : (const S *)s.values + spryi_packed_values_at(&slice) + lane;
     uint32_t row = slice.row * LANES + lane;
-    const bool is_there = row <
-                          (uint32_t)s.a.rows; /* in the order of storage: lanes past the last row have no number */
+    const bool has_row = row < (uint32_t)s.a.rows; /* storage order: lanes past the last row have no row */
     if (kind == SPRYI_PACKED_DIAGONALS) {
         unsigned held = ALL;
         if (!full) held = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, width, lane);
         constexpr int MOST = M > NARROW_MOST ? NARROW_MOST : M;
         const V sum = slot_sum<SPRYI_PACKED_DIAGONALS, MOST, ONES, false>(Ax, index, held, width, x + row);
-        if (is_there) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
+        if (has_row) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
         return;
     }
     unsigned held = (unsigned)width, of_group = 0;
@@ -205,26 +204,26 @@ run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     else
         sum = slot_sum<SPRYI_PACKED_COLUMNS, M, ONES, MANY>(Ax, index, held, width, x);
     if (sorted) row = slice.row / (SPRYI_PACKED_GROUP / LANES) * SPRYI_PACKED_GROUP + of_group;
-    if (is_there && (full || held != SPRYI_PACKED_LONG_ROW)) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
+    if (has_row && (full || held != SPRYI_PACKED_LONG_ROW)) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
 }
 
 /* Slots of the mean slice: up to NARROW_FEW, up to NARROW_MOST, more. */
 enum narrow_class { FEW, SOME, MANY };
 
 /*
- * More warps need fewer registers: 32 do for 6 slots at once, unless beta and alpha are looked at in f64.
- * Measured on an H200.
+ * Launch shapes. More warps need fewer registers each: 32 suffice for 6 slots at a time, unless alpha and beta are
+ * tested in f64. Measured on an H200.
  */
 template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
     static const bool is_double = sizeof(V) == 8;
     static const int threads = 128, many = is_double ? 7 : 10;
-    static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many; /* at once */
-    static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1; /* of a warp, at most */
+    static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many; /* at a time */
+    static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1; /* most slices of a warp */
     static const int wide_blocks = CLASS == SOME && !is_double ? 12 : 8;
     static const int blocks = CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12) : wide_blocks;
 };
 
-/* The rows are counted in 32 bits. A warp's next slice is a block's warps further, and its record on its way. */
+/* Rows are counted in 32 bits. Consecutive slices of a warp are WARPS apart, and the next record is loaded early. */
 template <typename S, typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
 __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS, SIMPLE>::blocks)
     packed_narrow(const __grid_constant__ spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
@@ -232,7 +231,7 @@ __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS
 {
     typedef narrow_shape<V, CLASS, SIMPLE> shape;
     constexpr int WARPS = shape::threads / LANES;
-    const int count = (int)s.slice_count, slices = shape::slices == 1 ? 1 : most; /* of a warp */
+    const int count = (int)s.slice_count, slices = shape::slices == 1 ? 1 : most; /* slices: per warp */
     int k = (int)blockIdx.x * (WARPS * slices) + (int)threadIdx.x / LANES;
     wait_for_kernel_before();
     if (k >= count) return;

@@ -1,16 +1,16 @@
 /*
- * packed_pairs, a kernel of packed_slices_cuda: all slices are of DIAGONALS, lanes are rows, the mean slice is narrow.
+ * packed_pairs, a kernel of packed_slices_cuda: all slices are DIAGONALS, lanes are rows, the mean slice is narrow.
  *
- * Idea: a warp has the records of its eight slices from the start, a lane each, and asks for what leads to x (masks,
- *       distances) while it adds up the pair before: a pair costs one round trip to memory, not three one after the
- *       other. Two neighbouring slices of one list are added up together, so that distances, addresses and branches are
- *       those of one; the list stays in registers as long as it is the same.
+ * Idea: a warp loads the records of its eight slices first, one per lane. While it adds a pair of slices, it loads the
+ *       masks and distances of the next pair. A pair then costs one round trip to memory instead of three. Two
+ *       consecutive slices with the same list are added together and share distances, addresses and branches. The list
+ *       remains in registers while it does not change.
  *
  *       pair c - 1       masks, list       values, x   sum
  *       pair c                             masks, list         values, x   sum        time -->
  *       pair c + 1                                             masks, list ...
  *
- * Work: a warp PAIRS_SLICES slices, a block PAIRS_WARPS warps.
+ * Work: a warp has PAIRS_SLICES slices, a block PAIRS_WARPS warps.
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */
@@ -19,18 +19,18 @@
 #include "formats/packed/packed_device.cuh"
 
 enum {
-    PAIRS_FEW = 5,  /* slots of slices that are added up together, at most, where the mean slice has no more, */
-    PAIRS_MOST = 8, /* and where it has */
+    PAIRS_FEW = 5,  /* most slots of slices added as a pair, if the mean slice has at most this many */
+    PAIRS_MOST = 8, /* most slots of slices added as a pair, if the mean slice has more */
     PAIRS_WARPS = 4,
-    PAIRS_SLICES = 8, /* of a warp */
+    PAIRS_SLICES = 8, /* per warp */
 };
 
-/* Fewer registers let more warps wait at the same time. Measured on an H200. */
+/* Fewer registers permit more waiting warps. Measured on an H200. */
 template <typename V, int SLOTS> struct pairs_shape {
     static const int blocks = SLOTS == PAIRS_FEW ? 10 : sizeof(V) == 8 ? 6 : 8;
 };
 
-/* sum[r] of the lane's rows, W slots of two slices whose values lie one after the other. */
+/* Adds W slots of two slices with adjacent values: sum[r] is that of the lane's row in slice r. */
 template <int W, bool WHOLE, bool ONES, int SLOTS, typename S, typename V> static __device__ __forceinline__ void
 add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[SLOTS], unsigned mask0, unsigned mask1)
 {
@@ -60,7 +60,7 @@ static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const S *Ax, con
                                                    int width)
 {
 #define ADD_PAIR(n) add_pair<(n) <= SLOTS ? (n) : 1, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1)
-    switch (width) { /* more than SLOTS never come */
+    switch (width) { /* width is at most SLOTS */
     case 1: ADD_PAIR(1); break;
     case 2: ADD_PAIR(2); break;
     case 3: ADD_PAIR(3); break;
@@ -74,7 +74,7 @@ static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const S *Ax, con
 #undef ADD_PAIR
 }
 
-/* The sum of one slice with room for all lanes; Ax: its first value, x: at the lane's row. */
+/* Returns the sum of one slice with room for all lanes. Ax: its first value; x: at the lane's row. */
 template <bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
@@ -99,7 +99,7 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *A
     return sum;
 }
 
-/* The same of a slice whose slots have no room for all lanes, slot by slot. */
+/* Returns the sum of one slice whose slots have no room for all lanes, slot by slot. */
 template <bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
@@ -115,15 +115,15 @@ static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S 
     return sum;
 }
 
-/* The lane's slots of a slice that is one of a pair, of up to 8 slots. */
+/* Returns the slots of the lane in a slice of a pair, which has at most 8 slots. */
 static __device__ __forceinline__ unsigned pair_mask(const spryi_packed &s, uint32_t info, uint32_t extra)
 {
     if (info & SPRYI_PACKED_FULL) return ALL;
     return __ldg(s.indices + (int64_t)extra * SPRYI_PACKED_INDEX_UNIT + threadIdx.x % LANES);
 }
 
-/* 1 if this lane's slice and the next lane's may be added up together. */
-template <int SLOTS> static __device__ __forceinline__ bool makes_pair(const uint4 &record, int lane, int count)
+/* Returns true if this lane's slice and the next lane's may be added as a pair. */
+template <int SLOTS> static __device__ __forceinline__ bool is_pair(const uint4 &record, int lane, int count)
 {
     const uint32_t dense = SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED, width = record.w >> SPRYI_PACKED_WIDTH_SHIFT & 255;
     const uint32_t next_w = __shfl_down_sync(ALL, record.w, 1), next_y = __shfl_down_sync(ALL, record.y, 1);
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void load_distances(int32_t (&distance)[SLOTS]
     }
 }
 
-/* The sum of slice k of the warp, which is no part of a pair; lane k has its record, x: at the lane's row. */
+/* Returns the sum of slice k of the warp, which is not part of a pair. Lane k has its record. x: at the lane's row. */
 template <typename S, bool ONES, typename V>
 static __device__ __forceinline__ V single_sum(const spryi_packed &s, const uint4 &record, uint32_t extra, int k,
                                                const V *x)
@@ -177,13 +177,13 @@ static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, pairs_shape<V, SLOT
         record = __ldg((const uint4 *)(s.slices + first + lane));
         extra = __ldg((const uint32_t *)s.extras + first + lane);
     }
-    const unsigned pairs = __ballot_sync(ALL, makes_pair<SLOTS>(record, lane, count));
+    const unsigned pairs = __ballot_sync(ALL, is_pair<SLOTS>(record, lane, count));
     const unsigned full = __ballot_sync(ALL, record.w & SPRYI_PACKED_FULL);
     const V a = alpha.get(), b = beta.get();
     const S *values = (const S *)s.values + lane;
     const int64_t row = first * LANES + lane;
     uint32_t list = 0;
-    int list_width = 0; /* of empty slices: what follows may begin at the same place */
+    int list_width = 0; /* width of the list; 0 also for empty slices, whose position the next list may have */
     int32_t distance[SLOTS] = {};
     unsigned mask0 = ALL, mask1 = ALL;
     if (pairs & 1) {

@@ -1,15 +1,15 @@
 /*
- * Packed times several columns of x, row by row, for the kernels of all levels: lane by lane (packed_lanes.h).
+ * Packed times multiple row-major vectors, for the kernels of all levels, lane by lane (packed_lanes.h).
  *
- * Idea: a lane's entries are listed once for all columns. Each is multiplied with one or two registers of its row of x;
- *       of blocks, which are dense, a row of x is loaded once for all b rows. Slices are in the first-level cache for
- *       all of their lanes. A row is added up in order, fused where the level has that; pieces of long rows in the
- *       order of the product with one column.
- * Work: as for one column (packed_driver.c); pieces of long rows SPRYI_PACKED_SUMS columns at a time.
- * Cost: bytes of packed once, of x and y for each column.
+ * Idea: a lane's entries are listed once for all vectors. Each entry is multiplied by one or two registers of its row
+ *       of x. For blocks, which are dense, a row of x is loaded once for all b rows. A slice remains in the first-level
+ *       cache for all its lanes. A row is added in order, fused if the level has FMA. Pieces of long rows are added in
+ *       the order of the product with one vector.
+ * Work: as for one vector (packed_driver.c); pieces of long rows for SPRYI_PACKED_SUMS vectors at a time.
+ * Cost: bytes of packed once, bytes of x and y for each vector.
  * Source: this library.
  *
- * There is one instance for all indices, whose width is asked for once an entry.
+ * One instance serves all index types: the width is tested for each entry.
  */
 #include "formats/shared/panels.tmpl.c"
 #if !SPRY_J_IS_64
@@ -22,34 +22,34 @@
 #endif
 #endif
 
-/* Where a lane's entries are, from the first column of a step on. */
+/* Positions of a lane's entries, for the vectors of one step. */
 typedef struct SPRY_FN(panel_entries) {
     const SPRY_V *x;
-    const SPRY_S *values; /* NULL: all are 1 */
+    const SPRY_S *values; /* NULL: all values are 1 */
     const int64_t *x_at;
-    const int32_t *value, *apart;
+    const int32_t *value, *stride;
     int64_t blocks, x_stride;
 } SPRY_FN(panel_entries);
 
-/* sum[2r], sum[2r + 1] = row r of the lane times one or, twice, two registers of columns. */
+/* Sets sum[2r] and, if twice, sum[2r + 1] to row r of the lane times one or two registers of vectors. */
 SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(panel_entries) * at, int count, const int b, const int twice,
                                       PANEL *sum)
 {
     const SPRY_S one = SPRY_ROUNDED(1);
     const SPRY_FN(panel_entries) own = *at; /* a copy that no store can change */
-    const int has_values = SPRY_IS_MIXED || own.values;
+    const bool has_values = SPRY_IS_MIXED || own.values;
     const SPRY_S *values = has_values ? own.values : &one;
     PANEL low[SPRYI_PACKED_MOST_BLOCK] = {{0}}, high[SPRYI_PACKED_MOST_BLOCK] = {{0}};
     for (int64_t n = 0; n < own.blocks; n++) {
         const SPRY_V *row = own.x + own.x_at[n];
         const SPRY_S *Ax = values + (has_values ? own.value[n] : 0);
-        const int64_t apart = b > 1 ? own.apart[n] : 0;
-        PACKED_ROLLED for (int j = 0; j < b; j++, row += own.x_stride, Ax += apart)
+        const int64_t stride = b > 1 ? own.stride[n] : 0;
+        PACKED_ROLLED for (int j = 0; j < b; j++, row += own.x_stride, Ax += stride)
         {
             const PANEL first = twice ? SPRY_FN(panel_all)(row) : PANEL_LOAD(row, count);
             const PANEL second = twice ? SPRY_FN(panel_all)(row + PANEL_LANES) : first;
             for (int r = 0; r < b; r++) {
-                const SPRY_V value = SPRY_VALUE(Ax[r * b * apart]);
+                const SPRY_V value = SPRY_VALUE(Ax[r * b * stride]);
                 low[r] = PANEL_FUSED(value, first, low[r]);
                 if (twice) high[r] = PANEL_FUSED(value, second, high[r]);
             }
@@ -59,34 +59,34 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(panel_entries) * at, int cou
     for (int r = 0; r < b; r++) sum[2 * r + 1] = high[r];
 }
 
-/* One register for any b; two where b is at most TWICE_UP_TO: of larger blocks x is loaded once for many rows. */
+/* One register for any b; two for b up to TWICE_UP_TO. Larger blocks already use each load of x for many rows. */
 #undef TWICE_UP_TO
 #define TWICE_UP_TO (SPRY_IS_MIXED ? 1 : 3)
 
 SPRYI_INLINE void SPRY_FN(panel_once)(const SPRY_FN(panel_entries) * at, int count, int b, PANEL *sum)
 {
     switch (b) {
-    case 1: SPRY_FN(panel_sums)(at, count, 1, 0, sum); break;
-    case 2: SPRY_FN(panel_sums)(at, count, 2, 0, sum); break;
-    case 3: SPRY_FN(panel_sums)(at, count, 3, 0, sum); break;
-    case 4: SPRY_FN(panel_sums)(at, count, 4, 0, sum); break;
-    default: SPRY_FN(panel_sums)(at, count, 5, 0, sum); break;
+    case 1: SPRY_FN(panel_sums)(at, count, 1, false, sum); break;
+    case 2: SPRY_FN(panel_sums)(at, count, 2, false, sum); break;
+    case 3: SPRY_FN(panel_sums)(at, count, 3, false, sum); break;
+    case 4: SPRY_FN(panel_sums)(at, count, 4, false, sum); break;
+    default: SPRY_FN(panel_sums)(at, count, 5, false, sum); break;
     }
 }
 
 SPRYI_INLINE void SPRY_FN(panel_twice)(const SPRY_FN(panel_entries) * at, int b, PANEL *sum)
 {
     if (b == 1)
-        SPRY_FN(panel_sums)(at, PANEL_LANES, 1, 1, sum);
+        SPRY_FN(panel_sums)(at, PANEL_LANES, 1, true, sum);
     else if (TWICE_UP_TO >= 2 && b == 2)
-        SPRY_FN(panel_sums)(at, PANEL_LANES, 2, 1, sum);
+        SPRY_FN(panel_sums)(at, PANEL_LANES, 2, true, sum);
     else if (TWICE_UP_TO >= 3)
-        SPRY_FN(panel_sums)(at, PANEL_LANES, 3, 1, sum);
+        SPRY_FN(panel_sums)(at, PANEL_LANES, 3, true, sum);
 }
 
-/* The b rows of lane l, one register of columns or two after the other. */
+/* Multiplies the b rows of lane l, one or two registers of vectors at a time. */
 static __attribute__((noinline)) void SPRY_FN(panel_lane)(const spryi_run_args *args, const spryi_packed_lanes *lane,
-                                                          int l, int stream)
+                                                          int l, bool stream)
 {
     const spryi_packed *s = args->storage;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
@@ -97,12 +97,12 @@ static __attribute__((noinline)) void SPRY_FN(panel_lane)(const spryi_run_args *
           .values = s->values ? (const SPRY_S *)s->values + lane->values : NULL,
           .x_at = lane->x_at,
           .value = lane->value,
-          .apart = lane->apart,
+          .stride = lane->stride,
           .blocks = lane->count,
           .x_stride = args->x_stride};
     PANEL sum[2 * SPRYI_PACKED_MOST_BLOCK];
     for (int64_t left = args->columns; left > 0;) {
-        const int twice = left >= 2 * PANEL_LANES && b <= TWICE_UP_TO;
+        const bool twice = left >= 2 * PANEL_LANES && b <= TWICE_UP_TO;
         const int count = left < PANEL_LANES ? (int)left : PANEL_LANES, step = twice ? 2 * PANEL_LANES : count;
         if (twice)
             SPRY_FN(panel_twice)(&at, b, sum);
@@ -124,23 +124,23 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
     const spryi_packed *s = args->storage;
     const uintptr_t places = (uintptr_t)args->y | (uintptr_t)(args->columns | args->y_stride) * sizeof(SPRY_V);
     const int64_t y_bytes = s->a.rows * args->columns * (int64_t)sizeof(SPRY_V);
-    const int stream = *(const SPRY_V *)args->beta == 0 && y_bytes >= SPRYI_STREAM_BYTES;
+    const bool stream = *(const SPRY_V *)args->beta == 0 && y_bytes >= SPRYI_STREAM_BYTES;
     spryi_packed_lanes lanes;
     for (int64_t k = begin; k < end; k++) {
         spryi_packed_open_lanes(&lanes, s, k, args->x_stride);
-        const int in_order = !lanes.v.rows || places % 64 == 0; /* whole lines of y */
+        const bool in_order = !lanes.v.rows || places % 64 == 0; /* only whole cache lines of y are streamed */
         if (s->values)
-            spryi_panels_ask((const SPRY_S *)s->values + lanes.v.values, lanes.numbers * (int64_t)sizeof(SPRY_S));
+            spryi_panels_ask((const SPRY_S *)s->values + lanes.v.values, lanes.value_count * (int64_t)sizeof(SPRY_S));
         for (uint32_t left = lanes.rows; left; left &= left - 1) {
             const int l = __builtin_ctz(left);
-            spryi_packed_take_lane(&lanes, l);
+            spryi_packed_select_lane(&lanes, l);
             SPRY_FN(panel_lane)(args, &lanes, l, stream && in_order);
         }
     }
     spryi_panels_done(stream);
 }
 
-/* Sums of a piece in the product with one column: two registers of them, or one. They are added up by halves. */
+/* Sums of a piece in the product with one vector: two registers, or one sum. They are added by halves. */
 #undef PIECE_SUMS
 #ifdef __AVX2__
 #define PIECE_SUMS (2 * PANEL_LANES)
@@ -148,7 +148,7 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
 #define PIECE_SUMS 1
 #endif
 
-/* Piece p times `count` columns from c on, added up in the order of the product with one column. */
+/* Returns piece p times `count` vectors from c on, added in the order of the product with one vector. */
 static PANEL SPRY_FN(panel_piece)(const spryi_run_args *args, int64_t p, int64_t c, int count)
 {
     const spryi_packed *s = args->storage;
@@ -170,7 +170,7 @@ static PANEL SPRY_FN(panel_piece)(const spryi_run_args *args, int64_t p, int64_t
     return sums[0];
 }
 
-/* Pieces of long rows: the sums of all columns side by side. */
+/* Sums pieces of long rows. The sums of a piece's vectors are adjacent. */
 static void SPRY_FN(panel_pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const int64_t columns = args->columns;
@@ -178,7 +178,7 @@ static void SPRY_FN(panel_pieces)(const spryi_run_args *args, int64_t begin, int
         for (int64_t c = 0; c < columns; c += PANEL_LANES) {
             const int count = columns - c < PANEL_LANES ? (int)(columns - c) : PANEL_LANES;
             const PANEL sum = SPRY_FN(panel_piece)(args, p, c, count);
-            SPRY_FN(panel_put)((SPRY_V *)args->workspace + p * columns + c, count, sum, 1, 0, 0);
+            SPRY_FN(panel_put)((SPRY_V *)args->workspace + p * columns + c, count, sum, 1, 0, false);
         }
 }
 

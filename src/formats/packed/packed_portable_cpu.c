@@ -1,10 +1,9 @@
 /*
- * packed_portable_cpu: plain C.
+ * packed_portable_cpu: packed slices in plain C.
  *
- * Idea: 32 lanes of a slice side by side, slot by slot; on diagonals x is read in order and there are no columns.
- *       Slots that not all lanes have go lane by lane. Long rows in pieces.
- *       Several columns of x at once: packed_panels.tmpl.c.
- * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
+ * Idea: the 32 lanes of a slice in parallel, slot by slot. On diagonals x is read in order, without columns. Slots that
+ *       some lanes lack are processed lane by lane. Long rows in pieces. Multiple vectors: packed_panels.tmpl.c.
+ * Work: one thread for each chunk of slices of about equal cost, or piece of a long row (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
  */

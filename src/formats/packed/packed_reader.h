@@ -1,19 +1,20 @@
-/* Reading packed slices on the host: where a slice has its arrays, and its entries slot by slot. */
+/* Reads packed slices on the host: addresses of a slice's arrays, and its entries slot by slot. */
 #pragma once
 
 #include "formats/packed/packed.h"
 
 /* A slice with the addresses of its arrays. */
 typedef struct spryi_packed_view {
-    int kind, full, b, width, lanes;
-    int dense;              /* all slots have room for 32 lanes */
-    int64_t row, first;     /* of lane 0; first column of OFFSETS */
-    int64_t values;         /* where its values begin */
+    int kind, b, width, lanes;
+    bool full;
+    bool dense;             /* all slots have room for 32 lanes */
+    int64_t row, first;     /* row of lane 0; first column of OFFSETS */
+    int64_t values;         /* position of its values */
     const uint8_t *lengths; /* NULL: FULL, or DIAGONALS */
     const uint16_t *rows;   /* NULL: not SORTED */
     const int32_t *distances;
     const uint8_t *masks; /* NULL: FULL, or not DIAGONALS */
-    const void *columns;  /* 16 bits or as the matrix has them; NULL: DIAGONALS */
+    const void *columns;  /* 16 bits, or of the matrix's index type; NULL: DIAGONALS */
 } spryi_packed_view;
 
 static inline spryi_packed_view spryi_packed_view_of(const spryi_packed *s, int64_t k)
@@ -47,30 +48,33 @@ static inline spryi_packed_view spryi_packed_view_of(const spryi_packed *s, int6
     return v;
 }
 
-/* The first row of lane l. */
+/* Returns the first row of lane l. */
 static inline int64_t spryi_packed_row(const spryi_packed_view *v, int l)
 {
     return v->rows ? v->row / SPRYI_PACKED_GROUP * SPRYI_PACKED_GROUP + v->rows[l] : v->row + (int64_t)l * v->b;
 }
 
-/* Lanes that are rows of the slice: 0 for those past the last row and of long rows. */
+/* Returns the lanes that are rows of the slice, without lanes past the last row and long rows. */
 uint32_t spryi_packed_row_mask(const spryi_packed_view *v);
-/* Lanes that have slot k. */
+/* Returns the lanes that have slot k. */
 uint32_t spryi_packed_slot_mask(const spryi_packed_view *v, int k);
 
-/* A way through the entries of a slice, for code that need not be fast. */
+/* Iterator over the slots of a slice, for code that need not be fast. */
 typedef struct spryi_packed_reader {
     const spryi_packed *s;
     spryi_packed_view v;
-    int64_t before;  /* entries in the slots before */
-    int slot, count; /* of all; lanes that it has */
-    uint32_t mask;   /* these lanes */
+    int64_t before;  /* entries of the slots before */
+    int slot, count; /* count: lanes that have the slot */
+    uint32_t mask;   /* lanes that have the slot */
     int64_t at;      /* value e of the block of lane l is values[at + e*stride + rank[l]] */
     int stride;
     int32_t rank[SPRYI_PACKED_LANES];
-    int64_t column[SPRYI_PACKED_LANES]; /* in blocks; of lanes in the mask, as is rank */
+    int64_t column[SPRYI_PACKED_LANES]; /* block column; set for lanes in the mask, as rank is */
 } spryi_packed_reader;
 
-/* Before the first slot; next is 0 after the last. s and the slice may be damaged. */
+/*
+ * open: positions the reader before the first slot. next: returns 0 after the last slot. s and the slice may be
+ * damaged.
+ */
 void spryi_packed_open(spryi_packed_reader *reader, const spryi_packed *s, int64_t slice);
-int spryi_packed_next(spryi_packed_reader *reader);
+bool spryi_packed_next(spryi_packed_reader *reader);

@@ -1,4 +1,4 @@
-/* The choice of a kernel of packed where lanes are rows; a module defines the instances that it has. */
+/* Choice of a kernel of packed for lanes that are rows. Each module defines its instances. */
 #pragma once
 
 #include "formats/packed/packed_narrow.cuh"
@@ -38,13 +38,13 @@ template <typename S, typename V, bool ONES, int SLOTS> static void launch_pairs
                  beta);
 }
 
-/* 1: pairs of slices of 6 to 8 slots keep the GPU busy so long that fewer warps at the end do not count. */
+/* Returns true if there are enough pairs of slices of 6 to 8 slots that an incomplete last wave does not matter. */
 template <typename V> static bool has_many_pairs(const spryi_packed *s)
 {
     return s->slice_count >= (int64_t)4 * UNITS * PAIRS_WARPS * PAIRS_SLICES * pairs_shape<V, PAIRS_MOST>::blocks;
 }
 
-/* The mean slice's width decides, and whether all slices are of DIAGONALS; ONES: a pattern. Measured on an H200. */
+/* Chooses by the mean slice's width and by whether all slices are DIAGONALS. ONES: a pattern. Measured on an H200. */
 template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
@@ -53,7 +53,7 @@ template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const sp
     if (diagonals && width <= (sizeof(S) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
         launch_pairs<S, V, ONES, PAIRS_FEW>(args);
     else if (diagonals && sizeof(S) < 8 && width <= PAIRS_MOST && has_many_pairs<V>(s))
-        launch_pairs<S, V, ONES, sizeof(S) < 8 ? PAIRS_MOST : PAIRS_FEW>(args); /* of f64 there are no more */
+        launch_pairs<S, V, ONES, sizeof(S) < 8 ? PAIRS_MOST : PAIRS_FEW>(args); /* f64 has no instance for PAIRS_MOST */
     else if (s->a.rows > INT32_MAX || (diagonals && width > NARROW_MOST) || (!diagonals && parts_of_slice(s) > 1))
         launch_slices<S, V, ONES, 1>(args);
     else if (diagonals || width <= NARROW_FEW)

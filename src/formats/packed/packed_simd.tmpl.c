@@ -1,40 +1,41 @@
 /*
- * The product of packed with vector registers, once for each row of types: packed_avx2_cpu.c and packed_avx512_cpu.c
- * compile it. They bring the names of base/avx2_lanes.h or base/avx512_lanes.h; lanes_by, lane_bits, load_bits,
- * lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot; and AVX-512 its EXPAND.
+ * The product of packed with vector registers, once for each row of types. packed_avx2_cpu.c and packed_avx512_cpu.c
+ * compile it. They define the names of base/avx2_lanes.h or base/avx512_lanes.h, and lanes_by, lane_bits, load_bits,
+ * lanes_with and lanes_of_rows, which find the lanes of a slot. AVX-512 also defines EXPAND.
  */
 #undef VECTORS
 #undef EACH_VECTOR
 #undef IS_SMALL
 #define VECTORS (32 / LANES)
-/* What is seldom used, and blocks with AVX2, for which bsr is faster, is compiled once and small. */
+/* Rarely used types, and blocks with AVX2, for which bsr is faster, have one small instance. */
 #if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
 #define EACH_VECTOR
 #define IS_SMALL 1
 #else
-#define EACH_VECTOR _Pragma("GCC unroll 8") /* before short loops: sums stay in registers */
+#define EACH_VECTOR _Pragma("GCC unroll 8") /* unrolls short loops, so that sums remain in registers */
 #define IS_SMALL 0
 #endif
 
-/* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
+/* The slice being multiplied. Addresses of the next slot advance with each slot. */
 typedef struct SPRY_FN(cursor) {
-    const SPRY_S *Ax; /* of the next slot; NULL: all entries are 1 */
+    const SPRY_S *Ax; /* values of the next slot; NULL: all values are 1 */
     const int32_t *distances;
-    const uint16_t *offsets; /* of the next slot, or: */
+    const uint16_t *offsets; /* of the next slot, or NULL */
     const SPRY_J *columns;
-    const SPRY_V *x; /* what distances, offsets or columns count from */
+    const SPRY_V *x; /* element to which distances, offsets or columns are relative */
     lane_bits bits;
     lanes_by by;
-    int width, padded;
-    int64_t row;          /* the first */
-    uint32_t lanes;       /* that are rows */
-    const uint16_t *rows; /* of the lanes, from `row` on; NULL: in order */
+    int width;
+    bool padded;
+    int64_t row;          /* first row */
+    uint32_t lanes;       /* lanes that are rows */
+    const uint16_t *rows; /* rows of the lanes, relative to `row`; NULL: natural order */
 } SPRY_FN(cursor);
 
-/* Where results go; stream: past the caches, beta is 0. */
+/* Destination of the results. stream: use non-temporal stores; beta is 0. */
 typedef struct SPRY_FN(target) {
     SPRY_V *y, alpha, beta;
-    int stream;
+    bool stream;
 } SPRY_FN(target);
 
 /* ---- y ------------------------------------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ SPRYI_INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN
     SPRY_V *y = t->y + p->row;
     const VEC alpha = SET1(t->alpha);
     if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(__m128i) == 0) {
-        VEC results[VECTORS]; /* sums, whose address nobody takes, stay in registers */
+        VEC results[VECTORS]; /* a copy: the address of sum is not taken, so sums remain in registers */
         EACH_VECTOR for (int v = 0; v < VECTORS; v++) results[v] = MUL(alpha, sum[v]);
         spryi_stream_parts(y, results, VECTORS * sizeof(VEC) / sizeof(__m128i));
         return;
@@ -58,7 +59,7 @@ SPRYI_INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN
     }
 }
 
-/* Rows that are sorted, or of blocks. sums[r*32 ..]: of row r of each lane; they are scaled in place. */
+/* Writes rows that are sorted or of blocks. sums[r*32 + l] is the sum of row r of lane l, and is scaled in place. */
 SPRYI_INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b,
                                          SPRY_V *sums)
 {
@@ -77,7 +78,7 @@ SPRYI_INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_F
 
 /* ---- slots --------------------------------------------------------------------------------------------- */
 
-/* Fetches the values and indices of a slot ahead. */
+/* Prefetches the values and indices of a later slot. */
 SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
 {
     for (int n = 0; p->Ax && n < b * b * (int)sizeof(SPRY_S) * SPRYI_PACKED_LANES; n += 64)
@@ -87,7 +88,7 @@ SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
         spryi_prefetch(p->columns, n + SPRYI_AHEAD_STEPPED);
 }
 
-/* On to the next slot. */
+/* Advances to the next slot. */
 SPRYI_INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
 {
     if (p->Ax) p->Ax += (int64_t)stride * b * b;
@@ -95,7 +96,7 @@ SPRYI_INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
     if (p->columns) p->columns += stride;
 }
 
-/* x of LANES lanes from l on; all of them may be read. */
+/* Returns x of LANES lanes from l on. All these elements may be read. */
 SPRYI_INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi_packed_kind kind)
 {
     if (kind == SPRYI_PACKED_DIAGONALS) return LOAD(p->x + p->distances[k] + l);
@@ -103,7 +104,7 @@ SPRYI_INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const
     return GATHER_AT(p->x, p->offsets + l);
 }
 
-/* xs[l] = x of the lanes in the mask, whose indices lie side by side; 0 of the others. */
+/* Sets xs[l] to x of the lanes in the mask, whose indices are adjacent, and to 0 for other lanes. */
 SPRYI_INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
 {
     EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(xs + v * LANES, ZERO());
@@ -112,7 +113,7 @@ SPRYI_INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, co
 }
 
 #ifndef EXPAND
-/* LANES stored values as numbers of the vectors' type. */
+/* Loads LANES stored values, converted to the vectors' type. */
 static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
 {
 #if SPRY_IS_MIXED
@@ -125,7 +126,7 @@ static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
 }
 #endif
 
-/* Values that lie side by side from Ax on, each in its lane of the mask; 0 in the others. */
+/* Loads adjacent values from Ax on into the lanes of the mask. Other lanes are 0. */
 SPRYI_INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 {
 #ifdef EXPAND
@@ -138,8 +139,8 @@ SPRYI_INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 #endif
 }
 
-/* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
-SPRYI_INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
+/* Loads the values of LANES lanes. padded: every lane has a value; else values of the mask's lanes are adjacent. */
+SPRYI_INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, bool padded)
 {
     return padded ? LOAD_VALUES(Ax) : SPRY_FN(spread_values)(Ax, mask);
 }
@@ -155,10 +156,10 @@ SPRYI_INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_pac
     SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
 }
 
-/* Lanes in the mask. Holes of a padded slot have indices too, of x that may be read. */
+/* Adds a slot for the lanes in the mask. Holes of a padded slot have indices of elements of x that may be read. */
 SPRYI_INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
 {
-    const int gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
+    const bool gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
     const SPRY_S *Ax = p->Ax;
     SPRY_V xs[SPRYI_PACKED_LANES];
     SPRY_FN(fetch)(p, 1);
@@ -179,7 +180,7 @@ SPRYI_INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, 
     SPRY_FN(advance)(p, p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask), 1);
 }
 
-/* at[l] = where x of lane l's block begins, of those in the mask; of the others, where it may be read. */
+/* Sets at[l] to the position of x of lane l's block, for lanes in the mask, and to a valid position for other lanes. */
 SPRYI_INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, int64_t *at)
 {
     if (p->distances) {
@@ -197,9 +198,9 @@ SPRYI_INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_
         at[__builtin_ctz(mask)] = b * (p->offsets ? (int64_t)p->offsets[q] : (int64_t)p->columns[q]);
 }
 
-/* Adds blocks of LANES lanes, those in the mask or all: row r of each to sums[r*32 ..]. */
+/* Adds blocks of LANES lanes, those in the mask or all. Row r of each block is added to sums[r*32 + l]. */
 SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at,
-                                      MASK live, const int all, const int b, SPRY_V *sums)
+                                      MASK live, const bool all, const int b, SPRY_V *sums)
 {
     VEC rows[SPRYI_PACKED_MOST_BLOCK];
     EACH_VECTOR for (int r = 0; r < SPRYI_PACKED_MOST_BLOCK; r++) rows[r] = r < b ? LOAD(sums + r * SPRYI_PACKED_LANES)
@@ -218,7 +219,7 @@ SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *A
 }
 
 #ifndef EXPAND
-/* Blocks whose values lie side by side, of few lanes: one by one, since spreading them takes longer. */
+/* Adds blocks with adjacent values, lane by lane: slots with holes have few lanes, and spreading takes longer. */
 SPRYI_INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
                                           const int b, SPRY_V *sums)
 {
@@ -235,10 +236,11 @@ SPRYI_INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64
 }
 #endif
 
-/* Blocks of the lanes in the mask; there are values. */
+/* Adds a slot of blocks for the lanes in the mask. Blocks always have values. */
 SPRYI_INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, SPRY_V *sums)
 {
-    const int all = mask == UINT32_MAX, stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
+    const bool all = mask == UINT32_MAX;
+    const int stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
     const SPRY_S *Ax = p->Ax;
     int64_t at[SPRYI_PACKED_LANES];
     SPRY_FN(fetch)(p, b);
@@ -259,9 +261,11 @@ SPRYI_INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask,
 
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
-/* A slice of rows. full: all lanes have all slots. It and kind are constants, but for what is compiled small. */
+/*
+ * Multiplies a slice of rows. full: all lanes have all slots. kind and full are constants, except in small instances.
+ */
 SPRYI_INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
-                                      const int full)
+                                      const bool full)
 {
     VEC sum[VECTORS];
     EACH_VECTOR for (int v = 0; v < VECTORS; v++) sum[v] = ZERO();
@@ -289,7 +293,7 @@ SPRYI_INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(curso
     SPRY_FN(put_scattered)(t, p, b, sums);
 }
 
-/* Slice k, ready to be multiplied. */
+/* Opens slice k. */
 SPRYI_INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
 {
     const spryi_packed *s = args->storage;
@@ -325,7 +329,7 @@ SPRYI_INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k
     return p;
 }
 
-/* Slice k, of blocks. */
+/* Multiplies slice k, of blocks. */
 static __attribute__((noinline)) void SPRY_FN(any_blocks)(const spryi_run_args *args, const SPRY_FN(target) * t,
                                                           int64_t k, const int b)
 {
@@ -342,7 +346,7 @@ static __attribute__((noinline)) void SPRY_FN(any_blocks)(const spryi_run_args *
 #endif
 }
 
-/* Slice k, of rows. Its cursor stays in registers: its address is only for what is inlined. */
+/* Multiplies slice k, of rows. The cursor remains in registers, since only inlined functions use its address. */
 #if IS_SMALL
 static __attribute__((noinline)) void SPRY_FN(any_rows)(const spryi_run_args *args, const SPRY_FN(target) * t,
                                                         int64_t k)
@@ -351,30 +355,30 @@ static __attribute__((noinline)) void SPRY_FN(any_rows)(const spryi_run_args *ar
     const spryi_packed_kind kind = p.distances ? SPRYI_PACKED_DIAGONALS
                                    : p.offsets ? SPRYI_PACKED_OFFSETS
                                                : SPRYI_PACKED_COLUMNS;
-    SPRY_FN(rows_slice)(t, &p, kind, 0);
+    SPRY_FN(rows_slice)(t, &p, kind, false);
 }
 #else
 SPRYI_INLINE void SPRY_FN(any_rows)(const spryi_run_args *args, const SPRY_FN(target) * t, int64_t k)
 {
     SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
     if (p.distances && p.by == BY_ALL)
-        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_DIAGONALS, 1);
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_DIAGONALS, true);
     else if (p.distances)
-        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_DIAGONALS, 0);
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_DIAGONALS, false);
     else if (p.offsets)
-        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_OFFSETS, 0);
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_OFFSETS, false);
     else
-        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_COLUMNS, 0);
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_COLUMNS, false);
 }
 #endif
 
 static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    SPRY_FN(target) t = {args->y, *(const SPRY_V *)args->alpha, *(const SPRY_V *)args->beta, 0};
+    SPRY_FN(target) t = {args->y, *(const SPRY_V *)args->alpha, *(const SPRY_V *)args->beta, false};
     t.stream = t.beta == 0 && spryi_packed_streams_y(s, sizeof(SPRY_V));
     const SPRY_FN(target) *to = &t;
-    __asm__("" : "+r"(to)); /* keeps alpha and beta in memory: all registers are for sums */
+    __asm__("" : "+r"(to)); /* keeps alpha and beta in memory, so that all registers are free for sums */
     for (int64_t k = begin; k < end; k++) {
         const int b = spryi_packed_b(&s->slices[k]);
         if (b > 1)
@@ -385,7 +389,7 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
     if (t.stream) _mm_sfence();
 }
 
-/* Pieces of long rows, two registers a step. */
+/* Sums pieces of long rows, two registers at a time. */
 static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;

@@ -1,14 +1,14 @@
 /*
- * packed_diagonals, packed_mixed and packed_wide, kernels of packed_slices_cuda for lanes that are rows or block rows.
+ * packed_diagonals, packed_mixed and packed_wide: kernels of packed_slices_cuda for lanes that are rows or block rows.
  *
- * Idea: a record of 16 bytes tells where a slice has everything, so that values are asked for before anything else is
- *       known. On DIAGONALS lane d holds the d-th distance, and x is read at the lane's own row plus the distance.
- *       Lanes that lack an entry load the padding beside it, but no x; where too many lack one the slot is packed, and
- *       a lane counts by the slot's mask how many come before it.
- * Work: packed_diagonals, where all slices are of that kind: blocks of two warps, a warp two neighbouring slices (of
- *       block rows: one), together where they are alike, 7 slots in flight. packed_mixed: blocks of eight warps that
- *       take up to four slices each, the next record on its way. packed_wide, where slices with indices are few and
- *       wide: two to eight warps a slice, each a part of the slots, whose sums are added in order.
+ * Idea: a record of 16 bytes has all positions of a slice, so the loads of values depend on nothing else. For DIAGONALS
+ *       lane d has the d-th distance, and x is read at the lane's row plus the distance. A lane without an entry loads
+ *       padding, but no x. If too many entries are missing the slot is packed, and a lane finds its position by
+ *       counting the earlier lanes in the slot's mask.
+ * Work: packed_diagonals: all slices are DIAGONALS. Blocks of two warps; a warp has two consecutive slices (one of block
+ *       rows), adds them together if they are alike, and loads 7 slots at a time. packed_mixed: blocks of eight warps,
+ *       each with up to four slices, the next record loaded early. packed_wide: for few and wide slices with indices.
+ *       Two to eight warps for each slice; each has a part of the slots, and the sums are added in order.
  * Cost: bytes of packed, x and y.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; distances, masks and packed slots: this library.
  */
@@ -16,16 +16,16 @@
 
 #include "formats/packed/packed_device.cuh"
 
-enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* of a warp, at most */ };
+enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* most slices of a warp */ };
 
-/* Blocks a multiprocessor of packed_mixed and packed_wide. */
+/* Blocks per multiprocessor of packed_mixed and packed_wide. */
 template <int B> struct mixed_shape {
     static const int blocks = B <= 3 ? 4 : 2;
 };
 
 /*
- * Slots in flight of slices of rows, `most` where there are many of them. Among slices of blocks, of values narrower
- * than vectors, they are few and get less code: each number of slots that may be left is an instance of its own.
+ * Slots that slices of rows load at a time: MOST if slices of rows are common. In a matrix of blocks with values
+ * narrower than vectors they are rare and get less code, since each number of remaining slots is an instance.
  */
 template <typename S, typename V, int B, int MOST> struct row_slots {
     static const int at_once = B > 1 && sizeof(S) < sizeof(V) ? 2 : MOST;
@@ -37,17 +37,17 @@ enum slot_mode {
     WHOLE,
     PADDED,
     HOLES
-}; /* slots have room for all lanes, which have them all or may not; or no such room */
+}; /* room for all lanes and no missing entries; room for all lanes; room only for entries */
 
-/* The state of a lane in R neighbouring slices of one list of distances and one width. */
+/* State of a lane in R consecutive slices with the same list of distances and width. */
 template <typename S, typename V, int R> struct diagonal_work {
-    const S *Ax[R];   /* of the next slot: of the lane, or HOLES: of its first lane */
-    const V *x;       /* at the lane's block column in the first slice */
-    int32_t distance; /* the lane-th */
-    unsigned mask[R]; /* of distances that the lane has */
+    const S *Ax[R];   /* next slot's value of the lane; HOLES: of the slot's first lane */
+    const V *x;       /* x at the lane's block column in the first slice */
+    int32_t distance; /* distance number `lane` */
+    unsigned mask[R]; /* distances that the lane has */
 };
 
-/* sum[r][i] += slots t .. t + N - 1 of row i of the lane in slice r. */
+/* Adds slots t .. t + N - 1 of row i of the lane in slice r to sum[r][i]. */
 template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
 static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> *w, int t)
 {
@@ -92,7 +92,9 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
     }
 }
 
-/* All `width` slots, at most N at once, the rest in one go too; where N is no more, a case never comes. */
+/*
+ * Adds all `width` slots, N at a time; the rest is one step. Cases of N and more do not occur, and reuse an instance.
+ */
 template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
 static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> w, int width)
 {
@@ -112,7 +114,7 @@ static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagona
     }
 }
 
-/* y of R neighbouring slices of one list, width and b; lane r has the r-th record. */
+/* Computes y of R consecutive slices with the same list, width and b. Lane r has the r-th record. */
 template <typename S, int B, bool ONES, int N, int R, typename V>
 static __device__ __forceinline__ void run_diagonals(const spryi_packed &s, const spryi_packed_slice &mine,
                                                      int32_t extra, int mode, const V *x, V *y, V alpha, V beta)
@@ -155,14 +157,14 @@ static __device__ __forceinline__ int mode_of(uint32_t info)
 }
 
 /*
- * Slices together, and slots of each in flight. Blocks are small, since warps that are done leave their part of the
- * multiprocessor idle until the block ends. Measured on an H200.
+ * Number of slices added together, and slots that each loads at a time. Blocks are small, since finished warps leave
+ * their part of the multiprocessor idle until the block ends. Measured on an H200.
  */
 template <typename V, int B> struct diagonal_shape {
     static const int slices = B > 1 ? 1 : 2;
     static const int slots = B == 1 ? 7 : B == 2 ? 4 : B == 3 ? 3 : 1;
     static const int threads = 64;
-    static const int blocks = B == 1 ? (sizeof(V) == 8 ? 12 : 16) : B == 2 || B == 3 ? 8 : 4; /* a multiprocessor */
+    static const int blocks = B == 1 ? (sizeof(V) == 8 ? 12 : 16) : B == 2 || B == 3 ? 8 : 4; /* per multiprocessor */
 };
 
 template <typename S, typename V, int B, bool ONES>
@@ -188,7 +190,7 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
                                                                                                    mode, x, y, a, b);
         return;
     }
-    const uint32_t same = 255u << SPRYI_PACKED_WIDTH_SHIFT; /* bits of info */
+    const uint32_t same = 255u << SPRYI_PACKED_WIDTH_SHIFT; /* bits of info that must agree */
     const uint32_t list = __shfl_sync(ALL, slice.indices, 0), info = __shfl_sync(ALL, slice.info, 0);
     const bool alike = slice.indices == list && ((slice.info ^ info) & same) == 0;
     const bool dense = mode != HOLES;
@@ -210,16 +212,16 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
 
 /* ---- slices with indices ------------------------------------------------------------------------------ */
 
-/* The state of a lane while it adds up a slice with indices. */
+/* State of a lane in a slice with indices. */
 template <typename S, typename V> struct indexed_work {
-    const S *Ax;             /* of the next slot; lanes side by side */
-    const V *x;              /* at the first column of OFFSETS, or at column 0 */
-    const uint16_t *offsets; /* of the next slot */
+    const S *Ax;             /* next slot's value of the lane; HOLES: of the slot's first lane */
+    const V *x;              /* x at the first column of OFFSETS, or at column 0 */
+    const uint16_t *offsets; /* index of the next slot */
     const int32_t *columns;
-    int length; /* of the lane */
+    int length; /* number of the lane's slots */
 };
 
-/* sum[i] += slots t .. t + N - 1 of row i of the lane. */
+/* Adds slots t .. t + N - 1 of row i of the lane to sum[i]. */
 template <int KIND, int MODE, int B, bool ONES, int N, typename S, typename V>
 static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, V> *w, int t)
 {
@@ -295,11 +297,11 @@ static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const indexed_wo
         add_all_indexed<KIND, HOLES, B, ONES, N>(sum, w, width);
 }
 
-/* A slice with indices, as a lane sees it. */
+/* A slice with indices as read by a lane. */
 template <typename S, typename V> struct indexed_slice {
     indexed_work<S, V> work;
-    int64_t row; /* the lane's first; is_there: the lane has rows, which do not lie apart */
-    bool is_there;
+    int64_t row; /* row: the lane's first; has_rows: the lane has rows, and they are not long */
+    bool has_rows;
     int kind, mode, width;
 };
 
@@ -316,7 +318,7 @@ view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t ext
     v.work.length = width;
     if (!full) {
         v.work.length = __ldg(indices + lane);
-        if (v.work.length == SPRYI_PACKED_LONG_ROW) v.is_there = false, v.work.length = 0;
+        if (v.work.length == SPRYI_PACKED_LONG_ROW) v.has_rows = false, v.work.length = 0;
         indices += LANES;
     }
     if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
@@ -330,7 +332,7 @@ view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t ext
     return v;
 }
 
-/* sum[r] = that of row r of the lane, over all slots of v; N at once. */
+/* Sets sum[r] to the sum of row r of the lane over all slots of v, N slots at a time. */
 template <int B, bool ONES, int N, typename S, typename V>
 static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_slice<S, V> &v)
 {
@@ -340,7 +342,7 @@ static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_sl
         add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES, N>(sum, v.work, v.mode, v.width);
 }
 
-/* Slots at once of a lane that is a block row of B; OF: the size of blocks that the kernel is for. */
+/* Slots loaded at a time by a lane that is a block row of size B. OF: block size of the kernel. */
 template <typename S, typename V, int B, int OF> struct indexed_slots {
     static const int at_once = B == 1 ? row_slots<S, V, OF, 8>::at_once : B <= 3 ? 2 : 1;
 };
@@ -351,7 +353,7 @@ run_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extr
     const indexed_slice<S, V> v = view_indexed<S, B, ONES>(s, slice, extra, x);
     V sum[B] = {};
     sum_indexed<B, ONES, indexed_slots<S, V, B, OF>::at_once>(sum, v);
-    if (!v.is_there) return;
+    if (!v.has_rows) return;
 #pragma unroll
     for (int r = 0; r < B; r++) put(y, v.row + r, sum[r], alpha, beta);
 }
@@ -370,7 +372,7 @@ run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, c
         run_indexed<S, B, OF, ONES>(s, slice, extra, x, y, alpha, beta);
 }
 
-/* Slices of any kind: a warp takes up to `run` of them, the next record on its way. */
+/* Multiplies slices of any kind. A warp has up to `run` slices and loads the next record early. */
 template <typename S, typename V, int B, bool ONES>
 static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
@@ -406,9 +408,9 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
 
 /* ---- few wide slices ---------------------------------------------------------------------------------- */
 
-/* What is left of v are slots first .. end - 1. */
+/* Restricts v to slots first .. end - 1. */
 template <int B, bool ONES, typename S, typename V>
-static __device__ __forceinline__ void take_slots(indexed_slice<S, V> *v, int first, int end)
+static __device__ __forceinline__ void restrict_slots(indexed_slice<S, V> *v, int first, int end)
 {
     indexed_work<S, V> *w = &v->work;
     int before = first * LANES;
@@ -420,7 +422,9 @@ static __device__ __forceinline__ void take_slots(indexed_slice<S, V> *v, int fi
     v->width = end - first;
 }
 
-/* sum = that of part `part` of `parts` of a slice's slots. Returns how many rows the lane has from *row on, 0 or B. */
+/*
+ * Sets sum to part `part` of `parts` of a slice's slots. Returns the number of rows of the lane from *row on, 0 or B.
+ */
 template <typename S, int B, bool ONES, typename V>
 static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi_packed &s,
                                                const spryi_packed_slice &slice, int32_t extra, int part, int parts,
@@ -429,15 +433,15 @@ static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi
     indexed_slice<S, V> v = view_indexed<S, B, ONES>(s, slice, extra, x);
     const int width = v.width;
     V own[B] = {};
-    take_slots<B, ONES>(&v, width * part / parts, width * (part + 1) / parts);
+    restrict_slots<B, ONES>(&v, width * part / parts, width * (part + 1) / parts);
     sum_indexed<B, ONES, indexed_slots<S, V, B, B>::at_once>(own, v);
 #pragma unroll
     for (int r = 0; r < B; r++) sum[r] = own[r];
     *row = v.row;
-    return v.is_there ? B : 0;
+    return v.has_rows ? B : 0;
 }
 
-/* Slices of any kind, `parts` warps each: those of diagonals are left to the first. */
+/* Multiplies slices of any kind with `parts` warps each. The first warp multiplies slices of diagonals. */
 template <typename S, typename V, int B, bool ONES>
 static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
@@ -447,22 +451,22 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     __shared__ V sums[WARPS][B][LANES];
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, part = warp % parts;
     const int64_t k = (int64_t)blockIdx.x * (WARPS / parts) + warp / parts;
-    const bool is_there = k < s.slice_count;
+    const bool has_slice = k < s.slice_count;
     wait_for_kernel_before();
-    const spryi_packed_slice slice = load_slice(s.slices + (is_there ? k : 0));
-    const int32_t extra = __ldg(s.extras + (is_there ? k : 0));
+    const spryi_packed_slice slice = load_slice(s.slices + (has_slice ? k : 0));
+    const int32_t extra = __ldg(s.extras + (has_slice ? k : 0));
     const V a = alpha.get(), b = beta.get();
     const bool diagonals = spryi_packed_kind_of(&slice) == SPRYI_PACKED_DIAGONALS;
     const bool blocks = B > 1 && spryi_packed_b(&slice) > 1;
     V sum[B] = {};
     int64_t row = 0;
     int rows = 0;
-    if (is_there && diagonals && part == 0) {
+    if (has_slice && diagonals && part == 0) {
         if (blocks)
             run_any<S, B, B, ONES>(s, slice, extra, x, y, a, b);
         else
             run_any<S, 1, B, ONES>(s, slice, extra, x, y, a, b);
-    } else if (is_there && !diagonals) {
+    } else if (has_slice && !diagonals) {
         if (blocks)
             rows = sum_part<S, B, ONES>(sum, &row, s, slice, extra, part, parts, x);
         else
@@ -481,22 +485,25 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
 
 /* ---- launch ------------------------------------------------------------------------------------------ */
 
-/* Warps that keep a GPU busy; numbers of a lane that a warp is worth. Measured on an H200. */
-enum { WIDE_WARPS = 1 << 15, WIDE_NUMBERS = 36 };
+/* WIDE_WARPS: warps that keep a GPU busy. WIDE_ELEMENTS: elements of a lane for each warp. Measured on an H200. */
+enum { WIDE_WARPS = 1 << 15, WIDE_ELEMENTS = 36 };
 
-/* How many warps take a slice together, by the matrix alone, since the order of sums goes by it: 1, 2, 4 or 8. */
+/*
+ * Returns the number of warps for each slice: 1, 2, 4 or 8. It depends only on the matrix, since it determines the
+ * order of the sums.
+ */
 static inline int parts_of_slice(const spryi_packed *s)
 {
-    const int64_t numbers = s->slots / (s->slice_count * LANES);
+    const int64_t elements = s->slots / (s->slice_count * LANES);
     int parts = 1;
-    while (parts < MIXED_THREADS / LANES && parts * s->slice_count < WIDE_WARPS && parts * WIDE_NUMBERS <= numbers)
+    while (parts < MIXED_THREADS / LANES && parts * s->slice_count < WIDE_WARPS && parts * WIDE_ELEMENTS <= elements)
         parts *= 2;
     return parts;
 }
 
 /*
- * How many slices a warp takes, where a GPU runs `at_once` warps: `most` where that fills it nearly evenly, else 1,
- * since the last warps to begin would keep it waiting.
+ * Returns the number of slices for each warp on a GPU that runs `at_once` warps. Returns `most` if that fills the GPU
+ * nearly evenly, else 1, to avoid a long partial wave at the end.
  */
 static inline int slices_of_warp(const spryi_packed *s, int most, int64_t at_once)
 {
@@ -512,7 +519,7 @@ template <typename S, typename V, bool ONES, int B> static void launch_slices(co
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* of blocks of narrow values it would be much code */
+    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* blocks of narrow values would need too much code */
     const int parts = HAS_WIDE ? parts_of_slice(s) : 1,
               run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
     const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
@@ -531,7 +538,7 @@ template <typename S, typename V, bool ONES, int B> static void launch_slices(co
     launch_early(args, packed_mixed<S, V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
 }
 
-/* Slices whose lanes may be rows of blocks of B x B; a module defines the instances of one size. */
+/* Multiplies slices whose lanes may be rows of B x B blocks. Each module defines the instances of one size. */
 template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args)
 {
     launch_slices<S, V, false, B>(args);

@@ -1,19 +1,20 @@
-/* The product of packed in plain C, which packed_portable_cpu.c compiles. */
+/* The product of packed in plain C, compiled by packed_portable_cpu.c. */
 #include <string.h>
 
-/* A slice as it is multiplied. */
+/* The slice being multiplied. */
 typedef struct SPRY_FN(cursor) {
-    const SPRY_S *Ax; /* of the next slot; NULL: all entries are 1 */
+    const SPRY_S *Ax; /* values of the next slot; NULL: all values are 1 */
     const SPRY_V *x;
     const int32_t *distances;
     const uint32_t *masks;
-    const uint16_t *offsets; /* of the next slot, or: */
+    const uint16_t *offsets; /* of the next slot, or NULL */
     const SPRY_J *columns;
-    const SPRY_V *lane0, *first; /* x at lane 0's own column, and at the first of OFFSETS */
-    int b, dense;
+    const SPRY_V *lane0, *first; /* x at lane 0's own column, and at the first column of OFFSETS */
+    int b;
+    bool dense;
 } SPRY_FN(cursor);
 
-/* Rows, all lanes: x in order, gathered from the first column on, gathered. */
+/* Adds a slot of rows that all lanes have. x is read in order, or gathered by offsets or columns. */
 static inline void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
@@ -35,7 +36,7 @@ static inline void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
     }
 }
 
-/* Where x begins for lane l, the q-th of the slot. */
+/* Returns the position of x for lane l, the q-th of the slot. */
 static inline const SPRY_V *SPRY_FN(x_of)(const SPRY_FN(cursor) * p, int k, int l, int q)
 {
     if (p->distances) return p->lane0 + ((int64_t)p->distances[k] + l) * p->b;
@@ -43,7 +44,7 @@ static inline const SPRY_V *SPRY_FN(x_of)(const SPRY_FN(cursor) * p, int k, int 
     return p->x + (int64_t)p->columns[q] * p->b;
 }
 
-/* Rows or blocks, the lanes of the mask. sum[r*32 + l]: of row r of lane l. */
+/* Adds a slot of rows or blocks for the lanes in the mask. sum[r*32 + l]: sum of row r of lane l. */
 static inline void SPRY_FN(slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
@@ -62,7 +63,7 @@ static inline void SPRY_FN(slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, SPRY
     if (p->columns) p->columns += stride;
 }
 
-/* Blocks, all lanes. */
+/* Adds a slot of blocks that all lanes have. */
 static inline void SPRY_FN(full_blocks)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
@@ -91,7 +92,7 @@ static void SPRY_FN(slice)(const spryi_run_args *args, int64_t k)
     const SPRY_V *x = args->x, alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     SPRY_V sum[LANES * SPRYI_PACKED_MOST_BLOCK], *y = args->y;
     uint8_t length[LANES];
-    uint32_t masks[LANES]; /* of the slots */
+    uint32_t masks[LANES]; /* lanes of each slot */
     const spryi_packed_view v = spryi_packed_view_of(s, k);
     const uint32_t lanes = spryi_packed_row_mask(&v);
     SPRY_FN(cursor)

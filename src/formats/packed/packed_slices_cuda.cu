@@ -1,28 +1,28 @@
 /*
- * packed_slices_cuda: packed CSR-k, a warp a slice, a lane a row or block row.
+ * packed_slices_cuda: packed CSR-k, a warp for each slice, a lane for each row or block row.
  *
- * Idea: where columns lie on diagonals there are no columns: x is read at the lane's own row plus the slot's distance.
- * Work: by the kind of the slices one of five kernels, see packed_rows.cuh: packed_pairs for up to 5 slots on
- *       diagonals, packed_narrow for up to 8 and where kinds alternate, packed_diagonals for more slots on diagonals
- *       and for block rows, packed_mixed for block rows with indices, packed_wide where those or kinds that alternate
- *       come in few and wide slices. Long rows in pieces, a warp each, and a third launch that adds the pieces up in
- *       order (long_rows.cuh); both are left out where there are none. Several columns at once: packed_columns.
+ * Idea: entries on diagonals need no columns: x is read at the lane's row plus the slot's distance.
+ * Work: one of five kernels, by the kinds of the slices, see packed_rows.cuh. packed_pairs: up to 5 slots on diagonals,
+ *       8 if values are narrow and slices many. packed_narrow: up to 8 slots, and alternating kinds. packed_diagonals:
+ *       more slots on diagonals, and block rows. packed_mixed: block rows with indices. packed_wide: few and wide
+ *       slices with indices. Long rows, if any, take two more launches: a warp for each piece, then the sums of the
+ *       pieces in order (long_rows.cuh). Multiple vectors: packed_columns.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
  *
- * A GPU loads a module whole when one of its kernels is launched for the first time in a process, so the instances of
- * the kernels stand in modules of their own: rows by value type, patterns, and each size of blocks.
+ * A GPU loads a whole module when one of its kernels is first launched in a process. The instances of the kernels are
+ * therefore in separate modules: rows by value type, patterns, and each block size.
  */
 #include "formats/packed/packed_device.cuh"
 
 #include "formats/shared/long_rows.cuh"
 
-/* packed_module_cuda.cu instantiates these. Slices whose lanes are rows; ONES: a pattern. */
+/* Instantiated in packed_module_cuda.cu. Multiplies slices whose lanes are rows. ONES: a pattern. */
 template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
-/* Slices whose lanes may be rows of blocks of B x B, B > 1. */
+/* Multiplies slices whose lanes may be rows of B x B blocks, B > 1. */
 template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
-/* Several columns. */
+/* Multiplies multiple vectors. */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args);
 
 /* ---- launches --------------------------------------------------------------------------------------- */
@@ -79,10 +79,10 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
 }
 
 /*
- * Columns that lie apart are read where they are on diagonals and by blocks: neighbouring lanes read neighbouring
- * entries then. Others are brought into rows: on random geometric graphs that is 1.8 to 2.7 times as fast.
+ * Returns true if column-major vectors are read directly: for diagonals and blocks, where adjacent lanes read adjacent
+ * elements. Other matrices copy vectors to row-major, 1.8 to 2.7 times as fast on random geometric graphs.
  */
-static int takes_apart(const void *storage)
+static int reads_column_major(const void *storage)
 {
     const spryi_packed *s = (const spryi_packed *)storage;
     return s->indexed == 0 || s->block > 1;
@@ -91,4 +91,5 @@ static int takes_apart(const void *storage)
 static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_packed_slices =
-    {"packed_slices_cuda", &runs, NULL, NULL, NULL, workspace_bytes, NULL, SPRYI_OP_SPMV, SPRYI_OP_SPMV, takes_apart};
+    {"packed_slices_cuda", &runs, NULL,          NULL,          NULL,
+     workspace_bytes,      NULL,  SPRYI_OP_SPMV, SPRYI_OP_SPMV, reads_column_major};

@@ -1,4 +1,4 @@
-/* What "auto" knows of packed: a guess from a sample of groups, the work of its products, and their rates. */
+/* Estimates of packed for the choice "auto": a guess from sampled groups, the work of its products, and rates. */
 #include "base/error.h"
 #include "core/estimate.h"
 #include "formats/packed/packed_group.h"
@@ -11,11 +11,14 @@ _Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds
 
 /* ---- guess --------------------------------------------------------------------------------------------- */
 
-/* Returns group n of `samples` groups, with the rows to measure: for a quick guess, whole slices of enough entries. */
+/*
+ * Returns group n of `samples` groups, with the rows to measure. A quick guess measures whole slices with enough
+ * entries.
+ */
 static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, int64_t n, int64_t samples,
                                         spryi_effort effort)
 {
-    enum { ENOUGH = 1 << 14, SLICES = 4 /* at least */ };
+    enum { ENOUGH = 1 << 14, SLICES = 4 /* minimum */ };
     spryi_packed_group g = spryi_packed_group_of(csr, block, spryi_packed_group_count(csr, block) * n / samples);
     const int64_t slice = (int64_t)SPRYI_PACKED_LANES * g.b, rows = g.end - g.begin;
     const int64_t entries = spryi_offset_of(csr, g.end) - spryi_offset_of(csr, g.begin);
@@ -29,11 +32,11 @@ static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, i
 typedef struct sample_sums {
     int64_t rows, entries;
     int64_t slices, slots, units, long_nnz;
-    int64_t marked, diagonals; /* slices with an index per entry; slices of DIAGONALS */
-    int64_t pairs, pairs_same; /* neighbouring rows, of one length or with the same values; with the same values */
+    int64_t marked, diagonals; /* slices with an index per entry; slices with DIAGONALS */
+    int64_t pairs, pairs_same; /* pairs of consecutive rows with equal lengths or values; with equal values */
 } sample_sums;
 
-/* Counts pairs of neighbouring rows whose values, in host memory, agree as far as the shorter row goes. */
+/* Counts pairs of consecutive rows. Values, in host memory, are equal if they agree up to the shorter row's length. */
 static void count_pairs(const spry_arrays *csr, const spryi_packed_group *g, sample_sums *sums)
 {
     const size_t size = spry_type_bytes(csr->value_type);
@@ -42,8 +45,8 @@ static void count_pairs(const spry_arrays *csr, const spryi_packed_group *g, sam
         const int64_t at = spryi_offset_of(csr, i), next = spryi_offset_of(csr, i + 1);
         const int64_t length = next - at, other = spryi_offset_of(csr, i + 2) - next;
         if (length == 0 || other == 0) continue;
-        const int same = memcmp(values + (size_t)at * size, values + (size_t)next * size,
-                                (size_t)(length < other ? length : other) * size) == 0;
+        const bool same = memcmp(values + (size_t)at * size, values + (size_t)next * size,
+                                 (size_t)(length < other ? length : other) * size) == 0;
         sums->pairs += same || length == other;
         sums->pairs_same += same;
     }
@@ -60,13 +63,13 @@ static void add_group(sample_sums *sums, const spryi_packed_group *g)
     sums->units += counts.units;
     sums->long_nnz += counts.long_nnz;
     for (int64_t n = 0; n < counts.slices; n++) {
-        const int is_diagonals = choices.slice[n].kind == SPRYI_PACKED_DIAGONALS;
+        const bool is_diagonals = choices.slice[n].kind == SPRYI_PACKED_DIAGONALS;
         sums->marked += choices.slice[n].b == 1 && !is_diagonals;
         sums->diagonals += is_diagonals;
     }
 }
 
-/* Returns the share of slices that have another slice's values: all of their rows have the same values. */
+/* Returns the share of slices whose values another slice has: all 32 rows have equal values. */
 static double shared_slices(const sample_sums *sums)
 {
     if (sums->pairs == 0) return 0;
@@ -96,7 +99,7 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
     (void)context;
     const spry_arrays *csr = reader->csr;
     const int64_t most = f->effort == SPRYI_QUICK ? 2 : 32;
-    const int has_values = !reader->device && csr->values && csr->value_type != SPRY_PATTERN;
+    const bool has_values = !reader->device && csr->values && csr->value_type != SPRY_PATTERN;
     sample_sums sums = {0};
     int64_t block;
     *(spryi_packed_guess *)guess = (spryi_packed_guess){0};
@@ -120,7 +123,7 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
 
 /* ---- work and rates ------------------------------------------------------------------------------------ */
 
-/* The launch of avx512-amd is csr's. The fit found 3.9 us, but products of small matrices take 2.4 us in all. */
+/* avx512-amd has csr's launch time. The fit gave 3.9 us, but products of small matrices take 2.4 us in total. */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far      step      slice
@@ -163,16 +166,16 @@ static spryi_work cpu_work(const spryi_product *p)
                         .blocks = n * f->slots * (b - 1) / b};
 }
 
-/* Warps that process a slice together. */
+/* Returns the number of warps for each slice. */
 static double warps_of(double slices)
 {
-    static const double ALL = 8448; /* slices: the number of warps that an H200 runs at a time */
+    static const double ALL = 8448; /* slices: number of warps that an H200 runs at a time */
     return slices >= ALL ? 1 : slices >= ALL / 2 ? 2 : slices >= ALL / 4 ? 4 : 8;
 }
 
 static spryi_work gpu_work(const spryi_product *p)
 {
-    static const double STRIDED = 0.3; /* of the gathers, in slices of diagonals, whose lanes read neighbours */
+    static const double STRIDED = 0.3; /* gathers in slices of diagonals, relative to other slices */
     const spryi_features *f = p->features;
     const spryi_packed_guess *g = p->guess;
     const double share = 1 - (1 - STRIDED) * g->strided;
@@ -191,7 +194,7 @@ static spryi_work gpu_work(const spryi_product *p)
 static const char *why_not(const spryi_product *p)
 {
     enum { LEAST_ROWS = 1 << 17 };
-    if (!p->on_gpu) return p->vectorized ? NULL : "without AVX2 its kernel is slower than its rates tell";
+    if (!p->on_gpu) return p->vectorized ? NULL : "without AVX2 its kernel is slower than its rates predict";
     return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
 }
 
