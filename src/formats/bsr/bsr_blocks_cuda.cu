@@ -2,11 +2,12 @@
  * bsr_blocks_cuda: BSR, a group of lanes for each block row.
  *
  * Idea: adjacent lanes have adjacent columns of a block row's blocks. A lane loads the r values of its column, as
- *       vectors if r is even, and one x. It keeps r sums. Shuffles add the sums of the lanes, and r lanes write the rows
- *       of y.
+ *       vectors if r is even, and one x. It keeps r sums. Shuffles add the sums of the lanes, and r lanes write the
+ *       rows of y.
  * Work: 4 to 32 lanes for each block row, by the mean length, 256 threads per thread block. Block rows with over 64
- *       columns per lane are cut into pieces of 2048 columns. A thread block runs one piece. Pieces start first, and the
- *       piece that finishes last adds the sums in order. Sizes 1 to 8 have their own code; 9 to 16 share one instance.
+ *       columns per lane are cut into pieces of 2048 columns. A thread block runs one piece. Pieces start first, and
+ *       the piece that finishes last adds the sums in order. Sizes 1 to 8 have their own code; 9 to 16 share one
+ *       instance.
  * Cost: bytes of BSR without the masks; one column index and one x for r values. Fill is multiplied, since 0 times a
  *       finite number changes nothing. If a sum is NaN, the block row is summed again with the masks in the same order.
  *       Deterministic. Block rows of very different lengths in one warp cause imbalance.

@@ -4,10 +4,10 @@
  * Idea: a thread has one row of a block row and 16 bytes of its row of y. Consecutive threads have the pieces of a row,
  *       then the rows of the block row. They read r adjacent values and the same row of x. Threads share no sums, so no
  *       reduction is needed.
- * Work: a thread block has as many block rows as fit its threads. Afterwards all its groups share each block row of over
- *       LONG_LIST blocks. Block rows in pieces (bsr_cuda.cuh): a thread block runs one piece, whose blocks are dealt to
- *       its groups, and the piece that finishes last adds all sums in order. One launch for each panel of up to
- *       BSR_PANEL vectors.
+ * Work: a thread block has as many block rows as fit its threads. Afterwards all its groups share each block row of
+ *       over LONG_LIST blocks. Block rows in pieces (bsr_cuda.cuh): a thread block runs one piece, whose blocks are
+ *       dealt to its groups, and the piece that finishes last adds all sums in order. One launch for each panel of up
+ *       to BSR_PANEL vectors.
  * Cost: bytes of BSR without the masks, X and Y once if neighbours' reads hit the caches. Fill is multiplied. If a sum
  *       is NaN, the thread sums again with the masks. Deterministic, in another order than with a single vector.
  * Source: Kreutzer and others, Performance engineering of the kernel polynomial method on large-scale CPU-GPU systems,

@@ -2,10 +2,10 @@
  * CSR to BSR on the device, bit for bit as on the host, also for unsorted rows and duplicates. The windows are not
  * built, since no GPU kernel reads them.
  *
- * Idea: entry indices are sorted stably by block column and then by block row. The entries of a block are then adjacent,
- *       in stored order. A scan over the block starts numbers the blocks. A thread writes the entries of one block, and
- *       sums duplicates in f64. Before allocation, a count of distinct positions serves the padding guard. To detect the
- *       block size, the same steps run for each size on the groups of rows that the host samples.
+ * Idea: entry indices are sorted stably by block column and then by block row. The entries of a block are then
+ *       adjacent, in stored order. A scan over the block starts numbers the blocks. A thread writes the entries of one
+ *       block, and sums duplicates in f64. Before allocation, a count of distinct positions serves the padding guard.
+ *       To detect the block size, the same steps run for each size on the groups of rows that the host samples.
  * Work: threads by entry, then by block.
  * Cost: about 16 bytes per entry for each 8 bits of block columns and block rows (sorts, 5 to 6 passes), 90 bytes
  *       per entry for the other steps, and one write of the blocks. Scratch: 32 bytes per entry. Blocks with many

@@ -19,7 +19,10 @@ static __global__ void find_long_rows(bsr_view s, int64_t limit, found_row *foun
     found[at].columns = columns;
 }
 
-/* Returns the lanes of a block row: at least the rows of a block, at most 32. A mean block row takes at most two passes. */
+/*
+ * Returns the lanes of a block row: at least the rows of a block, at most 32. Doubles the lanes until a mean block row
+ * takes at most two passes.
+ */
 static int resolve_lanes(const spryi_bsr_head *h)
 {
     static const int steps[BSR_OWN + 1] = {1,

@@ -1,6 +1,6 @@
 /*
- * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. Either kinds of slices alternate, or all slices
- * are DIAGONALS of up to 8 slots.
+ * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. Either kinds of slices alternate, or all
+ * slices are DIAGONALS of up to 8 slots.
  *
  * Idea: such a slice needs three round trips to memory (record; indices and values; x) and few instructions. The time
  *       depends on the number of waiting warps and on the work of each warp. Each kind has separate code for every

@@ -5,10 +5,10 @@
  *       lane d has the d-th distance, and x is read at the lane's row plus the distance. A lane without an entry loads
  *       padding, but no x. If too many entries are missing the slot is packed, and a lane finds its position by
  *       counting the earlier lanes in the slot's mask.
- * Work: packed_diagonals: all slices are DIAGONALS. Blocks of two warps; a warp has two consecutive slices (one of block
- *       rows), adds them together if they are alike, and loads 7 slots at a time. packed_mixed: blocks of eight warps,
- *       each with up to four slices, the next record loaded early. packed_wide: for few and wide slices with indices.
- *       Two to eight warps for each slice; each has a part of the slots, and the sums are added in order.
+ * Work: packed_diagonals: all slices are DIAGONALS. Blocks of two warps; a warp has two consecutive slices (one of
+ *       block rows), adds them together if they are alike, and loads 7 slots at a time. packed_mixed: blocks of eight
+ *       warps, each with up to four slices, the next record loaded early. packed_wide: for few and wide slices with
+ *       indices. Two to eight warps for each slice; each has a part of the slots, and the sums are added in order.
  * Cost: bytes of packed, x and y.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; distances, masks and packed slots: this library.
  */

@@ -1,10 +1,10 @@
 /*
  * sell_avx2_cpu: the loops of sell_portable_cpu, compiled for AVX2 and FMA.
  *
- * Idea: loops over sixteen lanes are vectors to the compiler: four f64 or eight f32 a register. Several columns of x at
- *       once: sell_panels.tmpl.c.
- * Work: a thread takes a block of chunks at a time; transposed, a part.
- * Cost: bytes of SELL, less the columns of strided runs.
+ * Idea: the compiler vectorizes loops over sixteen lanes: four f64 or eight f32 in a register. Multiple vectors:
+ *       sell_panels.tmpl.c.
+ * Work: a thread has one block of chunks at a time, or one part of the rows in the transposed product.
+ * Cost: bytes of SELL without the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"

@@ -2,22 +2,22 @@
 /*
  * sell_avx512_cpu: SELL with AVX-512.
  *
- * Idea: a row a lane, slot by slot, so that no lane sums are left to be added; lanes past the row are masked. x is
- *       loaded number by number, which beats the gather instruction where that is microcode. Chunks of other than a
- *       multiple of a register's lanes, and the transposed product, are left to the loops of sell_portable_cpu. Several
- *       columns of x at once: sell_panels.tmpl.c.
- * Work: a thread takes a block of chunks at a time.
- * Cost: bytes of SELL, less the columns of strided runs.
+ * Idea: a lane is a row, slot by slot, so no lane sums are added at the end. Lanes past their row's end are masked. x
+ *       is loaded element by element, faster than a gather instruction in microcode. The loops of sell_portable_cpu do
+ *       chunks that are not a multiple of a register's lanes, and the transposed product. Multiple vectors:
+ *       sell_panels.tmpl.c.
+ * Work: a thread has one block of chunks at a time.
+ * Cost: bytes of SELL without the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "base/simd_x86.h"
 #include "formats/sell/sell.h"
 #include "formats/shared/panels.h"
 
-enum { AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
+enum { AHEAD = 2048 }; /* prefetch distance in bytes */
 
 #define SPRYI_NO_OFFSETS
-#define PLAIN_ABREAST 1 /* chunks that are no multiple of a register */
+#define PLAIN_ABREAST 1 /* for chunks that are not a multiple of a register's lanes */
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
@@ -42,9 +42,9 @@ const spryi_kernel spryi_sell_avx512_cpu = {
 
 #include "base/avx512_lanes.h"
 
-/* y of lanes l .. l + vectors * LANES - 1, of which `count` have rows. */
+/* Writes y of lanes l .. l + vectors * LANES - 1, of which `count` have rows. */
 SPRYI_INLINE void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l, int64_t count, const int vectors,
-                                       int in_order, SPRY_V alpha, SPRY_V beta, const VEC *sum)
+                                       bool in_order, SPRY_V alpha, SPRY_V beta, const VEC *sum)
 {
     if (!in_order) {
         SPRY_V sums[SPRYI_SLOT_LANES];
@@ -60,9 +60,9 @@ SPRYI_INLINE void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l, in
     }
 }
 
-/* As `chunk`, where c is a multiple of vectors * LANES; vectors and whether values are NULL are constants. */
+/* Does the work of `chunk` for c a multiple of vectors * LANES. vectors, and whether values is NULL, are constants. */
 SPRYI_INLINE void SPRY_FN(chunk_vectors)(const spryi_run_args *args, const SPRY_V *values, int64_t k, int64_t first,
-                                         int in_order, SPRY_V alpha, SPRY_V beta, const int vectors)
+                                         bool in_order, SPRY_V alpha, SPRY_V beta, const int vectors)
 {
     const spryi_sell *s = args->storage;
     for (int64_t r = 0; r < s->c; r += vectors * LANES) {
@@ -89,7 +89,7 @@ SPRYI_INLINE void SPRY_FN(chunks_512)(const spryi_run_args *args, const SPRY_V *
             SPRY_FN(chunk_vectors)(args, values, k, -1, s->kinds[k] == SPRYI_SELL_IN_ORDER, alpha, beta, vectors);
             k++;
         }
-        for (; k < to; k++) SPRY_FN(chunk_vectors)(args, values, k, first, 1, alpha, beta, vectors);
+        for (; k < to; k++) SPRY_FN(chunk_vectors)(args, values, k, first, true, alpha, beta, vectors);
     }
 }
 
@@ -97,7 +97,7 @@ static void SPRY_FN(blocks_512)(const spryi_run_args *args, int64_t begin, int64
 {
     const spryi_sell *s = args->storage;
     const int64_t from = spryi_sell_block_begin(s, begin), to = spryi_sell_block_begin(s, end);
-    const int both = s->c % SPRYI_SLOT_LANES == 0; /* registers that sixteen lanes take */
+    const bool both = s->c % SPRYI_SLOT_LANES == 0; /* both registers of sixteen lanes are used */
     if (both && s->values)
         SPRY_FN(chunks_512)(args, s->values, from, to, SPRYI_SLOT_LANES / LANES);
     else if (both)
@@ -110,7 +110,7 @@ static void SPRY_FN(blocks_512)(const spryi_run_args *args, int64_t begin, int64
 
 static void SPRY_FN(panel_blocks_512)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
-    SPRY_FN(panel_blocks_of)(args, begin, end, 1, SPRYI_SELL_ABREAST);
+    SPRY_FN(panel_blocks_of)(args, begin, end, true, SPRYI_SELL_ABREAST);
 }
 
 static spry_status SPRY_FN(run_512)(const spryi_run_args *args, spry_error *err)

@@ -1,11 +1,11 @@
 /*
- * SELL in plain C, which sell_portable_cpu.c and sell_avx2_cpu.c compile each for its level: sixteen lanes of a chunk
- * side by side. sell_avx512_cpu.c takes from here what has no vectors of its own.
+ * SELL in plain C, sixteen lanes of a chunk in parallel. sell_portable_cpu.c and sell_avx2_cpu.c compile it for their
+ * levels, and sell_avx512_cpu.c for chunks without vector code.
  */
 #include "formats/sell/sell_panels.tmpl.c"
 #include "formats/shared/slots.tmpl.c"
 
-/* y of lanes l .. l + count - 1, whose rows are anywhere in their window. */
+/* Writes y of lanes l .. l + count - 1, whose rows may be anywhere in their window. */
 static inline void SPRY_FN(put)(const spryi_run_args *args, int64_t l, int count, const SPRY_V *sum)
 {
     const spryi_sell *s = args->storage;
@@ -20,7 +20,7 @@ static inline void SPRY_FN(put)(const spryi_run_args *args, int64_t l, int count
     }
 }
 
-/* Chunk k, which belongs to the strided run that begins with chunk `first`, or to none: first < 0. */
+/* Multiplies chunk k, which belongs to the strided run that begins with chunk `first`. first < 0: no run. */
 static inline void SPRY_FN(chunk)(const spryi_run_args *args, int64_t k, int64_t first)
 {
     const spryi_sell *s = args->storage;

@@ -1,19 +1,19 @@
 /*
- * sell_chunks_cuda: SELL-C-sigma, a thread a row.
+ * sell_chunks_cuda: SELL-C-sigma, a thread for each row.
  *
- * Idea: as ell_slots_cuda, chunk by chunk; rows of about equal length meet in a chunk, so little is padded and lanes
- *       end together. Chunks of 32 rows, the default on a GPU, are a warp each: it goes through the chunk's slots
- *       together, padding included, and loads 4 or 8 of them without a test before it uses the first; the row's length
- *       decides only about x, so padding never meets it.
- *       Where the entries of a chunk lie at 32 distances col - row at most (grids, bands, lattices), its columns are
- *       not read. The plan keeps the distances once a chunk, lane d of the warp holds the d-th, and the rows of
- *            COMMON   chunks have all of them, in order,
- *            CHOSEN   chunks those that a mask of 32 bits a row tells,
- *       the others (COLUMNS) read their columns.
- * Work: c = 32: blocks of 256 threads and four slots in flight, or of 128 and eight where chunks are wider than WIDE;
- *       other c: blocks of 256 threads, a lane a thread.
- * Cost: values and columns of the slots, or 4 bytes a row and distances instead of the columns, 16 bytes a chunk, 4 of
- *       length a row where rows of the chunk differ, 2 of permutation where sorted, x and y.
+ * Idea: as ell_slots_cuda, chunk by chunk. A chunk has rows of about equal length, so there is little padding and lanes
+ *       end together. Chunks of 32 rows, the default on a GPU, are a warp each. The warp reads all slots of the chunk,
+ *       including padding, and loads 4 or 8 slots without tests before it uses the first. The row's length is tested
+ *       only for x, so padding never multiplies x.
+ *       If the entries of a chunk have at most 32 distances col - row (grids, bands, lattices), its columns are not
+ *       read. The plan stores the distances once per chunk, and lane d of the warp has the d-th. Kinds of chunks:
+ *            COMMON   all rows have all distances, in order
+ *            CHOSEN   a mask of 32 bits per row selects distances
+ *            COLUMNS  the columns are read
+ * Work: c = 32: blocks of 256 threads that load four slots at a time; if chunks are wider than WIDE, blocks of 128 that
+ *       load eight. Other c: blocks of 256 threads, a lane for each thread.
+ * Cost: values and columns of the slots. Without columns, distances and 4 bytes per row (CHOSEN). 16 bytes per chunk, 4
+ *       per row of length if rows of the chunk differ, 2 of permutation if sorted, x and y.
  * Source: Kreutzer, Hager, Wellein, Fehske, Bishop, A unified sparse matrix data format, 2014; Monakov and others 2010;
  *         distances: this library.
  */
@@ -23,21 +23,21 @@
 #include <stdlib.h>
 
 enum { THREADS = 256, LANES = 32, WIDE = 12 };
-enum { COLUMNS = 0, COMMON = 1, CHOSEN = 2, KIND = 3, FULL = 4 }; /* FULL: all rows are as long as the chunk is wide */
+enum { COLUMNS = 0, COMMON = 1, CHOSEN = 2, KIND = 3, FULL = 4 }; /* FULL: the lengths of all rows equal the width */
 static const unsigned ALL = 0xffffffffu;
 
-/* All that a warp has to know of its chunk, in one load. */
+/* Description of a chunk for a warp, read with one load. */
 typedef struct __align__(16) sell_chunk
 {
-    uint32_t first; /* slot, in units of 32 */
-    int32_t width;  /* slots a lane */
-    uint32_t kind;  /* and from bit 8 on the number of distances */
-    uint32_t table; /* where the distances, ascending, and then the masks begin, in units of TABLE_UNIT */
+    uint32_t first; /* first slot, in units of 32 */
+    int32_t width;  /* slots per lane */
+    uint32_t kind;  /* kind; from bit 8 on, the number of distances */
+    uint32_t table; /* position of the rising distances, followed by the masks, in units of TABLE_UNIT */
 }
 sell_chunk;
 enum { TABLE_UNIT = 8 };
 
-/* This is what prepare keeps; pointers are device addresses. c = 32: chunks and table; else steps. */
+/* Data that prepare builds. Pointers are device addresses. c = 32 has chunks and table, other c have steps. */
 typedef struct sell_auxiliary {
     sell_chunk *chunks;
     int32_t *table;
@@ -46,7 +46,9 @@ typedef struct sell_auxiliary {
 
 /* ---- chunks of 32 rows: preparation ----------------------------------------------------------------- */
 
-/* The distances of a chunk: lane d has the d-th. count is -1 where there are too many or a row's do not rise. */
+/*
+ * Finds the distances of a chunk: lane d gets the d-th. *count is -1 if there are more than 32 or a row's do not rise.
+ */
 static __device__ void find_distances(const spryi_sell &s, const int32_t *Aj, int64_t row, int length, int width,
                                       int *count, int32_t *distance)
 {
@@ -81,8 +83,8 @@ static __device__ void find_distances(const spryi_sell &s, const int32_t *Aj, in
 }
 
 /*
- * A warp a chunk. fill = 0: chunks[c] but for table, which becomes the units of table that the chunk takes; else the
- * table's part of the chunk, from chunks[c].table on.
+ * Describes one chunk per warp. fill = 0: sets chunks[c], with the chunk's number of table units as `table`. fill = 1:
+ * writes the chunk's part of the table at chunks[c].table.
  */
 static __global__ void describe_chunks(const spryi_sell s, sell_chunk *chunks, int32_t *table, int fill)
 {
@@ -100,7 +102,7 @@ static __global__ void describe_chunks(const spryi_sell s, sell_chunk *chunks, i
         unsigned kind = COLUMNS, units = 0;
         if (full && count == width)
             kind = COMMON;
-        else if (count > 0 && count + LANES <= width * (LANES / 2)) /* half the columns at most */
+        else if (count > 0 && count + LANES <= width * (LANES / 2)) /* at most half of the columns' bytes */
             kind = CHOSEN;
         if (kind != COLUMNS) units = (unsigned)(count + TABLE_UNIT - 1) / TABLE_UNIT;
         if (kind == CHOSEN) units += LANES / TABLE_UNIT;
@@ -123,7 +125,7 @@ static __global__ void describe_chunks(const spryi_sell s, sell_chunk *chunks, i
     table[(count + TABLE_UNIT - 1) / TABLE_UNIT * TABLE_UNIT + lane] = (int32_t)mask;
 }
 
-/* Lays out the table: units of chunks become places. */
+/* Turns the number of table units of each chunk into its position in the table. */
 static spry_status place_tables(const spryi_sell *s, sell_chunk *chunks, int64_t *units, spry_error *err)
 {
     const size_t bytes = (size_t)s->chunk_count * sizeof *chunks;
@@ -142,23 +144,23 @@ static spry_status place_tables(const spryi_sell *s, sell_chunk *chunks, int64_t
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "sell_chunks_cuda: chunks");
 }
 
-static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s, sell_auxiliary *made, int64_t *bytes,
-                                 spry_error *err)
+static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s, sell_auxiliary *prepared,
+                                 int64_t *bytes, spry_error *err)
 {
     const unsigned blocks = (unsigned)ceil_div(s->chunk_count * LANES, THREADS);
     int64_t units = 0;
-    spry_status status =
-        spry_cuda_new(device, (void **)&made->chunks, s->chunk_count * (int64_t)sizeof *made->chunks, "chunks", err);
+    spry_status status = spry_cuda_new(device, (void **)&prepared->chunks,
+                                       s->chunk_count * (int64_t)sizeof *prepared->chunks, "chunks", err);
     if (status != SPRY_OK) return status;
-    describe_chunks<<<blocks, THREADS>>>(*s, made->chunks, NULL, 0);
+    describe_chunks<<<blocks, THREADS>>>(*s, prepared->chunks, NULL, 0);
     status = launched(err, "sell_chunks_cuda: chunks");
-    if (status == SPRY_OK) status = place_tables(s, made->chunks, &units, err);
+    if (status == SPRY_OK) status = place_tables(s, prepared->chunks, &units, err);
     if (status == SPRY_OK)
-        status = spry_cuda_new(device, (void **)&made->table, units * TABLE_UNIT * (int64_t)sizeof *made->table,
+        status = spry_cuda_new(device, (void **)&prepared->table, units * TABLE_UNIT * (int64_t)sizeof *prepared->table,
                                "distances", err);
     if (status != SPRY_OK) return status;
-    describe_chunks<<<blocks, THREADS>>>(*s, made->chunks, made->table, 1);
-    *bytes = s->chunk_count * (int64_t)sizeof *made->chunks + units * TABLE_UNIT * (int64_t)sizeof *made->table;
+    describe_chunks<<<blocks, THREADS>>>(*s, prepared->chunks, prepared->table, 1);
+    *bytes = s->chunk_count * (int64_t)sizeof *prepared->chunks + units * TABLE_UNIT * (int64_t)sizeof *prepared->table;
     return launched(err, "sell_chunks_cuda: distances");
 }
 
@@ -168,13 +170,13 @@ static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s
 template <typename S, typename V> struct lane_work {
     const int32_t *Aj;
     const S *Ax;
-    const V *x; /* shifted to the row where distances are taken */
+    const V *x; /* relative to the row if distances are used */
     int length;
-    int32_t distance; /* the lane-th of the chunk */
-    unsigned mask;    /* of the distances that are left; CHOSEN */
+    int32_t distance; /* distance number `lane` of the chunk */
+    unsigned mask;    /* CHOSEN: the row's remaining distances */
 };
 
-/* Adds slots t .. t + N - 1. Padding is loaded, its x is not. */
+/* Adds slots t .. t + N - 1. Padding is loaded, but not its x. */
 template <int KIND_OF, int N, bool ONES, typename S, typename V>
 static __device__ __forceinline__ void add_slots(V *sum, lane_work<S, V> *w, int t)
 {
@@ -204,7 +206,7 @@ static __device__ __forceinline__ void add_slots(V *sum, lane_work<S, V> *w, int
     for (int u = 0; u < N; u++) *sum += a[u] * b[u];
 }
 
-/* All slots of the lane, U in flight, the rest in one go too. */
+/* Returns the sum of all slots of the lane, U slots at a time; the rest is one step. */
 template <int KIND_OF, int U, bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_lane(lane_work<S, V> w, int width)
 {
@@ -216,7 +218,7 @@ static __device__ __forceinline__ V add_lane(lane_work<S, V> w, int width)
     case 1: add_slots<KIND_OF, 1, ONES>(&sum, &w, t); break;
     case 2: add_slots<KIND_OF, 2, ONES>(&sum, &w, t); break;
     case 3: add_slots<KIND_OF, 3, ONES>(&sum, &w, t); break;
-    case 4: add_slots<KIND_OF, U <= 4 ? 1 : 4, ONES>(&sum, &w, t); break; /* U = 4 never comes here */
+    case 4: add_slots<KIND_OF, U <= 4 ? 1 : 4, ONES>(&sum, &w, t); break; /* does not occur with U = 4 */
     case 5: add_slots<KIND_OF, U <= 4 ? 1 : 5, ONES>(&sum, &w, t); break;
     case 6: add_slots<KIND_OF, U <= 4 ? 1 : 6, ONES>(&sum, &w, t); break;
     case 7: add_slots<KIND_OF, U <= 4 ? 1 : 7, ONES>(&sum, &w, t); break;
@@ -255,9 +257,9 @@ template <typename S, typename V, int U, int BLOCK, bool ONES> static __global__
     if (l < s.a.rows) put(y, row, sum, alpha.get(), beta.get());
 }
 
-/* ---- other chunks ----------------------------------------------------------------------------------- */
+/* ---- chunks of other sizes ---------------------------------------------------------------------------- */
 
-/* A chunk that is not in the rows' order never steps: x would have to be read in another order. */
+/* Finds chunks with strided columns. Chunks with permuted rows have none, since x would be read in another order. */
 template <typename J> static __global__ void find_steps(spryi_sell s, const J *Aj, uint8_t *steps)
 {
     int64_t chunk = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -278,53 +280,53 @@ template <typename S, typename V, typename J> static __global__ void __launch_bo
     put(y, row_of(s, l), sum, alpha.get(), beta.get());
 }
 
-static spry_status prepare_steps(const spryi_device *device, const spryi_sell *s, sell_auxiliary *made, int64_t *bytes,
-                                 spry_error *err)
+static spry_status prepare_steps(const spryi_device *device, const spryi_sell *s, sell_auxiliary *prepared,
+                                 int64_t *bytes, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spry_cuda_new(device, (void **)&made->steps, s->chunk_count, "strided chunks", err));
+    SPRYI_OK_OR_RETURN(spry_cuda_new(device, (void **)&prepared->steps, s->chunk_count, "strided chunks", err));
     *bytes = s->chunk_count;
-    find_steps<<<(unsigned)ceil_div(s->chunk_count, 128), 128>>>(*s, (const int32_t *)s->columns, made->steps);
+    find_steps<<<(unsigned)ceil_div(s->chunk_count, 128), 128>>>(*s, (const int32_t *)s->columns, prepared->steps);
     return launched(err, "sell_chunks_cuda: chunks");
 }
 
-/* ---- both ------------------------------------------------------------------------------------------- */
+/* ---- all chunks --------------------------------------------------------------------------------------- */
 
 static void discard(const spryi_device *device, void *auxiliary)
 {
-    sell_auxiliary *made = (sell_auxiliary *)auxiliary;
-    spry_cuda_free(device, made->chunks);
-    spry_cuda_free(device, made->table);
-    spry_cuda_free(device, made->steps);
-    free(made);
+    sell_auxiliary *prepared = (sell_auxiliary *)auxiliary;
+    spry_cuda_free(device, prepared->chunks);
+    spry_cuda_free(device, prepared->table);
+    spry_cuda_free(device, prepared->steps);
+    free(prepared);
 }
 
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_sell *s = (const spryi_sell *)request->storage;
-    sell_auxiliary *made = (sell_auxiliary *)calloc(1, sizeof *made);
-    if (!made) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: chunks");
+    sell_auxiliary *prepared = (sell_auxiliary *)calloc(1, sizeof *prepared);
+    if (!prepared) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: chunks");
     spry_status status = SPRY_OK;
     *bytes = 0;
     if (s->chunk_count > 0)
-        status = s->c == LANES ? prepare_lanes(request->device, s, made, bytes, err)
-                               : prepare_steps(request->device, s, made, bytes, err);
+        status = s->c == LANES ? prepare_lanes(request->device, s, prepared, bytes, err)
+                               : prepare_steps(request->device, s, prepared, bytes, err);
     if (status != SPRY_OK) {
-        discard(request->device, made);
+        discard(request->device, prepared);
         return status;
     }
-    *auxiliary = made;
+    *auxiliary = prepared;
     return SPRY_OK;
 }
 
 template <typename S, typename V, int U, int BLOCK> static void launch_lanes(const spryi_run_args *args)
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
-    const sell_auxiliary *made = (const sell_auxiliary *)args->auxiliary;
+    const sell_auxiliary *prepared = (const sell_auxiliary *)args->auxiliary;
     const int64_t blocks = ceil_div(s->a.rows, BLOCK);
     const bool ones = s->a.value_type == SPRY_PATTERN;
     launch_early(args, ones ? sell_lanes<S, V, U, BLOCK, true> : sell_lanes<S, V, U, BLOCK, false>, blocks, BLOCK, 0,
-                 *s, made->chunks, made->table, ones ? NULL : (const S *)s->values, (const V *)args->x, (V *)args->y,
-                 SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+                 *s, prepared->chunks, prepared->table, ones ? NULL : (const S *)s->values, (const V *)args->x,
+                 (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
 template <typename S, typename V, typename P, typename J>

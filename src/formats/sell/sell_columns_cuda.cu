@@ -1,14 +1,13 @@
 /*
- * sell_columns, the kernel of sell_chunks_cuda for several columns of x and y at once.
+ * sell_columns, the kernel of sell_chunks_cuda for multiple vectors.
  *
- * Idea: neighbouring threads share a row of the matrix and take its columns of x and y in pieces of 16 bytes; the
- *       threads of a warp have neighbouring rows of a chunk besides, so that slots are read in whole sectors. Some
- *       slots are in flight; what a row lacks of them is read where its last slot lies and not added. Padding is not
- *       read.
- * Work: threads by rows, then by pieces; columns beyond 32 threads of a row are further blocks, which come next.
- * Cost: values and columns of the entries, 4 bytes of length and 2 of permutation a row, X and Y once, as far as the
- *       caches hold what warps near each other read. Deterministic; a row's entries are added in the order of its
- *       slots, as for a single column.
+ * Idea: adjacent threads share a row of the matrix and have pieces of 16 bytes of its rows of x and y. The threads of a
+ *       warp have adjacent rows of a chunk, so slots are read in whole sectors. A thread loads multiple slots at a
+ *       time. Loads past the row's end repeat its last slot, and are not added. Padding is not read.
+ * Work: threads by rows, then by pieces. Vectors beyond 32 threads of a row are further blocks, which follow directly.
+ * Cost: values and columns of the entries, 4 bytes of length and 2 of permutation per row; X and Y once if reads of
+ *       nearby warps hit the caches. Deterministic: the entries of a row are added in the order of its slots, as for a
+ *       single vector.
  * Source: Kreutzer and others, A unified sparse matrix data format, 2014; Anzt, Tomov and Dongarra, Accelerating the
  *         LOBPCG method on GPUs using a blocked sparse matrix vector product, 2015.
  */
@@ -17,12 +16,12 @@
 
 enum { COLUMNS_THREADS = 256, LANES = 32 };
 
-/* Slots that a thread has in flight. */
+/* Slots that a thread loads at a time. */
 template <typename SHAPE> struct columns_flight {
     static const int slots = SHAPE::C > 3 ? 2 : 4;
 };
 
-/* Adds the first N slots of those that a row has left, from Aj and Ax on, each c behind the one before. */
+/* Adds the first N of a row's `left` remaining slots. Consecutive slots are c elements apart in Aj and Ax. */
 template <int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *Aj,
                                                  const S *Ax, int64_t c, int left, const many_columns<V> &m,
@@ -84,7 +83,10 @@ template <typename S, typename V, typename SHAPE> static void launch(const spryi
                  COLUMNS_THREADS, 0, *s, m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
-/* Pieces of 16 bytes where all rows can be cut into such, or of two columns; several a thread where there are many. */
+/*
+ * Uses loads of 16 bytes, or of two elements, if all rows are aligned for them. A thread has more loads if there are
+ * many vectors.
+ */
 template <typename S, typename V> void spry_cuda_sell_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V);

@@ -1,14 +1,15 @@
 /*
- * CSR to SELL-C-sigma on the device, bit for bit as on the host; the kinds, which no GPU kernel reads, are left out.
+ * CSR to SELL-C-sigma on the device, bit for bit as on the host. The kinds are not built, since no GPU kernel reads
+ * them.
  *
- * Idea: a key a row: its window, below it how much it is shorter than the longest, below that its place in the window.
- *       One stable sort by the upper two orders every window. The first lane of a chunk then tells its width, a scan
- *       of the widths the offsets and what all slots take, which the guard sees before they are allocated. Slots are
- *       filled in order, a thread a slot. Where rows may be left as they are, their slots are counted first, and the
- *       sort falls away where it could not spare enough.
- * Work: blocks of 2048 slots, whatever the rows: a block finds its chunks by bisection, and each slot its own.
- * Cost: the entries read once, all slots written once, at 12 bytes (f64) or 8 (f32) each. Sorted, about 16 bytes a row
- *       for each 8 bits of the sort (4 passes as a rule), 60 beside, and scratch of 16 bytes a row.
+ * Idea: each row has a key: its window, then the longest length minus its length, then its position in the window. A
+ *       stable sort by the first two orders every window. The first lane of a chunk then has the chunk's width. A scan
+ *       of the widths gives the offsets and the number of slots, which the guard checks before allocation. Slots are
+ *       filled in order, a thread for each slot. If rows may remain unsorted, their slots are counted first, and the
+ *       sort is skipped if it cannot save enough.
+ * Work: blocks of 2048 slots. A block finds its chunks by bisection, and a thread the chunk of its slot.
+ * Cost: entries are read once, slots written once, at 12 bytes (f64) or 8 (f32) each. Sorted: about 16 bytes per row
+ *       for each 8 bits of the sort (usually 4 passes), 60 more per row, and scratch of 16 bytes per row.
  * Source: radix sort and scan: CUB; this library.
  */
 extern "C" {
@@ -16,7 +17,7 @@ extern "C" {
 }
 #include "device/cuda/convert.cuh"
 
-/* How a key is read. */
+/* Layout of a key. */
 struct key_layout {
     int64_t sigma, longest;
     int row_bits, length_bits;
@@ -40,7 +41,7 @@ static __global__ void make_keys(const P *__restrict__ Ap, int64_t m, key_layout
               (uint64_t)(i - window * layout.sigma);
 }
 
-/* Slots of each chunk, to be summed up. Of sorted rows the first lane is the longest; keys NULL: rows as they are. */
+/* Finds the slots of each chunk. The first lane of sorted rows is the longest. keys NULL: rows are not sorted. */
 template <typename P> static __global__ void find_widths(const P *__restrict__ Ap, const uint64_t *__restrict__ keys,
                                                          int64_t m, int64_t c, int64_t chunks, key_layout layout,
                                                          int64_t *__restrict__ offsets)
@@ -75,7 +76,10 @@ static __global__ void set_lanes(const P *__restrict__ Ap, const uint64_t *__res
     }
 }
 
-/* Padding has the column of the row's last entry, of the matrix's first where the lane has none. */
+/*
+ * Fills slots. The column of padding is that of the row's last entry, or of the matrix's first entry if the row is
+ * empty.
+ */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     fill_slots(const spryi_sell s, const P *__restrict__ Ap, const int32_t *__restrict__ Aj, const V *__restrict__ Ax,
                int32_t *__restrict__ columns, V *__restrict__ values)
@@ -98,7 +102,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     }
 }
 
-/* Offsets, from the order of the rows, and s->slots with them. */
+/* Sets the offsets from the order of the rows, and s->slots. */
 template <typename P> static spry_status order(const spryi_device *device, spryi_sell *s, const P *Ap, uint64_t **keys,
                                                uint64_t *other, const key_layout *layout, spry_error *err)
 {
@@ -130,7 +134,7 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     return launched(err, "sell: slots");
 }
 
-template <typename P> static spry_status make(spryi_conversion *c, const key_layout *layout, spry_error *err)
+template <typename P> static spry_status build(spryi_conversion *c, const key_layout *layout, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_sell *s = (spryi_sell *)c->storage;
@@ -141,7 +145,7 @@ template <typename P> static spry_status make(spryi_conversion *c, const key_lay
     uint64_t *keys = NULL;
     if (s->sigma == 1 || may_leave) SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err));
     const int64_t unsorted = s->slots;
-    /* no order takes fewer slots than there are entries */
+    /* sorted chunks have at least nnz slots */
     int sorts = s->sigma > 1 && (!may_leave || spryi_sell_sorting_pays(a, a->nnz, unsorted));
     if (sorts) {
         SPRY_CUDA_TRY(key_space.make(c->device, a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
@@ -151,14 +155,14 @@ template <typename P> static spry_status make(spryi_conversion *c, const key_lay
         sorts = !may_leave || spryi_sell_sorting_pays(a, s->slots, unsorted);
         if (!sorts) {
             keys = NULL;
-            SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err)); /* its offsets again */
+            SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err)); /* restores the offsets */
         }
     }
     if (!sorts) s->sigma = 1;
     spryi_sell_cost(&c->cost, a, s->slots, s->c, s->sigma);
     SPRY_CUDA_TRY(c->guard(c->request, "sell", &c->cost, err));
     if (ceil_div(s->slots, CONVERT_TILE) > INT32_MAX)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: more blocks than a launch takes");
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: more blocks than a CUDA launch permits");
     SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, lanes * (int64_t)sizeof(int32_t), "row lengths", err));
     if (s->sigma > 1)
         SPRY_CUDA_TRY(
@@ -170,7 +174,7 @@ template <typename P> static spry_status make(spryi_conversion *c, const key_lay
                                                               s->permutation);
     SPRY_CUDA_TRY(launched(err, "sell: lanes"));
     SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>, P>(a, s, err)));
-    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "sell", err); /* before the scratch goes */
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "sell", err); /* before scratch is freed */
     return SPRY_OK;
 }
 
@@ -180,7 +184,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     spryi_sell *s = (spryi_sell *)c->storage;
     int64_t longest = 0;
     if (c->request->options->op == SPRY_TRANSPOSE)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: windows of a transposed product are made on the host");
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: windows of a transposed product are built on the host");
     s->a = shape_of(a);
     spryi_sell_resolve(&s->c, &s->sigma, c->request);
     s->chunk_count = ceil_div(a->rows, s->c);
@@ -189,7 +193,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(
         spry_cuda_make(c, (void **)&s->offsets, (s->chunk_count + 1) * (int64_t)sizeof(int64_t), "chunk offsets", err));
     const key_layout layout = {s->sigma, longest, bits_of(s->sigma - 1), bits_of(longest)};
-    return SPRY_BY_TYPE(a->offset_type, P, make<P>(c, &layout, err));
+    return SPRY_BY_TYPE(a->offset_type, P, build<P>(c, &layout, err));
 }
 
 const spryi_converter spry_cuda_to_sell = {"sell", convert};

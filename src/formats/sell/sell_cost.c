@@ -1,4 +1,4 @@
-/* Parameters of SELL-C-sigma, and the bytes that it takes. The CUDA plug-in compiles this file too. */
+/* Parameters of SELL-C-sigma and its storage size. The CUDA plug-in compiles this file too. */
 #include "base/error.h"
 #include "formats/sell/sell.h"
 
@@ -17,16 +17,16 @@ void spryi_sell_resolve(int64_t *c, int64_t *sigma, const spryi_build_request *r
     if (*sigma > SPRYI_SELL_MOST_SIGMA) *sigma -= *c;
 }
 
-int spryi_sell_may_leave_rows(const spryi_build_request *request)
+bool spryi_sell_may_leave_rows(const spryi_build_request *request)
 {
     return request->massively_parallel && request->parameters[SIGMA] == 0;
 }
 
 /*
- * A GPU sorts only if that saves a row SORT_SAVES slots, or more than half of the entries' number in all: a slot or
- * two take less time than rows that read x and write y far apart (measured on an H200).
+ * A GPU sorts only if sorting saves SORT_SAVES slots per row, or slots for more than half of the entries. One or two
+ * slots take less time than scattered reads of x and writes of y (measured on an H200).
  */
-int spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsorted)
+bool spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsorted)
 {
     return unsorted - sorted >= SPRYI_SELL_SORT_SAVES * a->rows || unsorted - sorted > a->nnz / 2;
 }
@@ -36,7 +36,7 @@ spry_status spryi_sell_check_size(int64_t rows, int64_t longest, int64_t c, spry
     const int64_t lanes = (rows + c - 1) / c * c, slots = spryi_size_product(lanes, longest);
     if (longest <= INT32_MAX && slots >= 0 && slots <= INT64_MAX / 32) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", longest, INT32_MAX,
-                            "sell of %lld rows, the longest of %lld entries, may be larger than any memory",
+                            "sell: %lld rows, the longest with %lld entries, may need more slots than can be counted",
                             (long long)rows, (long long)longest);
 }
 

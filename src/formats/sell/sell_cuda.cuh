@@ -1,4 +1,4 @@
-/* sell_chunks_cuda's two kernels share these: the one of a column (sell_chunks_cuda.cu) and the one of several. */
+/* Shared by the two kernels of sell_chunks_cuda: for one vector (sell_chunks_cuda.cu) and for multiple vectors. */
 #pragma once
 
 #include "device/cuda/cuda_common.cuh"
@@ -12,5 +12,5 @@ static __device__ __forceinline__ int64_t row_of(const spryi_sell &s, int64_t l)
     return s.sigma > 1 ? l / s.sigma * s.sigma + s.permutation[l] : l;
 }
 
-/* sell_columns_cuda.cu: several columns of x and y at once, that lie row by row. */
+/* Multiplies multiple vectors, stored row-major; in sell_columns_cuda.cu. */
 template <typename S, typename V> void spry_cuda_sell_columns(const spryi_run_args *args);

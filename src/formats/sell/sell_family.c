@@ -1,4 +1,4 @@
-/* The family sell: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* The family sell: formats, kernels, and descriptors of the CUDA kernels, whose functions are in the plug-in. */
 #include "formats/sell/sell.h"
 
 const spryi_kernel spryi_sell_chunks_cuda = {

@@ -1,6 +1,6 @@
 /*
- * The storage of format sell: blocks of chunks, the sort of rows inside windows, the build from CSR, the way back to
- * CSR, and what containers need.
+ * The storage of format sell: blocks of chunks, the sort of rows inside windows, build from CSR, conversion to CSR, and
+ * container checks.
  */
 #ifndef SPRYI_TEMPLATE
 #include "base/bisect.h"
@@ -16,36 +16,36 @@
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
 #include "base/instantiate.h"
-#define SPRYI_TEMPLATE "formats/sell/sell_format.c" /* its last part */
+#define SPRYI_TEMPLATE "formats/sell/sell_format.c" /* the last part of this file */
 #include "base/instantiate.h"
 
 typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
-typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
+typedef void (*copy_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
 static const chunk_fn fill_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
-static const take_fn take_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
+static const copy_fn copy_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_chunk);
 
-/* Returns 1 if the lanes of a chunk are consecutive rows. *one_length: they have one length, which is not 0. */
-static int is_in_order(const spryi_sell *e, int64_t first, int *one_length)
+/* Returns true if the lanes of a chunk are consecutive rows. *one_length: all lengths are equal and not 0. */
+static bool is_in_order(const spryi_sell *e, int64_t first, bool *one_length)
 {
     const int32_t *lengths = e->lengths + first;
     int32_t differs = 0;
-    *one_length = 0;
-    if (first + e->c > e->a.rows) return 0;
+    *one_length = false;
+    if (first + e->c > e->a.rows) return false;
     for (int64_t l = 1; e->permutation && l < e->c; l++)
         differs |= e->permutation[first + l] - e->permutation[first + l - 1] - 1;
-    if (differs) return 0;
+    if (differs) return false;
     for (int64_t l = 1; l < e->c; l++) differs |= lengths[l] ^ lengths[0];
     *one_length = !differs && lengths[0] > 0;
-    return 1;
+    return true;
 }
 
-#define SPRYI_TEMPLATE "formats/sell/sell_format.c" /* its second part */
+#define SPRYI_TEMPLATE "formats/sell/sell_format.c" /* the second part of this file */
 #include "base/instantiate_indices.h"
 
 /* ---- sections ------------------------------------------------------------------------------------------ */
 
-/* Keeps the array out of the storage: its address is NULL, also in a restored storage. */
-static void leave_out(spryi_section *section, void *storage)
+/* Excludes the array from the storage: its address is NULL, also in a restored storage. */
+static void exclude(spryi_section *section, void *storage)
 {
     section->array = NULL;
     section->inside = storage;
@@ -60,18 +60,18 @@ static int list_sections(void *storage, spryi_section *list)
     const int64_t chunks = s->chunk_count, lanes = spryi_size_product(chunks, s->c);
     const int64_t index_bytes = (int64_t)spryi_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
-    const int has_values = value_bytes > 0;
+    const bool has_values = value_bytes > 0;
     list[count++] =
         (spryi_section){"offsets", (void **)&s->offsets, NULL, spryi_size_plus_one(chunks), sizeof *s->offsets};
     list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, lanes, sizeof *s->lengths};
     list[count++] = (spryi_section){"permutation", (void **)&s->permutation, NULL, s->sigma > 1 ? s->a.rows : 0,
                                     sizeof *s->permutation};
-    if (s->sigma == 1) leave_out(&list[count - 1], s);
+    if (s->sigma == 1) exclude(&list[count - 1], s);
     list[count++] = (spryi_section){"kinds", (void **)&s->kinds, NULL, chunks, sizeof *s->kinds};
     list[count++] = (spryi_section){"columns", &s->columns, NULL, s->slots, index_bytes};
     list[count++] =
         (spryi_section){"values", &s->values, NULL, has_values ? s->slots : 0, has_values ? value_bytes : 1};
-    if (s->a.value_type == SPRY_PATTERN) leave_out(&list[count - 1], s);
+    if (s->a.value_type == SPRY_PATTERN) exclude(&list[count - 1], s);
     return count;
 }
 
@@ -108,7 +108,7 @@ int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b)
 
 /* ---- sort ---------------------------------------------------------------------------------------------- */
 
-/* A thread's memory for sorting a window. */
+/* Memory of a thread for sorting a window. */
 typedef struct scratch {
     int32_t *lengths;         /* of the window's rows */
     uint16_t *order, *before; /* rows within the window */
@@ -120,8 +120,8 @@ static int64_t window_rows(int64_t c, int64_t sigma)
 }
 
 /*
- * Sets t->order to the window's rows, counted from its first row, by falling t->lengths. Rows of equal length keep
- * their order. A radix sort by bytes of the length, of which `longest` is the largest: mostly one pass.
+ * Sets t->order to the window's rows, relative to its first row, by falling t->lengths. Rows of equal length keep their
+ * order. A radix sort by bytes of the length, whose maximum is `longest`: usually one pass.
  */
 static void sort_window(scratch *t, int64_t count, int32_t longest)
 {
@@ -129,7 +129,7 @@ static void sort_window(scratch *t, int64_t count, int32_t longest)
     for (int shift = 0; shift < 32 && longest >> shift > 0; shift += 8) {
         int32_t at[257] = {0};
         for (int64_t r = 0; r < count; r++) at[256 - (t->lengths[r] >> shift & 255)]++;
-        for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte]: where its rows begin */
+        for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte] is the first position of its rows */
         for (int64_t r = 0; r < count; r++) {
             uint16_t row = t->order[r];
             t->before[at[255 - (t->lengths[row] >> shift & 255)]++] = row;
@@ -140,8 +140,8 @@ static void sort_window(scratch *t, int64_t count, int32_t longest)
     }
 }
 
-/* Fills permutation, lengths and, with the slots of each chunk, offsets for the window that begins with row begin. */
-static void lay_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_t begin, int64_t count)
+/* Fills permutation, lengths and, with the slots of each chunk, offsets for the window that begins with row `begin`. */
+static void arrange_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_t begin, int64_t count)
 {
     int32_t least, most;
     SPRYI_BY_PAIR(csr, row_lengths, csr, begin, count, t->lengths, &least, &most);
@@ -167,27 +167,27 @@ static void lay_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_
 typedef struct window_job {
     spryi_sell *s;
     const spry_arrays *csr;
-    int64_t rows; /* of a window */
+    int64_t rows; /* rows of a window */
     int32_t *lengths;
     uint16_t *orders;
 } window_job;
 
-static void lay_windows(void *job, int64_t first, int64_t last, int part)
+static void arrange_windows(void *job, int64_t first, int64_t last, int part)
 {
     const window_job *j = job;
     const int64_t rows = j->rows, all = j->csr->rows;
     for (int64_t begin = first * rows; begin < last * rows && begin < all; begin += rows) {
         uint16_t *order = j->orders + 2 * part * rows;
         scratch t = {j->lengths + part * rows, order, order + rows};
-        lay_window(&t, j->s, j->csr, begin, begin + rows < all ? rows : all - begin);
+        arrange_window(&t, j->s, j->csr, begin, begin + rows < all ? rows : all - begin);
     }
 }
 
 /*
- * Sorts the rows of csr into s, in which only a, c and sigma are set: permutation, lengths, offsets and slots. After a
- * failure the caller releases the arrays.
+ * Sorts the rows of csr into s, in which only a, c and sigma are set. Sets permutation, lengths, offsets and slots.
+ * After a failure the caller releases the arrays.
  */
-static spry_status lay_rows(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
+static spry_status arrange_rows(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int64_t rows = window_rows(s->c, s->sigma), windows = spryi_blocks_of(csr->rows, rows);
@@ -199,7 +199,7 @@ static spry_status lay_rows(spry_context *context, spryi_sell *s, const spry_arr
     if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
     SPRYI_TRY(SPRYI_NEW(context, &j.lengths, rows * threads, "row lengths (scratch)", err));
     SPRYI_TRY(SPRYI_NEW(context, &j.orders, 2 * rows * threads, "row order (scratch)", err));
-    spryi_loop_in_parts(context, threads, windows, 0, lay_windows, &j);
+    spryi_loop_in_parts(context, threads, windows, 0, arrange_windows, &j);
     spryi_scan(s->offsets, s->chunk_count);
     s->slots = s->offsets[s->chunk_count];
 done:
@@ -213,9 +213,9 @@ static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_b
 {
     const spry_arrays *a = &request->csr->a;
     spryi_sell unsorted = {.a = s->a, .c = s->c, .sigma = 1};
-    spry_status status = lay_rows(context, s, a, err);
+    spry_status status = arrange_rows(context, s, a, err);
     if (status != SPRY_OK || !spryi_sell_may_leave_rows(request)) return status;
-    status = lay_rows(context, &unsorted, a, err);
+    status = arrange_rows(context, &unsorted, a, err);
     if (status == SPRY_OK && !spryi_sell_sorting_pays(a, s->slots, unsorted.slots)) {
         const spryi_sell sorted = *s;
         *s = unsorted;
@@ -279,13 +279,13 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     return SPRY_OK;
 }
 
-/* ---- back to CSR --------------------------------------------------------------------------------------- */
+/* ---- conversion to CSR --------------------------------------------------------------------------------- */
 
-static void take_chunks(void *job, int64_t begin, int64_t end)
+static void copy_chunks(void *job, int64_t begin, int64_t end)
 {
     const chunk_job *j = job;
     for (int64_t chunk = begin; chunk < end; chunk++)
-        SPRYI_INSTANCE(take_table, &j->s->a)(j->s, j->to->offsets, j->to->indices, j->to->values, chunk);
+        SPRYI_INSTANCE(copy_table, &j->s->a)(j->s, j->to->offsets, j->to->indices, j->to->values, chunk);
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
@@ -296,7 +296,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t l = 0; l < s->a.rows; l++) c.offsets[spryi_sell_row(s, l) + 1] = s->lengths[l];
     spryi_scan(c.offsets, s->a.rows);
-    spryi_loop(context, spryi_threads(context, s->slots), s->chunk_count, 0, take_chunks,
+    spryi_loop(context, spryi_threads(context, s->slots), s->chunk_count, 0, copy_chunks,
                &(chunk_job){.s = s, .to = &c});
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
@@ -311,7 +311,7 @@ static spry_status bad_chunk(const char *what, int64_t chunk, spry_error *err)
     return spryi_fail_value(err, SPRY_BAD_FILE, NULL, chunk, 0, "sell: chunk %lld: %s", (long long)chunk, what);
 }
 
-/* Every row of each window occurs once. */
+/* Checks that every row of each window occurs once. */
 static spry_status check_permutation(const spryi_sell *s, spry_error *err)
 {
     static const size_t bytes = SPRYI_SELL_MOST_SIGMA / 8;
@@ -323,8 +323,8 @@ static spry_status check_permutation(const spryi_sell *s, spry_error *err)
             unsigned row = s->permutation[l], bit = 1u << row % 8;
             if (row >= count || (seen[row / 8] & bit))
                 return spryi_fail_value(err, SPRY_BAD_FILE, NULL, row, count,
-                                        "sell: lane %lld has row %u of a window of %lld, past it or not for the first "
-                                        "time",
+                                        "sell: lane %lld has row %u, which is outside its window of %lld rows or "
+                                        "occurs twice",
                                         (long long)l, row, (long long)count);
             seen[row / 8] = (uint8_t)(seen[row / 8] | bit);
         }
@@ -332,17 +332,17 @@ static spry_status check_permutation(const spryi_sell *s, spry_error *err)
     return SPRY_OK;
 }
 
-/* Returns 1 if the columns of the lane are those of the lane before plus 1. */
-static int lane_steps(const spryi_sell *s, int64_t lane)
+/* Returns true if the columns of the lane are those of the previous lane plus 1. */
+static bool lane_steps(const spryi_sell *s, int64_t lane)
 {
     int64_t at = s->offsets[lane / s->c] + lane % s->c;
     int64_t before = s->offsets[(lane - 1) / s->c] + (lane - 1) % s->c;
-    if (s->lengths[lane] != s->lengths[lane - 1]) return 0;
+    if (s->lengths[lane] != s->lengths[lane - 1]) return false;
     for (int64_t k = 0; k < s->lengths[lane] * s->c; k += s->c)
         if (spryi_index_at(s->columns, s->a.index_type, at + k) !=
             spryi_index_at(s->columns, s->a.index_type, before + k) + 1)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 static spry_status check_kinds(const spryi_sell *s, spry_error *err)
@@ -350,14 +350,15 @@ static spry_status check_kinds(const spryi_sell *s, spry_error *err)
     for (int64_t b = 0; b < spryi_sell_block_count(s); b++) {
         int64_t end = spryi_sell_block_begin(s, b + 1), chunks = 1;
         for (int64_t chunk = spryi_sell_block_begin(s, b); chunk < end; chunk += chunks) {
-            int kind = s->kinds[chunk], strided = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
+            const int kind = s->kinds[chunk];
+            const bool strided = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
             chunks = strided ? kind : 1;
             if (kind == SPRYI_SELL_SCATTERED) continue;
             if (chunk + chunks > end || (chunk + chunks) * s->c > s->a.rows)
-                return bad_chunk("a run that ends outside", chunk, err);
+                return bad_chunk("a strided run ends outside of its block or of the matrix", chunk, err);
             for (int64_t l = chunk * s->c + 1; l < (chunk + chunks) * s->c; l++)
                 if (spryi_sell_row(s, l) != spryi_sell_row(s, l - 1) + 1 || (strided && !lane_steps(s, l)))
-                    return bad_chunk("rows do not follow each other, as said", chunk, err);
+                    return bad_chunk("rows or columns are not consecutive, although the kind states it", chunk, err);
         }
     }
     return SPRY_OK;
@@ -372,20 +373,22 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     SPRYI_TRY(spryi_check_shape(&s->a, "sell", err));
     if (s->c < 1 || s->c > SPRYI_SELL_MOST_CHUNK || s->sigma < 1 || s->sigma > SPRYI_SELL_MOST_SIGMA ||
         (s->sigma > 1 && s->sigma % s->c != 0) || s->chunk_count != s->a.rows / s->c + (s->a.rows % s->c != 0))
-        return spryi_fail(err, SPRY_BAD_FILE, NULL, "sell: %lld chunks of %lld rows, windows of %lld, do not fit %lld",
+        return spryi_fail(err, SPRY_BAD_FILE, NULL,
+                          "sell: %lld chunks of %lld rows and windows of %lld do not match %lld rows",
                           (long long)s->chunk_count, (long long)s->c, (long long)s->sigma, (long long)s->a.rows);
-    if (s->offsets[0] != 0 || s->offsets[s->chunk_count] != s->slots) return bad_chunk("wrong offset", 0, err);
+    if (s->offsets[0] != 0 || s->offsets[s->chunk_count] != s->slots)
+        return bad_chunk("the offsets do not lead from 0 to the number of slots", 0, err);
     for (int64_t chunk = 0; chunk < s->chunk_count; chunk++) {
         int64_t slots = s->offsets[chunk + 1] - s->offsets[chunk];
         if (slots < 0 || s->offsets[chunk + 1] > s->slots || slots % s->c != 0)
-            return bad_chunk("offsets are wrong", chunk, err);
+            return bad_chunk("the offsets fall, or differ by no multiple of the rows of a chunk", chunk, err);
         for (int64_t l = chunk * s->c; l < (chunk + 1) * s->c; l++) {
             if (s->lengths[l] < 0 || s->lengths[l] > (l < s->a.rows ? slots / s->c : 0))
                 return bad_chunk("a row is longer than the chunk", chunk, err);
             nnz += s->lengths[l];
         }
     }
-    if (nnz != s->a.nnz) return bad_chunk("entries do not add up", s->chunk_count, err);
+    if (nnz != s->a.nnz) return bad_chunk("the lengths do not add up to the number of entries", s->chunk_count, err);
     if (s->sigma > 1) SPRYI_TRY(check_permutation(s, err));
     SPRYI_TRY(spryi_check_columns(&s->a, s->columns, s->slots, "sell", err));
     SPRYI_TRY(check_kinds(s, err));
@@ -420,7 +423,7 @@ const spryi_format spryi_format_sell = {
 
 #elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
 
-/* Sets lengths[r] for rows begin .. begin + count - 1, and the least and the greatest length. */
+/* Sets lengths[r] for rows begin .. begin + count - 1, and the least and greatest length. */
 static void SPRY_FN(row_lengths)(const spry_arrays *csr, int64_t begin, int64_t count, int32_t *lengths, int32_t *least,
                                  int32_t *most)
 {
@@ -436,8 +439,11 @@ static void SPRY_FN(row_lengths)(const spry_arrays *csr, int64_t begin, int64_t 
     *most = high;
 }
 
-/* Returns 1 if each of `count` rows from i on, i > 0, has the columns of the row before plus one. Lengths are equal. */
-static int SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
+/*
+ * Returns true if each of `count` rows from i on, i > 0, has the columns of the previous row plus one. Lengths are
+ * equal.
+ */
+static bool SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
 {
     const SPRY_P *Ap = csr->offsets;
     const int64_t length = Ap[i] - Ap[i - 1];
@@ -450,10 +456,11 @@ static int SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
 /* Finds the kinds of chunks begin .. end - 1, a block. */
 static void SPRY_FN(find_kinds)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
-    uint8_t *run = NULL; /* that may go on */
+    uint8_t *run = NULL; /* run that may continue */
     for (int64_t chunk = begin; chunk < end; chunk++) {
         const int64_t first = chunk * e->c;
-        int one_length, in_order = is_in_order(e, first, &one_length);
+        bool one_length;
+        const bool in_order = is_in_order(e, first, &one_length);
         e->kinds[chunk] = in_order ? SPRYI_SELL_IN_ORDER : SPRYI_SELL_SCATTERED;
         const int64_t i = in_order ? spryi_sell_row(e, first) : 0;
         if (!one_length || (e->c > 1 && !SPRY_FN(steps)(csr, i + 1, e->c - 1))) {
@@ -495,7 +502,7 @@ static void SPRY_FN(fill_chunk)(const spryi_sell *e, const spry_arrays *csr, int
     (&lanes, (e->offsets[chunk + 1] - e->offsets[chunk]) / c, least, csr->nnz > 0 ? *(const SPRY_J *)csr->indices : 0);
 }
 
-static void SPRY_FN(take_chunk)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk)
+static void SPRY_FN(copy_chunk)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk)
 {
     for (int64_t l = chunk * e->c; l < (chunk + 1) * e->c && l < e->a.rows; l++) {
         int64_t from = e->offsets[chunk] + l - chunk * e->c, to = offsets[spryi_sell_row(e, l)];

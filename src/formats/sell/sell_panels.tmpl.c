@@ -1,25 +1,30 @@
 /*
- * SELL times several columns of x, row by row, for the kernels of all levels: four lanes of a chunk at a time, an entry
- * of each times one or two registers of its row of x; what longer rows have besides, lane by lane. Lines of a chunk are
- * in the first-level cache for all of its lanes and columns. In strided runs only the columns of the run's first row
- * are read. A row is added up in the order of the product with one column; fused is 1 where that has intrinsics
- * (panels.h). A pattern's values are ones that all slots share. abreast: four, or one lane at a time in code that is
- * seldom wanted; PLAIN_ABREAST of them in plain C.
+ * SELL times multiple row-major vectors, for the kernels of all levels. Four lanes of a chunk are multiplied together:
+ * an entry of each times one or two registers of its row of x. Remaining entries of longer rows are processed lane by
+ * lane. A chunk remains in the first-level cache for all its lanes and vectors. In strided runs only the columns of the
+ * run's first row are read. The order of additions equals that of the product with one vector; fused is true if that
+ * product uses FMA intrinsics (panels.h). All slots of a pattern share values of one. abreast: four lanes, or one lane
+ * in rarely used code; PLAIN_ABREAST in plain C.
  */
 #include "formats/shared/panels.tmpl.c"
 
-/* Entries of some lanes, and x from the first column on. */
+/* Entries of some lanes, and x of the first vector. */
 typedef struct SPRY_FN(slots) {
     const SPRY_V *Ax, *x;
     const SPRY_J *Aj;
-    int64_t values_apart, columns_apart, x_stride; /* from slot to slot, and from row to row of x */
-    int64_t window;                                /* the first row that permutations of these count from */
-    int lanes, strided, stream;
+    int64_t values_stride, columns_stride, x_stride; /* distance between slots, and between rows of x */
+    int64_t window;                                  /* first row of the permutation's window */
+    int lanes;
+    bool strided, stream;
 } SPRY_FN(slots);
 
-/* sum[2l], sum[2l + 1]: lane l's slots begin .. end - 1 times one or, twice, two registers of columns from c on. */
+/*
+ * Adds slots begin .. end - 1 of lane l, times one register of vectors from c on, to sum[2l]. twice: adds the next
+ * register of vectors to sum[2l + 1].
+ */
 SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin, int64_t end, int64_t c, int count,
-                                       const int fused, const int lanes, const int strided, const int twice, PANEL *sum)
+                                       const bool fused, const int lanes, const bool strided, const bool twice,
+                                       PANEL *sum)
 {
     const SPRY_FN(slots) own = *at; /* a copy that no store can change */
     const SPRY_V *x = own.x + c;
@@ -27,8 +32,8 @@ SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin,
     for (int l = 0; l < lanes; l++) low[l] = sum[2 * l];
     for (int l = 0; l < lanes; l++) high[l] = sum[2 * l + 1];
     for (int64_t s = begin; s < end; s++) {
-        const SPRY_V *Ax = own.Ax + s * own.values_apart;
-        const SPRY_J *Aj = own.Aj + s * own.columns_apart;
+        const SPRY_V *Ax = own.Ax + s * own.values_stride;
+        const SPRY_J *Aj = own.Aj + s * own.columns_stride;
         if (lanes > 1) spryi_panels_ask(Ax, sizeof *Ax);
         if (lanes > 1 && !strided) spryi_panels_ask(Aj, sizeof *Aj);
         for (int l = 0; l < lanes; l++) {
@@ -48,9 +53,9 @@ SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin,
     for (int l = 0; l < lanes; l++) sum[2 * l + 1] = high[l];
 }
 
-/* Lanes from l on, one or two registers of columns from c on. */
+/* Multiplies lanes from l on by one or two registers of vectors from c on. */
 SPRYI_INLINE void SPRY_FN(panel_lanes)(const spryi_run_args *args, const SPRY_FN(slots) * at, int64_t l, int64_t c,
-                                       int count, const int fused, const int abreast, const int twice)
+                                       int count, const bool fused, const int abreast, const bool twice)
 {
     const spryi_sell *s = args->storage;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
@@ -61,9 +66,9 @@ SPRYI_INLINE void SPRY_FN(panel_lanes)(const spryi_run_args *args, const SPRY_FN
         least = length[0];
         for (int r = 1; r < abreast; r++) least = length[r] < least ? length[r] : least;
         if (at->strided)
-            SPRY_FN(panel_slots)(at, 0, least, c, count, fused, abreast, 1, twice, sum);
+            SPRY_FN(panel_slots)(at, 0, least, c, count, fused, abreast, true, twice, sum);
         else
-            SPRY_FN(panel_slots)(at, 0, least, c, count, fused, abreast, 0, twice, sum);
+            SPRY_FN(panel_slots)(at, 0, least, c, count, fused, abreast, false, twice, sum);
     }
     for (int r = 0; r < at->lanes; r++) {
         const int64_t row = at->window + (s->permutation ? s->permutation[l + r] : l + r);
@@ -72,14 +77,17 @@ SPRYI_INLINE void SPRY_FN(panel_lanes)(const spryi_run_args *args, const SPRY_FN
             SPRY_FN(slots) lane = *at;
             lane.Ax += s->values ? r : 0;
             lane.Aj += r;
-            SPRY_FN(panel_slots)(&lane, least, length[r], c, count, fused, 1, 0, twice, sum + 2 * r);
+            SPRY_FN(panel_slots)(&lane, least, length[r], c, count, fused, 1, false, twice, sum + 2 * r);
         }
         SPRY_FN(panel_put)(y, count, sum[2 * r], alpha, beta, at->stream);
         if (twice) SPRY_FN(panel_put)(y + PANEL_LANES, count, sum[2 * r + 1], alpha, beta, at->stream);
     }
 }
 
-/* Lanes of chunk k from r on, `abreast` at most, in the strided run that begins with chunk `first`; < 0: in none. */
+/*
+ * Returns at most `abreast` lanes of chunk k from lane r on. first: first chunk of the strided run, < 0 if there is no
+ * run.
+ */
 SPRYI_INLINE SPRY_FN(slots)
     SPRY_FN(slots_at)(const spryi_run_args *args, int64_t k, int64_t first, int64_t r, const int abreast)
 {
@@ -92,8 +100,8 @@ SPRYI_INLINE SPRY_FN(slots)
         .Ax = s->values ? (const SPRY_V *)s->values + s->offsets[k] + r : ones,
         .Aj = (const SPRY_J *)s->columns + s->offsets[k] + r,
         .x = args->x,
-        .values_apart = s->values ? s->c : 0,
-        .columns_apart = s->c,
+        .values_stride = s->values ? s->c : 0,
+        .columns_stride = s->c,
         .x_stride = args->x_stride,
         .lanes = lanes < abreast ? (int)lanes : abreast,
         .strided = first >= 0 && r / SPRYI_SLOT_LANES < s->c / SPRYI_SLOT_LANES,
@@ -105,9 +113,9 @@ SPRYI_INLINE SPRY_FN(slots)
     return at;
 }
 
-/* Chunk k; lanes take all columns, one register or two after the other, before the next ones do. */
-SPRYI_INLINE void SPRY_FN(panel_chunk)(const spryi_run_args *args, int64_t k, int64_t first, int stream,
-                                       const int fused, const int abreast)
+/* Multiplies chunk k. A group of lanes is multiplied by all vectors before the next group. */
+SPRYI_INLINE void SPRY_FN(panel_chunk)(const spryi_run_args *args, int64_t k, int64_t first, bool stream,
+                                       const bool fused, const int abreast)
 {
     const spryi_sell *s = args->storage;
     const int64_t columns = args->columns, window = s->permutation ? k * s->c / s->sigma * s->sigma : 0;
@@ -118,23 +126,23 @@ SPRYI_INLINE void SPRY_FN(panel_chunk)(const spryi_run_args *args, int64_t k, in
         at.window = window;
         at.stream = stream;
         for (; abreast > 1 && c + 2 * PANEL_LANES <= columns; c += 2 * PANEL_LANES)
-            SPRY_FN(panel_lanes)(args, &at, l, c, PANEL_LANES, fused, abreast, 1);
+            SPRY_FN(panel_lanes)(args, &at, l, c, PANEL_LANES, fused, abreast, true);
         for (; c < columns; c += PANEL_LANES) {
             const int64_t left = columns - c;
-            SPRY_FN(panel_lanes)(args, &at, l, c, left < PANEL_LANES ? (int)left : PANEL_LANES, fused, abreast, 0);
+            SPRY_FN(panel_lanes)(args, &at, l, c, left < PANEL_LANES ? (int)left : PANEL_LANES, fused, abreast, false);
         }
     }
 }
 
-SPRYI_INLINE void SPRY_FN(panel_blocks_of)(const spryi_run_args *args, int64_t begin, int64_t end, const int fused,
+SPRYI_INLINE void SPRY_FN(panel_blocks_of)(const spryi_run_args *args, int64_t begin, int64_t end, const bool fused,
                                            const int abreast)
 {
     const spryi_sell *s = args->storage;
     const int64_t bytes = s->a.rows * args->columns * (int64_t)sizeof(SPRY_V), to = spryi_sell_block_begin(s, end);
     const uintptr_t places = (uintptr_t)args->y | (uintptr_t)(args->columns | args->y_stride) * sizeof(SPRY_V);
-    const int whole_lines = places % 64 == 0;
-    const int stream = *(const SPRY_V *)args->beta == 0 && bytes >= SPRYI_STREAM_BYTES &&
-                       (!s->permutation || whole_lines);
+    const bool whole_lines = places % 64 == 0;
+    const bool stream = *(const SPRY_V *)args->beta == 0 && bytes >= SPRYI_STREAM_BYTES &&
+                        (!s->permutation || whole_lines);
     for (int64_t k = spryi_sell_block_begin(s, begin), first; k < to;)
         for (int64_t last = k + spryi_sell_run(s, k, &first); k < last; k++)
             SPRY_FN(panel_chunk)(args, k, first, stream, fused, abreast);
@@ -143,5 +151,5 @@ SPRYI_INLINE void SPRY_FN(panel_blocks_of)(const spryi_run_args *args, int64_t b
 
 static void SPRY_FN(panel_blocks)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
-    SPRY_FN(panel_blocks_of)(args, begin, end, 0, PLAIN_ABREAST);
+    SPRY_FN(panel_blocks_of)(args, begin, end, false, PLAIN_ABREAST);
 }

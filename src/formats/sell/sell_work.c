@@ -1,4 +1,4 @@
-/* The work of sell's products and their rates. */
+/* Work of sell's products, and rates. */
 #include "core/estimate.h"
 #include "formats/sell/sell.h"
 

@@ -1,76 +1,79 @@
 /*
- * Swept row blocks: rows are cut into blocks whose sums fit the shared memory of a GPU's multiprocessor, and all
+ * Swept row blocks. Rows are cut into blocks whose sums fit the shared memory of a GPU's multiprocessor. All
  * multiprocessors sweep x together from left to right, without atomics.
  *
- *     a b . .     one block of two rows; here a group has 2 entries instead of 1024, and a batch 2 groups
+ *     a b . .     one block of two rows; in this example a group has 2 entries instead of 1024, and a batch 2 groups
  *     . c . d
- *                 groups           a c | b d   entries by columns; b has to wait, as the sum of its row is taken by a
+ *                 groups           a c | b d   entries by column; b is in the second group, since a has its row's sum
  *                 slots            a b c d     thread 0 has a and b, thread 1 c and d
  *                 column - base    0 1 1 3
  *                 sum              0 0 1 1
  *
  *     block    consecutive rows with about 1 / multiprocessors of the entries
  *     batch    base = its least column; group 0 | group 1 | ...
- *     group    1024 entries by rising columns, no two of which add to the same sum: a thread an entry, without atomics
+ *     group    1024 entries by rising columns with distinct sums: one thread for each entry, no atomics
  *     slot     column - base | sum, together 32 bits, and a value; a sum of all ones: padding
  *
- * A batch is 16 bytes of values for each of 1024 threads: U groups (4 of f32, 2 of f64; 4 of a pattern, which has no
- * values). Entry `position` of group g lies in slot position * U + g of the batch, so that a thread reads its U entries
- * at once, and neighbouring threads have neighbouring columns. An entry whose sum the group has already goes to a later
- * group.
+ * A batch has 16 bytes of values for each of 1024 threads, in U groups (4 of f32, 2 of f64; 4 of a pattern, which has
+ * no values). Entry `position` of group g is in slot position * U + g of the batch. A thread therefore reads its U
+ * entries together, and adjacent threads have adjacent columns. If the group already has an entry's sum, the entry is
+ * assigned to a later group.
  *
- * Rows with entries have a sum each, numbered in their order. A row with entries for more than half of the block's
- * groups, or for more than 3/4 of some stretch of them, has further sums, which its entries take one after the other;
- * they lie behind the others and are added to the first at the end (`extras`). Blocks may share a row with their
- * neighbours: the pieces' sums are added in order by whoever comes last (`shared_rows`). `bitmaps` have a bit for each
- * row of a block that has entries, and how many such rows there are before each 32.
+ * Each row with entries has a sum, numbered in row order. A row has further sums if its entries outnumber half of the
+ * block's groups, or 3/4 of the groups of a stretch. Its entries use its sums in turn. Further sums follow the others
+ * and are added to the row's first sum at the end (`extras`). A row may be shared by consecutive blocks. The sums of
+ * its pieces are added in order by the block that finishes last (`shared_rows`). `bitmaps` have a bit for each row of a
+ * block with entries, and the number of such rows before each 32 rows.
  *
- * Invariants: columns rise along a group and, for one row, from group to group; duplicates keep their order. The cut
- * follows from the matrix and from the GPU's number of multiprocessors and shared memory, never from threads.
+ * Invariants: columns rise along a group and, within a row, from group to group. Duplicates keep their order. The cuts
+ * depend on the matrix and on the GPU's number of multiprocessors and shared memory, not on threads.
  *
- * Size: 8 bytes an entry in f32, 12 in f64, 4 of a pattern, 1 to 5 % of padding, a bit a row.
+ * Size: 8 bytes per entry in f32, 12 in f64, 4 for a pattern, plus 1 to 5 % of padding and a bit per row.
+ *
  * Source: seed 000, SCOO: Dang and Schmidt 2012 (slices in shared memory); groups without conflicts, further sums and
  * pieces of rows: this library.
  *
- * Files: swept_layout.h decides about cuts and sums; swept_format.c builds the blocks on the host and goes back to
- * CSR; swept_convert.cu builds them on a GPU; swept_reference_cpu.c and swept_barrier_cuda.cu multiply.
+ * Files: swept_layout.h has the decisions about cuts and sums. swept_format.c builds the blocks on the host and
+ * converts to CSR. swept_convert.cu builds on a GPU. swept_reference_cpu.c and swept_barrier_cuda.cu multiply.
  */
 #pragma once
 
 #include "core/kernel.h"
 
+#include <stdbool.h>
+
 enum {
     SPRYI_SWEPT_THREADS = 1024,
-    SPRYI_SWEPT_BATCH_BYTES = 16,      /* of values, for each thread */
-    SPRYI_SWEPT_GPU_BLOCKS = 132,      /* multiprocessors, where no GPU is known ... */
+    SPRYI_SWEPT_BATCH_BYTES = 16,      /* of values for each thread */
+    SPRYI_SWEPT_GPU_BLOCKS = 132,      /* multiprocessors if the GPU is unknown, ... */
     SPRYI_SWEPT_GPU_BYTES = 227 << 10, /* ... and their shared memory */
-    SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* of it, that kernels take for themselves */
+    SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* of shared memory, reserved for the kernel */
     SPRYI_SWEPT_MOST_SUMS = 65535,
-    SPRYI_SWEPT_MOST_ENTRIES = 1 << 28, /* of a block: its slots are counted in 32 bits, rows too */
+    SPRYI_SWEPT_MOST_ENTRIES = 1 << 28, /* most entries of a block: slots and rows are counted in 32 bits */
 };
 
 typedef struct spryi_swept_block {
-    int64_t first_row; /* which the block before may share */
+    int64_t first_row; /* may be shared with the previous block */
     int64_t first_bitmap, first_batch, first_extra;
-    int32_t rows, sums; /* all rows; those with entries */
+    int32_t rows, sums; /* rows: all; sums: rows with entries */
     int32_t batches, extras;
-    int32_t all_sums, sum_bits;   /* further ones included; bits of an index that tell one, 16 at most */
-    int32_t head_row, head_piece; /* the first row among the shared ones, -1: it is the block's own; its piece here */
-    int32_t tail_row, tail_piece; /* the same of the last row, where that is another one */
+    int32_t all_sums, sum_bits;   /* all_sums: includes further sums; sum_bits: bits of a sum in an index, at most 16 */
+    int32_t head_row, head_piece; /* index of the first row in shared_rows, -1: not shared; its piece in this block */
+    int32_t tail_row, tail_piece; /* the same for the last row, if it is another row */
 } spryi_swept_block;
 
-/* The further sums of a row: number `sum` among those with entries also has sums first .. first + count - 1. */
+/* Further sums first .. first + count - 1 of the row whose first sum is `sum`. */
 typedef struct spryi_swept_extra {
     int32_t sum, first, count;
 } spryi_swept_extra;
 
-/* A row that several blocks have pieces of. */
+/* A row with pieces in more than one block. */
 typedef struct spryi_swept_shared_row {
-    int64_t row, first; /* of its pieces, among those of all shared rows */
+    int64_t row, first; /* first: its first piece, among the pieces of all shared rows */
     int64_t pieces;
 } spryi_swept_shared_row;
 
-/* 32 rows of a block: which of them have entries, and how many such rows are before. */
+/* Bits of the rows with entries among 32 rows of a block, and number of such rows before them. */
 typedef struct spryi_swept_bitmap {
     uint32_t bits, before;
 } spryi_swept_bitmap;
@@ -79,19 +82,19 @@ typedef struct spryi_swept_sizes {
     int64_t rows, cols, nnz;
     int64_t blocks;
     int64_t batches, bitmaps, extras, shared_rows, pieces; /* sizes of arrays; pieces: of all shared rows */
-    int64_t most_sums, sum_limit; /* sums of a block, further ones included; as many as it may have */
+    int64_t most_sums, sum_limit; /* sums of the largest block, with further sums; limit of the sums of a block */
     int32_t value_type, offset_type, index_type, reserved;
 } spryi_swept_sizes;
 
 typedef struct spryi_swept {
-    spry_arrays types; /* first, as in every storage */
+    spry_arrays types; /* first member, as in every storage */
     spryi_swept_sizes sizes;
     spryi_swept_block *blocks;
     spryi_swept_bitmap *bitmaps;
     spryi_swept_extra *extras;
     spryi_swept_shared_row *shared_rows;
-    int64_t *bases;    /* a batch */
-    uint32_t *indices; /* a slot: sum in the low sum_bits of its block, column from the batch's base above */
+    int64_t *bases;    /* one per batch */
+    uint32_t *indices; /* one per slot: sum in the low sum_bits, column minus the batch's base above */
     void *values;      /* NULL: a pattern */
 } spryi_swept;
 
@@ -105,7 +108,10 @@ extern const spryi_format spryi_format_swept;
 extern const struct spryi_estimator spryi_swept_estimator; /* swept_work.c */
 extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 
-/* Groups of a batch, and slots of a thread in it, 16 bytes of values or of indices; and of a type, as a constant. */
+/*
+ * Returns the number of groups of a batch, which is also a thread's slots in the batch: 16 bytes of values or of
+ * indices. The macro is a constant for a type.
+ */
 #define SPRYI_SWEPT_UNROLL(type) (SPRYI_SWEPT_BATCH_BYTES / (int64_t)(sizeof(type) > 4 ? sizeof(type) : 4))
 static inline int64_t spryi_swept_unroll(int32_t value_type)
 {
@@ -113,26 +119,26 @@ static inline int64_t spryi_swept_unroll(int32_t value_type)
     return SPRYI_SWEPT_BATCH_BYTES / (bytes > 4 ? bytes : 4);
 }
 
-/* Where entry `position` of a block's group lies, from the block's first slot. */
+/* Returns the slot of entry `position` of a group, relative to the block's first slot. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_slot(int64_t group, int64_t position, int64_t unroll)
 {
     return (group / unroll * SPRYI_SWEPT_THREADS + position) * unroll + group % unroll;
 }
 
-/* The sum of a slot that holds no entry. */
+/* Returns the sum that marks a slot without entry. */
 SPRYI_SWEPT_INLINE uint32_t spryi_swept_padding(const spryi_swept_block *block)
 {
     return (1u << block->sum_bits) - 1;
 }
 
-/* The column of the entry in a slot of a batch of the block, both counted over all blocks. */
+/* Returns the column of the entry in a slot. batch and slot are counted over all blocks. */
 static inline int64_t spryi_swept_column(const spryi_swept *s, const spryi_swept_block *block, int64_t batch,
                                          int64_t slot)
 {
     return s->bases[batch] + (int64_t)((uint64_t)s->indices[slot] >> block->sum_bits);
 }
 
-/* Sets row_of[sum] to the row, counted from the block's first row, for each of the block->all_sums sums. */
+/* Sets row_of[sum] to the row, relative to the block's first row, for each of the block->all_sums sums. */
 static inline void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of)
 {
     int32_t sum = 0;

@@ -1,17 +1,17 @@
 /*
  * swept_barrier_cuda: row blocks that sweep x (swept.h).
  *
- * Idea: a block of 1024 threads has a multiprocessor for itself and keeps the sums of a row block in its shared memory,
- *       while all multiprocessors sweep x from column to column together: neighbouring threads gather neighbouring x,
- *       and a sector of x is fetched once a row block instead of once an entry. No two entries of a group share a sum,
- *       so a barrier between groups is all it takes to add them without atomics, in the same order every time. Indices
- *       and values are asked for two batches ahead, x one batch ahead.
- * Work: a block of threads a row block. Those that share a row hand in their pieces of its sum; the last adds them up
- *       in order.
- * Cost: 8 bytes an entry in f32, 12 in f64, 4 of a pattern, and 1 to 5 % of padding; the sectors of x that each row
- *       block meets; two accesses of shared memory an entry; y once. What bounds it is the first-level cache's pipe: a
- *       gather takes as many sum_count as its 32 threads meet lines of x, an access of shared memory as many as they
- *       meet in one bank.
+ * Idea: a block of 1024 threads occupies a multiprocessor and keeps the sums of a row block in its shared memory. All
+ *       multiprocessors sweep x together by rising column. Adjacent threads gather adjacent elements of x, and a sector
+ *       of x is fetched once per row block instead of once per entry. The entries of a group have distinct sums, so a
+ *       barrier between groups suffices to add without atomics, always in the same order. Indices and values are loaded
+ *       two batches ahead, x one batch ahead.
+ * Work: a block of threads for each row block. Blocks that share a row store their pieces of its sum, and the block
+ *       that finishes last adds the pieces in order.
+ * Cost: 8 bytes per entry in f32, 12 in f64, 4 for a pattern, plus 1 to 5 % of padding; sectors of x, once per row
+ *       block; two accesses of shared memory per entry; y once. The bound is the pipeline of the first-level cache. A
+ *       gather takes one pass for each line of x that its 32 threads read. An access of shared memory takes one pass
+ *       for each of its threads' conflicts in a bank.
  * Source: seed 000, SCOO (slices in shared memory); Dang and Schmidt, The sliced COO format for sparse matrix-vector
  *       multiplication on CUDA-enabled GPUs, 2012; groups without conflicts, further sums and pieces: this library.
  */
@@ -23,7 +23,7 @@ extern "C" {
 
 enum { THREADS = SPRYI_SWEPT_THREADS, WARPS = THREADS / 32 };
 
-/* A thread's slots of a batch, indices and values as they are stored. */
+/* A thread's slots of a batch: indices and values as stored. */
 template <typename S> struct batch;
 template <> struct batch<float> {
     static const int slots = 4;
@@ -57,7 +57,7 @@ template <> struct batch<double> {
         return value[u];
     }
 };
-template <typename S> struct batch { /* of 16 bits */
+template <typename S> struct batch { /* 16-bit values */
     static const int slots = 4;
     unsigned index[4], pair[2];
     __device__ __forceinline__ void load(const unsigned *indices, const S *values)
@@ -74,7 +74,7 @@ template <typename S> struct batch { /* of 16 bits */
     }
 };
 
-/* A pattern's are all 1. */
+/* The values of a pattern, which are all 1. */
 struct ones {};
 template <> struct batch<ones> {
     static const int slots = 4;
@@ -91,7 +91,7 @@ template <> struct batch<ones> {
     }
 };
 
-/* The storage as the kernel takes it. */
+/* The storage as passed to the kernel. */
 typedef struct swept_view {
     const spryi_swept_block *blocks;
     const spryi_swept_bitmap *bitmaps;
@@ -103,10 +103,10 @@ typedef struct swept_view {
 } swept_view;
 
 /*
- * A row block's products into its sums. It begins while the kernel before it in the stream still works, which has
- * written nothing of the storage: the first two batches are on their way before it waits for that. In each round x of
- * the next batch is asked for first, then what is two batches ahead, and the groups of this batch are added meanwhile.
- * (Gathers between the groups, in front of their reads of the sums, were 5 % slower in f32.)
+ * Adds a row block's products to its sums. The previous kernel in the stream may still run, but writes nothing of the
+ * storage. The first two batches are therefore loaded before the wait for that kernel. Each iteration first loads x of
+ * the next batch, then the indices and values two batches ahead, and adds the groups of the current batch meanwhile.
+ * Gathers between the groups, before their reads of the sums, were 5 % slower in f32.
  */
 template <typename S, typename V> static __device__ __forceinline__ void
 sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__ x, V *sums)
@@ -141,7 +141,7 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
 #pragma unroll
         for (int u = 0; u < U; u++) {
             const unsigned at = now.index[u] & padding;
-            __syncthreads(); /* the group before has been added */
+            __syncthreads(); /* the previous group has been added */
             const V sum = at != padding ? sums[at] : V(0);
             if (at != padding) sums[at] = sum + V(now.at(u)) * x_now[u];
         }
@@ -152,14 +152,14 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
     }
 }
 
-/* A row that other blocks have pieces of: the block that hands in last adds them up in order. */
+/* Stores the block's piece of a shared row. The block that arrives last adds all pieces in order and writes y. */
 template <typename V> static __device__ void finish_shared_row(const swept_view &s, int number, int piece, V sum, V *y,
                                                                V alpha, V beta, V *pieces, unsigned *arrived)
 {
     const spryi_swept_shared_row shared = s.shared_rows[number];
     pieces += shared.first;
     pieces[piece] = sum;
-    __threadfence(); /* the sum is seen before the arrival is */
+    __threadfence(); /* make the sum visible before the arrival */
     if (atomicAdd(arrived + number, 1u) != (unsigned)shared.pieces - 1) return;
     __threadfence();
     arrived[number] = 0;
@@ -168,7 +168,7 @@ template <typename V> static __device__ void finish_shared_row(const swept_view 
     put(y, shared.row, sum, alpha, beta);
 }
 
-/* y of the block's rows. */
+/* Writes y of the block's rows. */
 template <typename V> static __device__ void put_rows(const swept_view &s, const spryi_swept_block &block,
                                                       const V *sums, V *y, V alpha, V beta, V *pieces,
                                                       unsigned *arrived)
@@ -210,9 +210,9 @@ template <typename S, typename V> static __global__ void __launch_bounds__(THREA
     put_rows(s, block, sums, y, alpha, beta, pieces, arrived);
 }
 
-/* ---- the host's side ---------------------------------------------------------------------------------- */
+/* ---- host functions ------------------------------------------------------------------------------------ */
 
-/* The kernel for these types may ask for `bytes` of shared memory. */
+/* Permits the kernel for these types to use `bytes` of shared memory. */
 static cudaError_t allow_all(spry_type stored, spry_type vectors, int bytes)
 {
 #define ALLOW_ONES(tag, s, v, c, argument)                                                                             \
@@ -240,15 +240,15 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     cudaError_t code = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, request->device->ordinal);
     if (code == cudaSuccess && needed + SPRYI_SWEPT_OWN_BYTES > most)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, NULL, needed, most - SPRYI_SWEPT_OWN_BYTES,
-                                "swept: the sums of a row block take %lld bytes, this GPU's shared memory has %d for "
-                                "them",
+                                "swept: the sums of a row block need %lld bytes, but this GPU's shared memory has %d "
+                                "for them",
                                 (long long)needed, most - SPRYI_SWEPT_OWN_BYTES);
     most -= SPRYI_SWEPT_OWN_BYTES;
     if (code == cudaSuccess) code = allow_all((spry_type)h->value_type, type, most);
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "swept_barrier_cuda: shared memory");
 }
 
-/* Sums of pieces, and arrivals at shared rows, zero between runs. */
+/* Returns the bytes of the sums of pieces and of the arrival counters of shared rows, which are zero between runs. */
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;

@@ -1,15 +1,15 @@
 /*
  * CSR to swept row blocks on the device, bit for bit as on the host.
  *
- * Idea: blocks are cut by warps, ten levels of the search for their cost at once; the entries' numbers are sorted by
- *       columns, then by blocks. A group takes the first entries in that order that the groups before it have left and
- *       whose row's entry as many before as it has sums lies in one of those: a block of threads goes from group to
- *       group, 1024 candidates at once, and needs nothing of an entry but where that other one lies. So a row block,
- *       which the host fills entry by entry, is some hundred steps.
- * Work: a warp a cost, a block of threads a row block where groups are filled, else by entries, rows or slots: no long
- *       row is one thread's.
- * Cost: 16 bytes an entry for each 8 bits of the columns and of the blocks (the sorts, 3 to 5 passes), and about 120
- *       beside; scratch of 20 bytes an entry and 24 a row, 16 an entry more where rows are not sorted.
+ * Idea: warps cut the blocks, and try all outcomes of ten levels of the cost search together. Entry indices are sorted
+ *       by column, then by block. A group gets the first remaining entries in column order whose sum is free: the row's
+ *       last earlier entry with the same sum must be in an earlier group. A block of threads fills the groups in order,
+ *       from up to 2048 candidates at a time. For a candidate it reads only the slot of that earlier entry. A row block
+ *       takes a few hundred steps, while the host assigns entry by entry.
+ * Work: a warp for each cost; a block of threads for each row block to fill groups; else threads by entries, rows or
+ *       slots. No thread handles a whole long row.
+ * Cost: 16 bytes per entry for each 8 bits of the columns and of the blocks (sorts, 3 to 5 passes), and about 120 bytes
+ *       per entry for the rest. Scratch: 20 bytes per entry and 24 per row, 16 more per entry if rows are not sorted.
  * Source: radix sort and scan: CUB; the groups: this library.
  */
 extern "C" {
@@ -22,38 +22,38 @@ extern "C" {
 #include <stdlib.h>
 
 enum {
-    CLEAR_PARTS = 16, /* of a row block, where slots are cleared */
-    LEVELS = 10,      /* of the search for a cost, of which a round has all outcomes tried */
+    CLEAR_PARTS = 16, /* blocks of threads per row block that clear slots */
+    LEVELS = 10,      /* levels of the search per round; a round tries all outcomes */
     NODES = 1 << LEVELS,
-    ROUNDS = 3, /* at most: costs have 30 bits; one, where `narrow` serves */
+    ROUNDS = 3, /* at most, since costs have 30 bits; one round if `narrow` suffices */
     WARPS = CONVERT_THREADS / 32,
 };
 static_assert(LEVELS * ROUNDS >= 30, "costs have 30 bits");
 
-static_assert(SPRYI_SWEPT_THREADS == 1024, "what sum_before wants");
+static_assert(SPRYI_SWEPT_THREADS == 1024, "sum_before needs 1024 threads");
 enum { GROUP = SPRYI_SWEPT_THREADS, AHEAD = SPRYI_SWEPT_MOST_AHEAD };
 #define NONE UINT32_MAX
 #define FULL_WARP 0xffffffffu
 
-/* The matrix, its blocks and what is known of rows and entries, for all kernels. */
+/* The matrix, its blocks, and data of rows and entries, for all kernels. */
 template <typename P> struct sweeping {
     const P *Ap;
     const int32_t *Aj;
     const int64_t *before;
     int64_t rows, cols, nnz, block_count;
-    const int64_t *starts;     /* block_count + 1: entries */
-    const int64_t *first_sum;  /* block_count + 1: rows with entries, those of every block */
-    spryi_swept_block *blocks; /* extras, sums and batches are filled in */
+    const int64_t *starts;     /* block_count + 1: first entry of each block */
+    const int64_t *first_sum;  /* block_count + 1: first sum of each block, over all blocks */
+    spryi_swept_block *blocks; /* kernels set extras, sums and batches */
     int64_t unroll, most_sums;
-    uint32_t *most;                /* a row with entries: those in the stretch where it has most, 0: few */
-    uint32_t *sum_count, *further; /* its sums, and the second of them */
-    uint32_t *position;            /* an entry, rows sorted: which one of its block's in the order of columns */
-    uint32_t *slot;                /* an entry in the order of columns: group * GROUP + position in it, NONE: not yet */
-    uint64_t *keys;                /* the same: column, below what column_mask hides, and the entry's number */
+    uint32_t *most;                /* per row with entries: entries in its fullest stretch; 0: few */
+    uint32_t *sum_count, *further; /* per row: number of its sums, and its second sum */
+    uint32_t *position;            /* per entry of sorted rows: position in its block in column order */
+    uint32_t *slot;                /* per entry in column order: group * GROUP + position; NONE: unassigned */
+    uint64_t *keys;                /* per entry in column order: column, under column_mask, and the entry's index */
     uint32_t column_mask;
 };
 
-/* An entry in the order of columns: the one that its group comes after, and its sum. */
+/* x: the row's earlier entry with the same sum, as a position in column order, or NONE; y: the sum. */
 typedef uint2 record;
 
 template <typename P> static __device__ __forceinline__ int64_t column_of(const sweeping<P> &w, int64_t p)
@@ -61,7 +61,7 @@ template <typename P> static __device__ __forceinline__ int64_t column_of(const 
     return KEY_MAJOR(w.keys[p]) & w.column_mask;
 }
 
-/* A block, as kernels see it that are cut by entries: which ones it has, and the sum of row i less before[i]. */
+/* A block in kernels with threads by entries: its entries, and the difference of the sum of row i and before[i]. */
 struct own_block {
     int64_t number, begin, end, sums;
 };
@@ -76,7 +76,7 @@ template <typename P> static __device__ __forceinline__ own_block block_at(const
     return b;
 }
 
-/* A row's entries in a block; `sum` counts over all blocks. */
+/* A row's entries in a block. `sum` is counted over all blocks. */
 struct piece {
     int64_t begin, end, sum;
 };
@@ -91,7 +91,7 @@ static __device__ __forceinline__ piece piece_of(const sweeping<P> &w, const own
     return p;
 }
 
-/* The tiles of kernels that are cut by entries: rows and blocks between which their entries lie. */
+/* The tile of a thread block in kernels with threads by entries, and the ranges of rows and blocks of its entries. */
 struct tile {
     int64_t begin, end, rows[2], blocks[2];
 };
@@ -108,7 +108,10 @@ template <typename P> static __device__ void open_tile(const sweeping<P> &w, til
     owners_of_tile(w.starts, w.block_count, begin, end, t->blocks);
 }
 
-/* The tile's entries that are this thread's, rising; b is the block of each, if it was that of the first. */
+/*
+ * Loops over this thread's entries of the tile, rising. b: block of the tile's first entry; advances to each entry's
+ * block.
+ */
 #define EACH_ENTRY_OF_TILE(k, t, b)                                                                                    \
     for (int64_t k = (t).begin + threadIdx.x; next_entry(w, t, k, &(b)); k += CONVERT_THREADS)
 
@@ -126,23 +129,23 @@ static __device__ __forceinline__ int64_t row_in_tile(const sweeping<P> &w, cons
     return owner_of(w.Ap, t.rows[0], t.rows[1] + 1, k);
 }
 
-/* ---- cutting rows into blocks, as swept_format.c does ----------------------------------------------------- */
+/* ---- cutting rows into blocks, as in swept_format.c -------------------------------------------------------- */
 
-/* The matrix that is cut, and the search for the cost of a block. */
+/* The matrix to cut, and the search for the cost of a block. */
 template <typename P> struct cutting {
     const P *Ap;
-    const int64_t *before; /* rows with entries before each */
+    const int64_t *before; /* per row: rows with entries before it */
     int64_t rows, most_rows;
     spryi_swept_search search;
-    int32_t *blocks; /* NODES a round: how many there are at that cost; 0: at search.narrow */
+    int32_t *blocks; /* NODES per round: number of blocks at the node's cost; node 0: at search.narrow */
 };
 
-/* By a warp: the last row before which there is no more than `most`, of cost or of rows with entries. */
+/* Returns the last row with at most `most` before it: cost, or rows with entries if BY_SUMS. Called by a warp. */
 template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cutting<P> &c, int64_t most)
 {
     int64_t row = 0, step = 1;
     while (32 * step <= c.rows) step *= 32;
-    for (; step > 0; step /= 32) { /* the same probes for every search: they stay in the first-level cache */
+    for (; step > 0; step /= 32) { /* all searches have the same first probes, which remain in the first-level cache */
         const int64_t probe = row + lane_of_warp() * step;
         const bool fits = probe <= c.rows &&
                           (BY_SUMS ? c.before[probe] : spryi_swept_cost_before((int64_t)c.Ap[probe], probe)) <= most;
@@ -151,7 +154,7 @@ template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cut
     return row;
 }
 
-/* By a warp: where the block from `at` on ends that may cost `most`. */
+/* Returns the end of the block that begins at `at` and may cost `most`. Called by a warp. */
 template <typename P>
 static __device__ spryi_swept_cut next_cut(const cutting<P> &c, const spryi_swept_cut &at, int64_t most)
 {
@@ -159,7 +162,7 @@ static __device__ spryi_swept_cut next_cut(const cutting<P> &c, const spryi_swep
     const int64_t wanted = spryi_swept_cost_limit(&at, most), sums = at.before + c.most_rows - 1;
     int64_t row = last_row<P, false>(c, wanted);
     if (c.before[row] > sums) row = last_row<P, true>(c, sums);
-    const int64_t after = row < c.rows ? row + 1 : row; /* loads that do not wait for each other */
+    const int64_t after = row < c.rows ? row + 1 : row; /* independent loads */
     const int64_t begin = (int64_t)c.Ap[row], end = (int64_t)c.Ap[after], before = c.before[row];
     const int64_t before_end = c.before[after];
     spryi_swept_end_of_block(&to, &at, c.rows, wanted, row, begin, end);
@@ -168,7 +171,10 @@ static __device__ spryi_swept_cut next_cut(const cutting<P> &c, const spryi_swep
     return to;
 }
 
-/* By a warp: blocks that cost at most `most` each; cuts, unless NULL, has room for `room` and one. */
+/*
+ * Returns the number of blocks that cost at most `most` each. cuts: NULL, or room for most_blocks + 1 cuts. Called by a
+ * warp.
+ */
 template <typename P>
 static __device__ int64_t cut_by_cost(const cutting<P> &c, int64_t most, spryi_swept_cut *cuts, int64_t most_blocks)
 {
@@ -188,7 +194,7 @@ static __device__ __forceinline__ bool goes_on(const spryi_swept_search &search)
     return search.high - search.low > search.near;
 }
 
-/* The search after so many rounds. */
+/* Returns the search after `rounds` rounds. */
 template <typename P> static __device__ spryi_swept_search replay(const cutting<P> &c, int rounds)
 {
     spryi_swept_search search = c.search;
@@ -202,8 +208,8 @@ template <typename P> static __device__ spryi_swept_search replay(const cutting<
 }
 
 /*
- * A warp a node: 1 the cost in the middle, 2n and 2n + 1 those asked for where n gave too many blocks, or few enough.
- * Node 0 is `narrow`.
+ * Counts the blocks for the cost of one node, a warp for each. Node 1 is the middle cost. Nodes 2n and 2n + 1 follow if
+ * node n gives too many blocks, or few enough. Node 0 is `narrow`.
  */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) try_costs(const cutting<P> c, int round)
 {
@@ -218,14 +224,14 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) 
     if (lane_of_warp() == 0) c.blocks[round * NODES + node] = (int32_t)count;
 }
 
-/* A warp: the blocks where each may cost `most`. */
+/* Counts the blocks that cost at most `most` each. One warp. */
 template <typename P> static __global__ void count_blocks(const cutting<P> c, int64_t most, int64_t *count)
 {
     const int64_t blocks = cut_by_cost(c, most, NULL, 0);
     if (lane_of_warp() == 0) *count = blocks;
 }
 
-/* A warp: the cuts that the search has found in so many rounds, and how many. */
+/* Writes the cuts found by a search of `rounds` rounds, and their number. One warp. */
 template <typename P>
 static __global__ void put_cuts(const cutting<P> c, int rounds, spryi_swept_cut *cuts, int64_t *count)
 {
@@ -240,9 +246,9 @@ template <typename P> static __global__ void mark_rows(const P *__restrict__ Ap,
     if (i <= m) before[i] = i > 0 && Ap[i] > Ap[i - 1];
 }
 
-/* ---- the order of columns ------------------------------------------------------------------------------ */
+/* ---- column order -------------------------------------------------------------------------------------- */
 
-/* Keys by blocks, in one by columns. */
+/* Sets keys of block and column. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     make_keys(const sweeping<P> w, int column_bits)
 {
@@ -253,7 +259,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     w.keys[k] = (uint64_t)((uint32_t)b.number << column_bits | (uint32_t)w.Aj[k]) << KEY_BITS | (uint64_t)k;
 }
 
-/* Columns in keys give way to blocks. */
+/* Replaces the columns in the keys by blocks. */
 template <typename P> static __global__ void put_blocks(const sweeping<P> w)
 {
     const int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -262,7 +268,7 @@ template <typename P> static __global__ void put_blocks(const sweeping<P> w)
     w.keys[p] = (uint64_t)owner_of(w.starts, 0, w.block_count, (int64_t)k) << KEY_BITS | k;
 }
 
-/* And back. */
+/* Replaces the blocks in the keys by columns. */
 template <typename P> static __global__ void put_columns(const sweeping<P> w)
 {
     const int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -271,7 +277,7 @@ template <typename P> static __global__ void put_columns(const sweeping<P> w)
     w.keys[p] = (uint64_t)(uint32_t)w.Aj[k] << KEY_BITS | k;
 }
 
-/* Where the entries went, rows sorted; *unsorted becomes 1 where they are not. */
+/* Sets the position of each entry in column order, correct if rows are sorted. Sets *unsorted to 1 if they are not. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     number_entries(const sweeping<P> w, int *unsorted)
 {
@@ -282,12 +288,12 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     EACH_ENTRY_OF_TILE(k, t, b)
     {
         if (k > 0 && w.Aj[k] < w.Aj[k - 1]) falls |= k > (int64_t)w.Ap[row_in_tile(w, t, k)];
-        w.position[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* a block's keys stand where its entries do */
+        w.position[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* in the range of the block's entries */
     }
     if (falls) *unsorted = 1;
 }
 
-/* Keys by rows instead, of the entries in the order of columns. */
+/* Sets keys of row and position for the entries in column order. */
 template <typename P>
 static __global__ void key_rows(const sweeping<P> w, const int32_t *__restrict__ row_of, uint64_t *__restrict__ by_rows)
 {
@@ -295,7 +301,7 @@ static __global__ void key_rows(const sweeping<P> w, const int32_t *__restrict__
     if (p < w.nnz) by_rows[p] = (uint64_t)(uint32_t)row_of[KEY_ENTRY(w.keys[p])] << KEY_BITS | (uint64_t)p;
 }
 
-/* The same as number_entries, of entries whose rows have been sorted. */
+/* Sets the positions from keys sorted by row. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     number_sorted(const sweeping<P> w, const uint64_t *__restrict__ by_rows)
 {
@@ -308,7 +314,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-/* Where a row has more entries in a stretch than a sum serves: how many, at the last of each stretch. */
+/* Sets w.most of rows with more entries in a stretch than one sum serves. The last entry of each stretch counts. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) count_nearby(const sweeping<P> w)
 {
     __shared__ tile t;
@@ -320,7 +326,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) 
         if (b.number != of_block) few = spryi_swept_first_limits(b.end - b.begin, w.unroll).near;
         of_block = b.number;
         const int64_t stretch = spryi_swept_stretch(w.position[k]);
-        if (k - few < b.begin || spryi_swept_stretch(w.position[k - few]) != stretch) continue; /* most end here */
+        if (k - few < b.begin || spryi_swept_stretch(w.position[k - few]) != stretch) continue; /* most exit */
         const piece own = piece_of(w, b, row_in_tile(w, t, k));
         if (k - few < own.begin || (k + 1 < own.end && spryi_swept_stretch(w.position[k + 1]) == stretch)) continue;
         int64_t first; /* the row's first entry in the stretch */
@@ -351,7 +357,7 @@ static __device__ int64_t sum_count_of(const sweeping<P> &w, const piece &p, spr
     return spryi_swept_sums_of_row(p.end - p.begin, w.most[p.sum], &limits);
 }
 
-/* A block of threads a row block: how many sums each row has. */
+/* Assigns the number of sums to each row. A block of threads for each row block. */
 template <typename P> static __global__ void __launch_bounds__(GROUP) assign_sums(const sweeping<P> w)
 {
     const spryi_swept_block block = w.blocks[blockIdx.x];
@@ -405,7 +411,9 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
-/* In a block of GROUP threads, of which each has two flags: how many flags of the threads before are set. */
+/*
+ * Returns the number of set flags of the threads before. Each thread has two flags. Called by a block of GROUP threads.
+ */
 static __device__ __forceinline__ int ones_before(bool first, bool second, int *of_warp)
 {
     const int lane = lane_of_warp(), warp = threadIdx.x / 32;
@@ -418,15 +426,16 @@ static __device__ __forceinline__ int ones_before(bool first, bool second, int *
     return (warp > 0 ? of_warps : 0) + __popc(firsts & lower) + __popc(seconds & lower);
 }
 
-/* A candidate: its number in the block, if it is looked at, and if it joins the group. */
+/* A candidate: its position in column order; it is within reach of the base; it joins the group. */
 struct candidate {
     int64_t at;
     bool fits, joins;
 };
 
 /*
- * By a block of GROUP threads: group by group. Candidates are those that the group before has left, which lie in a
- * list, and then the next in the order of columns; two a thread, as nearly all join.
+ * Fills the groups of a row block in order. The candidates are the entries that the previous group left, in a list,
+ * followed by the next entries in column order. Each thread has two, since nearly all join. GROUP threads for each row
+ * block.
  */
 template <typename P> static __global__ void __launch_bounds__(GROUP)
     fill_groups(const sweeping<P> w, const record *__restrict__ all_records)
@@ -440,10 +449,10 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
     const bool all_near = w.cols <= widest;
     const record *records = all_records + first;
     uint32_t *slots = w.slot + first, *list = lists[0], *left = lists[1];
-    int listed = 0, next = 0, group = 0; /* listed: of the list; next: not looked at yet */
+    int listed = 0, next = 0, group = 0; /* listed: length of the list; next: first new entry */
     int64_t base = 0;
     for (; (listed > 0 || next < count) && group < SPRYI_SWEPT_MOST_GROUPS; group++) {
-        int joined = 0, kept = 0, taken = 0; /* taken: candidates that were looked at */
+        int joined = 0, kept = 0, taken = 0; /* taken: candidates processed */
         if (!all_near && group % unroll == 0) base = column_of(w, first + (listed > 0 ? list[0] : next));
         for (bool open = true; open;) {
             candidate own[EACH];
@@ -453,29 +462,29 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
                 own[e].at = c < listed ? (int64_t)list[c] : (int64_t)next + (c - listed);
                 own[e].fits = own[e].at < count && (all_near || column_of(w, first + own[e].at) - base < widest);
                 const uint32_t after = own[e].at < count ? records[own[e].at].x : 0;
-                /* NONE is past all groups */
+                /* NONE is after all groups */
                 own[e].joins = own[e].at < count && (after == NONE || slots[after] / GROUP < (uint32_t)group);
             }
-            int joins = ones_before(own[0].joins, own[1].joins, joining), looked_at = 0, joined_of_them = 0;
+            int joins = ones_before(own[0].joins, own[1].joins, joining), processed = 0, processed_joins = 0;
 #pragma unroll
             for (int e = 0; e < EACH; e++) {
-                const int stays = EACH * (int)threadIdx.x + e - joins;
-                /* the first candidates, up to one that is too far, or for which there is no position */
-                if (own[e].fits && joined + joins < GROUP && kept + stays < AHEAD) {
+                const int kept_before = EACH * (int)threadIdx.x + e - joins;
+                /* processes candidates up to the first that is out of reach or for which there is no room */
+                if (own[e].fits && joined + joins < GROUP && kept + kept_before < AHEAD) {
                     if (own[e].joins)
                         slots[own[e].at] = (uint32_t)group * GROUP + (uint32_t)(joined + joins);
                     else
-                        left[kept + stays] = (uint32_t)own[e].at;
-                    looked_at++;
-                    joined_of_them += own[e].joins;
+                        left[kept + kept_before] = (uint32_t)own[e].at;
+                    processed++;
+                    processed_joins += own[e].joins;
                 }
                 joins += own[e].joins;
             }
-            const int all = __syncthreads_count(looked_at > 0) + __syncthreads_count(looked_at > 1);
-            const int of_them = __syncthreads_count(joined_of_them > 0) + __syncthreads_count(joined_of_them > 1);
+            const int all = __syncthreads_count(processed > 0) + __syncthreads_count(processed > 1);
+            const int new_joins = __syncthreads_count(processed_joins > 0) + __syncthreads_count(processed_joins > 1);
             taken += all;
-            joined += of_them;
-            kept += all - of_them;
+            joined += new_joins;
+            kept += all - new_joins;
             open = all == EACH * GROUP && joined < GROUP && kept < AHEAD;
         }
         for (int c = taken + (int)threadIdx.x; c < listed; c += GROUP) left[kept + c - taken] = list[c];
@@ -491,7 +500,7 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
 
 /* ---- filling ------------------------------------------------------------------------------------------- */
 
-/* The bits of the rows, a thread a word of its block. */
+/* Sets the bitmaps of a row block, a thread for each word. */
 template <typename P> static __global__ void fill_bitmaps(const sweeping<P> w, spryi_swept_bitmap *bitmaps)
 {
     const spryi_swept_block block = w.blocks[blockIdx.x];
@@ -500,7 +509,7 @@ template <typename P> static __global__ void fill_bitmaps(const sweeping<P> w, s
         bitmaps[block.first_bitmap + n] = spryi_swept_bitmap_of(before, n * 32, block.rows);
 }
 
-/* Rows with further sums, a block of threads a row block. */
+/* Lists the rows with further sums, a block of threads for each row block. */
 template <typename P> static __global__ void __launch_bounds__(GROUP)
     fill_extras(const sweeping<P> w, spryi_swept_extra *extras)
 {
@@ -518,7 +527,7 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
     }
 }
 
-/* Padding, for the entries to be written over; CLEAR_PARTS blocks of threads a row block. */
+/* Fills slots with padding, which entries overwrite. CLEAR_PARTS blocks of threads for each row block. */
 template <typename V, typename P> static __global__ void clear_slots(const sweeping<P> w, uint32_t *indices, V *values)
 {
     const spryi_swept_block block = w.blocks[blockIdx.x / CLEAR_PARTS];
@@ -531,7 +540,7 @@ template <typename V, typename P> static __global__ void clear_slots(const sweep
     }
 }
 
-/* A batch's least column is that of its first entry. */
+/* Sets the base of each batch to its least column, that of its first entry. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     fill_bases(const sweeping<P> w, int64_t *__restrict__ bases)
 {
@@ -565,9 +574,9 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     }
 }
 
-/* ---- the host's side --------------------------------------------------------------------------------------------- */
+/* ---- host functions ------------------------------------------------------------------------------------- */
 
-/* Parts of one allocation: what is asked for first is only added up (at is NULL then). */
+/* Divides one allocation into parts. If at is NULL, only adds up the sizes. */
 struct carving {
     char *at;
     int64_t used;
@@ -579,7 +588,7 @@ struct carving {
     }
 };
 
-/* On the host and on the device; numbers of blocks are small. */
+/* An array in host memory, for data of blocks. */
 struct host_array {
     void *at;
     host_array() : at(NULL)
@@ -610,8 +619,8 @@ static spry_status to_device(void *to, const void *from, int64_t bytes, spry_err
     return SPRY_OK;
 }
 
-/* A conversion: the storage, and everything beside it. */
-template <typename P> struct making {
+/* State of a conversion: the storage and all scratch memory. */
+template <typename P> struct swept_conversion {
     spryi_conversion *c;
     spryi_swept *s;
     sweeping<P> w;
@@ -620,12 +629,12 @@ template <typename P> struct making {
     scratch row_space, small_space, entry_space;
 };
 
-/* Searches for the cost of a block and cuts by it; *count cuts, on the device so far. */
+/* Searches for the cost of a block and cuts the rows. *count: number of blocks. The cuts are in device memory. */
 template <typename P> static spry_status search_cost(const cutting<P> &c, int rounds, spryi_swept_cut *cuts,
                                                      int64_t *number, int64_t *count, int64_t *narrow_count,
                                                      spry_error *err)
 {
-    int64_t numbers[2]; /* the second begins with blocks[0] */
+    int64_t numbers[2]; /* the second has blocks[0] in its low half */
     for (int round = 0; round < rounds; round++) {
         try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round);
         SPRY_CUDA_TRY(launched(err, "swept: costs"));
@@ -638,8 +647,11 @@ template <typename P> static spry_status search_cost(const cutting<P> &c, int ro
     return SPRY_OK;
 }
 
-/* Rows with entries before each row, and the cuts: s->sizes.blocks of them, on the host. */
-template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
+/*
+ * Counts the rows with entries before each row, and finds the cuts. Copies the cuts of the s->sizes.blocks blocks to
+ * the host.
+ */
+template <typename P> static spry_status cut_rows(swept_conversion<P> *m, spry_error *err)
 {
     const spry_arrays *a = &m->c->csr;
     spryi_swept_sizes *h = &m->s->sizes;
@@ -673,15 +685,15 @@ template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
         c.search.high = widest;
         SPRY_CUDA_TRY(search_cost(c, ROUNDS, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
     }
-    if (count > wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: more blocks than were wanted");
+    if (count > wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: the cuts give more blocks than requested");
     h->blocks = count;
     SPRY_CUDA_TRY(m->cut_space.make((count + 1) * (int64_t)sizeof(spryi_swept_cut), err));
     m->cuts = (spryi_swept_cut *)m->cut_space.at;
     return to_host(m->cuts, cuts.at, (count + 1) * (int64_t)sizeof(spryi_swept_cut), err);
 }
 
-/* Blocks and shared rows on the host, in s for now; on the device what kernels need of them. */
-template <typename P> static spry_status put_blocks_on_device(making<P> *m, spry_error *err)
+/* Builds blocks and shared rows on the host, temporarily in s. Copies the parts that kernels need to the device. */
+template <typename P> static spry_status put_blocks_on_device(swept_conversion<P> *m, spry_error *err)
 {
     const int64_t blocks = m->s->sizes.blocks;
     host_array numbers;
@@ -720,8 +732,8 @@ template <typename P> static spry_status put_blocks_on_device(making<P> *m, spry
     return SPRY_OK;
 }
 
-/* The entries' keys in the order of columns of each block; what is left of the space is *other. */
-template <typename P> static spry_status order_entries(making<P> *m, uint64_t **other, spry_error *err)
+/* Sorts the entries' keys into column order in each block. *other: the unused half of the space. */
+template <typename P> static spry_status order_entries(swept_conversion<P> *m, uint64_t **other, spry_error *err)
 {
     sweeping<P> *w = &m->w;
     const int64_t nnz = w->nnz;
@@ -742,8 +754,8 @@ template <typename P> static spry_status order_entries(making<P> *m, uint64_t **
     return launched(err, "swept: keys");
 }
 
-/* Every entry's position in the order of columns, by rows that are not sorted as A has them. */
-template <typename P> static spry_status number_unsorted(making<P> *m, spry_error *err)
+/* Finds each entry's position in column order if A's rows are not sorted. */
+template <typename P> static spry_status number_unsorted(swept_conversion<P> *m, spry_error *err)
 {
     const spry_arrays *a = &m->c->csr;
     scratch key_space, row_space;
@@ -759,8 +771,8 @@ template <typename P> static spry_status number_unsorted(making<P> *m, spry_erro
     return launched(err, "swept: positions");
 }
 
-/* Keys, and positions of entries by sorted rows; *records has room. */
-template <typename P> static spry_status number_all(making<P> *m, record **records, spry_error *err)
+/* Sorts the keys and finds the positions of entries of sorted rows. *records: space for the records. */
+template <typename P> static spry_status number_all(swept_conversion<P> *m, record **records, spry_error *err)
 {
     const int64_t nnz = m->w.nnz;
     int unsorted = 0;
@@ -781,12 +793,13 @@ template <typename P> static spry_status number_all(making<P> *m, record **recor
     return unsorted ? number_unsorted(m, err) : SPRY_OK;
 }
 
-/* Every entry's record and slot, and what the blocks are then, on the host too. */
-template <typename P> static spry_status find_slots(making<P> *m, record **records, spry_error *err)
+/* Finds every entry's record and slot. Copies the completed blocks to the host. */
+template <typename P> static spry_status find_slots(swept_conversion<P> *m, record **records, spry_error *err)
 {
     const int64_t nnz = m->w.nnz, blocks = m->w.block_count;
     const unsigned tiles = (unsigned)ceil_div(nnz, CONVERT_TILE);
-    if (blocks > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more blocks than a launch takes");
+    if (blocks > INT32_MAX)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more blocks than a CUDA launch permits");
     if (nnz > 0) {
         SPRY_CUDA_TRY(number_all(m, records, err));
         count_nearby<<<tiles, CONVERT_THREADS>>>(m->w);
@@ -806,7 +819,7 @@ template <typename P> static spry_status find_slots(making<P> *m, record **recor
     return to_device(m->w.blocks, m->s->blocks, blocks * (int64_t)sizeof(spryi_swept_block), err);
 }
 
-/* The storage's arrays; blocks and shared rows, which are on the host so far, are moved. */
+/* Allocates the storage's arrays. Moves blocks and shared rows from the host to the device. */
 static spry_status allocate(spryi_conversion *c, spryi_swept *s, spry_error *err)
 {
     const spryi_swept_block *blocks = s->blocks;
@@ -818,7 +831,8 @@ static spry_status allocate(spryi_conversion *c, spryi_swept *s, spry_error *err
     return to_device(s->shared_rows, shared_rows, s->sizes.shared_rows * (int64_t)sizeof *s->shared_rows, err);
 }
 
-template <typename V, typename P> static spry_status fill(making<P> *m, const record *records, spry_error *err)
+template <typename V, typename P>
+static spry_status fill(swept_conversion<P> *m, const record *records, spry_error *err)
 {
     const spryi_swept *s = m->s;
     const unsigned blocks = (unsigned)m->w.block_count, tiles = (unsigned)ceil_div(m->w.nnz, CONVERT_TILE);
@@ -834,12 +848,12 @@ template <typename V, typename P> static spry_status fill(making<P> *m, const re
     return launched(err, "swept: slots");
 }
 
-/* Bits of the values are copied: V is an unsigned number of their size, of a pattern, which has none, of 4 bytes. */
-template <typename P> static spry_status make(spryi_conversion *c, spry_error *err)
+/* Builds the storage. Values are copied as bits: V is an unsigned type of their size, of 4 bytes for a pattern. */
+template <typename P> static spry_status build(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_swept *s = (spryi_swept *)c->storage;
-    making<P> m = {};
+    swept_conversion<P> m = {};
     record *records = NULL;
     m.c = c;
     m.s = s;
@@ -858,7 +872,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
     SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(&m, records, err)));
-    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before the scratch goes */
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before scratch is freed */
     return SPRY_OK;
 }
 
@@ -866,7 +880,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     if (c->csr.nnz >= UINT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more entries than a key can number");
-    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
+    return SPRY_BY_TYPE(c->csr.offset_type, P, build<P>(c, err));
 }
 
 const spryi_converter spry_cuda_to_swept = {"swept", convert};

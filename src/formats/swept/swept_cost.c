@@ -1,15 +1,15 @@
-/* Sizes of swept row blocks, and what follows from their cuts. The CUDA plug-in compiles this file too. */
+/* Sizes of swept row blocks, and sizes that follow from the cuts. The CUDA plug-in compiles this file too. */
 #include "base/error.h"
 #include "formats/swept/swept_layout.h"
 
 #include <stdio.h>
 
 enum {
-    LEAST_BATCHES = 4,                /* of a block, so that small matrices get fewer */
-    FURTHER = 2 * SPRYI_SWEPT_THREADS /* sums that rows with many entries want: entries over half of the groups */
+    LEAST_BATCHES = 4,                /* of a block, so that small matrices have fewer blocks */
+    FURTHER = 2 * SPRYI_SWEPT_THREADS /* sums for rows with entries in over half of the groups */
 };
 
-/* Sums, of the type of vectors, that shared memory has room for. */
+/* Returns the number of sums, of the vectors' type, that fit the shared memory. */
 static int64_t sum_limit(const spryi_build_request *request)
 {
     const int64_t bytes = request->shared_bytes > 0 ? request->shared_bytes : SPRYI_SWEPT_GPU_BYTES;
@@ -19,7 +19,7 @@ static int64_t sum_limit(const spryi_build_request *request)
     return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
 }
 
-/* A block a multiprocessor, so that all of them sweep x together; fewer where there would be little in each. */
+/* Returns one block per multiprocessor, so that all of them sweep x together. Small matrices have fewer blocks. */
 static int64_t default_blocks(const spryi_swept_sizes *h, const spryi_build_request *request)
 {
     const int64_t devices = request->units > 0 ? request->units : SPRYI_SWEPT_GPU_BLOCKS;
@@ -52,9 +52,9 @@ int64_t spryi_swept_most_cost(void)
     return (int64_t)SPRYI_SWEPT_ENTRY_COST * SPRYI_SWEPT_MOST_ENTRIES;
 }
 
-int spryi_swept_may_need_more(const spryi_swept_sizes *h)
+bool spryi_swept_may_need_more(const spryi_swept_sizes *h)
 {
-    /* what ends a block: its cost, but for the entries that a row is not cut closer to its ends for, or its sums */
+    /* least cost of a block that ends by cost: a row is not cut within LEAST_PIECE entries of its ends */
     const int64_t of_cost = spryi_swept_most_cost() - SPRYI_SWEPT_ENTRY_COST * (SPRYI_SWEPT_LEAST_PIECE + 1);
     return h->rows / (spryi_swept_most_rows(h) - 1) + spryi_swept_cost_before(h->nnz, h->rows) / of_cost + 2 >
            h->blocks;
@@ -62,9 +62,9 @@ int spryi_swept_may_need_more(const spryi_swept_sizes *h)
 
 spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t least)
 {
-    enum { PARTS = 512 /* of a block's cost, one of which does not matter */ };
+    enum { PARTS = 512 /* of a block's cost; a difference of one part is negligible */ };
     const int64_t round = h->blocks, total = spryi_swept_cost_before(h->nnz, h->rows), most = spryi_swept_most_cost();
-    /* rounds of as many blocks, where one round's sums would not fit */
+    /* multiples of the blocks of one round, if the sums of one round would not fit */
     const int64_t wanted = least > round ? (least + round - 1) / round * round : round, mean = total / wanted;
     spryi_swept_search search = {.wanted = wanted,
                                  .low = mean < most ? mean : most,
@@ -74,14 +74,14 @@ spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t le
     return search;
 }
 
-/* Rows that a block shares with its neighbours, with a piece for each. */
+/* Finds the rows that blocks share, and assigns a piece to each sharing block. */
 static void link_pieces(spryi_swept *s, const spryi_swept_cut *cuts)
 {
     spryi_swept_sizes *h = &s->sizes;
     h->shared_rows = h->pieces = 0;
     for (int64_t b = 0; b < h->blocks; b++) {
         const spryi_swept_cut from = cuts[b], to = cuts[b + 1];
-        const int head = from.entry > from.row_begin, tail = to.entry > to.row_begin;
+        const bool head = from.entry > from.row_begin, tail = to.entry > to.row_begin;
         spryi_swept_block *block = &s->blocks[b];
         block->head_row = block->tail_row = -1;
         if (head) {
@@ -89,7 +89,7 @@ static void link_pieces(spryi_swept *s, const spryi_swept_cut *cuts)
             block->head_piece = (int32_t)s->shared_rows[h->shared_rows - 1].pieces++;
             h->pieces++;
         }
-        if (!tail || (head && to.row == from.row)) continue; /* a row that goes on had its piece */
+        if (!tail || (head && to.row == from.row)) continue; /* a row that continues already has its piece */
         s->shared_rows[h->shared_rows] = (spryi_swept_shared_row){.row = to.row, .first = h->pieces++, .pieces = 1};
         block->tail_row = (int32_t)h->shared_rows++;
         block->tail_piece = 0;
@@ -102,7 +102,7 @@ void spryi_swept_make_blocks(spryi_swept *s, const spryi_swept_cut *cuts)
     h->bitmaps = 0;
     for (int64_t b = 0; b < h->blocks; b++) {
         const spryi_swept_cut from = cuts[b], to = cuts[b + 1];
-        const int tail = to.entry > to.row_begin;
+        const bool tail = to.entry > to.row_begin;
         s->blocks[b] = (spryi_swept_block){.first_row = from.row,
                                            .first_bitmap = h->bitmaps,
                                            .rows = (int32_t)(to.row + tail - from.row),
@@ -120,7 +120,7 @@ int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts)
         if (entries > most_entries) most_entries = entries;
         if (s->blocks[b].sums > most_rows) most_rows = s->blocks[b].sums;
     }
-    /* the most that can be wanted */
+    /* upper bound of the further sums */
     int64_t further = most_entries / (SPRYI_SWEPT_STRETCH * 3 / 4) + 2 * SPRYI_SWEPT_THREADS;
     if (further > most_entries) further = most_entries;
     const int64_t most = most_rows + further < s->sizes.sum_limit ? most_rows + further : s->sizes.sum_limit;
@@ -173,7 +173,7 @@ void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
     const int64_t words = h->value_type == SPRY_PATTERN ? 1 : 2; /* of a slot */
     cost->words = words * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
     cost->padding = slots - h->nnz;
-    /* a matrix without rows has no block, which cannot be asked for */
+    /* a matrix without rows has no block, but the parameter is at least 1 */
     snprintf(cost->parameters, sizeof cost->parameters, "blocks=%lld:sums=%lld",
              (long long)(h->blocks > 0 ? h->blocks : 1), (long long)h->sum_limit);
 }

@@ -1,4 +1,4 @@
-/* The family swept: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* The family swept: formats, kernels, and descriptors of the CUDA kernels, whose functions are in the plug-in. */
 #include "formats/swept/swept.h"
 
 const spryi_kernel spryi_swept_barrier_cuda = {

@@ -1,13 +1,13 @@
 /*
- * The storage of format swept: the build from CSR on the host, and the way back to CSR.
+ * The storage of format swept: build from CSR on the host, and conversion to CSR.
  *
  * Build: rows are cut into blocks of about equal cost, whose sums fit the shared memory. A bisection finds the least
- * cost per block that gives at most the wanted number of blocks. In each block the entries are sorted by column (radix
- * sort). Then each entry goes to the first group that has fewer than 1024 entries, does not have the entry's sum yet,
- * and has a base that is near enough. A thread builds one block at a time. Sorting 32-bit columns takes 3 passes. The
- * slot of an entry takes 8 bytes.
+ * cost per block that gives at most the wanted number of blocks. A radix sort orders the entries of each block by
+ * column. Then each entry is assigned to the first group that has fewer than 1024 entries, does not yet have the
+ * entry's sum, and has a base near enough. A thread builds one block at a time. Sorting 32-bit columns takes 3 passes.
+ * The slot of an entry takes 8 bytes.
  *
- * Back to CSR: the entries of rows are counted, then copied in the order of groups, block by block.
+ * Conversion to CSR: the entries of rows are counted, then copied in the order of groups, block by block.
  *
  * Source: seed 000, SCOO: Dang and Schmidt 2012; the groups: this library.
  */
@@ -23,16 +23,16 @@
 
 #include <string.h>
 
-/* An entry's slot, from its block's first, and sum. */
+/* Slot of an entry, relative to the block's first, and sum. */
 typedef struct entry_slot {
     uint32_t slot, sum;
 } entry_slot;
 
-/* A storage during its build. Everything except `s` is released at the end. */
+/* A storage during its build. The arrays of all members except `s` are released at the end. */
 typedef struct swept_build {
     spryi_swept *s;
     const spry_arrays *a;  /* CSR */
-    int64_t *before;       /* rows + 1: rows with entries before each */
+    int64_t *before;       /* rows + 1: rows with entries before each row */
     spryi_swept_cut *cuts; /* blocks + 1 */
     entry_slot *targets;   /* nnz */
 } swept_build;
@@ -41,8 +41,8 @@ typedef struct swept_build {
 
 typedef struct cutting {
     const spry_arrays *a;
-    const int64_t *before; /* rows with entries before each */
-    int64_t most_sums;     /* rows with entries in a block */
+    const int64_t *before; /* rows with entries before each row */
+    int64_t most_sums;     /* most rows with entries of a block */
 } cutting;
 
 static int64_t entries_before(const cutting *c, int64_t row)
@@ -51,7 +51,7 @@ static int64_t entries_before(const cutting *c, int64_t row)
 }
 
 /* Returns the last row in low .. high with at most `most` before it: cost, or rows with entries if by_sums. */
-static int64_t last_row(const cutting *c, int64_t low, int64_t high, int64_t most, int by_sums)
+static int64_t last_row(const cutting *c, int64_t low, int64_t high, int64_t most, bool by_sums)
 {
     int64_t i;
     SPRYI_BISECT(i, low + 1, high + 1,
@@ -64,10 +64,10 @@ static spryi_swept_cut next_cut(const cutting *c, const spryi_swept_cut *at, int
 {
     spryi_swept_cut to;
     const int64_t rows = c->a->rows, wanted = spryi_swept_cost_limit(at, most);
-    /* one sum is left for a row that is cut */
+    /* one sum is reserved for a row that is cut */
     const int64_t sums = c->before[at->row] + c->most_sums - 1;
-    int64_t row = last_row(c, at->row, rows, wanted, 0);
-    if (c->before[row] > sums) row = last_row(c, at->row, row, sums, 1);
+    int64_t row = last_row(c, at->row, rows, wanted, false);
+    if (c->before[row] > sums) row = last_row(c, at->row, row, sums, true);
     spryi_swept_end_of_block(&to, at, rows, wanted, row, entries_before(c, row),
                              entries_before(c, row < rows ? row + 1 : row));
     to.row_begin = entries_before(c, to.row);
@@ -100,40 +100,40 @@ static int64_t cost_for(const cutting *c, spryi_swept_search search)
 
 static void mark_rows(void *job, int64_t begin, int64_t end)
 {
-    const swept_build *made = job;
-    const void *offsets = made->a->offsets;
-    const spry_index_type type = made->a->offset_type;
-    int64_t *before = made->before;
+    const swept_build *state = job;
+    const void *offsets = state->a->offsets;
+    const spry_index_type type = state->a->offset_type;
+    int64_t *before = state->before;
     for (int64_t i = begin; i < end; i++)
         before[i + 1] = spryi_index_at(offsets, type, i + 1) > spryi_index_at(offsets, type, i);
 }
 
-static spry_status count_rows(spry_context *context, swept_build *made, spry_error *err)
+static spry_status count_rows(spry_context *context, swept_build *state, spry_error *err)
 {
-    const spry_arrays *a = made->a;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &made->before, a->rows + 1, "rows with entries", err));
-    made->before[0] = 0;
-    spryi_loop(context, spryi_threads(context, a->rows), a->rows, 0, mark_rows, made);
-    spryi_scan(made->before, a->rows);
+    const spry_arrays *a = state->a;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &state->before, a->rows + 1, "rows with entries", err));
+    state->before[0] = 0;
+    spryi_loop(context, spryi_threads(context, a->rows), a->rows, 0, mark_rows, state);
+    spryi_scan(state->before, a->rows);
     return SPRY_OK;
 }
 
-/* Finds blocks and shared rows. Sizes and types are known. */
-static spry_status cut_rows(spry_context *context, swept_build *made, spry_error *err)
+/* Finds blocks and shared rows. Sizes and types are set. */
+static spry_status cut_rows(spry_context *context, swept_build *state, spry_error *err)
 {
-    spryi_swept *s = made->s;
+    spryi_swept *s = state->s;
     spryi_swept_sizes *h = &s->sizes;
     spry_status status = SPRY_OK;
-    SPRYI_TRY(count_rows(context, made, err));
-    const cutting c = {.a = made->a, .before = made->before, .most_sums = spryi_swept_most_rows(h)};
+    SPRYI_TRY(count_rows(context, state, err));
+    const cutting c = {.a = state->a, .before = state->before, .most_sums = spryi_swept_most_rows(h)};
     const int64_t least = spryi_swept_may_need_more(h) ? cut_by_cost(&c, spryi_swept_most_cost(), NULL) : 0;
     const int64_t cost = cost_for(&c, spryi_swept_search_for(h, least));
     h->blocks = cut_by_cost(&c, cost, NULL);
-    SPRYI_TRY(SPRYI_NEW(context, &made->cuts, h->blocks + 1, "cuts of row blocks", err));
+    SPRYI_TRY(SPRYI_NEW(context, &state->cuts, h->blocks + 1, "cuts of row blocks", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->blocks, h->blocks, "row blocks", err));
-    SPRYI_TRY(SPRYI_NEW(context, &s->shared_rows, h->blocks, "rows in pieces", err)); /* a block begins one at most */
-    cut_by_cost(&c, cost, made->cuts);
-    spryi_swept_make_blocks(s, made->cuts);
+    SPRYI_TRY(SPRYI_NEW(context, &s->shared_rows, h->blocks, "rows in pieces", err)); /* a block begins at most one */
+    cut_by_cost(&c, cost, state->cuts);
+    spryi_swept_make_blocks(s, state->cuts);
 done:
     return status;
 }
@@ -142,20 +142,22 @@ done:
 
 enum {
     DIGIT_BITS = 11,
-    WINDOW = 2 *
-             SPRYI_SWEPT_MOST_AHEAD, /* groups that may be open at once, and more: each behind the first has an entry */
+    WINDOW = 2 * SPRYI_SWEPT_MOST_AHEAD, /* at least the number of open groups: each after the first has an entry */
     MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS) + 1,
-    SEVERAL_SUMS = -2, /* in place of a group: the row has several sums */
+    MULTIPLE_SUMS = -2, /* in place of a group: the row has further sums */
 };
 
-/* A row with entries while its block is packed. */
+/* State of a row with entries while its block is packed. */
 typedef struct row_state {
-    int32_t entries, sum_count, next_sum; /* its entries take its sums one after the other */
-    int32_t further;                      /* the second of them, the others follow */
-    int32_t group, first;                 /* the last that had an entry of it; that had its first sum */
+    int32_t entries, sum_count, next_sum; /* next_sum: number of the sum that the row's next entry uses */
+    int32_t further;                      /* second sum; the others follow */
+    int32_t group, first;                 /* last group with an entry of the row; last group with its first sum */
 } row_state;
 
-/* The last stretch in which a row has entries, how many, and the most in any; small, as each entry is counted. */
+/*
+ * The last stretch with entries of a row, their number, and the largest number in any stretch. 16 bits, since this is
+ * read for each entry.
+ */
 typedef struct row_stretch {
     uint16_t last, near, most;
 } row_stretch;
@@ -166,13 +168,13 @@ _Static_assert(SPRYI_SWEPT_STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_ST
 typedef struct packing {
     char *entries; /* twice most_entries, of the template's type */
     int64_t most_entries;
-    uint32_t *sum_of; /* an entry, in stored order */
-    row_state *rows;  /* a row with entries */
+    uint32_t *sum_of; /* per entry, in stored order */
+    row_state *rows;  /* per row with entries */
     row_stretch *counts;
-    int32_t *last;     /* of each sum: the group that had it last, or SEVERAL_SUMS in a row's first */
-    int64_t most_sums; /* that a block may have */
-    int64_t *base;     /* WINDOW: the first column of batches; while columns are sorted, where the next goes */
-    int32_t *filled;   /* WINDOW: entries of open groups */
+    int32_t *last;     /* per sum: last group with the sum, or MULTIPLE_SUMS */
+    int64_t most_sums; /* limit of the sums of a block */
+    int64_t *base;     /* WINDOW: first column of batches; during the sort, counters of the digits */
+    int32_t *filled;   /* WINDOW: number of entries of open groups */
 } packing;
 _Static_assert(WINDOW >= 1 << DIGIT_BITS, "a counter for each digit");
 
@@ -184,7 +186,7 @@ static int32_t close_group(packing *p, int64_t group)
     return filled;
 }
 
-/* Counts an entry of the row. e: the entry's index in the block, in the order of columns. */
+/* Counts an entry of the row. e: the entry's position in the block in column order. */
 static void count_entry(row_stretch *row, int64_t e)
 {
     const uint16_t stretch = (uint16_t)(spryi_swept_stretch(e) + 1);
@@ -219,12 +221,12 @@ static void assign_sums(spryi_swept_block *block, int64_t count, int64_t unroll,
     for (int64_t r = 0; r < rows; r++) {
         p->rows[r].next_sum = p->rows[r].group = 0;
         p->rows[r].first = -1;
-        if (p->rows[r].sum_count > 1) p->last[r] = SEVERAL_SUMS;
+        if (p->rows[r].sum_count > 1) p->last[r] = MULTIPLE_SUMS;
     }
 }
 
-/* Gives the row's next sum to the group and returns it. sum: the row's first sum. */
-static int64_t take_next_sum(packing *p, row_state *row, int64_t sum, int32_t group)
+/* Assigns the row's next sum to the group. Returns the sum. sum: the row's first sum. */
+static int64_t assign_next_sum(packing *p, row_state *row, int64_t sum, int32_t group)
 {
     if (row->next_sum == 0)
         row->first = group;
@@ -237,20 +239,20 @@ static int64_t take_next_sum(packing *p, row_state *row, int64_t sum, int32_t gr
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
-#define SPRYI_TEMPLATE "formats/swept/swept_format.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/swept/swept_format.c" /* the second half of this file */
 #include "base/instantiate.h"
 
-typedef void (*pack_fn)(const swept_build *made, int64_t block, packing *p);
-typedef void (*fill_fn)(const swept_build *made, int64_t block);
+typedef void (*pack_fn)(const swept_build *state, int64_t block, packing *p);
+typedef void (*fill_fn)(const swept_build *state, int64_t block);
 static const pack_fn packs[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pack);
 static const fill_fn fills[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill);
 
-/* At least as large as any sorted entry. */
+/* At least as large as an entry of any instance. */
 typedef struct widest_entry {
     int64_t column, position;
 } widest_entry;
 
-/* Returns the part of `memory` after *used bytes and adds its size to *used. memory may be NULL, to add up sizes. */
+/* Returns the part of `memory` after *used bytes and adds its size to *used. If memory is NULL, only adds the size. */
 static void *next_part(char *memory, int64_t *used, int64_t count, size_t item_bytes)
 {
     void *part = memory ? memory + *used : NULL;
@@ -258,7 +260,7 @@ static void *next_part(char *memory, int64_t *used, int64_t count, size_t item_b
     return part;
 }
 
-/* Sets the arrays of a packing, whose sizes are known, to parts of `memory`. Returns their bytes. */
+/* Sets the arrays of a packing, whose sizes are set, to parts of `memory`. Returns their total bytes. */
 static int64_t lay_out(packing *p, char *memory, int64_t most_rows)
 {
     int64_t used = 0;
@@ -279,7 +281,7 @@ static int threads_for(const spry_context *context, const spryi_swept_sizes *h)
 }
 
 typedef struct pack_job {
-    const swept_build *made;
+    const swept_build *state;
     const packing *sizes;
     pack_fn pack;
     char *scratch;
@@ -291,30 +293,30 @@ static void pack_some_blocks(void *job, int64_t begin, int64_t end, int part)
     const pack_job *j = job;
     packing p = *j->sizes;
     lay_out(&p, j->scratch + part * j->bytes, j->most_rows);
-    for (int64_t b = begin; b < end; b++) j->pack(j->made, b, &p);
+    for (int64_t b = begin; b < end; b++) j->pack(j->state, b, &p);
 }
 
-/* Finds the slot of every entry. This gives the remaining sizes. */
-static spry_status pack_blocks(spry_context *context, swept_build *made, spry_error *err)
+/* Finds the slot of every entry, and the remaining sizes. */
+static spry_status pack_blocks(spry_context *context, swept_build *state, spry_error *err)
 {
-    spryi_swept *s = made->s;
+    spryi_swept *s = state->s;
     spryi_swept_sizes *h = &s->sizes;
     spry_status status = SPRY_OK;
     void *scratch = NULL;
     int64_t most_rows = 0;
     packing sizes = {0};
     for (int64_t b = 0; b < h->blocks; b++) {
-        const int64_t entries = made->cuts[b + 1].entry - made->cuts[b].entry;
+        const int64_t entries = state->cuts[b + 1].entry - state->cuts[b].entry;
         if (entries > sizes.most_entries) sizes.most_entries = entries;
         if (s->blocks[b].sums > most_rows) most_rows = s->blocks[b].sums;
     }
-    sizes.most_sums = spryi_swept_most_sums(s, made->cuts);
+    sizes.most_sums = spryi_swept_most_sums(s, state->cuts);
     const int64_t bytes = lay_out(&sizes, NULL, most_rows);
     const int threads = threads_for(context, h);
-    SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));
+    SPRYI_TRY(SPRYI_NEW(context, &state->targets, h->nnz, "slots of entries", err));
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)bytes, "scratch memory of sorting", err));
     spryi_loop_in_parts(context, threads, h->blocks, 1, pack_some_blocks,
-                        &(pack_job){made, &sizes, SPRYI_INSTANCE(packs, made->a), scratch, bytes, most_rows});
+                        &(pack_job){state, &sizes, SPRYI_INSTANCE(packs, state->a), scratch, bytes, most_rows});
     SPRYI_TRY(spryi_swept_count_all(s, err));
 done:
     spryi_release(context, scratch);
@@ -324,16 +326,16 @@ done:
 /* ---- fill the arrays ----------------------------------------------------------------------------------- */
 
 /* Lists the further sums of rows from the sums of entries. owner[n]: the row of the block's n-th further sum. */
-static void fill_extras(const swept_build *made, int64_t b, int32_t *owner)
+static void fill_extras(const swept_build *state, int64_t b, int32_t *owner)
 {
-    spryi_swept *s = made->s;
+    spryi_swept *s = state->s;
     const spryi_swept_block *block = &s->blocks[b];
     const uint32_t first = (uint32_t)block->sums, further = (uint32_t)(block->all_sums - block->sums);
     int64_t row = block->first_row, found = block->first_extra - 1;
-    for (int64_t k = made->cuts[b].entry; further > 0 && k < made->cuts[b + 1].entry; k++) {
-        while (spryi_index_at(made->a->offsets, made->a->offset_type, row + 1) <= k) row++;
-        if (made->targets[k].sum >= first)
-            owner[made->targets[k].sum - first] = (int32_t)(made->before[row] - made->before[block->first_row]);
+    for (int64_t k = state->cuts[b].entry; further > 0 && k < state->cuts[b + 1].entry; k++) {
+        while (spryi_index_at(state->a->offsets, state->a->offset_type, row + 1) <= k) row++;
+        if (state->targets[k].sum >= first)
+            owner[state->targets[k].sum - first] = (int32_t)(state->before[row] - state->before[block->first_row]);
     }
     for (uint32_t n = 0; n < further; n++) {
         if (n == 0 || owner[n] != owner[n - 1])
@@ -343,7 +345,7 @@ static void fill_extras(const swept_build *made, int64_t b, int32_t *owner)
 }
 
 typedef struct fill_job {
-    const swept_build *made;
+    const swept_build *state;
     fill_fn fill;
     int32_t *owner;
     int64_t most; /* further sums of a block */
@@ -352,21 +354,21 @@ typedef struct fill_job {
 static void fill_some_blocks(void *job, int64_t begin, int64_t end, int part)
 {
     const fill_job *j = job;
-    const spryi_swept *s = j->made->s;
+    const spryi_swept *s = j->state->s;
     for (int64_t b = begin; b < end; b++) {
         const spryi_swept_block *block = &s->blocks[b];
         for (int32_t r = 0; r < block->rows; r += 32)
             s->bitmaps[block->first_bitmap + r / 32] =
-                spryi_swept_bitmap_of(j->made->before + block->first_row, r, block->rows);
-        fill_extras(j->made, b, j->owner + part * (j->most + 1));
-        j->fill(j->made, b);
+                spryi_swept_bitmap_of(j->state->before + block->first_row, r, block->rows);
+        fill_extras(j->state, b, j->owner + part * (j->most + 1));
+        j->fill(j->state, b);
     }
 }
 
 /* Fills all arrays except blocks and shared rows. */
-static spry_status fill_blocks(spry_context *context, swept_build *made, spry_error *err)
+static spry_status fill_blocks(spry_context *context, swept_build *state, spry_error *err)
 {
-    spryi_swept *s = made->s;
+    spryi_swept *s = state->s;
     const spryi_swept_sizes *h = &s->sizes;
     spry_status status = SPRY_OK;
     int32_t *owner = NULL;
@@ -376,7 +378,7 @@ static spry_status fill_blocks(spry_context *context, swept_build *made, spry_er
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &owner, threads * (most + 1), "rows of further sums", err));
     spryi_loop_in_parts(context, threads, h->blocks, 1, fill_some_blocks,
-                        &(fill_job){made, SPRYI_INSTANCE(fills, made->a), owner, most});
+                        &(fill_job){state, SPRYI_INSTANCE(fills, state->a), owner, most});
 done:
     spryi_release(context, owner);
     return status;
@@ -384,38 +386,38 @@ done:
 
 /* ---- predict and build --------------------------------------------------------------------------------- */
 
-static spry_status plan_slots(spry_context *context, swept_build *made, const spryi_build_request *request,
+static spry_status plan_slots(spry_context *context, swept_build *state, const spryi_build_request *request,
                               spry_error *err)
 {
-    const spry_arrays *a = made->a = &request->csr->a;
-    made->s->sizes = spryi_swept_sizes_of(request, a);
-    made->s->types = spryi_types_of(a->rows, a->columns, a->nnz, (int32_t)a->value_type, (int32_t)a->offset_type,
-                                    (int32_t)a->index_type);
-    spry_status status = cut_rows(context, made, err);
-    return status == SPRY_OK ? pack_blocks(context, made, err) : status;
+    const spry_arrays *a = state->a = &request->csr->a;
+    state->s->sizes = spryi_swept_sizes_of(request, a);
+    state->s->types = spryi_types_of(a->rows, a->columns, a->nnz, (int32_t)a->value_type, (int32_t)a->offset_type,
+                                     (int32_t)a->index_type);
+    spry_status status = cut_rows(context, state, err);
+    return status == SPRY_OK ? pack_blocks(context, state, err) : status;
 }
 
-static void release_scratch(spry_context *context, swept_build *made)
+static void release_scratch(spry_context *context, swept_build *state)
 {
-    spryi_release(context, made->before);
-    spryi_release(context, made->cuts);
-    spryi_release(context, made->targets);
+    spryi_release(context, state->before);
+    spryi_release(context, state->cuts);
+    spryi_release(context, state->targets);
 }
 
 static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     spryi_swept s = {0};
-    swept_build made = {.s = &s};
-    spry_status status = plan_slots(context, &made, request, err);
+    swept_build state = {.s = &s};
+    spry_status status = plan_slots(context, &state, request, err);
     if (status == SPRY_OK) spryi_swept_cost(&s, cost);
-    release_scratch(context, &made);
+    release_scratch(context, &state);
     spryi_release_arrays(context, &s, spryi_swept_arrays);
     return status;
 }
 
 /*
- * Refuses a large matrix before its entries are sorted if even storage without padding would pass the limit. The number
- * of slots is not known then: each entry may take a batch.
+ * Refuses a large matrix before its entries are sorted if even storage without padding would exceed the limit. The
+ * number of slots is still unknown: each entry may need its own batch.
  */
 static spry_status refuse_early(const spryi_build_request *request, spry_error *err)
 {
@@ -434,20 +436,20 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
 {
     spryi_swept *s = storage;
     spryi_cost cost = {0};
-    swept_build made = {.s = s};
+    swept_build state = {.s = s};
     spry_status status = SPRY_OK;
     SPRYI_TRY(refuse_early(request, err));
-    SPRYI_TRY(plan_slots(context, &made, request, err));
+    SPRYI_TRY(plan_slots(context, &state, request, err));
     spryi_swept_cost(s, &cost);
     SPRYI_TRY(spryi_admit(request, "swept", &cost, err));
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_swept_arrays, err));
-    SPRYI_TRY(fill_blocks(context, &made, err));
+    SPRYI_TRY(fill_blocks(context, &state, err));
 done:
-    release_scratch(context, &made);
+    release_scratch(context, &state);
     return status;
 }
 
-/* ---- back to CSR --------------------------------------------------------------------------------------- */
+/* ---- conversion to CSR --------------------------------------------------------------------------------- */
 
 typedef int64_t (*count_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at);
 typedef void (*unpack_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,
@@ -456,8 +458,8 @@ static const count_fn counts[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(
 static const unpack_fn unpacks[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
 
 /*
- * Turns counts of entries into offsets of rows. heads[b]: where the entries of the first row of block b go if the block
- * before has begun that row.
+ * Turns counts of entries into row offsets. heads[b]: position of block b's entries of its first row, if the previous
+ * block has begun the row.
  */
 static void locate_rows(const spryi_swept *s, spry_arrays *a, int64_t *at, int64_t *heads)
 {
@@ -538,14 +540,14 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "positions of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "positions of shared rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
-    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
+    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces follow the stored order of the row */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
     block_job j = {s, &a, at, heads, rows};
     spryi_loop_in_parts(context, threads, h->blocks, 1, count_blocks, &j);
     locate_rows(s, &a, at, heads);
     spryi_loop_in_parts(context, threads, h->blocks, 1, unpack_blocks, &j);
     status = spryi_matrix_adopt(context, csr, &a, a.value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err);
-    a = s->types; /* they are taken over, also where this fails */
+    a = s->types; /* adopt takes the arrays, also if it fails */
 done:
     spryi_release(context, at);
     spryi_release(context, heads);
@@ -583,7 +585,7 @@ const spryi_format spryi_format_swept = {
     .workspace_bytes = workspace_bytes,
     .to_csr = to_csr,
     .layout.size = sizeof(spryi_swept),
-    .layout.device_sections = spryi_swept_arrays, /* containers keep CSR: a cut suits the GPU that it was made for */
+    .layout.device_sections = spryi_swept_arrays, /* containers store CSR: cuts are for one GPU */
     .choice.estimator = &spryi_swept_estimator,
 };
 
@@ -591,14 +593,17 @@ const spryi_format spryi_format_swept = {
 
 /* ---- sort entries into groups -------------------------------------------------------------------------- */
 
-/* A block's entry, for sorting. */
+/* An entry of a block, for the sort. */
 typedef struct SPRY_FN(entry) {
     SPRY_J column;
-    uint32_t position; /* in the block, as A has it */
+    uint32_t position; /* in the block, in stored order */
 } SPRY_FN(entry);
 
-/* Sorts by column, stably. Returns 0 if `from` has the result, 1 if `to` has it. at: a counter for each digit. */
-static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int64_t count, int64_t cols, int64_t *at)
+/*
+ * Sorts by column, stably. Returns true if the result is in `to`, false if it is in `from`. at: a counter for each
+ * digit.
+ */
+static bool SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int64_t count, int64_t cols, int64_t *at)
 {
     int passes = 0;
     for (int shift = 0; shift < 63 && (cols - 1) >> shift > 0; shift += DIGIT_BITS, passes++) {
@@ -619,26 +624,26 @@ static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int
 }
 
 /*
- * Assigns the block's entries, in the order of columns, to groups. An entry goes to the first open group that can hold
+ * Assigns the block's entries, in column order, to groups. An entry is assigned to the first open group that can hold
  * it. The first open group is closed if it is full, if a column is too far from its batch's base, or if MOST_AHEAD
- * entries are in groups after it. So a group holds the first entries that earlier groups left and that share no sum.
- * The device's build, which handles group after group, gives the same result.
+ * entries are in groups after it. A group therefore has the first entries that earlier groups left and that share no
+ * sum. The device's build, which fills group after group, gives the same result.
  */
 static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, spryi_swept_block *block, packing *p,
                                  entry_slot *targets)
 {
     const int64_t unroll = SPRYI_SWEPT_UNROLL(SPRY_B), widest = (int64_t)1 << (32 - block->sum_bits);
-    int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
+    int64_t open = 0, groups = 0; /* groups before `open` are closed; `groups` have entries */
     int64_t held = 0;             /* entries of open groups */
     for (int64_t e = 0; e < count; e++) {
         const int64_t column = entries[e].column;
         int64_t sum = p->sum_of[entries[e].position], group = p->last[sum] + 1;
-        row_state *row = group > SEVERAL_SUMS + 1 ? NULL : &p->rows[sum];
+        row_state *row = group > MULTIPLE_SUMS + 1 ? NULL : &p->rows[sum];
         if (row) {
             group = 1 + (row->next_sum == 0 ? row->first : p->last[row->further + row->next_sum - 1]);
             if (group < row->group) group = row->group;
         }
-        /* a batch that this column is too far from is closed, and with it those before */
+        /* closes the batches from whose base this column is too far */
         while (open < groups && column - p->base[open / unroll % WINDOW] >= widest)
             for (int64_t end = (open / unroll + 1) * unroll; open < end; open++) held -= close_group(p, open);
         if (group < open) group = open;
@@ -650,7 +655,7 @@ static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, 
         const int64_t position = p->filled[group % WINDOW]++;
         held++;
         if (row)
-            sum = take_next_sum(p, row, sum, (int32_t)group);
+            sum = assign_next_sum(p, row, sum, (int32_t)group);
         else
             p->last[sum] = (int32_t)group;
         targets[entries[e].position] =
@@ -663,38 +668,38 @@ static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, 
     block->batches = (int32_t)((groups + unroll - 1) / unroll);
 }
 
-static void SPRY_FN(pack)(const swept_build *made, int64_t b, packing *p)
+static void SPRY_FN(pack)(const swept_build *state, int64_t b, packing *p)
 {
-    const spryi_swept *s = made->s;
-    const SPRY_J *Aj = made->a->indices;
+    const spryi_swept *s = state->s;
+    const SPRY_J *Aj = state->a->indices;
     spryi_swept_block *block = &s->blocks[b];
-    const int64_t begin = made->cuts[b].entry, end = made->cuts[b + 1].entry, count = end - begin;
+    const int64_t begin = state->cuts[b].entry, end = state->cuts[b + 1].entry, count = end - begin;
     SPRY_FN(entry) *entries = (SPRY_FN(entry) *)p->entries, *other = entries + p->most_entries;
     for (int64_t k = begin; k < end; k++) entries[k - begin] = (SPRY_FN(entry)){Aj[k], (uint32_t)(k - begin)};
     memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
     for (int64_t i = block->first_row; i < block->first_row + block->rows; i++) {
-        const int64_t first = spryi_offset_of(made->a, i), last = spryi_offset_of(made->a, i + 1);
+        const int64_t first = spryi_offset_of(state->a, i), last = spryi_offset_of(state->a, i + 1);
         const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
-        const uint32_t sum = (uint32_t)(made->before[i] - made->before[block->first_row]);
+        const uint32_t sum = (uint32_t)(state->before[i] - state->before[block->first_row]);
         for (int64_t k = from; k < to; k++) p->sum_of[k - begin] = sum;
         if (from < to) p->rows[sum].entries = (int32_t)(to - from);
     }
-    if (SPRY_FN(sort_columns)(entries, other, count, made->a->columns, p->base)) entries = other;
+    if (SPRY_FN(sort_columns)(entries, other, count, state->a->columns, p->base)) entries = other;
     memset(p->counts, 0, (size_t)block->sums * sizeof *p->counts);
     for (int64_t e = 0; e < count; e++) count_entry(&p->counts[p->sum_of[entries[e].position]], e);
     assign_sums(block, count, spryi_swept_unroll(s->sizes.value_type), p);
     memset(p->filled, 0, WINDOW * sizeof *p->filled);
-    SPRY_FN(pack_sorted)(entries, count, block, p, made->targets + begin);
+    SPRY_FN(pack_sorted)(entries, count, block, p, state->targets + begin);
 }
 
 /* ---- fill the arrays ----------------------------------------------------------------------------------- */
 
 /* Fills the block's slots with entries and padding. */
-static void SPRY_FN(fill)(const swept_build *made, int64_t b)
+static void SPRY_FN(fill)(const swept_build *state, int64_t b)
 {
-    spryi_swept *s = made->s;
-    const SPRY_J *Aj = made->a->indices;
-    const SPRY_B *Ax = made->a->values;
+    spryi_swept *s = state->s;
+    const SPRY_J *Aj = state->a->indices;
+    const SPRY_B *Ax = state->a->values;
     const int64_t in_batch = SPRYI_SWEPT_THREADS * SPRYI_SWEPT_UNROLL(SPRY_B);
     const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
     uint32_t *indices = s->indices + begin * in_batch;
@@ -704,24 +709,24 @@ static void SPRY_FN(fill)(const swept_build *made, int64_t b)
         indices[n] = padding;
         if (Ax) values[n] = 0;
     }
-    for (int64_t n = begin; n < end; n++) s->bases[n] = INT64_MAX; /* then the least column */
-    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
-        int64_t *base = &s->bases[begin + made->targets[k].slot / in_batch];
+    for (int64_t n = begin; n < end; n++) s->bases[n] = INT64_MAX; /* lowered to the least column below */
+    for (int64_t k = state->cuts[b].entry; k < state->cuts[b + 1].entry; k++) {
+        int64_t *base = &s->bases[begin + state->targets[k].slot / in_batch];
         if (Aj[k] < *base) *base = Aj[k];
     }
-    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
-        const entry_slot target = made->targets[k];
+    for (int64_t k = state->cuts[b].entry; k < state->cuts[b + 1].entry; k++) {
+        const entry_slot target = state->targets[k];
         const uint32_t column = (uint32_t)(Aj[k] - s->bases[begin + target.slot / in_batch]);
         indices[target.slot] = column << s->blocks[b].sum_bits | target.sum;
         if (Ax) values[target.slot] = Ax[k];
     }
 }
 
-/* ---- back to CSR --------------------------------------------------------------------------------------- */
+/* ---- conversion to CSR --------------------------------------------------------------------------------- */
 
 /*
- * Adds the number of entries of each row to at[row + 1]. Returns the number of entries of the first row instead if the
- * block before has begun that row.
+ * Adds the number of entries of each row to at[row + 1]. If the previous block has begun the first row, returns the
+ * number of entries of this row instead.
  */
 static int64_t SPRY_FN(count)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at)
 {
@@ -740,8 +745,8 @@ static int64_t SPRY_FN(count)(const spryi_swept *s, const spryi_swept_block *blo
 }
 
 /*
- * Copies the block's entries. at[row]: where the row's next entry goes. head: where the next entry of the first row
- * goes if the block before has begun that row.
+ * Copies the block's entries. at[row]: position of the row's next entry. head: position of the next entry of the first
+ * row, if the previous block has begun the row.
  */
 static void SPRY_FN(unpack)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,
                             int64_t head, const spry_arrays *A)

@@ -1,9 +1,10 @@
 /*
- * Every decision about the blocks and sums of swept, for the host's build (swept_format.c) and the device's
- * (swept_convert.cu). Both give the same bits because this code is the same.
+ * All decisions about the blocks and sums of swept, shared by the build on the host (swept_format.c) and on the device
+ * (swept_convert.cu). Both builds give the same bits because they share this code.
  *
- * Rows are cut into blocks of at most some cost (end_of_block); the least such cost that gives no more blocks than
- * wanted is searched for (search_for, search_step). Rows get sums (first_limits, sums_of_row), then entries get slots.
+ * Rows are cut into blocks of at most some cost (end_of_block). A search finds the least cost for which the number of
+ * blocks is at most the wanted number (search_for, search_step). Then rows get sums (first_limits, sums_of_row), and
+ * entries get slots.
  */
 #pragma once
 
@@ -12,34 +13,37 @@
 enum {
     SPRYI_SWEPT_ENTRY_COST = 4,   /* of an entry; a row's sum and y cost 1 */
     SPRYI_SWEPT_LEAST_PIECE = 32, /* entries: rows are not cut closer to their ends */
-    SPRYI_SWEPT_STRETCH = 16,     /* groups, on which a row's entries are counted apart */
-    /* entries behind the group being filled, at most: a row with more of them near each other costs padding */
+    SPRYI_SWEPT_STRETCH = 16,     /* groups of a stretch, for which a row's entries are counted separately */
+    /* most entries assigned to groups after the current group; rows with more adjacent entries cause padding */
     SPRYI_SWEPT_MOST_AHEAD = 4096,
-    SPRYI_SWEPT_MOST_GROUPS = 1 << 22, /* of a block, which has to have less: slots are numbered in 32 bits */
+    SPRYI_SWEPT_MOST_GROUPS = 1 << 22, /* limit of the groups of a block: slots are counted in 32 bits */
 };
 
-/* Where a block begins: row, and entry, which lies inside of the row if the block before has some of it. */
+/*
+ * Beginning of a block: its first row and entry. The entry is inside the row if the previous block has a part of the
+ * row.
+ */
 typedef struct spryi_swept_cut {
     int64_t row, entry;
     int64_t row_begin; /* the row's first entry */
     int64_t before;    /* rows with entries before it */
 } spryi_swept_cut;
 
-/* The cost of all before a row that has so many entries before it. */
+/* Returns the cost of all rows before `row`, with this number of entries before it. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_cost_before(int64_t entries, int64_t row)
 {
     return SPRYI_SWEPT_ENTRY_COST * entries + row;
 }
 
-/* The cost that the block from `at` on ends at, where it may cost `most`. */
+/* Returns the total cost at which the block from `at` on ends, if the block may cost `most`. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_cost_limit(const spryi_swept_cut *at, int64_t most)
 {
     return spryi_swept_cost_before(at->entry, at->row) + most;
 }
 
 /*
- * Where the block from `at` on ends, row and entry: `row`, of entries begin .. end - 1, is the last one that its cost
- * and its sums leave room for.
+ * Sets the row and entry at which the block from `at` on ends. `row`, with entries begin .. end - 1, is the last row
+ * for which the cost and the sums have room.
  */
 SPRYI_SWEPT_INLINE void spryi_swept_end_of_block(spryi_swept_cut *to, const spryi_swept_cut *at, int64_t rows,
                                                  int64_t wanted, int64_t row, int64_t begin, int64_t end)
@@ -60,15 +64,15 @@ SPRYI_SWEPT_INLINE void spryi_swept_end_of_block(spryi_swept_cut *to, const spry
 }
 
 /*
- * The search for the least cost at which there are no more blocks than wanted: by halves of low .. high, until they are
- * no further apart than `near`; high is what is taken. `narrow` becomes high first if it serves.
+ * Search for the least cost that gives at most `wanted` blocks: bisects low .. high until they differ by at most
+ * `near`. The result is high. `narrow` is tried first and becomes high if it suffices.
  */
 typedef struct spryi_swept_search {
     int64_t wanted, low, high, narrow, near;
 } spryi_swept_search;
 
-/* One step; few: the cost in the middle gives few enough blocks. */
-SPRYI_SWEPT_INLINE void spryi_swept_search_step(spryi_swept_search *search, int few)
+/* Does one step of the search. few: the middle cost gives at most `wanted` blocks. */
+SPRYI_SWEPT_INLINE void spryi_swept_search_step(spryi_swept_search *search, bool few)
 {
     const int64_t middle = search->low + (search->high - search->low) / 2;
     if (few)
@@ -77,14 +81,15 @@ SPRYI_SWEPT_INLINE void spryi_swept_search_step(spryi_swept_search *search, int 
         search->low = middle + 1;
 }
 
-/* Entries that one sum serves: of all groups, and of those of a stretch. */
+/* Most entries for one sum: in the block, and in a stretch. */
 typedef struct spryi_swept_limits {
     int64_t most, near;
 } spryi_swept_limits;
 
 /*
- * The limits in a block of so many entries: rows with more entries than half of the groups or, in the stretch where
- * they have most, than 3/4 of its groups, get a further sum. Otherwise their entries would pile up at the end.
+ * Returns the limits for a block with this number of entries. A row gets a further sum if its entries outnumber half of
+ * the groups, or 3/4 of the groups of its fullest stretch. With one sum its entries would fill mostly empty groups at
+ * the end.
  */
 SPRYI_SWEPT_INLINE spryi_swept_limits spryi_swept_first_limits(int64_t entries, int64_t unroll)
 {
@@ -96,22 +101,25 @@ SPRYI_SWEPT_INLINE spryi_swept_limits spryi_swept_first_limits(int64_t entries, 
     return limits;
 }
 
-/* The stretch of entry number `position` of the block, in the order of columns. */
+/* Returns the stretch of entry `position` of the block, in column order. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_stretch(int64_t position)
 {
     return position / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS);
 }
 
-/* Sums of a row of so many entries, `near` of them in the stretch where it has most. */
+/* Returns the number of sums of a row. near: entries in its fullest stretch. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_sums_of_row(int64_t entries, int64_t near, const spryi_swept_limits *limits)
 {
     const int64_t sum_count = (entries + limits->most - 1) / limits->most;
-    const int64_t nearby = (near + limits->near - 1) / limits->near;
-    const int64_t more = nearby > sum_count ? nearby : sum_count;
+    const int64_t in_stretch = (near + limits->near - 1) / limits->near;
+    const int64_t more = in_stretch > sum_count ? in_stretch : sum_count;
     return more > 1 ? more : 1;
 }
 
-/* 32 of a block's rows, from number first on; before[r]: rows of the matrix with entries before row r of the block. */
+/*
+ * Returns the bitmap of a block's rows from `first` on, at most 32. before[r]: rows of the matrix with entries before
+ * row r of the block.
+ */
 SPRYI_SWEPT_INLINE spryi_swept_bitmap spryi_swept_bitmap_of(const int64_t *before, int64_t first, int64_t rows)
 {
     spryi_swept_bitmap bitmap;
@@ -122,7 +130,7 @@ SPRYI_SWEPT_INLINE spryi_swept_bitmap spryi_swept_bitmap_of(const int64_t *befor
     return bitmap;
 }
 
-/* Bits of an index that tell so many sums, and one number more: padding. */
+/* Returns the bits of an index for `sums` sums and one further value, the padding. */
 SPRYI_SWEPT_INLINE int32_t spryi_swept_sum_bits(int64_t sums)
 {
     int32_t bits = 0;
@@ -132,23 +140,23 @@ SPRYI_SWEPT_INLINE int32_t spryi_swept_sum_bits(int64_t sums)
 
 /* ---- swept_cost.c ------------------------------------------------------------------------------------ */
 
-/* Sizes and types of CSR `a`, the most sums, and in `blocks` how many there should be, or rounds of how many. */
+/* Returns sizes and types of CSR `a`, the most sums, and the wanted number of blocks, or of blocks of one round. */
 spryi_swept_sizes spryi_swept_sizes_of(const spryi_build_request *request, const spry_arrays *a);
-/* Rows with entries that a block may have. */
+/* Returns the most rows with entries of a block. */
 int64_t spryi_swept_most_rows(const spryi_swept_sizes *h);
-/* No block costs more. */
+/* Returns the largest cost of a block. */
 int64_t spryi_swept_most_cost(void);
-/* 1 if sums or costs may want more blocks than the sizes tell; else blocks need not be counted. */
-int spryi_swept_may_need_more(const spryi_swept_sizes *h);
-/* How the cost of a block is looked for, where there are `least` blocks at the least (0: not counted). */
+/* Returns true if sums or costs may need more blocks than h->blocks. Otherwise blocks need not be counted. */
+bool spryi_swept_may_need_more(const spryi_swept_sizes *h);
+/* Returns the search for the cost of a block. least: the least possible number of blocks, 0 if not counted. */
 spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t least);
-/* Blocks and shared rows, which have room for as many, and the sizes that follow, from blocks + 1 cuts. */
+/* Sets blocks and shared rows, which the caller has allocated, and the sizes that follow, from blocks + 1 cuts. */
 void spryi_swept_make_blocks(spryi_swept *s, const spryi_swept_cut *cuts);
-/* Sums that a block may have when further ones are given out. */
+/* Returns the limit of the sums of a block when further sums are assigned. */
 int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts);
-/* Sizes that follow from the blocks; SPRY_TOO_LARGE. */
+/* Sets the sizes that follow from the blocks. Returns SPRY_TOO_LARGE if a block has too many slots. */
 spry_status spryi_swept_count_all(spryi_swept *s, spry_error *err);
-/* Lists the arrays of a spryi_swept whose sizes are known; returns how many there are. */
+/* Lists the arrays of a spryi_swept whose sizes are set. Returns their number. */
 enum { SPRYI_SWEPT_ARRAYS = 7 };
 int spryi_swept_arrays(void *storage, spryi_section *list);
 void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost);

@@ -1,15 +1,15 @@
 /*
- * swept_reference_cpu: one block after the other, slot by slot, one thread.
+ * swept_reference_cpu: swept row blocks on one thread, block by block and slot by slot.
  *
- * Idea: each product is added to the sum of its row (transposed: of its column), padding left out: what the layout
- *       means, for tests and for machines without a GPU.
- * Cost: bytes of the layout at one thread's bandwidth, with additions all over a block's rows.
+ * Idea: each product is added to the sum of its row (transposed: of its column); padding is skipped. A reference for
+ *       tests, and for machines without a GPU.
+ * Cost: bytes of the layout at one thread's bandwidth; additions are scattered over a block's rows.
  */
 #ifndef SPRY_FN
 #include "formats/swept/swept.h"
 
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "formats/swept/swept_reference_cpu.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/swept/swept_reference_cpu.c" /* the second half of this file */
 #include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
@@ -25,9 +25,9 @@ const spryi_kernel spryi_swept_reference_cpu = {
 
 #else /* once for each value type and pair of index types */
 
-/* One block's products: of rows into t by row, transposed into t by column. */
+/* Adds one block's products to t[row], or to t[column] if transposed. */
 static void SPRY_FN(multiply)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of,
-                              const SPRY_V *x, SPRY_V *t, int transposed)
+                              const SPRY_V *x, SPRY_V *t, bool transposed)
 {
     const int64_t slots = SPRYI_SWEPT_THREADS * spryi_swept_unroll(s->sizes.value_type), first = block->first_batch;
     const uint32_t padding = spryi_swept_padding(block);
@@ -45,7 +45,7 @@ static void SPRY_FN(multiply)(const spryi_swept *s, const spryi_swept_block *blo
         }
 }
 
-static void SPRY_FN(product)(const spryi_run_args *args, int transposed)
+static void SPRY_FN(product)(const spryi_run_args *args, bool transposed)
 {
     const spryi_swept *s = args->storage;
     const spryi_swept_sizes *h = &s->sizes;
@@ -64,14 +64,14 @@ static void SPRY_FN(product)(const spryi_run_args *args, int transposed)
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    SPRY_FN(product)(args, 0);
+    SPRY_FN(product)(args, false);
     return SPRY_OK;
 }
 
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    SPRY_FN(product)(args, 1);
+    SPRY_FN(product)(args, true);
     return SPRY_OK;
 }
 

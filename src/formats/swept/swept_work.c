@@ -1,4 +1,4 @@
-/* The work of swept's products and their rates. */
+/* Work of swept's products, and rates. */
 #include "core/estimate.h"
 #include "formats/swept/swept.h"
 
@@ -15,7 +15,7 @@ static const spryi_rates_row rates[] = {
 static spryi_work gpu_work(const spryi_product *p)
 {
     enum { LANES = 32 };
-    static const double INDEX = 5.2; /* bytes an entry */
+    static const double INDEX = 5.2; /* bytes per entry */
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
     spryi_work w = spryi_gpu_row_work(f);
