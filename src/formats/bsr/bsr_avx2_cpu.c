@@ -48,7 +48,7 @@ static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TA
 
 const spryi_kernel spryi_bsr_avx2_cpu = {
     SPRYI_KERNEL_OF("bsr", "avx2", "cpu"),
-    .idea = "a register a column of a block, its x in all lanes; AVX2",
+    .idea = "a register for each column of a block, its x in all lanes; AVX2",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .simd = SPRYI_AVX2,
     .spmv = &runs,

@@ -43,7 +43,7 @@ static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TA
 
 const spryi_kernel spryi_bsr_avx512_cpu = {
     SPRYI_KERNEL_OF("bsr", "avx512", "cpu"),
-    .idea = "a masked register a column of a block, its x in all lanes; AVX-512",
+    .idea = "a masked register for each column of a block, its x in all lanes; AVX-512",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .simd = SPRYI_AVX512,
     .spmv = &runs,

@@ -188,7 +188,7 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
     if (s.rows == 0) return SPRY_OK;
     if (args->columns > 1) {
         spry_cuda_bsr_columns<S, V>(args);
-        return launched(err, "bsr_blocks_cuda: several columns");
+        return launched(err, "bsr_blocks_cuda: multiple vectors");
     }
     typedef blocks_launch<S, V> launch;
     SPRY_BSR_DISPATCH(s.block, launch::template of, s, (const bsr_splits *)args->auxiliary, args);

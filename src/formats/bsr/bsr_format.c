@@ -720,10 +720,11 @@ static const spryi_parameter parameters[] = {
 const spryi_format spryi_format_bsr = {
     .name = "bsr",
     .title = "block compressed sparse rows",
-    .formula = "block^2 values and a column a block + (m/block+1) offsets, and masks where blocks have fill",
-    .best_for = "several unknowns a node: dense blocks, as finite elements have them",
+    .formula = "block^2 values and one column per block + (m/block+1) offsets, and masks if blocks have fill",
+    .best_for = "dense blocks, as in finite elements with multiple unknowns per node",
     .parameters.list = parameters,
-    .parameters.text = "block=NUMBER (rows and columns of a block, 1 to 16; default: fewest bytes of 1 to 8)",
+    .parameters.text =
+        "block=NUMBER (rows and columns of a block, 1 to 16; default: the size of 1 to 8 with the fewest bytes)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,

@@ -35,7 +35,7 @@ static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TA
 
 const spryi_kernel spryi_bsr_portable_cpu = {
     SPRYI_KERNEL_OF("bsr", "portable", "cpu"),
-    .idea = "blocks of constant size unrolled, fill put right by masks only where a result is NaN; plain C",
+    .idea = "unrolled blocks of constant size, fill corrected by masks only if a result is NaN; plain C",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .spmv = &runs,
     .spmv_t = &runs_t,

@@ -81,9 +81,10 @@ static void set_parameters(int64_t *parameters, const void *guess)
 static int report(spryi_feature_value *list, const spryi_features *f, const void *guess)
 {
     const spryi_bsr_guess *blocks = &((const found_blocks *)guess)->blocks;
-    list[0] = (spryi_feature_value){"block", "side of the blocks that a sample finds; 1: none that save bytes",
+    list[0] = (spryi_feature_value){"block", "size of the blocks found in a sample; 1: no size saves bytes",
                                     (double)blocks->block};
-    list[1] = (spryi_feature_value){"block_bytes", "bytes an entry of bsr with them", blocks->bytes / (double)f->nnz};
+    list[1] = (spryi_feature_value){"block_bytes", "bytes per entry of bsr with these blocks",
+                                    blocks->bytes / (double)f->nnz};
     return 2;
 }
 

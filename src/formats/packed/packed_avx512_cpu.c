@@ -71,7 +71,8 @@ static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_packed_avx512_cpu = {
     SPRYI_KERNEL_OF("packed", "avx512", "cpu"),
-    .idea = "a row a lane, 32 a step, x in order on diagonals, blocks share x, holes masked; AVX-512",
+    .idea = "a lane per row, 32 rows at a time, x in order on diagonals, one x for all rows of a block, holes masked; "
+            "AVX-512",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .pattern = 1,
     .simd = SPRYI_AVX512,

@@ -3,7 +3,7 @@
 
 const spryi_kernel spryi_packed_slices_cuda = {
     SPRYI_KERNEL_OF("packed", "slices", "cuda"),
-    .idea = "a warp a slice, a lane a row or block row; x in order on diagonals",
+    .idea = "a warp per slice, a lane per row or block row; x in order on diagonals",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .pattern = 1,
     .several = SPRYI_OP_SPMV,

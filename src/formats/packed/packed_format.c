@@ -453,8 +453,8 @@ static int sections(void *storage, spryi_section *list)
 
 const spryi_format spryi_format_packed = {
     .name = "packed",
-    .title = "packed CSR-k: slices of 32 rows whose indices vanish",
-    .formula = "nnz values + 20 bytes of 32 rows + what indices are left: none on grids, to 2 bytes an entry",
+    .title = "packed CSR-k: slices of 32 rows with few or no indices",
+    .formula = "nnz values + 20 bytes per 32 rows + indices: none on grids, usually at most 2 bytes per entry",
     .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
     .predict = predict,
     .build = build,

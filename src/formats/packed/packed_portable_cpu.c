@@ -24,7 +24,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_packed_portable_cpu = {
     SPRYI_KERNEL_OF("packed", "portable", "cpu"),
-    .idea = "32 lanes of a slice side by side, x in order on diagonals; plain C",
+    .idea = "32 lanes of a slice in parallel, x in order on diagonals; plain C",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .pattern = 1,
     .spmv = &runs,

@@ -146,8 +146,8 @@ static int report(spryi_feature_value *list, const spryi_features *f, const void
 {
     const spryi_packed_guess *g = guess;
     (void)f;
-    list[0] = (spryi_feature_value){"packed_bytes", "bytes an entry of packed", g->bytes};
-    list[1] = (spryi_feature_value){"packed_strided", "share of packed's slices that are of diagonals", g->strided};
+    list[0] = (spryi_feature_value){"packed_bytes", "bytes per entry of packed", g->bytes};
+    list[1] = (spryi_feature_value){"packed_strided", "share of packed's slices of kind diagonals", g->strided};
     return 2;
 }
 

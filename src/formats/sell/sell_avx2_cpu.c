@@ -19,7 +19,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t
 
 const spryi_kernel spryi_sell_avx2_cpu = {
     SPRYI_KERNEL_OF("sell", "avx2", "cpu"),
-    .idea = "sixteen lanes of a chunk side by side, padding left out by row lengths; AVX2 and FMA",
+    .idea = "sixteen lanes of a chunk in parallel, padding skipped by row lengths; AVX2 and FMA",
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
     .pattern = 1,
     .simd = SPRYI_AVX2,

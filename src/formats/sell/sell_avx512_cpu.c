@@ -29,7 +29,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run_512), runs_t = SPRYI_TABLE(r
 
 const spryi_kernel spryi_sell_avx512_cpu = {
     SPRYI_KERNEL_OF("sell", "avx512", "cpu"),
-    .idea = "a row a lane, sixteen a step, padding masked, software prefetch; AVX-512",
+    .idea = "a lane per row, sixteen rows at a time, padding masked, software prefetch; AVX-512",
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
     .pattern = 1,
     .simd = SPRYI_AVX512,

@@ -340,7 +340,7 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
             spry_cuda_sell_columns<V, V>(args);
         else
             spry_cuda_sell_columns<S, V>(args);
-        return launched(err, "sell_chunks_cuda: several columns");
+        return launched(err, "sell_chunks_cuda: multiple vectors");
     }
     if (s->c == LANES) {
         if (s->slots > WIDE * LANES * s->chunk_count)

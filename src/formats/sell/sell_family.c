@@ -3,7 +3,7 @@
 
 const spryi_kernel spryi_sell_chunks_cuda = {
     SPRYI_KERNEL_OF("sell", "chunks", "cuda"),
-    .idea = "a thread a row, chunk by chunk; strided chunks read one column a slot",
+    .idea = "a thread per row, chunk by chunk; strided chunks read one column per slot",
     .source = "Kreutzer and others, A unified sparse matrix data format, 2014; this library",
     .pattern = 1,
     .several = SPRYI_OP_SPMV,

@@ -397,8 +397,8 @@ done:
 }
 
 static const spryi_parameter parameters[] = {
-    {"c", 1, SPRYI_SELL_MOST_CHUNK, "rows a chunk"},
-    {"sigma", 1, SPRYI_SELL_MOST_SIGMA, "rows a window, inside of which rows are sorted by length; 1: they are not"},
+    {"c", 1, SPRYI_SELL_MOST_CHUNK, "rows of a chunk"},
+    {"sigma", 1, SPRYI_SELL_MOST_SIGMA, "rows of a window in which rows are sorted by length; 1: not sorted"},
     {0},
 };
 
@@ -408,7 +408,7 @@ const spryi_format spryi_format_sell = {
     .formula = "slots values + slots columns + (m/c+1) offsets + m permutation + m lengths",
     .best_for = "unstructured meshes, rows of moderately different lengths",
     .parameters.list = parameters,
-    .parameters.text = "c=NUMBER (rows a chunk, default 16); sigma=NUMBER (rows a window that is sorted, default 512)",
+    .parameters.text = "c=NUMBER (rows of a chunk, default 16); sigma=NUMBER (rows of a sorted window, default 512)",
     .predict = predict,
     .build = build,
     .to_csr = to_csr,

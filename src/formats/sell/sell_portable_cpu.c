@@ -20,7 +20,7 @@ static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t
 
 const spryi_kernel spryi_sell_portable_cpu = {
     SPRYI_KERNEL_OF("sell", "portable", "cpu"),
-    .idea = "sixteen lanes of a chunk side by side, padding left out by row lengths; plain C",
+    .idea = "sixteen lanes of a chunk in parallel, padding skipped by row lengths; plain C",
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
     .pattern = 1,
     .spmv = &runs,

@@ -575,11 +575,12 @@ static const spryi_parameter parameters[] = {
 const spryi_format spryi_format_swept = {
     .name = "swept",
     .title = "swept row blocks: SCOO for a GPU's shared memory",
-    .formula = "slots values + slots indices of 32 bits + batches bases + a bit a row",
+    .formula = "slots values + slots indices of 32 bits + batches bases + a bit per row",
     .best_for = "scattered columns on GPUs, where each x serves few entries",
     .parameters.list = parameters,
-    .parameters.text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
-                       "what the shared memory holds)",
+    .parameters.text =
+        "blocks=NUMBER (row blocks; default: one per multiprocessor); sums=NUMBER (most sums of a block; default: "
+        "as many as fit the shared memory)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,
