@@ -203,11 +203,7 @@ static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_ef
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
-    enum {
-        FEW = 1 << 16
-    };                      /*
-     * above WIDE columns per entry plus FEW, counting would need too much memory
-     */
+    enum { FEW = 1 << 16 }; /* above WIDE columns per entry plus FEW, counting would need too much memory */
     spryi_bsr_scratch work; /* of one thread: other threads evaluate other formats */
     sample s = {.wanted = {false}};
     if (reader->csr->columns / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
