@@ -191,14 +191,14 @@ SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_end_record(const spryi_packe
 }
 
 /*
- * b is found from samples of block rows at equal distances. At most one in OTHERS of the nonempty samples may not be
- * blocks.
+ * b is found from samples of block rows at equal distances. At most one in EXCEPTIONS of the nonempty samples may not
+ * be blocks.
  */
-enum { SPRYI_PACKED_SAMPLES = 256, SPRYI_PACKED_OTHERS = 4 };
+enum { SPRYI_PACKED_SAMPLES = 256, SPRYI_PACKED_EXCEPTIONS = 4 };
 
 static inline bool spryi_packed_mostly_blocks(int64_t seen, int64_t blocks)
 {
-    return seen > 0 && (seen - blocks) * SPRYI_PACKED_OTHERS <= seen;
+    return seen > 0 && (seen - blocks) * SPRYI_PACKED_EXCEPTIONS <= seen;
 }
 
 /* Returns the number of groups of rows for blocks of b x b. */

@@ -32,7 +32,7 @@ struct key_layout {
 };
 
 template <typename P>
-static __global__ void make_keys(const P *__restrict__ Ap, int64_t m, key_layout layout, uint64_t *__restrict__ keys)
+static __global__ void build_keys(const P *__restrict__ Ap, int64_t m, key_layout layout, uint64_t *__restrict__ keys)
 {
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= m) return;
@@ -108,7 +108,7 @@ template <typename P> static spry_status order(const spryi_device *device, spryi
 {
     const int64_t m = s->a.rows;
     if (*keys && m > 0) {
-        make_keys<<<convert_blocks(m), CONVERT_THREADS>>>(Ap, m, *layout, *keys);
+        build_keys<<<convert_blocks(m), CONVERT_THREADS>>>(Ap, m, *layout, *keys);
         SPRY_CUDA_TRY(launched(err, "sell: keys"));
         const int window_bits = bits_of((m - 1) / s->sigma);
         SPRY_CUDA_TRY(spry_cuda_sort_keys(device, keys, &other, m, layout->row_bits,

@@ -381,7 +381,7 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     for (int64_t chunk = 0; chunk < s->chunk_count; chunk++) {
         int64_t slots = s->offsets[chunk + 1] - s->offsets[chunk];
         if (slots < 0 || s->offsets[chunk + 1] > s->slots || slots % s->c != 0)
-            return bad_chunk("the offsets fall, or differ by no multiple of the rows of a chunk", chunk, err);
+            return bad_chunk("the offsets fall, exceed the slots, or differ by no multiple of c", chunk, err);
         for (int64_t l = chunk * s->c; l < (chunk + 1) * s->c; l++) {
             if (s->lengths[l] < 0 || s->lengths[l] > (l < s->a.rows ? slots / s->c : 0))
                 return bad_chunk("a row is longer than the chunk", chunk, err);

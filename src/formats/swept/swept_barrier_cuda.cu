@@ -10,8 +10,8 @@
  *       that finishes last adds the pieces in order.
  * Cost: 8 bytes per entry in f32, 12 in f64, 4 for a pattern, plus 1 to 5 % of padding; sectors of x, once per row
  *       block; two accesses of shared memory per entry; y once. The bound is the pipeline of the first-level cache. A
- *       gather takes one pass for each line of x that its 32 threads read. An access of shared memory takes one pass
- *       for each of its threads' conflicts in a bank.
+ *       gather takes one pass for each line of x that its 32 threads read. An access of shared memory takes as
+ *       many passes as its threads read distinct words of one bank.
  * Source: seed 000, SCOO (slices in shared memory); Dang and Schmidt, The sliced COO format for sparse matrix-vector
  *       multiplication on CUDA-enabled GPUs, 2012; groups without conflicts, further sums and pieces: this library.
  */
@@ -153,16 +153,16 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
 }
 
 /* Stores the block's piece of a shared row. The block that arrives last adds all pieces in order and writes y. */
-template <typename V> static __device__ void finish_shared_row(const swept_view &s, int number, int piece, V sum, V *y,
-                                                               V alpha, V beta, V *pieces, unsigned *arrived)
+template <typename V> static __device__ void finish_shared_row(const swept_view &s, int shared_index, int piece, V sum,
+                                                               V *y, V alpha, V beta, V *pieces, unsigned *arrived)
 {
-    const spryi_swept_shared_row shared = s.shared_rows[number];
+    const spryi_swept_shared_row shared = s.shared_rows[shared_index];
     pieces += shared.first;
     pieces[piece] = sum;
     __threadfence(); /* make the sum visible before the arrival */
-    if (atomicAdd(arrived + number, 1u) != (unsigned)shared.pieces - 1) return;
+    if (atomicAdd(arrived + shared_index, 1u) != (unsigned)shared.pieces - 1) return;
     __threadfence();
-    arrived[number] = 0;
+    arrived[shared_index] = 0;
     sum = 0;
     for (int64_t p = 0; p < shared.pieces; p++) sum += __ldcg(pieces + p);
     put(y, shared.row, sum, alpha, beta);

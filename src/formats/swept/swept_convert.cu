@@ -63,16 +63,16 @@ template <typename P> static __device__ __forceinline__ int64_t column_of(const 
 
 /* A block in kernels with threads by entries: its entries, and the difference of the sum of row i and before[i]. */
 struct own_block {
-    int64_t number, begin, end, sums;
+    int64_t index, begin, end, sums;
 };
 
-template <typename P> static __device__ __forceinline__ own_block block_at(const sweeping<P> &w, int64_t number)
+template <typename P> static __device__ __forceinline__ own_block block_at(const sweeping<P> &w, int64_t block)
 {
     own_block b;
-    b.number = number;
-    b.begin = w.starts[number];
-    b.end = w.starts[number + 1];
-    b.sums = w.first_sum[number] - w.before[w.blocks[number].first_row];
+    b.index = block;
+    b.begin = w.starts[block];
+    b.end = w.starts[block + 1];
+    b.sums = w.first_sum[block] - w.before[w.blocks[block].first_row];
     return b;
 }
 
@@ -119,7 +119,7 @@ template <typename P>
 static __device__ __forceinline__ bool next_entry(const sweeping<P> &w, const tile &t, int64_t k, own_block *b)
 {
     if (k >= t.end) return false;
-    while (k >= b->end) *b = block_at(w, b->number + 1);
+    while (k >= b->end) *b = block_at(w, b->index + 1);
     return true;
 }
 
@@ -189,7 +189,7 @@ static __device__ int64_t cut_by_cost(const cutting<P> &c, int64_t most, spryi_s
     return blocks;
 }
 
-static __device__ __forceinline__ bool goes_on(const spryi_swept_search &search)
+static __device__ __forceinline__ bool continues(const spryi_swept_search &search)
 {
     return search.high - search.low > search.near;
 }
@@ -199,7 +199,7 @@ template <typename P> static __device__ spryi_swept_search replay(const cutting<
 {
     spryi_swept_search search = c.search;
     for (int round = 0; round < rounds; round++)
-        for (int level = 0, node = 1; level < LEVELS && goes_on(search); level++) {
+        for (int level = 0, node = 1; level < LEVELS && continues(search); level++) {
             const int few = c.blocks[round * NODES + node] <= search.wanted;
             spryi_swept_search_step(&search, few);
             node = 2 * node + few;
@@ -217,8 +217,8 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) 
     spryi_swept_search search = replay(c, round);
     int depth = 0;
     while (node >> (depth + 1) > 0) depth++;
-    for (; depth > 0 && goes_on(search); depth--) spryi_swept_search_step(&search, node >> (depth - 1) & 1);
-    if (node > 0 && !goes_on(search)) return;
+    for (; depth > 0 && continues(search); depth--) spryi_swept_search_step(&search, node >> (depth - 1) & 1);
+    if (node > 0 && !continues(search)) return;
     const int64_t cost = node > 0 ? search.low + (search.high - search.low) / 2 : search.narrow;
     const int64_t count = cut_by_cost(c, cost, NULL, 0);
     if (lane_of_warp() == 0) c.blocks[round * NODES + node] = (int32_t)count;
@@ -250,13 +250,13 @@ template <typename P> static __global__ void mark_rows(const P *__restrict__ Ap,
 
 /* Sets keys of block and column. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    make_keys(const sweeping<P> w, int column_bits)
+    build_keys(const sweeping<P> w, int column_bits)
 {
     __shared__ tile t;
     open_tile(w, &t);
     own_block b = block_at(w, t.blocks[0]);
     EACH_ENTRY_OF_TILE(k, t, b)
-    w.keys[k] = (uint64_t)((uint32_t)b.number << column_bits | (uint32_t)w.Aj[k]) << KEY_BITS | (uint64_t)k;
+    w.keys[k] = (uint64_t)((uint32_t)b.index << column_bits | (uint32_t)w.Aj[k]) << KEY_BITS | (uint64_t)k;
 }
 
 /* Replaces the columns in the keys by blocks. */
@@ -323,8 +323,8 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) 
     int64_t of_block = -1, few = 0;
     EACH_ENTRY_OF_TILE(k, t, b)
     {
-        if (b.number != of_block) few = spryi_swept_first_limits(b.end - b.begin, w.unroll).near;
-        of_block = b.number;
+        if (b.index != of_block) few = spryi_swept_first_limits(b.end - b.begin, w.unroll).near;
+        of_block = b.index;
         const int64_t stretch = spryi_swept_stretch(w.position[k]);
         if (k - few < b.begin || spryi_swept_stretch(w.position[k - few]) != stretch) continue; /* most exit */
         const piece own = piece_of(w, b, row_in_tile(w, t, k));
@@ -386,9 +386,9 @@ template <typename P> static __global__ void __launch_bounds__(GROUP) assign_sum
         further += sum_count - 1;
     }
     if (threadIdx.x > 0) return;
-    w.blocks[b.number].all_sums = (int32_t)(block.sums + all);
-    w.blocks[b.number].sum_bits = spryi_swept_sum_bits(block.sums + all);
-    w.blocks[b.number].extras = (int32_t)extras;
+    w.blocks[b.index].all_sums = (int32_t)(block.sums + all);
+    w.blocks[b.index].sum_bits = spryi_swept_sum_bits(block.sums + all);
+    w.blocks[b.index].extras = (int32_t)extras;
 }
 
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
@@ -404,7 +404,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
                        next_sum = sum_count > 1 ? (uint32_t)(k - own.begin) % sum_count : 0;
         record r;
         r.x = k - own.begin >= sum_count ? w.position[k - sum_count] : NONE;
-        r.y = next_sum == 0 ? (uint32_t)(own.sum - w.first_sum[b.number]) : w.further[own.sum] + next_sum - 1;
+        r.y = next_sum == 0 ? (uint32_t)(own.sum - w.first_sum[b.index]) : w.further[own.sum] + next_sum - 1;
         records[b.begin + w.position[k]] = r;
     }
 }
@@ -551,7 +551,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     EACH_ENTRY_OF_TILE(p, t, b)
     {
         const uint32_t slot = w.slot[p];
-        if (slot % batch == 0) bases[w.blocks[b.number].first_batch + slot / batch] = column_of(w, p);
+        if (slot % batch == 0) bases[w.blocks[b.index].first_batch + slot / batch] = column_of(w, p);
     }
 }
 
@@ -565,7 +565,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     own_block b = block_at(w, t.blocks[0]);
     EACH_ENTRY_OF_TILE(p, t, b)
     {
-        const spryi_swept_block *block = w.blocks + b.number;
+        const spryi_swept_block *block = w.blocks + b.index;
         const uint32_t slot = w.slot[p], group = slot / GROUP;
         const int64_t batch = block->first_batch + group / unroll, column = column_of(w, p);
         const int64_t to = block->first_batch * GROUP * unroll + spryi_swept_slot(group, slot % GROUP, unroll);
@@ -631,19 +631,19 @@ template <typename P> struct swept_conversion {
 
 /* Searches for the cost of a block and cuts the rows. *count: number of blocks. The cuts are in device memory. */
 template <typename P> static spry_status search_cost(const cutting<P> &c, int rounds, spryi_swept_cut *cuts,
-                                                     int64_t *number, int64_t *count, int64_t *narrow_count,
+                                                     int64_t *device_count, int64_t *count, int64_t *narrow_count,
                                                      spry_error *err)
 {
-    int64_t numbers[2]; /* the second has blocks[0] in its low half */
+    int64_t results[2]; /* the second has blocks[0] in its low half */
     for (int round = 0; round < rounds; round++) {
         try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round);
         SPRY_CUDA_TRY(launched(err, "swept: costs"));
     }
-    put_cuts<<<1, 32>>>(c, rounds, cuts, number);
+    put_cuts<<<1, 32>>>(c, rounds, cuts, device_count);
     SPRY_CUDA_TRY(launched(err, "swept: cuts"));
-    SPRY_CUDA_TRY(to_host(numbers, number, sizeof numbers, err));
-    *count = numbers[0];
-    *narrow_count = (int32_t)numbers[1];
+    SPRY_CUDA_TRY(to_host(results, device_count, sizeof results, err));
+    *count = results[0];
+    *narrow_count = (int32_t)results[1];
     return SPRY_OK;
 }
 
@@ -669,21 +669,21 @@ template <typename P> static spry_status cut_rows(swept_conversion<P> *m, spry_e
     scratch counts, cuts;
     SPRY_CUDA_TRY(
         counts.make(m->c->device, sizeof(int64_t) + ROUNDS * NODES * (int64_t)sizeof(int32_t), "swept: costs", err));
-    int64_t *number = (int64_t *)counts.at;
-    c.blocks = (int32_t *)(number + 1);
+    int64_t *device_count = (int64_t *)counts.at;
+    c.blocks = (int32_t *)(device_count + 1);
     if (spryi_swept_may_need_more(h)) {
-        count_blocks<<<1, 32>>>(c, spryi_swept_most_cost(), number);
+        count_blocks<<<1, 32>>>(c, spryi_swept_most_cost(), device_count);
         SPRY_CUDA_TRY(launched(err, "swept: blocks"));
-        SPRY_CUDA_TRY(to_host(&least, number, sizeof least, err));
+        SPRY_CUDA_TRY(to_host(&least, device_count, sizeof least, err));
     }
     c.search = spryi_swept_search_for(h, least);
     const int64_t wanted = c.search.wanted, widest = c.search.high;
     SPRY_CUDA_TRY(cuts.make(m->c->device, (wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
     c.search.high = c.search.narrow;
-    SPRY_CUDA_TRY(search_cost(c, 1, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
+    SPRY_CUDA_TRY(search_cost(c, 1, (spryi_swept_cut *)cuts.at, device_count, &count, &narrow_count, err));
     if (narrow_count > wanted) {
         c.search.high = widest;
-        SPRY_CUDA_TRY(search_cost(c, ROUNDS, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
+        SPRY_CUDA_TRY(search_cost(c, ROUNDS, (spryi_swept_cut *)cuts.at, device_count, &count, &narrow_count, err));
     }
     if (count > wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: the cuts give more blocks than requested");
     h->blocks = count;
@@ -696,14 +696,14 @@ template <typename P> static spry_status cut_rows(swept_conversion<P> *m, spry_e
 template <typename P> static spry_status put_blocks_on_device(swept_conversion<P> *m, spry_error *err)
 {
     const int64_t blocks = m->s->sizes.blocks;
-    host_array numbers;
+    host_array host_sums;
     SPRY_CUDA_TRY(m->block_space.make(blocks * (int64_t)sizeof(spryi_swept_block), err));
     SPRY_CUDA_TRY(m->shared_space.make(blocks * (int64_t)sizeof(spryi_swept_shared_row), err));
-    SPRY_CUDA_TRY(numbers.make(2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
+    SPRY_CUDA_TRY(host_sums.make(2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
     m->s->blocks = (spryi_swept_block *)m->block_space.at;
     m->s->shared_rows = (spryi_swept_shared_row *)m->shared_space.at;
-    spryi_swept_make_blocks(m->s, m->cuts);
-    int64_t *starts = (int64_t *)numbers.at, *first_sum = starts + blocks + 1;
+    spryi_swept_build_blocks(m->s, m->cuts);
+    int64_t *starts = (int64_t *)host_sums.at, *first_sum = starts + blocks + 1;
     first_sum[0] = 0;
     for (int64_t b = 0; b <= blocks; b++) {
         starts[b] = m->cuts[b].entry;
@@ -726,7 +726,7 @@ template <typename P> static spry_status put_blocks_on_device(swept_conversion<P
     m->w.first_sum = m->w.starts + blocks + 1;
     m->w.block_count = blocks;
     m->w.most_sums = spryi_swept_most_sums(m->s, m->cuts);
-    SPRY_CUDA_TRY(to_device((void *)m->w.starts, numbers.at, 2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
+    SPRY_CUDA_TRY(to_device((void *)m->w.starts, host_sums.at, 2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
     SPRY_CUDA_TRY(to_device(m->w.blocks, m->s->blocks, blocks * (int64_t)sizeof(spryi_swept_block), err));
     if (sums > 0) SPRY_CUDA_CHECK(cudaMemsetAsync(m->w.most, 0, (size_t)sums * sizeof(uint32_t)), "swept", err);
     return SPRY_OK;
@@ -739,7 +739,7 @@ template <typename P> static spry_status order_entries(swept_conversion<P> *m, u
     const int64_t nnz = w->nnz;
     const int column_bits = bits_of(w->cols - 1), block_bits = bits_of(w->block_count - 1);
     if (column_bits + block_bits <= KEY_BITS) {
-        make_keys<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(*w, column_bits);
+        build_keys<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(*w, column_bits);
         SPRY_CUDA_TRY(launched(err, "swept: keys"));
         w->column_mask = (uint32_t)(((uint64_t)1 << column_bits) - 1);
         return spry_cuda_sort_keys(m->c->device, &w->keys, other, nnz, KEY_BITS, KEY_BITS + column_bits + block_bits,

@@ -6,7 +6,7 @@
 
 enum {
     LEAST_BATCHES = 4,                /* of a block, so that small matrices have fewer blocks */
-    FURTHER = 2 * SPRYI_SWEPT_THREADS /* sums for rows with entries in over half of the groups */
+    FURTHER = 2 * SPRYI_SWEPT_THREADS /* further sums, for rows with entries in over half of the groups */
 };
 
 /* Returns the number of sums, of the vectors' type, that fit the shared memory. */
@@ -96,7 +96,7 @@ static void link_pieces(spryi_swept *s, const spryi_swept_cut *cuts)
     }
 }
 
-void spryi_swept_make_blocks(spryi_swept *s, const spryi_swept_cut *cuts)
+void spryi_swept_build_blocks(spryi_swept *s, const spryi_swept_cut *cuts)
 {
     spryi_swept_sizes *h = &s->sizes;
     h->bitmaps = 0;

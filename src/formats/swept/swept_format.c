@@ -133,7 +133,7 @@ static spry_status cut_rows(spry_context *context, swept_build *state, spry_erro
     SPRYI_TRY(SPRYI_NEW(context, &s->blocks, h->blocks, "row blocks", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->shared_rows, h->blocks, "rows in pieces", err)); /* a block begins at most one */
     cut_by_cost(&c, cost, state->cuts);
-    spryi_swept_make_blocks(s, state->cuts);
+    spryi_swept_build_blocks(s, state->cuts);
 done:
     return status;
 }

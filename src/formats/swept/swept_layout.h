@@ -151,7 +151,7 @@ bool spryi_swept_may_need_more(const spryi_swept_sizes *h);
 /* Returns the search for the cost of a block. least: the least possible number of blocks, 0 if not counted. */
 spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t least);
 /* Sets blocks and shared rows, which the caller has allocated, and the sizes that follow, from blocks + 1 cuts. */
-void spryi_swept_make_blocks(spryi_swept *s, const spryi_swept_cut *cuts);
+void spryi_swept_build_blocks(spryi_swept *s, const spryi_swept_cut *cuts);
 /* Returns the limit of the sums of a block when further sums are assigned. */
 int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts);
 /* Sets the sizes that follow from the blocks. Returns SPRY_TOO_LARGE if a block has too many slots. */
