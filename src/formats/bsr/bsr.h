@@ -72,7 +72,7 @@ typedef struct spryi_bsr_job {
     int64_t tail_column;                 /* block column whose x is in tail, because x ends within it; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];
     /*
-     * Sums block row I of vector `column` without fill. The order of additions equals that of a product with one
+     * Sums block row I times vector `column`, without fill. The order of additions equals that of a product with one
      * vector.
      */
     void (*again)(const struct spryi_bsr_job *job, int64_t I, int64_t column, void *sum);
@@ -136,7 +136,7 @@ static inline size_t spryi_bsr_mask_bytes(int64_t block)
     return block <= 8 ? 1 : 2;
 }
 
-/* Returns the mask of block column `at`, counted through all blocks: at = b * block + j for column j of block b. */
+/* Returns the mask of a block's column. at = b * block + j for column j of block b. */
 static inline unsigned spryi_bsr_mask(const void *masks, int64_t block, int64_t at)
 {
     return block <= 8 ? ((const uint8_t *)masks)[at] : ((const uint16_t *)masks)[at];

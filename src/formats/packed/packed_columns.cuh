@@ -268,7 +268,7 @@ run_columns(const spryi_packed &s, const slice_share &share, const many_columns<
         run_holes<S, B, SHAPE>(&s, share, &m, alpha, beta);
 }
 
-/* Prefetches the values of a slice slots lanes are rows, and its 16-bit indices. */
+/* Prefetches the values of a slice of rows, and its 16-bit indices. */
 template <typename S>
 static __device__ __forceinline__ void prefetch_slice(const spryi_packed &s, const spryi_packed_slice &slice)
 {
