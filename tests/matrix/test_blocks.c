@@ -348,7 +348,6 @@ static void limits(void **state)
         MUST(spry_explanation_get_info(e, &told, err));
         assert_string_equal("bsr", told.format);
         spry_explanation_destroy(e);
-        spry_error err = {0};
         o.format = "csr";
         how.storage_of = "csr";
         MUST(spry_spmv_explain(*state, &e, A, &how, err));
