@@ -1,6 +1,6 @@
 /*
- * A context and its devices: the list of devices, what the public header says of them, their memory, and vectors. The
- * CPU is in the list from the start. Other devices are looked for when one is needed.
+ * Contexts and their devices: the list of devices, their public properties and memory, and vectors. The list contains
+ * the CPU from the start. The first call that needs another device finds all others.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -30,7 +30,7 @@ static block **chain_of(spryi_hooked_memory *memory, const void *at)
     return &memory->chains[(uintptr_t)at / 256 * 0x9e3779b97f4a7c15u >> 56];
 }
 
-static void put_in(spryi_hooked_memory *memory, block *made)
+static void insert(spryi_hooked_memory *memory, block *made)
 {
     block **chain = chain_of(memory, made->at);
     pthread_mutex_lock(&memory->lock);
@@ -40,7 +40,7 @@ static void put_in(spryi_hooked_memory *memory, block *made)
 }
 
 /* Removes a block from the chains. Returns NULL if the hooks did not allocate it. */
-static block *take_out(spryi_hooked_memory *memory, int device, const void *at)
+static block *remove_block(spryi_hooked_memory *memory, int device, const void *at)
 {
     block **link = chain_of(memory, at);
     pthread_mutex_lock(&memory->lock);
@@ -74,64 +74,64 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
         return status;
     }
     *pointer = made->at;
-    put_in(memory, made);
+    insert(memory, made);
     return SPRY_OK;
 }
 
-/* Gives a block back to the hook, after all work with it. */
-static void give_back(const spryi_device *device, block *gone)
+/* Passes a block to the release hook. All work with the block must be done. */
+static void give_back(const spryi_device *device, block *removed)
 {
     const spryi_hooked_memory *memory = &device->context->devices->hooked_memory;
     int previous;
-    const int entered = device->ops->enter(device, &previous, NULL) == SPRY_OK;
-    memory->release(memory->user, gone->device, gone->at, gone->bytes);
+    const bool entered = device->ops->enter(device, &previous, NULL) == SPRY_OK;
+    memory->release(memory->user, removed->device, removed->at, removed->bytes);
     if (entered) device->ops->leave(device, previous);
-    spryi_release(device->context, gone);
+    spryi_release(device->context, removed);
 }
 
-/* A failure of finish is ignored: after a fault no work on the device uses the memory. */
+/* Ignores a failure of finish: after a fault no work on the device uses the memory. */
 static void release(const spryi_device *device, void *pointer)
 {
-    block *gone = pointer ? take_out(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
-    if (!gone) return;
+    block *removed = pointer ? remove_block(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
+    if (!removed) return;
     (void)device->ops->finish(device, NULL);
-    give_back(device, gone);
+    give_back(device, removed);
 }
 
 static void release_in_order(const spryi_device *device, void *pointer)
 {
-    block *gone = pointer ? take_out(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
-    if (!gone) return;
+    block *removed = pointer ? remove_block(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
+    if (!removed) return;
     (void)device->ops->synchronize(device, NULL, NULL);
-    give_back(device, gone);
+    give_back(device, removed);
 }
 
-static void open_hooked_memory(spry_context *context, const spry_device_hooks *hooks)
+static void init_hooked_memory(spry_context *context, const spry_device_hooks *hooks)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
-    pthread_mutex_init(&memory->lock, NULL); /* cannot fail with default attributes where we build for */
+    pthread_mutex_init(&memory->lock, NULL); /* cannot fail with default attributes on the supported systems */
     memory->allocate = hooks->allocate;
     memory->release = hooks->release;
     memory->user = hooks->user;
 }
 
-/* Frees the list of blocks. Blocks that were not given back remain the caller's. */
+/* Frees the list of blocks. Blocks that were not released remain in the caller's memory. */
 static void close_hooked_memory(spry_context *context)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
     for (int c = 0; c < SPRYI_HOOKED_CHAINS; c++)
         while (memory->chains[c]) {
-            block *gone = memory->chains[c];
-            memory->chains[c] = gone->next;
-            spryi_release(context, gone);
+            block *removed = memory->chains[c];
+            memory->chains[c] = removed->next;
+            spryi_release(context, removed);
         }
     pthread_mutex_destroy(&memory->lock);
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------ */
 
-/* Appends the devices of one driver to the list. A driver without devices gets one entry that cannot be used. */
-static void ask_driver(spry_context *context, spryi_device_list *list, int d)
+/* Appends the devices of one driver to the list. A driver without devices gets one entry that is unavailable. */
+static void append_devices(spry_context *context, spryi_device_list *list, int d)
 {
     const spryi_driver *driver = spryi_drivers[d];
     spryi_device *first = list->device + list->count;
@@ -161,27 +161,30 @@ static void ask_driver(spry_context *context, spryi_device_list *list, int d)
     list->count += found > 0 ? found : 1;
 }
 
-/* Sums the bytes that drivers keep for reuse, and gives them back if asked. Drivers that were not asked have none. */
-static int64_t kept_bytes(const spry_context *context, bool give_back)
+/*
+ * Returns the bytes that drivers keep for reuse, or frees them and returns the freed bytes. Drivers without state keep
+ * none.
+ */
+static int64_t kept_bytes(const spry_context *context, bool trims)
 {
     spryi_device_list *list = context->devices;
     int64_t bytes = 0;
     pthread_mutex_lock(&list->lock);
     for (int d = 0; d < spryi_driver_count; d++) {
         const spryi_driver *driver = spryi_drivers[d];
-        if (driver->trim && list->state[d]) bytes += (give_back ? driver->trim : driver->cached_bytes)(list->state[d]);
+        if (driver->trim && list->state[d]) bytes += (trims ? driver->trim : driver->cached_bytes)(list->state[d]);
     }
     pthread_mutex_unlock(&list->lock);
     return bytes;
 }
 
-/* Returns the list after all drivers were asked. Only this part of a context changes after its creation. */
+/* Returns the complete list. Fills it in on the first call; no other part of a context changes after its creation. */
 static const spryi_device_list *known_devices(const spry_context *context)
 {
     spryi_device_list *list = context->devices;
     pthread_mutex_lock(&list->lock);
-    for (int d = 1; d < spryi_driver_count && !list->known; d++) ask_driver(list->device[0].context, list, d);
-    list->known = 1;
+    for (int d = 1; d < spryi_driver_count && !list->is_complete; d++) append_devices(list->device[0].context, list, d);
+    list->is_complete = true;
     pthread_mutex_unlock(&list->lock);
     return list;
 }
@@ -196,10 +199,10 @@ static const spryi_device *device_at(const spry_context *context, int number)
 static void open_devices(spry_context *context, spryi_device_list *list)
 {
     memset(list, 0, sizeof *list);
-    pthread_mutex_init(&list->lock, NULL); /* cannot fail with default attributes where we build for */
+    pthread_mutex_init(&list->lock, NULL); /* cannot fail with default attributes on the supported systems */
     context->devices = list;
     context->device_at = device_at;
-    ask_driver(context, list, 0);
+    append_devices(context, list, 0);
 }
 
 static void close_devices(spry_context *context)
@@ -211,14 +214,14 @@ static void close_devices(spry_context *context)
     pthread_mutex_destroy(&list->lock);
 }
 
-/* Returns the number behind "kind:" in a name, 0 without a number, -1 if the name is of another kind. */
+/* Returns the number after "kind:" in a name, 0 without a number, or -1 if the name does not match the driver. */
 static int number_in_name(const spryi_driver *driver, const char *name)
 {
     const size_t length = strlen(driver->name);
     if (strncmp(name, driver->name, length) != 0) return -1;
     if (name[length] == '\0') return 0;
     char *end = NULL;
-    const int is_number = name[length] == ':' && name[length + 1] >= '0' && name[length + 1] <= '9';
+    const bool is_number = name[length] == ':' && name[length + 1] >= '0' && name[length + 1] <= '9';
     const long number = is_number && !driver->host_memory ? strtol(name + length + 1, &end, 10) : -1;
     return number >= 0 && number <= INT32_MAX && end > name + length + 1 && *end == '\0' ? (int)number : -1;
 }
@@ -301,7 +304,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "SPRY_SIMD",
                           "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
                           getenv("SPRY_SIMD"));
-    /* one block: the context, then its devices, then its threads */
+    /* one block contains the context, the list of devices and the threads */
     spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(spry_context))
                                          : aligned_alloc(_Alignof(spry_context), (BLOCK + 63) / 64 * 64);
     if (!made)
@@ -318,10 +321,11 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     };
     atomic_init(&made->references, 1);
     made->close = close_context;
-    pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
+    pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes on the supported
+                                                          * systems */
     made->threads = spryi_pool_open(&made->pool, &chosen, devices + 1);
     open_devices(made, devices);
-    open_hooked_memory(made, &hooks);
+    init_hooked_memory(made, &hooks);
     if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
     *context = made;
     return SPRY_OK;
@@ -392,8 +396,8 @@ spry_status spry_device_get_info(const spry_context *context, spry_device_info *
     if (!d)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "device", device, spry_device_count(context) - 1,
                                 "device %d does not exist, expected 0 to %d", device, spry_device_count(context) - 1);
-    const spry_device_info told = {
-        .struct_size = sizeof told,
+    const spry_device_info result = {
+        .struct_size = sizeof result,
         .device = spryi_told_device(d),
         .name = d->name,
         .kind = d->driver->name,
@@ -407,7 +411,7 @@ spry_status spry_device_get_info(const spry_context *context, spry_device_info *
         .cache_bytes = d->cache_bytes,
         .compute_capability = 10 * d->major + d->minor,
     };
-    SPRYI_GIVE(info, &told);
+    SPRYI_GIVE(info, &result);
     return SPRY_OK;
 }
 
@@ -444,9 +448,9 @@ spry_status spry_device_copy(const spry_context *context, void *to, int to_devic
                                                               : !to    ? "to"
                                                                        : "from");
     if (to_device > 0 && from_device > 0 && to_device != from_device)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "from_device", "copies between two GPUs are not there yet");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "from_device", "copies between two GPUs are not supported, copy by way of the host");
     if (to_device == 0 && from_device == 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "to_device", "neither side is a GPU: use memcpy");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "to_device", "both arrays are in host memory, use memcpy");
     const spryi_device *d;
     SPRYI_OK_OR_RETURN(spryi_device_usable(context, &d, to_device > 0 ? to_device : from_device, err));
     spryi_copy kind = from_device == 0 ? SPRYI_TO_DEVICE : to_device == 0 ? SPRYI_FROM_DEVICE : SPRYI_WITHIN_DEVICE;

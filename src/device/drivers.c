@@ -1,4 +1,4 @@
-/* The list of devices, which tests replace: this file has nothing else. */
+/* The list of drivers. Tests replace this file. */
 #include "device/drivers.h"
 
 #define DRIVER(name) &spryi_driver_##name,

@@ -1,10 +1,9 @@
 /*
- * The scalars of the methods, and what becomes of them from pass to pass. They lie where the vectors do: a pass reads
- * its factors from the state and leaves its sums there, and one of the functions here, called by the pass itself on the
- * CPU and by one thread behind it on a GPU, makes the next factors of them. When it sets `stop`, all passes that
- * follow leave the vectors alone. So passes can be started ahead, many iterations at once, and what is found when
- * someone looks is exactly what the iteration left that stopped.
- *
+ * The scalars of CG and PageRank, and the rules that update them between passes. The scalars are stored with the
+ * vectors. A pass reads its factors from the state and leaves its sums there. Then a function of this file computes the
+ * next factors from the sums: the pass calls it on the CPU, its last block on a GPU. If the function sets `stop`, later
+ * passes do not change the vectors. So many iterations can be started ahead, and the vectors are those of the iteration
+ * that stopped.
  * Plain C, also compiled by nvcc.
  */
 #pragma once
@@ -13,6 +12,7 @@
 #include "spry/spry.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #ifdef __CUDACC__
 #define SPRYI_BOTH_SIDES static __host__ __device__ inline
@@ -20,7 +20,7 @@
 #define SPRYI_BOTH_SIDES static inline
 #endif
 
-enum { SPRYI_MOST_AHEAD = 32 }; /* iterations that may be started before someone looks */
+enum { SPRYI_MOST_AHEAD = 32 }; /* iterations that may be started before the state is read */
 
 typedef enum spryi_stop {
     SPRYI_GOES_ON = 0,
@@ -29,13 +29,13 @@ typedef enum spryi_stop {
     SPRYI_STAGNATES,
     SPRYI_NOT_FINITE,
     SPRYI_NEGATIVE_CURVATURE,
-    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums cannot be relied on: see spryi_cg_guard */
+    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums are unreliable: see spryi_cg_guard */
     SPRYI_A_OUT_OF_RANGE,
-    SPRYI_REPLACE,           /* CG: the carried residual is to be replaced by b - A x */
+    SPRYI_REPLACE,           /* CG: the recurrent residual is to be replaced by b - A x */
     SPRYI_BAD_PRECONDITIONER /* CG: r.Mr <= 0 */
 } spryi_stop;
 
-SPRYI_BOTH_SIDES int spryi_finite(double value)
+SPRYI_BOTH_SIDES bool spryi_finite(double value)
 {
     return value - value == 0;
 }
@@ -43,57 +43,57 @@ SPRYI_BOTH_SIDES int spryi_finite(double value)
 /* ---- Conjugate Gradient ------------------------------------------------------------------------- */
 
 /*
- * Sums of squares underflow and overflow long before the numbers do. A guard stops the iteration where that is near:
- * B where the size of b, A where that of A (1/alpha, or the mean of 1/D) is outside 1/reach .. reach. Whoever looks
- * scales the system by powers of two, takes the guard away and begins anew.
+ * Guards against underflow and overflow of sums of squares, which occur long before vectors themselves underflow or
+ * overflow. A guard stops the iteration if a size leaves the range 1/reach .. reach: B checks the norm of b, A checks
+ * 1/alpha or the mean of 1/D. The caller then scales the system by powers of two, removes the guard and restarts.
  */
 typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_guard;
 
-/* Rules of an iteration, from the options. */
+/* Parameters of an iteration, from the options. */
 typedef struct spryi_cg_rules {
-    double tolerance;    /* of the relative residual */
-    double absolute;     /* of its norm; the larger of both counts */
-    double replacements; /* share to which the residual falls before it is replaced; 0: it is not */
+    double tolerance;    /* for the relative residual */
+    double absolute;     /* for the norm of the residual; the larger of both bounds counts */
+    double replacements; /* decrease of the residual after which it is replaced; 0: never */
     double reach;        /* of the guards: a power of two */
-    int guards;          /* that remain: spryi_cg_guard */
-    double trusted;      /* fraction of rz below which the predicted rz is not trusted */
-    double eps;          /* of the vectors' type: a smaller residual proves nothing about A or M; 0: all do */
-    int apart;           /* 1: M is applied by a pass of its own, between shrink and turn */
+    int guards;          /* active ones, of spryi_cg_guard */
+    double trusted;      /* fraction of rz below which the predicted rz is not used */
+    double eps;          /* of the vectors' type: a smaller relative residual is rounding; 0: off */
+    bool apart;          /* M is applied by a separate pass, between shrink and turn */
     int64_t limit, patience;
 } spryi_cg_rules;
 
-/* Residuals at which an iteration stops or is changed. */
+/* Residuals at which an iteration stops or changes. */
 typedef struct spryi_cg_marks {
     double goal;         /* from tolerance and absolute */
-    double replace_at;   /* the residual is replaced */
-    double floor;        /* b - A x is computed, since the carried residual has lost touch with it */
+    double replace_at;   /* below it the residual is replaced */
+    double floor;        /* below it b - A x is computed, since the recurrent residual is no longer reliable */
     double smallest;     /* so far */
-    int64_t smallest_at; /* iteration of the smallest */
+    int64_t smallest_at; /* its iteration */
 } spryi_cg_marks;
 
 typedef struct spryi_cg_state {
     spryi_cg_rules rules;
     spryi_cg_marks marks;
     double rr, rz, b_norm, alpha, beta;
-    double curvature; /* p'Ap of the latest iteration */
+    double curvature; /* p'Ap of the last iteration */
     double residual;  /* sqrt(rr) / b_norm */
     int64_t iterations;
-    double distance;                  /* of spryi_cg_passes.distance */
+    double distance;                  /* result of spryi_cg_passes.distance */
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
     int stop;                         /* a spryi_stop */
-    int halves;                       /* 1: the step has two parts, since beta could not be predicted */
-    int turn;                         /* 1: the second part is due, or was, in this round */
-    int owed;                         /* 1: a GPU's step has left sums that nobody has read yet */
-    int fresh;                        /* apart: 1: p begins anew, with beta = 0 */
-    unsigned arrived;                 /* of a GPU's passes: blocks that have left their sums; 0 between passes */
-    unsigned meetings;                /* of a GPU's passes: times that all blocks have met */
+    bool halves;                      /* the step has two halves, since beta could not be predicted */
+    bool turn;                        /* the second half is, or was, due in this round */
+    bool owed;                        /* a GPU's step has left sums that dots must read */
+    bool fresh;                       /* separate M: p restarts with beta = 0 */
+    unsigned arrived;                 /* on a GPU: blocks that have stored their sums; 0 between passes */
+    unsigned meetings;                /* on a GPU: number of times that all blocks have met */
 } spryi_cg_state;
 
 /*
- * Returns whether the residual is below eps ||b||. Rounding and underflow dominate such a residual, so it proves no
- * fault of A or M. The iteration then computes b - A x and begins anew from there, or stagnates.
+ * Returns whether the residual is below eps ||b||. Rounding and underflow dominate such a residual, so that it shows no
+ * fault of A or M. The iteration then computes b - A x and restarts from it, or stagnates.
  */
-SPRYI_BOTH_SIDES int spryi_cg_is_rounding(const spryi_cg_state *s)
+SPRYI_BOTH_SIDES bool spryi_cg_is_rounding(const spryi_cg_state *s)
 {
     return s->residual < s->rules.eps;
 }
@@ -117,13 +117,13 @@ SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
     }
 }
 
-/* 1: a number above 0 is in 1/reach .. reach; 0 where it is Inf or NaN. */
-SPRYI_BOTH_SIDES int spryi_within(double value, double reach)
+/* Returns whether a positive value is in 1/reach .. reach. Returns false for Inf and NaN. */
+SPRYI_BOTH_SIDES bool spryi_within(double value, double reach)
 {
     return value >= 1 / reach && value <= reach;
 }
 
-/* A residual that was computed, not carried along: r.r, r.z. */
+/* Updates the state for a residual that was computed, not carried in the recurrence. sums: r.r, r.z. */
 SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 {
     s->rr = sums[0];
@@ -134,22 +134,25 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
     s->marks.smallest = s->residual;
     s->marks.smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
-    s->halves = s->turn = s->owed = 0;
+    s->halves = s->turn = s->owed = false;
 }
 
-/* After replace: r.r, and of M = D r.z, of the new r; M apart: z = M r and turn follow, with the beta of the old rz. */
+/*
+ * Updates the state after replace. sums: r.r of the new r, and with M = D also r.z. With a separate M, z = M r and turn
+ * follow, with the beta of the old rz.
+ */
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {
     const double computed[2] = {sums[0], s->rules.apart ? s->rz : sums[1]};
     const int stop = s->stop;
     spryi_cg_computed(s, computed);
     if (stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE)
-        s->stop = stop; /* what is to be scaled stays so */
+        s->stop = stop; /* a system that needs scaling keeps its stop */
     else if (s->residual <= s->marks.goal)
         s->stop = SPRYI_SMALL_ENOUGH;
 }
 
-/* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */
+/* Updates the state after start, also after a restart from the true residual. sums: r.r, r.z, b.b. */
 SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
 {
     s->b_norm = sqrt(sums[2]);
@@ -167,12 +170,12 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
 }
 
 /*
- * After dots: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in exact arithmetic. Where qq
- * underflows or overflows the step is done in halves, which need no qq.
+ * Updates the state after dots. sums: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in
+ * exact arithmetic. If qq underflows or overflows, the step is done in halves, which need no qq.
  */
 SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
 {
-    s->halves = 0;
+    s->halves = false;
     if (s->stop) return;
     s->curvature = sums[0];
     const int outside = (s->rules.guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->rules.reach);
@@ -192,7 +195,7 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
     }
 }
 
-/* r.r of the next iterate. */
+/* Records the next iterate. rr: its r.r. */
 SPRYI_BOTH_SIDES void spryi_cg_next(spryi_cg_state *s, double rr)
 {
     s->rr = rr;
@@ -202,7 +205,7 @@ SPRYI_BOTH_SIDES void spryi_cg_next(spryi_cg_state *s, double rr)
     spryi_cg_judge(s);
 }
 
-/* After step: r.r, r.z of the new r. */
+/* Updates the state after step. sums: r.r, r.z of the new r. */
 SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
 {
     if (s->stop) return;
@@ -212,18 +215,18 @@ SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
     spryi_cg_next(s, sums[0]);
 }
 
-/* M apart, after shrink: r.r. */
+/* Updates the state after shrink, for a separate M. sums: r.r. */
 SPRYI_BOTH_SIDES void spryi_cg_shrunk(spryi_cg_state *s, const double *sums)
 {
     if (!s->stop) spryi_cg_next(s, sums[0]);
 }
 
-/* M apart, when z = M r is there: r.z. */
+/* Updates the state after z = M r, for a separate M. sums: r.z. */
 SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
 {
     if (s->stop) return;
     s->beta = s->fresh ? 0 : sums[0] / s->rz;
-    s->fresh = 0;
+    s->fresh = false;
     s->rz = sums[0];
     const int outside = (s->rules.guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->rules.reach);
     if (spryi_cg_is_rounding(s) && (outside || !(s->rz > 0) || !spryi_finite(s->rz)))
@@ -237,15 +240,15 @@ SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
 }
 
 /*
- * A GPU's dots look first at what the step before left, r.r and r.z, then at their own sums: the product between them
- * waits for neither. Where that step was the first half of one, the step of this round is the second, and dots have
- * nothing to say.
+ * Updates the state after a GPU's dots. Applies first the sums of the previous step, r.r and r.z, then those of dots,
+ * so that the product between them waits for neither. If the previous step was a first half, this round's step is the
+ * second half and the sums of dots are not used.
  */
 SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const double *dots)
 {
-    if (s->turn) s->turn = s->halves = 0;
+    if (s->turn) s->turn = s->halves = false;
     if (s->owed) spryi_cg_strided(s, step);
-    s->owed = 0;
+    s->owed = false;
     if (s->stop || s->turn) return;
     spryi_cg_dotted(s, dots);
     s->owed = !s->stop && !s->rules.apart;
@@ -254,25 +257,25 @@ SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const
 /* ---- PageRank ----------------------------------------------------------------------------------- */
 
 typedef struct spryi_rank_state {
-    /* asked for */
+    /* set by the caller */
     double alpha, tolerance;
-    double n; /* sum of v: where that is ones, their number */
+    double n; /* sum of v; if v is ones, the number of nodes */
     int64_t limit;
     spry_norm norm;
-    int teleports; /* the mass of zero columns is spread over all nodes, as v says */
-    /* of spryi_rank_passes.weigh */
+    bool teleports; /* the mass of zero columns is spread over all nodes in proportion to v */
+    /* from spryi_rank_passes.weigh */
     double weight; /* sum of the entries */
-    int64_t bad;   /* the first entry that is negative or not finite; INT64_MAX: none */
-    /* as it goes; d = x_k - x_(k-1) */
+    int64_t bad;   /* first element that is negative or not finite; INT64_MAX: none */
+    /* current values; d = x_k - x_(k-1) */
     double alpha_before, shift_before; /* x_(k-1) = alpha_before y_before + shift_before v */
-    double d1, residual;               /* ||d||_1, and in the norm asked for */
+    double d1, residual;               /* ||d||_1, and the norm of d that the options name */
     double mass;                       /* sum of x_k */
-    double dangling_mass;              /* of it, over columns whose factor is 0 */
+    double dangling_mass;              /* part of mass in columns whose factor is 0 */
     int64_t iterations;
-    double history[SPRYI_MOST_AHEAD]; /* as above */
+    double history[SPRYI_MOST_AHEAD]; /* as in spryi_cg_state */
     int stop;
-    int finished;     /* 1: a pass that found `stop` set has put x where z was */
-    unsigned arrived; /* as above */
+    bool finished;    /* a pass that found `stop` set has stored x in z */
+    unsigned arrived; /* as in spryi_cg_state */
 } spryi_rank_state;
 
 SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
@@ -281,11 +284,13 @@ SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
     return s->teleports ? rest + s->alpha * s->dangling_mass / s->n : rest;
 }
 
-/* After rank_step: ||d||_1, the sum of squares or the largest of |d|, sum of x_k, of it over zero columns. */
+/*
+ * Updates the state after step. sums: ||d||_1; sum of squares or maximum of |d|; sum of x_k; its part in zero columns.
+ */
 SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums)
 {
     if (s->stop) {
-        s->finished = 1;
+        s->finished = true;
         return;
     }
     s->shift_before = spryi_rank_shift(s);

@@ -1,6 +1,6 @@
 /*
- * The driver of NVIDIA's GPUs: finding, loading and refusing the CUDA plug-in. Nothing of it is fatal; an obstacle
- * becomes the reason why there is no device.
+ * The driver of NVIDIA GPUs. Finds, loads and checks the CUDA plug-in. No failure is fatal: it becomes the reason why
+ * there is no device.
  */
 #include "device/plugin.h"
 
@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a reason goes; one that is too long is cut. */
+/* Buffer for a reason. Longer texts are truncated. */
 typedef struct reason_text {
     char *text;
     size_t size;
 } reason_text;
 
-__attribute__((format(printf, 2, 3))) static void say(const reason_text *reason, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void set_reason(const reason_text *reason, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -30,48 +30,51 @@ __attribute__((format(printf, 2, 3))) static void say(const reason_text *reason,
     va_end(arguments);
 }
 
-/* The folder of the library or program that holds this function, with a slash; "" when it cannot be told. */
+/*
+ * Finds the folder of the library or program that contains this function, with a trailing slash. Writes "" if the
+ * folder is unknown.
+ */
 static void own_folder(char *folder, size_t size)
 {
     Dl_info info;
     folder[0] = '\0';
-    union { /* ISO C knows no conversion of function pointers to void * */
+    union { /* ISO C has no conversion of function pointers to void * */
         void (*function)(char *, size_t);
         void *address;
-    } here = {.function = own_folder};
-    if (!dladdr(here.address, &info) || !info.dli_fname) return;
+    } self = {.function = own_folder};
+    if (!dladdr(self.address, &info) || !info.dli_fname) return;
     const char *slash = strrchr(info.dli_fname, '/');
     if (slash && (size_t)(slash - info.dli_fname) + 2 <= size)
         snprintf(folder, size, "%.*s/", (int)(slash - info.dli_fname), info.dli_fname);
 }
 
-/* Never a bare name: dlopen would search folders that others may write. */
-static int path_of_plugin(const char *plugin_path, char *path, size_t size, const reason_text *reason)
+/* Writes the plug-in's path. Rejects bare names, because dlopen would search folders that others may write to. */
+static bool path_of_plugin(const char *plugin_path, char *path, size_t size, const reason_text *reason)
 {
     static const char file[] = "libspry-cuda.so";
     const char *given = plugin_path[0] ? plugin_path : getenv("SPRY_CUDA_PLUGIN");
     if (given && given[0]) {
         if (strchr(given, '/')) return snprintf(path, size, "%s", given) < (int)size;
-        say(reason, "plug-in \"%s\": expected a path with a slash in it", given);
+        set_reason(reason, "plug-in \"%s\": expected a path with a slash in it", given);
         return 0;
     }
     char folder[3072];
     own_folder(folder, sizeof folder);
     if (!folder[0]) {
-        say(reason, "the folder of libspry is not known; set SPRY_CUDA_PLUGIN");
+        set_reason(reason, "the folder of libspry is not known; set SPRY_CUDA_PLUGIN");
         return 0;
     }
     return snprintf(path, size, "%s%s", folder, file) < (int)size;
 }
 
-/* A plug-in of this build; NULL: there is none. */
+/* Loads a plug-in of this build. Returns NULL with a reason if that fails. */
 static const spryi_plugin *load(const char *path, const reason_text *reason)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        const int is_missing = access(path, F_OK) != 0;
-        say(reason, "no CUDA plug-in: %s%s", why ? why : path, is_missing ? "; ./quickstart --gpu builds it" : "");
+        const bool is_missing = access(path, F_OK) != 0;
+        set_reason(reason, "no CUDA plug-in: %s%s", why ? why : path, is_missing ? "; ./quickstart --gpu builds it" : "");
         return NULL;
     }
     union {
@@ -79,17 +82,18 @@ static const spryi_plugin *load(const char *path, const reason_text *reason)
         spryi_plugin_entry_fn function;
     } entry = {.symbol = dlsym(library, SPRYI_PLUGIN_ENTRY)};
     const spryi_plugin *plugin = entry.symbol ? entry.function() : NULL;
-    if (plugin && strcmp(plugin->build_id, SPRYI_BUILD_ID) == 0) return plugin; /* CUDA does not survive dlclose */
+    if (plugin && strcmp(plugin->build_id, SPRYI_BUILD_ID) == 0) return plugin; /* never closed: CUDA does not
+                                                                                 * survive dlclose */
     if (plugin)
-        say(reason, "%s is of build %s, this library of %s: install both from one", path, plugin->build_id,
+        set_reason(reason, "%s is of build %s, this library of %s: install both from one", path, plugin->build_id,
             SPRYI_BUILD_ID);
     else
-        say(reason, "%s is no plug-in of Spry", path);
+        set_reason(reason, "%s is not a plug-in of Spry", path);
     dlclose(library);
     return NULL;
 }
 
-/* A device that cannot be asked for its properties ends the list: those before it can be used. */
+/* Appends the devices. If a device's properties cannot be read, the list ends before that device. */
 static int find(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size)
 {
@@ -104,7 +108,7 @@ static int find(spry_context *context, spryi_device *devices, int most, const vo
     for (int d = 0; d < count && d < most; d++) {
         spry_error err = SPRY_ERROR_INIT;
         if (plugin->describe(d, devices + d, &err) != SPRY_OK) {
-            say(&text, "%s", err.message);
+            set_reason(&text, "%s", err.message);
             return d;
         }
         devices[d].ordinal = d;
@@ -134,7 +138,7 @@ const spryi_driver spryi_driver_cuda = {
     .device_title = "CUDA",
     .massively_parallel = 1,
     .indices = "32/32 64/32",
-    .start_us = 265e3, /* 140 ms for the plug-in and the driver, 125 for a CUDA context, memory and first kernels */
+    .start_us = 265e3, /* 140 ms for the plug-in and the driver, 125 ms for a CUDA context, memory and first kernels */
     .find = find,
     .trim = trim,
     .cached_bytes = cached_bytes,

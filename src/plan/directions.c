@@ -1,6 +1,7 @@
 /*
- * The caller's plan, which has one direction or two. For two, a matrix in host memory is copied to a GPU once. The copy
- * is released when both directions are built, unless a storage reads its arrays; then updates copy values to it.
+ * The caller's plan, which has one direction or two. For two directions, a matrix in host memory is copied to a GPU
+ * once. The copy is released when both directions are built, unless a storage reads its arrays. Then updates copy new
+ * values to the copy.
  */
 #include "plan/plan.h"
 
@@ -42,7 +43,7 @@ static bool reads_copy(const spryi_plan *plan, const spry_matrix *copy)
            (s->values && s->values == a->values);
 }
 
-/* ---- making both --------------------------------------------------------------------------------------- */
+/* ---- building both directions ------------------------------------------------------------------------- */
 
 enum { SAMPLED_ROWS = 64, SAMPLED_ENTRIES = 8, LONGEST_SEARCHED = 4096 };
 
@@ -69,7 +70,9 @@ static bool looks_symmetric(const spry_matrix *A)
     return a->rows > 0;
 }
 
-/* Finds whether one storage serves both directions: the claim of symmetry holds, and there are no scalings. */
+/*
+ * Finds whether one storage serves both directions: A is marked symmetric, the mark is true, and there are no scalings.
+ */
 static spry_status is_own_transpose(bool *is, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     spryi_unequal found;
@@ -81,7 +84,7 @@ static spry_status is_own_transpose(bool *is, const spry_matrix *A, const spry_s
     return SPRY_OK;
 }
 
-/* The options of the other direction. */
+/* Returns the options of the other direction. */
 static spry_spmv_options options_of_other(const spry_spmv_options *given)
 {
     spry_spmv_options o = *given;
@@ -89,8 +92,8 @@ static spry_spmv_options options_of_other(const spry_spmv_options *given)
     return o;
 }
 
-/* Plans the other direction with a limit of its own. If A looks symmetric, the first one's format is tried first. */
-static spry_status make_other(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *given, int64_t limit,
+/* Plans the other direction with a limit of its own. If A looks symmetric, tries the first direction's format first. */
+static spry_status plan_other(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *given, int64_t limit,
                               spry_error *err)
 {
     char format[160];
@@ -117,13 +120,16 @@ static spry_status make_other(spry_spmv_plan *plan, const spry_matrix *A, const 
     return spryi_plan_one(plan->context, plan->backward, A, &o, &trial, pairing, err);
 }
 
-/* Returns what `limit` leaves beside `taken` bytes, at least 1. */
-static int64_t left_of(int64_t limit, int64_t taken)
+/* Returns the part of `limit` that `owned` bytes leave, at least 1. */
+static int64_t left_of(int64_t limit, int64_t owned)
 {
-    return limit == 0 || limit == INT64_MAX ? limit : limit > taken ? limit - taken : 1;
+    return limit == 0 || limit == INT64_MAX ? limit : limit > owned ? limit - owned : 1;
 }
 
-/* Returns a limit that suffices for the other direction, found by a plan that may own one byte. */
+/*
+ * Returns a limit that suffices for the other direction. Plans it with a limit of one byte and reads the size from the
+ * refusal.
+ */
 static int64_t needs_of_other(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *given)
 {
     spryi_trial trial = {0};
@@ -155,13 +161,13 @@ static int64_t copy_bytes(const spry_spmv_plan *plan)
 }
 
 /*
- * Plans both directions under the limit of *o. If the first direction leaves too little memory for the other, the first
- * is planned again with what the other leaves.
+ * Plans both directions under the limit of *o. If the first direction leaves too little memory for the second, plans
+ * the first again with the memory that the second leaves.
  */
-static spry_status make_pair(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+static spry_status plan_pair(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     const int64_t limit = o->memory_limit_bytes;
-    int64_t other = 0, taken = 0;
+    int64_t other = 0, owned = 0;
     for (int pass = 0; pass < 2; pass++) {
         spry_spmv_options own = *o;
         spryi_trial trial = {0};
@@ -169,19 +175,19 @@ static spry_status make_pair(spry_spmv_plan *plan, const spry_matrix *A, const s
         own.memory_limit_bytes = left_of(limit, spryi_add_bytes(other, copy_bytes(plan)));
         spry_status status = spryi_plan_one(plan->context, &plan->forward, A, &own, &trial, &plan->pairing, &why);
         if (spryi_is_over_limit(status, &why)) {
-            taken = spryi_add_bytes(why.value, copy_bytes(plan));
+            owned = spryi_add_bytes(why.value, copy_bytes(plan));
             if (pass == 0) other = needs_of_other(plan, A, o);
             break;
         }
         if (status != SPRY_OK) return spryi_hand_on(err, &why);
-        taken = spryi_add_bytes(spryi_most_owned_bytes(&plan->forward), copy_bytes(plan));
-        status = make_other(plan, A, o, left_of(limit, taken), &why);
+        owned = spryi_add_bytes(spryi_most_owned_bytes(&plan->forward), copy_bytes(plan));
+        status = plan_other(plan, A, o, left_of(limit, owned), &why);
         if (status == SPRY_OK) return SPRY_OK;
         if (!spryi_is_over_limit(status, &why)) return spryi_hand_on(err, &why);
         other = needs_of_other(plan, A, o);
         if (pass == 0) spryi_discard_plan(&plan->forward);
     }
-    return refuse_both(spryi_add_bytes(taken, other), limit, err);
+    return refuse_both(spryi_add_bytes(owned, other), limit, err);
 }
 
 /* Releases the copy, unless a storage reads its arrays. The directions then refer to A's arrays. */
@@ -218,13 +224,13 @@ static spry_status plan_both(spry_spmv_plan *plan, const spry_matrix *A, const s
         plan->backward = &plan->forward;
         return SPRY_OK;
     }
-    SPRYI_OK_OR_RETURN(make_pair(plan, A, &o, err));
+    SPRYI_OK_OR_RETURN(plan_pair(plan, A, &o, err));
     SPRYI_OK_OR_RETURN(settle_copy(plan, A, err));
     plan->forward.times.setup_us += plan->backward->times.setup_us;
     return SPRY_OK;
 }
 
-/* Updates the plan that the dependent is part of. */
+/* Updates the plan that contains the dependent. */
 static spry_status update_dependent(spryi_dependent *self, const spry_update_options *options, spry_error *err)
 {
     return spry_spmv_plan_update((spry_spmv_plan *)((char *)self - offsetof(spry_spmv_plan, of_matrix)), options, err);
@@ -294,7 +300,7 @@ static spry_status copy_values(spry_spmv_plan *plan, const spry_update_options *
     return d->ops->synchronize(d, NULL, err);
 }
 
-/* Checks that new values are symmetric, since one storage serves both directions. */
+/* Checks that new values are symmetric, because one storage serves both directions. */
 static spry_status check_values(const spryi_plan *plan, const void *values, spry_error *err)
 {
     const spry_matrix *given = plan->map.given;
@@ -353,8 +359,8 @@ spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_option
 
 /* ---- what a plan reports --------------------------------------------------------------------------------- */
 
-/* Fills in what only plans of two directions report. */
-static void tell_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
+/* Fills in the fields that only plans of two directions report. */
+static void fill_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
 {
     const spryi_plan *forward = &plan->forward, *backward = plan->backward;
     const spry_matrix *copy = plan->pairing.copy;
@@ -363,7 +369,7 @@ static void tell_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     info->other_kernel = backward->target.kernel->name;
     info->upload_us += plan->pairing.copy_us;
     if (backward == forward) {
-        info->values_in_place = false; /* an update checks that the values are symmetric */
+        info->values_in_place = false; /* an update must check that the values are symmetric */
         return;
     }
     const int64_t other = spryi_owned_bytes(backward);
@@ -380,8 +386,8 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *of, spry_spmv_plan_inf
     const spryi_plan *plan = &of->forward;
     const spryi_device *d = plan->request.device;
     const spryi_plan_target *target = &plan->target;
-    spry_spmv_plan_info told = {
-        .struct_size = sizeof told,
+    spry_spmv_plan_info result = {
+        .struct_size = sizeof result,
         .op = plan->request.op,
         .device = spryi_told_device(d),
         .device_name = d->name,
@@ -406,8 +412,8 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *of, spry_spmv_plan_inf
         .other_format = "",
         .other_kernel = "",
     };
-    if (of->backward) tell_both(of, &told);
-    if (info->struct_size > offsetof(spry_spmv_plan_info, baseline)) spryi_predict_times(of, &told);
-    SPRYI_GIVE(info, &told);
+    if (of->backward) fill_both(of, &result);
+    if (info->struct_size > offsetof(spry_spmv_plan_info, baseline)) spryi_predict_times(of, &result);
+    SPRYI_GIVE(info, &result);
     return SPRY_OK;
 }

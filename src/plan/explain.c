@@ -1,4 +1,4 @@
-/* Why "auto" takes what it takes: the ranking that it goes by, told. */
+/* Explains the choice of "auto": the ranking of the formats and its features. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -29,32 +29,33 @@ spry_status spry_device_class_get_info(spry_device_class_info *info, int index, 
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_device_class *c = index >= 0 ? spryi_device_class_at(index) : NULL;
     if (!c) return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, 0, "device class %d does not exist", index);
-    const spry_device_class_info told = {.struct_size = sizeof told,
-                                         .name = c->name,
-                                         .title = c->title,
-                                         .device_kind = c->driver,
-                                         .fitted = c->fitted};
-    SPRYI_GIVE(info, &told);
+    const spry_device_class_info result = {.struct_size = sizeof result,
+                                           .name = c->name,
+                                           .title = c->title,
+                                           .device_kind = c->driver,
+                                           .fitted = c->fitted};
+    SPRYI_GIVE(info, &result);
     return SPRY_OK;
 }
 
-/* ---- making --------------------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------------ */
 
-/* Finds the class of a name; NULL: the class of the plan's device, which *here then is. */
-static spry_status find_class(const spryi_device_class **found, const spryi_device **here, const spry_context *context,
-                              const spry_matrix *A, const spry_spmv_options *o, const char *name, spry_error *err)
+/* Finds the class by name. If name is NULL, finds the plan's device, *present, and its class. */
+static spry_status find_class(const spryi_device_class **found, const spryi_device **present,
+                              const spry_context *context, const spry_matrix *A, const spry_spmv_options *o,
+                              const char *name, spry_error *err)
 {
     if (name) return spryi_find_class(context, found, name, err);
     const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
-    *here = spryi_device_at(context, number);
-    if (!*here)
+    *present = spryi_device_at(context, number);
+    if (!*present)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
-                                "device is %d, the number of no device", o->device);
-    *found = spryi_class_of(*here);
+                                "device is %d, but no such device exists", o->device);
+    *found = spryi_class_of(*present);
     return SPRY_OK;
 }
 
-/* Formats of the catalogue behind those that have rates. */
+/* Lists the ranked formats, then the formats of the catalogue that have no rates. */
 static void list_formats(spry_explanation *e)
 {
     for (; e->candidates < e->ranking.count; e->candidates++)
@@ -67,7 +68,10 @@ static void list_formats(spry_explanation *e)
     }
 }
 
-/* The name of a kernel that is ranked apart from others of its format; NULL: the format takes it by itself. */
+/*
+ * Returns the name of the plan's kernel if the ranking lists that kernel as a row of its own. Returns NULL if the
+ * format selects it automatically.
+ */
 static const char *ranked_kernel(const spryi_ranking *r, const spryi_plan *plan)
 {
     for (int k = 0; k < r->count; k++) {
@@ -79,7 +83,7 @@ static const char *ranked_kernel(const spryi_ranking *r, const spryi_plan *plan)
     return NULL;
 }
 
-/* Makes the plan, for the times that its trial finds, and what it takes after all. */
+/* Builds the plan, to get the times of its trial and the final choice. */
 static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     spryi_plan plan;
@@ -94,10 +98,10 @@ static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry
 }
 
 /*
- * csr that is taken without a look: with so few products a CPU's looks for no spans in the rows, and with fewer not for
- * runs of them either, which take half a product.
+ * Reduces the set-up of csr if it was chosen for few calls. A CPU then searches rows for no spans, and with fewer calls
+ * not for runs either, which takes half a product.
  */
-static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
+static void reduce_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
 {
     spryi_estimate *csr = &r->list[r->csr];
     if (choice->code != SPRY_REASON_FEW_CALLS || !spryi_class_is_cpu(r->device)) return;
@@ -109,44 +113,51 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
 /* ---- the memory limit ---- */
 
 /* One explain request. */
-typedef struct question {
+typedef struct request {
     const spry_matrix *given;  /* the caller's matrix */
     const spry_matrix *stored; /* the same with its storage, if a plan may read one */
     const spry_matrix *A;      /* its entries as arrays */
     const spry_spmv_options *o;
     const spryi_device_class *device; /* class that times are predicted for */
-    const spryi_device *here;         /* the plan's device; NULL: a class was named */
-} question;
+    const spryi_device *present;      /* the plan's device; NULL: a class was named */
+} request;
 
 /* Bytes of copies that a plan of a GPU has of vectors in host memory. */
-static int64_t copied_vectors(const question *q)
+static int64_t copied_vectors(const request *q)
 {
     const spry_spmv_options *o = q->o;
-    const int there = o->vector_device == SPRY_DEVICE_DEFAULT ? q->A->a.device : spryi_device_number(o->vector_device);
-    if (spryi_class_is_cpu(q->device) || there != 0) return 0;
+    const int vector_device = o->vector_device == SPRY_DEVICE_DEFAULT ? q->A->a.device
+                                                                      : spryi_device_number(o->vector_device);
+    if (spryi_class_is_cpu(q->device) || vector_device != 0) return 0;
     return (q->A->a.rows + q->A->a.columns) * (int64_t)spry_type_bytes(o->vector_type) * (o->row_major ? 2 : 1);
 }
 
-/* Of its storage a plan owns, by the sizes of a build on the host; on a device that is not here it owns it all. */
-static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const question *q, const char *format,
+/*
+ * Computes the bytes that a plan would own, from the sizes of a host build. If the device is missing, the plan owns all
+ * of its storage.
+ */
+static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const request *q, const char *format,
                                 spry_error *err)
 {
     spryi_storage storage = {0};
     spry_spmv_options named = *q->o;
     named.format = format;
     SPRYI_OK_OR_RETURN(spryi_predict_storage(e->context, &storage, q->given, &named, err));
-    *bytes = spryi_class_is_cpu(q->device) || q->here ? storage.owned_bytes : storage.bytes;
+    *bytes = spryi_class_is_cpu(q->device) || q->present ? storage.owned_bytes : storage.bytes;
     return SPRY_OK;
 }
 
-/* SPRY_TOO_LARGE where a plan in csr would pass the limit: as a plan tells it, which is made where it can be. */
-static spry_status try_csr(spry_explanation *e, const question *q, spry_error *why)
+/*
+ * Returns SPRY_TOO_LARGE if a plan in csr would exceed the limit. Builds the plan if its device is present, so that the
+ * message is the plan's.
+ */
+static spry_status try_csr(spry_explanation *e, const request *q, spry_error *why)
 {
     spry_spmv_plan *plan = NULL;
     spry_spmv_options named = *q->o;
     int64_t bytes = 0;
     named.format = "csr";
-    if (q->here) {
+    if (q->present) {
         named.kernel = e->choice.kernel;
         const spry_status status = spry_spmv_plan_create(e->context, &plan, q->given, &named, why);
         spry_spmv_plan_destroy(plan);
@@ -156,12 +167,12 @@ static spry_status try_csr(spry_explanation *e, const question *q, spry_error *w
     return spryi_check_memory_limit(q->o, "csr", bytes + copied_vectors(q), why);
 }
 
-/* Nothing fits: what csr needs, and which of the ranked formats needs the least if that is less. */
-static spry_status fail_over_limit(spry_explanation *e, const question *q, const spry_error *why, spry_error *err)
+/* Fails because no format fits. Reports the bytes of csr, and the smallest ranked format if it needs fewer. */
+static spry_status fail_over_limit(spry_explanation *e, const request *q, const spry_error *why, spry_error *err)
 {
     const spryi_ranking *r = &e->ranking;
     spry_spmv_options unlimited = *q->o;
-    question needs = *q; /* whatever the limit */
+    request needs = *q; /* the request without a limit */
     const char *least = NULL;
     int64_t fewest = why->value;
     unlimited.memory_limit_bytes = INT64_MAX;
@@ -177,11 +188,14 @@ static spry_status fail_over_limit(spry_explanation *e, const question *q, const
     }
     if (!least) return spryi_hand_on(err, why);
     return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", why->value, why->limit,
-                            "%s; one in %s the least, %lld", why->message, least, (long long)fewest);
+                            "%s; a plan in %s would own the fewest, %lld", why->message, least, (long long)fewest);
 }
 
-/* csr in place of a format that would pass the limit; SPRY_TOO_LARGE where csr would, too, as from a plan. */
-static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_error *err)
+/*
+ * Replaces a format that would exceed the limit by csr. Fails with SPRY_TOO_LARGE, as a plan does, if csr would exceed
+ * the limit.
+ */
+static spry_status keep_to_limit(spry_explanation *e, const request *q, spry_error *err)
 {
     const char *format = e->choice.format->name;
     spry_error why = SPRY_ERROR_INIT;
@@ -193,7 +207,8 @@ static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_er
         spryi_choose_instead(&e->choice, "csr", format);
         e->choice.kernel = NULL;
     }
-    if (spryi_is_measured(q->o->policy) || q->given->stored) return SPRY_OK; /* its plan reports; no new storage */
+    if (spryi_is_measured(q->o->policy) || q->given->stored)
+        return SPRY_OK; /* the plan of measure() checks; a container needs no storage */
     const spry_status status = try_csr(e, q, &why);
     if (status == SPRY_TOO_LARGE) return fail_over_limit(e, q, &why, err);
     return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
@@ -202,7 +217,7 @@ static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_er
 /* ---- sizes ---- */
 
 /* Predicts the sizes of one format, or of all formats that can be predicted. */
-static spry_status predict_storages(spry_explanation *e, const question *q, const char *of, spry_error *err)
+static spry_status predict_storages(spry_explanation *e, const request *q, const char *of, spry_error *err)
 {
     const bool all = strcmp(of, "all") == 0;
     const spryi_format *named = NULL;
@@ -217,21 +232,24 @@ static spry_status predict_storages(spry_explanation *e, const question *q, cons
         if (status == SPRY_OK) continue;
         if (named || status == SPRY_OUT_OF_MEMORY)
             return named ? status : spryi_fail(err, status, NULL, "out of memory: the sizes of %s", o.format);
-        storage->format = NULL; /* the format has no such types */
+        storage->format = NULL; /* the format does not support these types */
     }
     return SPRY_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole explanation ---------------------------------------------------------------------------- */
 
-/* On a CPU that is present, times are those of its memory: all times grow as csr's, so that the choice stays. */
-static void scale_to_device(spryi_ranking *r, const question *q)
+/*
+ * Scales all times to the memory bandwidth of a CPU that is present. All times grow in proportion to csr's, so that the
+ * choice does not change.
+ */
+static void scale_to_device(spryi_ranking *r, const request *q)
 {
     const double table = r->list[r->csr].us;
-    const double here = q->here ? spryi_csr_us_here(q->here, q->o, &q->A->a, table) : 0;
-    for (int k = 0; k < r->count && here > table; k++) {
-        r->list[k].us *= here / table;
-        r->list[k].setup_us *= here / table;
+    const double measured = q->present ? spryi_csr_us_here(q->present, q->o, &q->A->a, table) : 0;
+    for (int k = 0; k < r->count && measured > table; k++) {
+        r->list[k].us *= measured / table;
+        r->list[k].setup_us *= measured / table;
     }
 }
 
@@ -242,7 +260,7 @@ static void choose_stored(spryi_choice *choice, const spryi_stored *stored)
     spryi_tell_stored(choice->reason, sizeof choice->reason, stored);
 }
 
-static spry_status explain(spry_explanation *e, const question *q, spry_error *err)
+static spry_status explain(spry_explanation *e, const request *q, spry_error *err)
 {
     const spry_matrix *A = q->A;
     const spry_spmv_options *o = q->o;
@@ -254,7 +272,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
     if (spryi_may_read_stored(q->stored, o)) choose_stored(&e->choice, q->stored->stored);
     SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
-    if (has_entries) spare_setup(&e->ranking, &e->choice, o);
+    if (has_entries) reduce_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;
     e->ranking.calls = spryi_calls_counted(o);
     e->op = o->op;
@@ -275,7 +293,7 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     spry_matrix *stored = NULL, *entries = NULL;
     spry_explanation *made = NULL;
     const spryi_device_class *device;
-    const spryi_device *here = NULL;
+    const spryi_device *present = NULL;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, given.spmv, err));
     o.format = o.kernel = o.ordering = NULL;
@@ -285,14 +303,15 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
         return spryi_fail(err, SPRY_UNSUPPORTED, "device_class",
                           "device_class is %s, but the policy \"measure\" times on the plan's device: expected NULL",
                           given.device_class);
-    SPRYI_OK_OR_RETURN(find_class(&device, &here, context, A, &o, given.device_class, err));
+    SPRYI_OK_OR_RETURN(find_class(&device, &present, context, A, &o, given.device_class, err));
     SPRYI_TRY(spryi_blocks_as_stored(&stored, A, err));
     SPRYI_TRY(spryi_matrix_entries(stored, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     memset(made, 0, sizeof *made); /* too large for a temporary on the stack */
     made->context = spryi_context_retain(context);
     spryi_copy_class(&made->own, device);
-    const question q = {.given = A, .stored = stored, .A = entries, .o = &o, .device = &made->own.c, .here = here};
+    const request q =
+        {.given = A, .stored = stored, .A = entries, .o = &o, .device = &made->own.c, .present = present};
     SPRYI_TRY(explain(made, &q, err));
     if (given.storage_of) SPRYI_TRY(predict_storages(made, &q, given.storage_of, err));
     *explanation = made;
@@ -312,7 +331,7 @@ void spry_explanation_destroy(spry_explanation *e)
     spryi_context_release(context);
 }
 
-/* ---- telling -------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 /* ---- features of the ranking, by name ---- */
 
@@ -344,7 +363,7 @@ static int list_general(spryi_feature_value *list, const spryi_features *f)
     return GENERAL_FEATURES;
 }
 
-/* Lists the features of the ranking, the families' last. Returns their number. */
+/* Lists the features of the ranking, the families' last. Returns the number of features. */
 static int list_features(spryi_feature_value list[MOST_FEATURES], const spry_explanation *e)
 {
     const spryi_features *f = &e->ranking.features;
@@ -365,18 +384,18 @@ spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanatio
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_device_class *c = e->ranking.device;
     spryi_feature_value list[MOST_FEATURES];
-    const spry_explanation_info told = {.struct_size = sizeof told,
-                                        .device_class = c->name,
-                                        .fitted = c->fitted,
-                                        .format = e->choice.format->name,
-                                        .reason_code = e->choice.code,
-                                        .reason = e->choice.reason,
-                                        .calls = e->ranking.calls,
-                                        .threads = spryi_class_is_cpu(c) ? e->ranking.threads : 0,
-                                        .candidates = e->candidates,
-                                        .kernel = e->choice.kernel ? e->choice.kernel : "",
-                                        .features = list_features(list, e)};
-    SPRYI_GIVE(info, &told);
+    const spry_explanation_info result = {.struct_size = sizeof result,
+                                          .device_class = c->name,
+                                          .fitted = c->fitted,
+                                          .format = e->choice.format->name,
+                                          .reason_code = e->choice.code,
+                                          .reason = e->choice.reason,
+                                          .calls = e->ranking.calls,
+                                          .threads = spryi_class_is_cpu(c) ? e->ranking.threads : 0,
+                                          .candidates = e->candidates,
+                                          .kernel = e->choice.kernel ? e->choice.kernel : "",
+                                          .features = list_features(list, e)};
+    SPRYI_GIVE(info, &result);
     return SPRY_OK;
 }
 
@@ -388,25 +407,25 @@ static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
     return calls > 0 ? (int64_t)calls : 0;
 }
 
-static void add_measured(const spryi_trial *trial, spry_candidate *told)
+static void add_measured(const spryi_trial *trial, spry_candidate *result)
 {
     for (int c = 0; c < trial->count; c++) {
-        const int other = told->kernel[0] && strcmp(trial->timed[c].kernel, told->kernel) != 0;
-        if (other || strcmp(trial->timed[c].format, told->format) != 0) continue;
-        told->measured_us = trial->timed[c].us;
-        told->measured_setup_us = trial->timed[c].setup_us;
+        const int other = result->kernel[0] && strcmp(trial->timed[c].kernel, result->kernel) != 0;
+        if (other || strcmp(trial->timed[c].format, result->format) != 0) continue;
+        result->measured_us = trial->timed[c].us;
+        result->measured_setup_us = trial->timed[c].setup_us;
     }
 }
 
-static void add_storage(const spryi_storage *storage, spry_candidate *told)
+static void add_storage(const spryi_storage *storage, spry_candidate *result)
 {
     if (!storage->format) return;
-    told->parameters = storage->parameters;
-    told->storage_bytes = storage->bytes;
-    told->owned_bytes = storage->owned_bytes;
-    told->elements = storage->words;
-    told->padding = storage->padding;
-    told->over_limit = storage->refused;
+    result->parameters = storage->parameters;
+    result->storage_bytes = storage->bytes;
+    result->owned_bytes = storage->owned_bytes;
+    result->elements = storage->words;
+    result->padding = storage->padding;
+    result->over_limit = storage->refused;
 }
 
 static const char *why_not(const spry_explanation *e, const char *format)
@@ -422,27 +441,27 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(candidate, err));
     SPRYI_OK_OR_RETURN(check_index(index, e->candidates, err));
     const spryi_ranking *r = &e->ranking;
-    spry_candidate told = {.struct_size = sizeof told,
-                           .format = e->formats[index],
-                           .refused = why_not(e, e->formats[index]),
-                           .kernel = "",
-                           .parameters = "",
-                           .storage_bytes = -1,
-                           .break_even_calls = SPRY_NEVER};
+    spry_candidate result = {.struct_size = sizeof result,
+                             .format = e->formats[index],
+                             .refused = why_not(e, e->formats[index]),
+                             .kernel = "",
+                             .parameters = "",
+                             .storage_bytes = -1,
+                             .break_even_calls = SPRY_NEVER};
     if (index < r->count) {
         const spryi_estimate *k = &r->list[index];
-        told.refused = k->refused ? k->refused : "";
-        told.kernel = k->kernel ? k->kernel : "";
-        told.predicted_us = k->us;
-        told.setup_us = k->setup_us;
-        told.total_us = k->us > 0 ? k->setup_us + (double)r->calls * k->us : 0;
-        told.bytes = k->bytes;
-        if (r->device->copy > 0 && k->us > 0) told.roof = e->csr_bytes / r->device->copy / k->us;
-        if (k->us > 0) told.break_even_calls = break_even(k, &r->list[r->csr]);
+        result.refused = k->refused ? k->refused : "";
+        result.kernel = k->kernel ? k->kernel : "";
+        result.predicted_us = k->us;
+        result.setup_us = k->setup_us;
+        result.total_us = k->us > 0 ? k->setup_us + (double)r->calls * k->us : 0;
+        result.bytes = k->bytes;
+        if (r->device->copy > 0 && k->us > 0) result.roof = e->csr_bytes / r->device->copy / k->us;
+        if (k->us > 0) result.break_even_calls = break_even(k, &r->list[r->csr]);
     }
-    add_measured(&e->trial, &told);
-    add_storage(&e->storages[index], &told);
-    SPRYI_GIVE(candidate, &told);
+    add_measured(&e->trial, &result);
+    add_storage(&e->storages[index], &result);
+    SPRYI_GIVE(candidate, &result);
     return SPRY_OK;
 }
 
@@ -452,10 +471,10 @@ spry_status spry_explanation_get_feature(const spry_explanation *e, spry_feature
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(feature, err));
     spryi_feature_value list[MOST_FEATURES];
     SPRYI_OK_OR_RETURN(check_index(index, list_features(list, e), err));
-    const spry_feature told = {.struct_size = sizeof told,
-                               .name = list[index].name,
-                               .text = list[index].text,
-                               .value = list[index].value};
-    SPRYI_GIVE(feature, &told);
+    const spry_feature result = {.struct_size = sizeof result,
+                                 .name = list[index].name,
+                                 .text = list[index].text,
+                                 .value = list[index].value};
+    SPRYI_GIVE(feature, &result);
     return SPRY_OK;
 }

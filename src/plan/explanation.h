@@ -1,4 +1,4 @@
-/* What an explanation holds. */
+/* The contents of an explanation. */
 #pragma once
 
 #include "choose/choose.h"
@@ -9,13 +9,13 @@ enum { SPRYI_MOST_CANDIDATES = 40 };
 
 struct spry_explanation {
     spry_context *context;
-    spryi_own_class own; /* a copy: the context may get another table meanwhile */
+    spryi_own_class own; /* a copy, since the context's table may be replaced */
     spryi_ranking ranking;
     spryi_choice choice;
     spryi_trial trial; /* of the policy "measure" */
     spry_op op;
-    double csr_bytes; /* of plain CSR, and of all columns of x and y */
+    double csr_bytes; /* bytes of plain CSR and of all columns of x and y */
     int candidates;
-    const char *formats[SPRYI_MOST_CANDIDATES];    /* those of the ranking in its order, then the others */
+    const char *formats[SPRYI_MOST_CANDIDATES];    /* formats of the ranking in its order, then the remaining formats */
     spryi_storage storages[SPRYI_MOST_CANDIDATES]; /* format NULL: not predicted */
 };

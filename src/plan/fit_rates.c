@@ -1,4 +1,4 @@
-/* Fitting the rates of a class of devices to measured times. */
+/* Fits the rates of a class of devices to measured times. */
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
@@ -11,28 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- searching ----------------------------------------------------------------------------------------- */
+/* ---- objective and search ------------------------------------------------------------------------------ */
 
 /*
- * The objective is the sum, over the rows of the table, of the mean Huber loss of the logarithms' errors, the expected
- * logarithm of what a choice loses that takes rows by the odds of their predictions, and a small share of how far the
- * rates have moved, so that rates that the cases do not tell stay. An error of a row that nobody would take there, far
- * slower than the fastest or refused, counts little: such times are made by what the model does not know.
- *
- * The search changes one rate at a time by a factor. Factors become smaller when none of them helps any more.
+ * The objective is a sum over all cases and rows of the table: the Huber loss of the errors of predicted logarithms,
+ * the expected logarithm of the loss by a choice that picks rows by the odds of their predictions, and a small penalty
+ * for moved rates. The penalty keeps rates that the cases do not determine. Errors of refused rows and of rows far
+ * slower than the fastest count little: no choice picks them, and the model does not explain their times.
+ * The search multiplies one rate at a time by a factor. Factors become smaller when none of them improves the
+ * objective.
  */
 
-static const double HUBER = 0.15;    /* logarithms: errors up to it count by their square */
-static const double ODDS = 0.08;     /* the logarithm by which predictions differ that are taken e to 1 */
-static const double OF_LOSS = 0.5;   /* weight of what the choice loses beside the errors */
-static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of how far a rate has moved that was known */
-static const double NEAR = 1.5;      /* times the least: errors of slower rows count by the square of their distance */
-static const double REFUSED = 0.1;   /* weight of the errors of rows that are refused */
+static const double HUBER = 0.15;    /* logarithms; smaller errors count by their square */
+static const double ODDS = 0.08;     /* difference of predicted logarithms with odds of e to 1 */
+static const double OF_LOSS = 0.5;   /* weight of the choice's loss, relative to errors */
+static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of a known rate's change */
+static const double NEAR = 1.5;      /* multiple of the least time; slower rows count less */
+static const double REFUSED = 0.1;   /* weight of the errors of refused rows */
 
-/* A matrix with x of a type: what was measured of the rows of a table; 0: nothing. */
+/* Measurements of one matrix with one type of x, by row of the table. 0: not measured. */
 typedef struct fit_case {
     const spryi_features *features;
-    int threads;                       /* of the products; of a GPU 1 */
+    int threads;                       /* of the products; 1 on a GPU */
     double us[SPRYI_MOST_RATES];       /* of a product */
     double setup_us[SPRYI_MOST_RATES]; /* of the conversion */
 } fit_case;
@@ -42,33 +42,34 @@ typedef struct fitter {
     spryi_format_rates start[SPRYI_MOST_RATES];
     const fit_case *cases;
     int64_t count;
-    int rows, relative;          /* relative: errors are of shares of csr's time */
-    spryi_work *work;            /* of each case and row */
-    unsigned char *allowed;      /* the same: the row may be taken */
-    double *predicted, *weights; /* logarithms, and weights of their errors, the same */
+    int rows;
+    bool relative;               /* errors are of shares of csr's time */
+    spryi_work *work;            /* by case and row */
+    unsigned char *allowed;      /* by case and row: the choice may pick the row */
+    double *predicted, *weights; /* by case and row: logarithms, and weights of their errors */
 } fitter;
 
-/* Of the products of a case. */
+/* Returns the threads of a case's products. */
 static int threads_of(const fitter *f, int64_t i)
 {
     return spryi_threads_of(&f->own->c, f->cases[i].features, f->cases[i].threads);
 }
 
-static int is_setup(const spryi_rate_name *name)
+static bool is_setup(const spryi_rate_name *name)
 {
     return strncmp(name->name, "setup", 5) == 0;
 }
 
-/* Names of rates by what they are; NULL ends a list. */
+/* Names of rates by kind. NULL ends a list. */
 static const char *const times[] = {"step", "slice", "block", "column", "ragged", "chain", NULL};
 static const char *const speeds[] = {"gather", "near", "far", NULL};
 static const char *const shares[] = {"uneven", "holes", "longest", "heaviest", NULL};
 
-static int is_one_of(const spryi_rate_name *name, const char *const *list)
+static bool is_one_of(const spryi_rate_name *name, const char *const *list)
 {
     for (; *list; list++)
-        if (strcmp(name->name, *list) == 0) return 1;
-    return 0;
+        if (strcmp(name->name, *list) == 0) return true;
+    return false;
 }
 
 static double huber(double error)
@@ -88,7 +89,10 @@ static void predict_row(fitter *f, int r)
     for (int64_t i = 0; i < f->count; i++) f->predicted[i * f->rows + r] = log(predicted_us(f, i, r));
 }
 
-/* Logarithm of predicted over measured time; 0 where it was not measured. */
+/*
+ * Returns the logarithm of predicted over measured time, or 0 if the row was not measured. relative: shares of csr's
+ * times.
+ */
 static double error_of(const fitter *f, int64_t i, int r)
 {
     const fit_case *c = &f->cases[i];
@@ -106,7 +110,7 @@ static double least_of(const fitter *f, int64_t i)
     return least;
 }
 
-/* The expected logarithm of what the choice loses in a case. */
+/* Returns the expected logarithm of the choice's loss in a case. */
 static double soft_loss(const fitter *f, int64_t i)
 {
     const double *predicted = &f->predicted[i * f->rows];
@@ -146,58 +150,61 @@ static double objective(const fitter *f)
 
 /* ---- products ------------------------------------------------------------------------------------------- */
 
-/* 1: some case that was measured has work of that rate. */
-static int is_told(const fitter *f, int r, const spryi_rate_name *name)
+/* Returns whether some measured case has work of that rate. */
+static bool has_work(const fitter *f, int r, const spryi_rate_name *name)
 {
     static const double FACTOR = 1.5;
     spryi_format_rates *rates = &f->own->rates[r];
     double *rate = spryi_rate(rates, name), kept = *rate;
-    int told = 0;
-    for (int64_t i = 0; i < f->count && !told; i++) {
+    bool changes = false;
+    for (int64_t i = 0; i < f->count && !changes; i++) {
         if (f->cases[i].us[r] <= 0) continue;
         const double before = predicted_us(f, i, r);
         *rate = kept * FACTOR;
-        told = predicted_us(f, i, r) != before;
+        changes = predicted_us(f, i, r) != before;
         *rate = kept;
     }
-    return told;
+    return changes;
 }
 
-static int is_sharp(const spryi_rate_name *name)
+static bool is_sharp(const spryi_rate_name *name)
 {
     return strcmp(name->name, "sharp") == 0;
 }
 
-/* The most that a rate may be; the least is the name's. */
+/* Returns the largest valid rate. The least is in the name. */
 static double most_of(const spryi_rate_name *name)
 {
-    static const double SHARP = 16, AHEAD = 0.5; /* the latter is a share of the streaming */
+    static const double SHARP = 16, AHEAD = 0.5; /* AHEAD is a share of the streaming rate */
     return is_sharp(name) ? SHARP : strcmp(name->name, "ahead") == 0 ? AHEAD : SPRYI_MOST_RATE;
 }
 
-/* One step of a rate by a factor, kept if the objective becomes less; of `sharp` from the sum on. */
-static int try_step(fitter *f, int r, const spryi_rate_name *name, double factor, double *least)
+/*
+ * Multiplies a rate by a factor, and keeps the step if the objective decreases. `sharp` is at least 1: steps scale its
+ * excess over 1.
+ */
+static bool try_step(fitter *f, int r, const spryi_rate_name *name, double factor, double *least)
 {
     double *rate = spryi_rate(&f->own->rates[r], name), kept = *rate;
     const double next = is_sharp(name) ? 1 + (kept - 1) * factor : kept * factor;
-    if (next > most_of(name) || next < name->least) return 0;
+    if (next > most_of(name) || next < name->least) return false;
     *rate = next;
     predict_row(f, r);
     const double value = objective(f);
     if (value < *least) {
         *least = value;
-        return 1;
+        return true;
     }
     *rate = kept;
-    return 0;
+    return false;
 }
 
-/* A step of each rate that the cases tell, up or down; the objective. */
-static double sweep(fitter *f, const unsigned *told, double step, double least)
+/* Steps each determined rate up, or else down. Returns the objective. */
+static double sweep(fitter *f, const unsigned *determined, double step, double least)
 {
     for (int r = 0; r < f->rows; r++) {
         for (int n = 0; spryi_rate_names[n].name; n++) {
-            if (!(told[r] >> n & 1)) continue;
+            if (!(determined[r] >> n & 1)) continue;
             if (!try_step(f, r, &spryi_rate_names[n], exp(step), &least))
                 (void)try_step(f, r, &spryi_rate_names[n], exp(-step), &least);
         }
@@ -206,21 +213,21 @@ static double sweep(fitter *f, const unsigned *told, double step, double least)
     return least;
 }
 
-/* From large steps to small ones, some times over: a rate that is stuck may move when others have. */
+/* Goes from large steps to small ones. Repeats, because a rate that is stuck may move after others have moved. */
 static void search_products(fitter *f)
 {
     enum { ROUNDS = 5, MOST_SWEEPS = 40 };
     static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4; /* logarithms of the steps; a share of the objective */
-    unsigned told[SPRYI_MOST_RATES] = {0};
+    unsigned determined[SPRYI_MOST_RATES] = {0};
     for (int r = 0; r < f->rows; r++)
         for (int n = 0; spryi_rate_names[n].name; n++)
-            if (!is_setup(&spryi_rate_names[n]) && is_told(f, r, &spryi_rate_names[n])) told[r] |= 1u << n;
+            if (!is_setup(&spryi_rate_names[n]) && has_work(f, r, &spryi_rate_names[n])) determined[r] |= 1u << n;
     double least = objective(f);
     for (int round = 0; round < ROUNDS; round++)
         for (double step = FIRST; step >= LAST; step /= 2)
             for (int n = 0; n < MOST_SWEEPS; n++) {
                 const double before = least;
-                least = sweep(f, told, step, least);
+                least = sweep(f, determined, step, least);
                 if (before - least < LITTLE * before) break;
             }
 }
@@ -240,7 +247,7 @@ static double setup_objective(const fitter *f, int r)
 static void search_setup(fitter *f, int r)
 {
     static const double FIRST = 1.4, LAST = 0.03, LITTLE = 1e-3;
-    int measured = 0;
+    bool measured = false;
     for (int64_t i = 0; i < f->count; i++) measured |= f->cases[i].setup_us[r] > 0;
     if (!measured) return;
     for (double step = FIRST; step >= LAST;) {
@@ -264,7 +271,7 @@ static void search_setup(fitter *f, int r)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the fit ---------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -272,7 +279,7 @@ static int by_size(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The time of the row that is taken over the least; 1 where nothing of the case was measured. */
+/* Returns the chosen row's time divided by the least, or 1 if no row that may be chosen was measured. */
 static double hard_loss(const fitter *f, int64_t i)
 {
     int taken = -1;
@@ -301,7 +308,10 @@ static void judge(const fitter *f, double *errors, double *error, double *loss, 
     *loss = exp(sum / (double)f->count);
 }
 
-/* The most by which a rate changes the prediction of a case that was measured, from `without` it on; a logarithm. */
+/*
+ * Returns the largest change that a rate makes to the predicted logarithm of a measured case. without: predictions
+ * without it.
+ */
 static double effect_of(const fitter *f, int r, const double *without)
 {
     double most = 0;
@@ -310,7 +320,7 @@ static double effect_of(const fitter *f, int r, const double *without)
     return most;
 }
 
-/* A rate that is 0 because nobody knew it begins where it counts a little in the case that has most of its work. */
+/* Starts an unknown rate, which is 0, at a value that changes the prediction of some case a little. */
 static void begin_rate(fitter *f, int r, const spryi_rate_name *name, double *without)
 {
     enum { MOST_STEPS = 60 };
@@ -362,12 +372,11 @@ static void find_weights(fitter *f)
 }
 
 /*
- * Changes the rates of `own` so that predictions are near the times, above all where they decide what is taken: the sum
- * of the logarithms' errors and of what the choice loses is minimised, a rate at a time, in steps that become smaller.
- * A rate whose work no case has stays as it is. count >= 1.
+ * Changes the rates of `own` to minimise the objective, one rate at a time. Keeps a rate if no case has work of it.
+ * count >= 1.
  */
 static spry_status search(spry_context *context, spryi_own_class *own, const fit_case *cases, int64_t count,
-                          spry_rates_fit_info *told, spry_error *err)
+                          spry_rates_fit_info *result, spry_error *err)
 {
     spry_status status = SPRY_OK;
     double *errors = NULL, *scratch = NULL;
@@ -383,12 +392,12 @@ static spry_status search(spry_context *context, spryi_own_class *own, const fit
     find_works(&f);
     find_weights(&f);
     for (int r = 0; r < f.rows; r++) predict_row(&f, r);
-    judge(&f, errors, &told->error_before, &told->loss_before, &told->worst_loss_before);
+    judge(&f, errors, &result->error_before, &result->loss_before, &result->worst_loss_before);
     memcpy(f.start, own->rates, sizeof f.start);
     begin_rates(&f, scratch);
     search_products(&f);
     for (int r = 0; r < f.rows; r++) search_setup(&f, r);
-    judge(&f, errors, &told->error, &told->loss, &told->worst_loss);
+    judge(&f, errors, &result->error, &result->loss, &result->worst_loss);
 done:
     spryi_release(context, f.work);
     spryi_release(context, f.allowed);
@@ -399,9 +408,9 @@ done:
     return status;
 }
 
-/* ---- fitting -------------------------------------------------------------------------------------------- */
+/* ---- observations --------------------------------------------------------------------------------------- */
 
-/* The row of the table that a kernel's times are of, or its format's; -1: there is none. */
+/* Returns the table's row for the observed kernel, or else for its format; -1: none. */
 static int row_of(const spryi_own_class *own, const spry_observation *o)
 {
     int of_format = -1;
@@ -416,8 +425,8 @@ static int row_of(const spryi_own_class *own, const spry_observation *o)
 
 static const double LEAST_US = 1e-3, MOST_US = 1e12;
 
-/* 1: a kernel is named, but none of the format that is. */
-static int has_wrong_kernel(const spry_observation *o)
+/* Returns whether a kernel is named that is unknown or of another format. */
+static bool has_wrong_kernel(const spry_observation *o)
 {
     const spryi_kernel *kernel = o->kernel && o->kernel[0] ? spryi_find_kernel(o->kernel) : NULL;
     return o->kernel && o->kernel[0] && (!kernel || strcmp(kernel->format, o->format) != 0);
@@ -430,27 +439,25 @@ static spry_status check(const spry_observation *o, int64_t n, const spryi_own_c
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)o->struct_size, sizeof *o,
                                 "observation %lld has struct_size %zu, expected %zu: set it with SPRY_INIT",
                                 (long long)n, o->struct_size, sizeof *o);
-    const char *wrong = !o->explanation || !o->format        ? "has no explanation or no format"
-                        : o->explanation->context != context ? "is of another context"
-                        : strcmp(o->explanation->ranking.device->name, own->name) != 0
-                            ? "is of another class of devices"
-                        : o->explanation->ranking.count == 0 ? "is of a matrix without entries"
-                        : has_wrong_kernel(o)                ? "names a kernel that is none of its format"
-                        : row_of(own, o) < 0                 ? "is of a format without rates"
-                        : !(o->time_us >= LEAST_US && o->time_us <= MOST_US)
-                            ? "has a time that is no number of microseconds from 0.001 to 1e12"
-                        : !(o->setup_us >= 0 && o->setup_us <= MOST_US)
-                            ? "has a set-up that is no number of microseconds from 0 to 1e12"
-                            : NULL;
+    const char *wrong =
+        !o->explanation || !o->format                                  ? "has no explanation or no format"
+        : o->explanation->context != context                           ? "is of another context"
+        : strcmp(o->explanation->ranking.device->name, own->name) != 0 ? "is of another class of devices"
+        : o->explanation->ranking.count == 0                           ? "is of a matrix without entries"
+        : has_wrong_kernel(o)                                          ? "names a kernel of another format"
+        : row_of(own, o) < 0                                           ? "is of a format without rates"
+        : !(o->time_us >= LEAST_US && o->time_us <= MOST_US) ? "has a time_us outside the range from 0.001 to 1e12"
+        : !(o->setup_us >= 0 && o->setup_us <= MOST_US)      ? "has a setup_us outside the range from 0 to 1e12"
+                                                             : NULL;
     if (!wrong) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "observations", n, 0, "observation %lld %s", (long long)n,
                             wrong);
 }
 
-/* Observations with one explanation are a case; they may come in any order. */
+/* Returns the case of an explanation. Observations of one explanation form a case, in any order. */
 static fit_case *case_of(fit_case *cases, int64_t *count, const spryi_ranking *ranking)
 {
-    const int on_cpu = spryi_class_is_cpu(ranking->device);
+    const bool on_cpu = spryi_class_is_cpu(ranking->device);
     for (int64_t i = *count - 1; i >= 0; i--)
         if (cases[i].features == &ranking->features) return &cases[i];
     cases[*count] = (fit_case){.features = &ranking->features, .threads = on_cpu ? ranking->threads : 1};
@@ -458,7 +465,7 @@ static fit_case *case_of(fit_case *cases, int64_t *count, const spryi_ranking *r
 }
 
 static spry_status fit(spry_context *context, spryi_own_class *own, const spry_observation *observations, int64_t count,
-                       spry_rates_fit_info *told, spry_error *err)
+                       spry_rates_fit_info *result, spry_error *err)
 {
     spry_status status = SPRY_OK;
     fit_case *cases = NULL;
@@ -474,8 +481,8 @@ static spry_status fit(spry_context *context, spryi_own_class *own, const spry_o
             c->setup_us[r] = o->setup_us;
         }
     }
-    *told = (spry_rates_fit_info){.struct_size = sizeof *told, .cases = n};
-    SPRYI_TRY(search(context, own, cases, n, told, err));
+    *result = (spry_rates_fit_info){.struct_size = sizeof *result, .cases = n};
+    SPRYI_TRY(search(context, own, cases, n, result, err));
 done:
     spryi_release(context, cases);
     return status;
@@ -496,7 +503,7 @@ spry_status spry_rates_fit(spry_context *context, spry_rates_fit_info *info, con
     if (info) SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     SPRYI_DEFAULT_FLOATS;
     const spryi_device_class *start = NULL;
-    spry_rates_fit_info told;
+    spry_rates_fit_info result;
     spryi_own_class *own = NULL;
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_find_class(context, &start, device_class, err));
@@ -512,10 +519,10 @@ spry_status spry_rates_fit(spry_context *context, spry_rates_fit_info *info, con
         goto done;
     }
     memcpy(own->fitted, fitted, strlen(fitted) + 1);
-    SPRYI_TRY(fit(context, own, observations, count, &told, err));
+    SPRYI_TRY(fit(context, own, observations, count, &result, err));
     SPRYI_TRY(spryi_context_adopt_classes(context, &own, 1, err));
     own = NULL;
-    if (info) SPRYI_GIVE(info, &told);
+    if (info) SPRYI_GIVE(info, &result);
 done:
     spryi_release(context, own);
     return status;

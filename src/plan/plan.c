@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double MOST_BUDGET = 1e12; /* us, some days */
+static const double MOST_BUDGET = 1e12; /* us; more than eleven days */
 
 spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {
@@ -58,7 +58,7 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
 
 /* ---- check --------------------------------------------------------------------------------------------- */
 
-/* Returns what selecting a device or a kernel for a product with A needs. */
+/* Returns the criteria for selecting a device or a kernel for a product with A. */
 static spryi_selection_request selection_for(const spry_matrix *A, const spry_spmv_options *o)
 {
     return (spryi_selection_request){
@@ -85,7 +85,7 @@ static spry_status select_device(spryi_plan_request *request, const spry_context
     const char *scaling = o->row_scaling ? "row_scaling" : o->column_scaling ? "column_scaling" : NULL;
     if (scaling && !request->device->driver->host_memory)
         return spryi_fail(err, SPRY_UNSUPPORTED, scaling,
-                          "row_scaling and column_scaling are the CPU's so far, the product was asked for on %s",
+                          "row_scaling and column_scaling need a plan on the CPU, this plan is for %s",
                           request->device->name);
     if (scaling && A->a.value_type != SPRY_PATTERN)
         return spryi_fail(err, SPRY_UNSUPPORTED, scaling,
@@ -115,7 +115,10 @@ static spry_status check(spryi_plan_request *request, const spry_context *contex
 
 /* ---- choose --------------------------------------------------------------------------------- */
 
-/* Returns the type of values that the kernel reads: the matrix's, or the vectors' if it needs the ones of a pattern. */
+/*
+ * Returns the type of stored values that the kernel reads: the matrix's, or the vectors' if the kernel needs explicit
+ * ones for a pattern.
+ */
 static spry_type stored_type(const spryi_plan *plan, const spryi_kernel *kernel)
 {
     const spry_type type = plan->A->a.value_type;
@@ -130,7 +133,7 @@ static void find_functions(const spryi_plan *plan, spryi_plan_target *target)
     target->value_type = stored_type(plan, target->kernel);
 }
 
-/* Selects a kernel for the format: `suits` if it can be used; NULL: none is preferred. */
+/* Selects a kernel for the format. suits: name of the preferred kernel; NULL: no preference. */
 static spry_status select_kernel(const spryi_plan *plan, spryi_plan_target *target, const char *suits, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -195,7 +198,7 @@ spry_status spryi_take_entries(spryi_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
-/* Returns whether the library chooses format and kernel. */
+/* Returns whether the library chooses both format and kernel. */
 static bool is_auto(const spryi_plan *plan)
 {
     return !plan->request.options.kernel && spryi_format_is_auto(&plan->request.options);
@@ -222,7 +225,7 @@ static spry_status take_choice(spryi_plan *plan, const spryi_choice *choice, spr
     return select_kernel(plan, target, choice->kernel, err);
 }
 
-/* Selects `format` in place of the refused one. */
+/* Selects `format` instead of the refused one. */
 static spry_status select_format_instead(spryi_plan *plan, const spryi_plan_target *refused, const char *format,
                                          spry_error *err)
 {
@@ -244,14 +247,14 @@ static spry_status choose_instead(spryi_plan *plan, spry_error *err)
     return select_format_instead(plan, &refused, "csc", err);
 }
 
-static void tell_types(spryi_plan *plan, const char *passed)
+static void set_types_reason(spryi_plan *plan, const char *passed)
 {
     plan->target.reason_code = SPRY_REASON_TYPES;
     snprintf(plan->target.reason, sizeof plan->target.reason, "%s: %s has no kernel for these types of values",
              plan->target.format->name, passed);
 }
 
-/* Chooses the format that a container holds, else one that suits the matrix. */
+/* Chooses a container's stored format, or else a format that suits the matrix. */
 static spry_status choose_format(const spryi_plan *plan, spryi_choice *choice, spry_error *err)
 {
     const spryi_stored *stored = plan->A->stored;
@@ -262,7 +265,7 @@ static spry_status choose_format(const spryi_plan *plan, spryi_choice *choice, s
     return SPRY_OK;
 }
 
-/* Chooses a format and a kernel. csr replaces a format that has no kernel for the types of values. */
+/* Chooses a format and a kernel. Falls back to csr if the format has no kernel for the types of values. */
 static spry_status choose(spryi_plan *plan, spry_error *err)
 {
     spryi_choice choice = {0};
@@ -273,7 +276,7 @@ static spry_status choose(spryi_plan *plan, spry_error *err)
     if (status == SPRY_OK && (readable || reads_stored(plan))) return SPRY_OK;
     if (status != SPRY_OK && (status != SPRY_UNSUPPORTED || choice.format->in_place)) return spryi_hand_on(err, &why);
     status = choose_instead(plan, err);
-    tell_types(plan, choice.format->name);
+    set_types_reason(plan, choice.format->name);
     return status;
 }
 
@@ -309,7 +312,7 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     product->run = run_of(plan, spryi_storage_arrays(plan->stored.storage));
     product->joins_rows = (f->several & op) != 0;
     product->joins_columns = (f->several_apart & op) != 0;
-    if (product->joins_columns && f->takes_apart) /* inspects the columns, only for plans of multiple vectors */
+    if (product->joins_columns && f->takes_apart) /* inspects columns; on a CPU only if count > 1 */
         product->joins_columns = (o->count > 1 || !plan->request.device->driver->host_memory) &&
                                  f->takes_apart(plan->stored.storage);
     if (product->run) return SPRY_OK;
@@ -345,7 +348,7 @@ static spry_status prepare_kernel(const spryi_plan *plan, spryi_plan_product *pr
 
 static int threads_of(const spryi_plan *plan)
 {
-    enum { ENTRY = 4 }; /* bytes of work per entry, if repeated values or indices make the storage smaller */
+    enum { ENTRY = 4 }; /* bytes of work per entry, for storages that repeated values or indices make smaller */
     const int64_t stored = spryi_storage_bytes(plan->target.format, plan->stored.storage);
     const int64_t bytes = stored > plan->map.nnz * ENTRY ? stored : plan->map.nnz * ENTRY;
     return spryi_threads_for(plan->context, bytes, plan->request.options.threads);
@@ -353,7 +356,7 @@ static int threads_of(const spryi_plan *plan)
 
 /* ---- the workspace ------------------------------------------------------------------------------------- */
 
-/* Returns whether runs may multiply several columns together, if the kernel joins such columns. */
+/* Returns whether runs may multiply multiple columns together, if the kernel supports it. */
 static bool columns_may_meet(const spryi_plan *plan, const spryi_plan_map *map)
 {
     return plan->request.options.vector_device == plan->request.device->number && !spryi_changes_x(map) &&
@@ -368,10 +371,10 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
 }
 
 /*
- * Returns the number of separate columns that are copied to row-major together, for kernels that take only rows: at
- * most a row of 64 bytes. The copies are two passes over x and three over y, and save reading the matrix per column.
- * With room for three, any number but one splits into passes of two or more, so that no column is multiplied alone,
- * with other bits.
+ * Returns the number of columns that are copied to row-major together, for kernels that need rows: at most a row of 64
+ * bytes. The copies are two passes over x and three over y, and save reading the matrix once per column. With room for
+ * three, any number of columns above one splits into passes of two or more. A column multiplied by itself would have
+ * other bits.
  */
 static int64_t columns_to_join(const spryi_plan *plan)
 {
@@ -381,13 +384,15 @@ static int64_t columns_to_join(const spryi_plan *plan)
     return !columns_may_meet(plan, &plan->map) ? 0 : wanted < least ? least : wanted < most ? wanted : most;
 }
 
-/* Returns the bytes of so many elements in the workspace. */
+/* Returns the bytes of `elements` in the workspace, rounded up to cache lines. */
 static int64_t padded(const spryi_plan *plan, int64_t elements)
 {
     return (elements * (int64_t)plan->request.element_bytes + 63) / 64 * 64;
 }
 
-/* Returns the sizes of the workspace, after the kernel's bytes x and y if they are not the caller's. */
+/*
+ * Returns the sizes of the workspace: the kernel's bytes, then the storage's x and y if they differ from the caller's.
+ */
 static spryi_plan_workspace workspace_of(const spryi_plan *plan, int64_t kernel_bytes)
 {
     const spryi_plan_request *r = &plan->request;
@@ -400,7 +405,7 @@ static spryi_plan_workspace workspace_of(const spryi_plan *plan, int64_t kernel_
     return work;
 }
 
-/* ---- what a plan owns, and bounds of it for memory limits ---------------------------------------------- */
+/* ---- bytes that a plan owns, and bounds for memory limits --------------------------------------------- */
 
 /* Returns whether the plan has a zero of its own in the device's memory. */
 static bool has_zero_block(const spryi_plan *plan)
@@ -435,10 +440,10 @@ int64_t spryi_most_owned_bytes(const spryi_plan *plan)
     return spryi_owned_bytes(plan) + (grows ? format->growth_bytes(plan->stored.storage) : 0);
 }
 
-/* Bounds the bytes of the plan's ordering and of the vectors that runs copy or bring into rows. */
+/* Returns a bound on the bytes of the plan's ordering and of the vectors that runs copy. */
 static int64_t most_for_vectors(const spryi_plan *plan)
 {
-    enum { LINE = 64, FIXED = 512 }; /* bytes of the row that columns are brought into; of padding */
+    enum { LINE = 64, FIXED = 512 }; /* bytes of a row of joined columns; bytes of padding */
     const spry_spmv_options *o = &plan->request.options;
     const int64_t lines = spryi_add_bytes(plan->request.x_length, plan->request.y_length);
     const bool is_mapped = o->row_major || plan->map.is_changed || o->row_scaling || o->column_scaling;
@@ -455,7 +460,7 @@ bool spryi_is_over_limit(spry_status status, const spry_error *why)
     return status == SPRY_TOO_LARGE && strcmp(why->argument, "memory_limit_bytes") == 0;
 }
 
-/* Hands on a refusal of the format's arrays, with a bound of what the plan would own in addition. */
+/* Reports a refusal of the format's arrays, with a bound on all bytes that the plan would own. */
 static spry_status refuse_storage(const spryi_plan *plan, const spry_error *why, spry_error *err)
 {
     const int64_t value = spryi_add_bytes(why->value, most_for_vectors(plan));
@@ -473,7 +478,7 @@ static spry_status allocate(spryi_plan *plan, spryi_plan_workspace *work, spry_e
     const int64_t x_length = plan->request.x_length, y_length = plan->request.y_length;
     if (work->bytes > 0) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &work->memory, work->bytes, "workspace", err));
-        /* kernels of a device's own memory find zeros and leave zeros; those of host memory expect nothing */
+        /* kernels of a device's own memory expect a zero workspace and leave it zero; host kernels expect nothing */
         if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, work->memory, work->bytes, err));
     }
     work->zero = plan->map.zero;
@@ -511,7 +516,7 @@ void spryi_list_reads(spryi_plan *plan)
         if (all[n].array.data && all[n].array.bytes > 0) plan->reads.list[plan->reads.count++] = all[n];
 }
 
-/* Prepares plan->product and plan->work, if the plan then owns no more than its limit. */
+/* Prepares plan->product and plan->work. Fails if the plan would own more than its memory limit. */
 static spry_status prepare(spryi_plan *plan, spry_error *err)
 {
     int64_t kernel_bytes = 0;
@@ -542,7 +547,7 @@ static void discard_prepared(spryi_plan *plan)
 
 /* ---- build --------------------------------------------------------------------------------------------- */
 
-/* Builds the storage of plan->A. A container that the kernel cannot read is replaced by its entries. */
+/* Builds the storage of plan->A. If the kernel cannot read a container, replaces the container by its entries. */
 static spry_status build(spryi_plan *plan, spry_error *err)
 {
     spry_error why = SPRY_ERROR_INIT;
@@ -572,10 +577,10 @@ spry_status spryi_build_choice(spryi_plan *plan, const spryi_choice *choice, spr
     return status;
 }
 
-/* Chooses, builds and prepares; csr replaces a choice that is refused for its memory or its types. */
+/* Chooses, builds and prepares. Falls back to csr if a choice is refused for its memory or its types. */
 static spry_status choose_and_build(spryi_plan *plan, spry_error *err)
 {
-    spry_error why = SPRY_ERROR_INIT; /* the refusal of the choice, which is no failure of the call */
+    spry_error why = SPRY_ERROR_INIT; /* why the choice was refused; the call may still succeed */
     spry_status status;
     SPRYI_OK_OR_RETURN(choose_target(plan, err));
     while (((status = build_and_prepare(plan, &why)) == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) &&
@@ -584,7 +589,7 @@ static spry_status choose_and_build(spryi_plan *plan, spry_error *err)
         spry_error none = SPRY_ERROR_INIT;
         spryi_discard_built(plan);
         if (choose_instead(plan, &none) != SPRY_OK) return spryi_hand_on(err, status == SPRY_TOO_LARGE ? &why : &none);
-        if (status == SPRY_UNSUPPORTED) tell_types(plan, refused);
+        if (status == SPRY_UNSUPPORTED) set_types_reason(plan, refused);
     }
     return status == SPRY_OK ? status : spryi_hand_on(err, &why);
 }
@@ -599,14 +604,14 @@ static spry_status build_by_policy(spryi_plan *plan, spryi_trial *trial, spry_er
     return SPRY_OK;
 }
 
-/* Completes the reason, and releases what only building needs: names of the options, and the mapped matrix. */
+/* Completes the reason, and releases objects that only building needs: names of the options, and the mapped matrix. */
 static void finish(spryi_plan *plan, double start)
 {
     spry_spmv_options *o = &plan->request.options;
     o->format = o->kernel = o->ordering = o->policy = NULL;
     if (spryi_is_expanded(plan))
         add_reason(plan, plan->map.given->a.layout == SPRY_BSR ? "; the plan has built CSR of the blocks"
-                                                               : "; of one triangle the plan has made both");
+                                                               : "; the plan has built both triangles from one");
     if (plan->request.op != o->op) spryi_tell_transposed(plan->target.reason, sizeof plan->target.reason);
     spryi_drop_copy(plan);
     plan->times.setup_us = spryi_now_us() - start;
@@ -619,7 +624,7 @@ spry_status spryi_plan_one(spry_context *context, spryi_plan *plan, const spry_m
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     *plan = (spryi_plan){.context = spryi_context_retain(context), .A = spryi_matrix_retain(A)};
-    pthread_mutex_init(&plan->in_use, NULL); /* cannot fail with default attributes where we build for */
+    pthread_mutex_init(&plan->in_use, NULL); /* cannot fail with default attributes on the supported systems */
     SPRYI_TRY(check(&plan->request, context, A, options, err));
     SPRYI_TRY(spryi_map_plan(plan, pairing, err));
     SPRYI_TRY(build_by_policy(plan, trial, err));
@@ -654,11 +659,13 @@ void spryi_refer_to(spryi_plan *plan, const spry_matrix *from, const spry_matrix
     plan->map.given = spryi_matrix_retain(to);
 }
 
-/* Stores the values as they are now. The new storage is built next to the old: a failure leaves the plan as it was. */
+/*
+ * Stores the current values. Builds the new storage next to the old one, so that a failure leaves the plan unchanged.
+ */
 static spry_status renew(spryi_plan *plan, spry_error *err)
 {
     const spry_matrix *given = plan->map.given;
-    if (given->a.value_type == SPRY_PATTERN || given->stored) return SPRY_OK; /* nothing can have changed */
+    if (given->a.value_type == SPRY_PATTERN || given->stored) return SPRY_OK; /* values cannot have changed */
     SPRYI_OK_OR_RETURN(plan->map.is_changed ? spryi_order_values(plan, err) : SPRY_OK);
     const spry_status status = spryi_renew_storage(plan, err);
     spryi_drop_copy(plan);
@@ -668,10 +675,10 @@ static spry_status renew(spryi_plan *plan, spry_error *err)
 spry_status spryi_refuse_new_values(spry_error *err)
 {
     return spryi_fail(err, SPRY_UNSUPPORTED, "values",
-                      "values: the matrix is a container, whose values cannot be replaced");
+                      "values: the plan reads a container, whose values cannot change");
 }
 
-/* Stores the values of another array, which the plan refers to from then on. */
+/* Stores the values of another array. The plan refers to that array from then on. */
 static spry_status take_values(spryi_plan *plan, const void *values, spry_error *err)
 {
     spry_matrix *old = plan->map.given, *made;

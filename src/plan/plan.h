@@ -26,21 +26,21 @@ typedef struct spryi_plan_request {
 } spryi_plan_request;
 
 /*
- * Result of map: how the caller's matrix and vectors become those of the storage. The storage is built of plan->A. If
- * is_changed, plan->A is B: the caller's matrix with both triangles, permuted to P A P^T (P A if A is not square), and
- * transposed, as far as each applies.
+ * Result of map: how the caller's matrix and vectors correspond to those of the storage. The storage is built from
+ * plan->A. If is_changed, plan->A is B: the caller's matrix with both triangles, permuted to P A P^T (P A if A is not
+ * square), and transposed, as far as each applies.
  */
 typedef struct spryi_plan_map {
-    spry_matrix *given; /* the caller's matrix; plan->A becomes given again if the storage borrows nothing of B */
+    spry_matrix *given; /* the caller's matrix; plan->A becomes given again if the storage borrows nothing from B */
     bool is_changed, is_transposed;
     int64_t nnz;          /* of plan->A */
     const char *ordering; /* name */
-    spry_ordering *found; /* the ordering of Band-k, for its groups; NULL: not needed any more */
-    int32_t *x_from;      /* x'[i] = x[x_from[i]] is multiplied; NULL: x is */
-    int32_t *y_from;      /* y[i] = t[y_from[i]] + beta*y[i], where t is the product; NULL: t is y */
+    spry_ordering *found; /* the ordering of Band-k, kept for its groups; NULL once released */
+    int32_t *x_from;      /* runs multiply x'[i] = x[x_from[i]]; NULL: x itself */
+    int32_t *y_from;      /* y[i] = t[y_from[i]] + beta*y[i], where t is the product; NULL: the product is y */
     const void *x_scaling, *y_scaling;
     void *block;      /* device memory that contains x_from and y_from; NULL: both are in host memory */
-    const void *zero; /* in the block, a zero of any type */
+    const void *zero; /* a zero of any type, in the block */
     int64_t bytes;    /* of x_from, y_from and the zero */
     double upload_us; /* of copies to the device */
 } spryi_plan_map;
@@ -51,20 +51,20 @@ typedef struct spryi_plan_target {
     int64_t parameters[SPRYI_PARAMETERS];
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
-    char kernel_text[96]; /* kernel_parameters as they were given: "lanes=32" */
+    char kernel_text[96]; /* kernel_parameters in the caller's spelling: "lanes=32" */
     spryi_kernel_functions functions;
-    spry_type value_type; /* of stored values: the matrix's, or the vectors' if a kernel needs the ones of a pattern */
-    double us, csr_us;    /* estimated time of a product in the format and in csr; 0: there is no estimate */
+    spry_type value_type; /* of stored values: the matrix's, or the vectors' if a pattern's kernel needs ones */
+    double us, csr_us;    /* estimated time of a product in the format and in csr; 0: no estimate */
     spry_reason reason_code;
     char reason[320];
 } spryi_plan_target;
 
-/* Result of build: the format's storage, where the device reads it. */
+/* Result of build: the format's storage, in memory that the device reads. */
 typedef struct spryi_plan_storage {
     void *storage;       /* the format's struct, in host memory */
-    bool on_device;      /* the arrays of the struct are device addresses, and the plan owns those in `arrays` */
+    bool on_device;      /* the struct contains device addresses, and the plan owns those in `arrays` */
     bool made_on_device; /* the device converted CSR */
-    bool from_container; /* `storage` is the matrix's own, of a container or of the caller's blocks */
+    bool from_container; /* `storage` belongs to the matrix: a container or the caller's blocks */
     char parameters[64]; /* as the format resolved them */
     void *arrays[SPRYI_MOST_SECTIONS];
     int array_count;
@@ -76,7 +76,7 @@ typedef struct spryi_plan_storage {
 /* Result of prepare: how runs call the kernel. */
 typedef struct spryi_plan_product {
     spryi_run_fn run;
-    bool joins_rows, joins_columns; /* run multiplies several vectors together, if row-major; if column-major */
+    bool joins_rows, joins_columns; /* run multiplies row-major, column-major vectors together */
     int threads;
     void *auxiliary; /* the kernel's own data in addition to the storage */
     int64_t auxiliary_bytes;
@@ -86,12 +86,12 @@ typedef struct spryi_plan_product {
 typedef struct spryi_plan_workspace {
     void *memory;
     int64_t bytes;
-    int64_t x_at, t_at;    /* offsets in memory: x and y of the storage, if they are not the caller's */
-    int64_t joined;        /* columns that are copied to row-major there, since the kernel takes rows; 0: none */
-    void *x, *y;           /* the device's copies of host vectors; NULL: the device reads the caller's */
+    int64_t x_at, t_at;    /* offsets in memory of the storage's x and y, if they differ from the caller's */
+    int64_t joined;        /* number of columns copied to row-major together, for kernels that need rows; 0: none */
+    void *x, *y;           /* device copies of host vectors; NULL: the device reads the caller's vectors */
     void *host_x, *host_y; /* contiguous copies of columns of row-major host vectors */
     const void *zero;      /* a zero of any type in the device's own memory; NULL: no run needs one */
-    void *zero_block;      /* memory of that zero; NULL: the map has it */
+    void *zero_block;      /* memory of `zero`; NULL: the map's block contains it */
 } spryi_plan_workspace;
 
 typedef struct spryi_span {
@@ -99,7 +99,7 @@ typedef struct spryi_span {
     spryi_array array;
 } spryi_span;
 
-/* Memory of the caller, except x, that runs read. */
+/* Caller's memory, except x, that runs read. */
 typedef struct spryi_plan_reads {
     spryi_span list[6];
     int count;
@@ -107,14 +107,14 @@ typedef struct spryi_plan_reads {
 
 typedef struct spryi_plan_times {
     double setup_us;
-    double search_us; /* part of setup_us that updates do without: choosing, finding an ordering */
-    double update_us; /* of the last update; 0: there was none */
+    double search_us; /* part of setup_us that updates omit: choosing a format, finding an ordering */
+    double update_us; /* of the last update; 0: no update yet */
 } spryi_plan_times;
 
 /* A plan of one direction. */
 typedef struct spryi_plan {
     spry_context *context;
-    spry_matrix *A; /* the matrix of the storage, which may borrow its arrays */
+    spry_matrix *A; /* matrix of the storage, which may borrow its arrays */
     spryi_plan_request request;
     spryi_plan_map map;
     spryi_plan_target target;
@@ -126,58 +126,59 @@ typedef struct spryi_plan {
     spryi_plan_times times;
 } spryi_plan;
 
-/* What the two directions of a plan share while they are built. */
+/* State that both directions of a plan share while they are built. */
 typedef struct spryi_pairing {
-    spry_matrix *copy; /* A in the device's memory; NULL: none */
+    spry_matrix *copy; /* A in device memory; NULL: no copy */
     double copy_us;
-    bool flips; /* a transposed product has to be the plain product of A^T */
+    bool flips; /* the transposed product must run as the plain product of A^T */
 } spryi_pairing;
 
 enum { SPRYI_MOST_TRIED = 4 };
 
 /* Result of a trial of formats, for the policy "measure". */
 typedef struct spryi_trial {
-    bool anew; /* asked for: remembered results do not count */
-    int count; /* formats that were timed; 0: there was no trial */
+    bool anew; /* measure again, even if a result is remembered */
+    int count; /* number of formats that were timed; 0: no trial */
     struct {
         const char *format, *kernel;
         double us, setup_us;
     } timed[SPRYI_MOST_TRIED];
-    char note[160]; /* an addition to the plan's reason, or "" */
+    char note[160]; /* text appended to the plan's reason, or "" */
 } spryi_trial;
 
 /* The caller's plan: one direction or two (directions.c). */
 struct spry_spmv_plan {
     spry_context *context;
     spryi_plan forward;    /* multiplies by op(A) */
-    spryi_plan *backward;  /* multiplies by the transpose; NULL: one direction; `forward` if A^T is A */
+    spryi_plan *backward;  /* multiplies by the transpose; NULL: one direction; `forward` if A is symmetric */
     spry_matrix *as_given; /* A, if storages read the arrays of pairing.copy; else NULL */
     spryi_pairing pairing;
-    spryi_dependent of_matrix; /* in A's list of plans */
+    spryi_dependent of_matrix; /* entry in A's list of plans */
 };
 
-/* Returns whether the options leave the format to the library, if they name no kernel. */
+/* Returns whether the library chooses the format, unless the options name a kernel. */
 static inline bool spryi_format_is_auto(const spry_spmv_options *options)
 {
     return !options->format || strcmp(options->format, "auto") == 0;
 }
 
-/* Of values that every plan refuses. */
+/* Checks options for values that no plan accepts. */
 spry_status spryi_check_spmv_options(const spry_spmv_options *options, spry_error *err);
 
-/* Type of the vectors for a product with A: as options say, else A's. */
+/* Returns the type of the vectors for a product with A: the options' type, by default A's. */
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *options,
                                  spry_error *err);
 
 /* ---- directions.c ------------------------------------------------------------------------------------- */
 
-/* Replaces plan->A, if it is CSR in host memory, by the copy on the plan's device. */
+/* Replaces plan->A by a copy on the plan's device, if A is CSR in host memory. Both directions share the copy. */
 spry_status spryi_share_copy(spryi_plan *plan, spryi_pairing *pairing, spry_error *err);
 
 /* ---- plan.c ------------------------------------------------------------------------------------------ */
 
 /*
- * Plans one direction. After a failure *plan is empty. pairing: what both directions share; NULL: there is one.
+ * Plans one direction. After a failure *plan is empty. pairing: state shared by both directions; NULL: the plan has one
+ * direction.
  */
 spry_status spryi_plan_one(spry_context *context, spryi_plan *plan, const spry_matrix *A,
                            const spry_spmv_options *options, spryi_trial *trial, spryi_pairing *pairing,
@@ -190,34 +191,37 @@ spry_status spryi_update_one(spryi_plan *plan, const spry_update_options *option
 /* Refuses new values for a plan of a container. */
 spry_status spryi_refuse_new_values(spry_error *err);
 
-/* Builds the plan in a format that was chosen. After a failure the plan has no storage or workspace. */
+/* Builds the plan in a chosen format. After a failure the plan has no storage or workspace. */
 spry_status spryi_build_choice(spryi_plan *plan, const spryi_choice *choice, spry_error *err);
 
-/* Releases what spryi_build_choice built. */
+/* Releases the storage and workspace that spryi_build_choice built. */
 void spryi_discard_built(spryi_plan *plan);
 
 /* Replaces plan->A, a container, by a matrix of its entries. */
 spry_status spryi_take_entries(spryi_plan *plan, spry_error *err);
 
-/* Makes the plan refer to `to` where it referred to `from`, a matrix of the same structure. */
+/* Replaces the plan's references to `from` by references to `to`, a matrix of the same structure. */
 void spryi_refer_to(spryi_plan *plan, const spry_matrix *from, const spry_matrix *to);
 
 /* Lists the caller's arrays that runs read in addition to x. y must not overlap them. */
 void spryi_list_reads(spryi_plan *plan);
 
-/* Returns whether a run with this map multiplies several row-major, or column-major, columns in one pass. */
+/* Returns whether a run with this map multiplies multiple row-major, or column-major, columns in one pass. */
 bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool row_major);
 
-/* Returns the bytes that this direction of the plan allocated, or will when it is complete. */
+/* Returns the bytes that this direction of the plan has allocated, or will have allocated when it is complete. */
 int64_t spryi_owned_bytes(const spryi_plan *plan);
 
-/* Returns the most bytes that this direction owns after any update. Values that slices share may become distinct. */
+/*
+ * Returns the most bytes that this direction owns after any update. An update may make values distinct that slices
+ * share now.
+ */
 int64_t spryi_most_owned_bytes(const spryi_plan *plan);
 
-/* Returns whether a refusal is for the caller's memory limit. */
+/* Returns whether the status is a refusal by the caller's memory limit. */
 bool spryi_is_over_limit(spry_status status, const spry_error *why);
 
-/* Return whether a run permutes or scales x; y. */
+/* Returns whether a run permutes or scales x. */
 static inline bool spryi_changes_x(const spryi_plan_map *map)
 {
     return map->x_from || map->x_scaling;
@@ -228,7 +232,7 @@ static inline bool spryi_changes_y(const spryi_plan_map *map)
     return map->y_from || map->y_scaling;
 }
 
-/* Return whether a run of one column copies x to the workspace; writes y in a pass after the product. */
+/* Returns whether a run of one column copies x to the workspace. */
 static inline bool spryi_maps_x(const spryi_plan *plan, const spryi_plan_map *map)
 {
     return plan->request.options.row_major || spryi_changes_x(map);
@@ -241,14 +245,14 @@ static inline bool spryi_maps_y(const spryi_plan *plan, const spryi_plan_map *ma
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 
-/* The plan's request for a storage; csr and cost are left out. */
+/* Returns the plan's request for a storage. csr and cost are not set. */
 spryi_build_request spryi_request_of(const spryi_plan *plan);
 
-/* Sets request->csr, unless the format takes any layout. The caller releases request->csr. */
+/* Sets request->csr, unless the format accepts any layout. The caller releases request->csr. */
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
-/* Writes the reason to read a matrix in the format that it is stored in, as one sentence. */
+/* Writes the reason for reading a matrix in its stored format, as one sentence. */
 void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored);
 
 /*
@@ -257,20 +261,25 @@ void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored);
  */
 spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err);
 
-/* Returns whether A has a storage that serves plans with these options, if there is a kernel. */
+/* Returns whether plans with these options may read A's stored format. A kernel for it may still be missing. */
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 
-/* A storage of plan->A in plan->format, by the device or by the host; where plan->A is one, that one. */
+/*
+ * Builds a storage of plan->A in the target format, on the device or on the host. If plan->A is stored in the format,
+ * uses that storage.
+ */
 spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err);
 void spryi_discard_storage(const spryi_plan *plan, spryi_plan_storage *stored);
 
-/* Returns whether runs read the values of the caller's matrix where they are. */
+/* Returns whether runs read the values in the caller's arrays. */
 bool spryi_values_in_place(const spryi_plan *plan);
 
-/* Replaces plan->A by a matrix of the same structure. A storage without values of its own reads those of `to`. */
+/*
+ * Replaces plan->A by a matrix of the same structure. A storage that borrows values reads those of `to` from then on.
+ */
 void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to);
 
-/* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
+/* Copies the current values of plan->A to the storage. A failure leaves the plan unchanged. */
 spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err);
 
 /* Predicted sizes of a storage. */
@@ -278,33 +287,33 @@ typedef struct spryi_storage {
     const char *format;
     char parameters[64];
     int64_t words;       /* values and indices */
-    int64_t bytes;       /* of the format's arrays; what a plan adds to them does not count */
+    int64_t bytes;       /* of the format's arrays, without workspace and other memory of the plan */
     int64_t padding;     /* stored entries that are not entries of A */
     int64_t owned_bytes; /* part of bytes that a plan allocates */
     bool refused;        /* by the padding guard or the memory limit */
-    char reason[320];    /* of "auto": why this format; else "" */
+    char reason[320];    /* reason for the format if "auto" chose it; else "" */
 } spryi_storage;
 
 /*
- * Predicts the sizes of options->format without building it. The sizes are exact, except that packed on a CPU takes
- * less if values repeat. Cost: O(rows) for most formats, O(nnz) for bsr and for a container.
+ * Predicts the sizes of options->format without building it. The sizes are exact, except that packed on a CPU needs
+ * fewer bytes if values repeat. Cost: O(rows) for most formats, O(nnz) for bsr and for a container.
  */
 spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err);
 
-/* *copy = A, which is CSR in host memory, in the memory of the device. */
+/* Copies A, CSR in host memory, to the device's memory. */
 spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err);
 
 /*
- * *T = A transposed, as CSR in the memory of the plan's device, which makes it; NULL: it cannot. *upload_us: of copying
- * A there.
+ * Transposes A on the plan's device, as CSR in device memory. *T is NULL if the device cannot. Adds the time of copying
+ * A to *upload_us.
  */
 spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, const spry_matrix *A, double *upload_us,
                                       spry_error *err);
 
 /* ---- plan_order.c ------------------------------------------------------------------------------------ */
 
-/* Checks the names of options. */
+/* Checks the name of the ordering, and that groups are not combined with an ordering. */
 spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *err);
 
 /*
@@ -315,54 +324,57 @@ spry_status spryi_map_plan(spryi_plan *plan, spryi_pairing *pairing, spry_error 
 void spryi_discard_map(spryi_plan *plan);
 
 /*
- * Returns whether a transposed product of A on the device is to be the plain one of A^T: if the library chooses and
- * inspects A, and in formats whose kernels on the device have only the plain one. vector_type must be resolved.
+ * Returns whether the device computes a transposed product of A as the plain product of A^T. That is so if the library
+ * chooses the format and prefers A^T, or if the format's kernels have only the plain product. vector_type must be
+ * resolved.
  */
 bool spryi_multiplies_transposed(const spryi_device *device, const spry_matrix *A, const spry_spmv_options *options);
 
-/* Releases the mapped matrix if the storage borrows nothing of it. */
+/* Releases the mapped matrix if the storage borrows nothing from it. */
 void spryi_drop_copy(spryi_plan *plan);
 
-/* Returns whether plan->A has arrays of its own, not those of the caller's matrix. */
+/* Returns whether plan->A has arrays of its own, not the caller's. */
 bool spryi_has_copy(const spryi_plan *plan);
 
-/* Puts the caller's values as they are now into plan->A, in place or as a new copy, which drop_copy releases. */
+/* Copies the caller's current values to plan->A, in place or as a new matrix, which spryi_drop_copy releases. */
 spry_status spryi_order_values(spryi_plan *plan, spry_error *err);
 
-/* Returns the bytes that a run reads of the map in addition to the storage; owned: the bytes that the plan keeps. */
+/*
+ * Returns the bytes of the map that a run reads in addition to the storage. owned: returns the bytes that the plan
+ * keeps.
+ */
 int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned);
 
-/* Returns whether the caller's matrix is one triangle, of which the plan has made both. */
+/* Returns whether the plan has expanded the caller's matrix, a triangle or blocks, to all its entries. */
 bool spryi_is_expanded(const spryi_plan *plan);
 
-/* Returns whether the storage is made of the caller's blocks, whose structure runs on the CPU read in place. */
+/* Returns whether the storage is built from the caller's blocks. On the CPU, runs read the block structure in place. */
 bool spryi_reads_blocks(const spryi_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */
 
 /*
- * Returns the time of a product in csr with all columns on a device that is present; 0: its rates cannot be measured.
- * ranked: the time by the table of the device's class.
+ * Returns the time in us of a product in csr with all columns, from the measured bandwidth of the device. Returns 0 if
+ * the bandwidth cannot be measured. ranked: the time in the table of the device's class.
  */
 double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *options, const spry_arrays *a, double ranked);
 
-/* Bytes of CSR of the caller's matrix, of `nnz` entries in all: values, columns and offsets. */
+/* Returns the bytes of the caller's matrix as CSR with `nnz` entries: values, columns and offsets. */
 double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 
-/* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
+/* Fills in the baseline and the predictions. Measures the device's bandwidths on the first call. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 
 /* ---- policy_measure.c --------------------------------------------------------------------------------------- */
 
 /*
- * Builds *plan, which is mapped, in the format that is remembered or measured. *done is
- * false if there is nothing to measure, or what was remembered is refused, as the note then states: the plan is
- * unchanged.
+ * Builds *plan, which is mapped, in the remembered or measured format. *done is false if there is nothing to measure or
+ * the remembered format is refused; trial->note has the reason and the plan is unchanged.
  */
 spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *trial, bool *done, spry_error *err);
 
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 
-/* Runs one direction, as spry_spmv_plan_run. options: complete, or NULL. */
+/* Runs one direction, as spry_spmv_plan_run does. options is resolved, or NULL. */
 spry_status spryi_run(const spryi_plan *plan, spry_vector y, const void *alpha, spry_const_vector x, const void *beta,
                       const spry_spmv_run_options *options, spry_error *err);

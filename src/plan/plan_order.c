@@ -1,9 +1,9 @@
 /*
  * Maps the caller's matrix and vectors to those of the storage: one triangle to both, an ordering, a transposition.
- * With an ordering, B = P A P^T is multiplied (P A if A is not square): a run gathers x' into the workspace and
- * multiplies it to t there, and y gathers t with beta*y in one pass (run.c). Both passes read by an index and write in
- * order. Scattering would need no inverse permutation, but moves more bytes, and threads would write to each other's
- * cache lines.
+ * With an ordering, runs multiply by B = P A P^T (P A if A is not square). A run gathers x' into the workspace,
+ * multiplies it to t in the workspace, and gathers t into y with beta*y in one pass (run.c). Both passes read by an
+ * index and write in order. Scattering would need no inverse permutation, but moves more bytes, and threads would write
+ * to each other's cache lines.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -21,7 +21,7 @@
 enum { NONE, RCM, BANDK, DEGREE, BFS, NAMES };
 static const char *const names[NAMES] = {"none", "rcm", "bandk", "degree", "bfs"};
 
-/* NAMES: no such. */
+/* Returns the index of the ordering's name, or NAMES if the name is unknown. */
 static int method_of(const spry_spmv_options *o)
 {
     int n = NONE;
@@ -38,14 +38,14 @@ spry_status spryi_check_ordering(const spry_spmv_options *o, spry_error *err)
                           "no ordering \"%s\", expected none, rcm, bandk, degree or bfs", o->ordering);
     if (method != NONE && o->groups)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups",
-                          "groups are of the matrix's own numbering, and ordering %s would give it another",
+                          "groups refer to the matrix's own order of rows, which ordering %s would change",
                           names[method]);
     return SPRY_OK;
 }
 
-/* ---- making ----------------------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------------------- */
 
-/* For Band-k: sets the levels and the sizes of groups to those of the format that was asked for. */
+/* Sets the levels and sizes of Band-k's groups to those of the requested format. */
 static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *plan, const spry_arrays *a,
                                  spry_error *err)
 {
@@ -59,7 +59,8 @@ static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *p
     SPRYI_OK_OR_RETURN(spryi_parse_format(&format, request.parameters, text, err));
     how->k = spryi_csrk_levels(format->name);
     if (how->k == 0) return SPRY_OK;
-    if (a->layout != SPRY_CSR || a->device != 0) request.parameters[SPRYI_CSR3_BY] = 0; /* no rows to look at yet */
+    if (a->layout != SPRY_CSR || a->device != 0)
+        request.parameters[SPRYI_CSR3_BY] = 0; /* there are no rows to inspect */
     spry_status status = spryi_csrk_resolve(&shape, &cost, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;
@@ -67,8 +68,11 @@ static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *p
     return status;
 }
 
-/* Makes the permutations of x and of y from one of the rows, and of the columns if the matrix is square. */
-static spry_status make_permutations(spryi_plan *plan, const int64_t *perm, spry_error *err)
+/*
+ * Creates the permutations of the vectors that the rows' permutation applies to: both x and y if the matrix is square,
+ * else only the vector of the rows' length.
+ */
+static spry_status create_permutations(spryi_plan *plan, const int64_t *perm, spry_error *err)
 {
     spryi_plan_map *map = &plan->map;
     const int64_t rows = plan->A->a.rows;
@@ -86,7 +90,7 @@ static spry_status make_permutations(spryi_plan *plan, const int64_t *perm, spry
     return SPRY_OK;
 }
 
-/* Extracts the rows of A in the order `perm`, and its columns if A is square. Offsets stay as wide as those of A. */
+/* Extracts the rows of A in the order `perm`, and the columns if A is square. Keeps the width of A's offsets. */
 static spry_status permute(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *perm,
                            spry_error *err)
 {
@@ -99,7 +103,7 @@ static spry_status permute(spry_context *context, spry_matrix **B, const spry_ma
     return spry_matrix_extract(context, B, A, &rows, A->a.rows == A->a.columns ? &rows : NULL, &options, err);
 }
 
-/* B = A in the order that `how` gives. */
+/* Permutes A to B by an ordering with the options `how`. */
 static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matrix *A, const spry_ordering_options *how,
                               spry_error *err)
 {
@@ -108,14 +112,14 @@ static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matr
     SPRYI_OK_OR_RETURN(spry_ordering_create(plan->context, found, A, how, err));
     plan->times.search_us += spryi_now_us() - start;
     const int64_t *perm = (*found)->perm;
-    SPRYI_OK_OR_RETURN(make_permutations(plan, perm, err));
+    SPRYI_OK_OR_RETURN(create_permutations(plan, perm, err));
     SPRYI_OK_OR_RETURN(permute(plan->context, B, A, perm, err));
     spryi_release(plan->context, (*found)->perm); /* the map has it */
     (*found)->perm = NULL;
     return SPRY_OK;
 }
 
-/* Replaces plan->A by a matrix of both triangles or of the elements of blocks, in the order that the options name. */
+/* Replaces plan->A by a matrix of both triangles or of the blocks' elements, in the order that the options name. */
 static spry_status order(spryi_plan *plan, spry_error *err)
 {
     const int method = method_of(&plan->request.options);
@@ -148,7 +152,7 @@ done:
     return status;
 }
 
-/* Replaces plan->A by its blocks as a storage, if plans with these options can read them. */
+/* Replaces plan->A by its blocks as a storage, if plans with these options can read the blocks. */
 static spry_status take_blocks(spryi_plan *plan, spry_error *err)
 {
     spry_matrix *stored;
@@ -177,7 +181,7 @@ bool spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, co
     return spryi_select_kernel(d, &kernel, format, NULL, &request, NULL) == SPRY_OK;
 }
 
-/* *T = A transposed, by the device if it can, else by the host. */
+/* Transposes A to *T, on the device if possible, else on the host. */
 static spry_status transpose(spryi_plan *plan, spry_matrix **T, const spry_matrix *A, spry_error *err)
 {
     spry_matrix *host = NULL;
@@ -204,7 +208,7 @@ static spry_status flip(spryi_plan *plan, spry_error *err)
         plan->map.is_changed = plan->map.is_transposed = true;
     }
     plan->request.options.op = SPRY_NO_TRANSPOSE;
-    plan->request.options.groups = NULL; /* of the rows, which are columns now */
+    plan->request.options.groups = NULL; /* groups of rows, which are columns now */
     return SPRY_OK;
 }
 
@@ -215,7 +219,7 @@ static int64_t padded_bytes(const int32_t *permutation, int64_t length)
     return permutation ? (length * (int64_t)sizeof *permutation + 63) / 64 * 64 : 0;
 }
 
-/* Moves the permutations to one block of device memory, with a zero behind them. */
+/* Moves the permutations to one block of device memory, followed by a zero. */
 static spry_status place(spryi_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -283,7 +287,10 @@ void spryi_discard_map(spryi_plan *plan)
 
 /* ---- the mapped matrix ---------------------------------------------------------------------------------- */
 
-/* Values may be borrowed or not, and so may the rest; of a copy in host memory a GPU borrows nothing. */
+/*
+ * Returns whether the storage borrows values or structure from plan->A. A GPU borrows nothing from a copy in host
+ * memory.
+ */
 static bool borrows(const spryi_plan *plan)
 {
     if (plan->stored.on_device) return plan->A->a.device > 0 && plan->stored.borrowed > 0;
@@ -292,13 +299,13 @@ static bool borrows(const spryi_plan *plan)
            atomic_load(&plan->A->references) > 1;
 }
 
-/* Values that change are to be built into a storage of the same groups. */
+/* Returns whether an update must build the storage with the same groups. */
 static bool has_groups(const spryi_plan *plan)
 {
     return plan->request.options.groups && spryi_csrk_levels(plan->target.format->name) > 0;
 }
 
-/* A storage has groups of its own, which the host cannot read where they are a GPU's. */
+/* Returns whether the plan keeps its groups, since the host cannot read the groups of a GPU's storage. */
 static bool keeps_groups(const spryi_plan *plan)
 {
     return plan->stored.on_device && has_groups(plan);
@@ -347,7 +354,7 @@ int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned)
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-/* *B = A, on the host, in the plan's order. */
+/* Permutes A to B on the host, in the plan's order. */
 static spry_status permute_again(const spryi_plan *plan, spry_matrix **B, const spry_matrix *A, spry_error *err)
 {
     const spryi_plan_map *map = &plan->map;
@@ -373,8 +380,8 @@ done:
     return status;
 }
 
-/* *B: of the values of the caller's matrix as they are now. */
-static spry_status make_again(spryi_plan *plan, spry_matrix **B, spry_error *err)
+/* Builds *B from the current values of the caller's matrix. */
+static spry_status map_again(spryi_plan *plan, spry_matrix **B, spry_error *err)
 {
     const spryi_plan_map *map = &plan->map;
     const bool permutes = map->x_from || map->y_from, expands = spryi_is_compact(&map->given->a);
@@ -397,17 +404,17 @@ done:
     return status;
 }
 
-/* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
+/* Permutes the entries again. A map of entries would need as much memory as the columns, in every plan. */
 spry_status spryi_order_values(spryi_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
     spry_matrix *B = NULL;
-    SPRYI_TRY(make_again(plan, &B, err));
+    SPRYI_TRY(map_again(plan, &B, err));
     const int64_t bytes = B->a.nnz * (int64_t)spry_type_bytes(B->a.value_type);
     if (!spryi_has_copy(plan)) {
         spryi_replace_matrix(plan, B);
-    } else if (plan->A->a.device == 0) { /* the storage has the addresses of these */
+    } else if (plan->A->a.device == 0) { /* the storage has these addresses */
         memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)bytes);
     } else if (bytes > 0) {
         SPRYI_TRY(d->ops->copy(d, (void *)(uintptr_t)plan->A->a.values, B->a.values, bytes,

@@ -1,7 +1,8 @@
 /*
- * A plan's storage, where its device reads it. A device with a converter for the format makes it of CSR, which is
- * copied there once or lies there: conversion at the device's bandwidth, and the bytes of CSR over the bus in place of
- * the padded ones. Everything else is built on the host; a device with memory of its own gets copies of the arrays.
+ * Builds a plan's storage in memory that its device reads. A device with a converter for the format converts CSR, which
+ * is copied to the device unless it is stored there. The conversion then runs at the device's bandwidth, and the bus carries
+ * CSR instead of the padded arrays. All other storages are built on the host. A device with its own memory gets copies
+ * of the arrays.
  */
 #include "base/clock.h"
 #include "base/element.h"
@@ -26,7 +27,7 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
     return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, err);
 }
 
-/* Returns the device's request for a storage of A, without csr, cost, kernel, value type and parameters. */
+/* Returns the request for a storage of A on the device. csr, cost, kernel, value type and parameters are not set. */
 static spryi_build_request request_for(const spryi_device *device, const spry_matrix *A,
                                        const spry_spmv_options *options)
 {
@@ -59,7 +60,7 @@ static bool is_stored_in_place(const spryi_plan *plan)
            plan->A->a.value_type == plan->target.value_type;
 }
 
-/* The format's storage of plan->A in host memory, or of arrays that are used where they lie. */
+/* Builds the storage of plan->A in host memory. Formats in place use the matrix's arrays without a copy. */
 static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -83,9 +84,9 @@ done:
     return status;
 }
 
-/* ---- to a device --------------------------------------------------------------------------------------- */
+/* ---- copies to a device -------------------------------------------------------------------------------- */
 
-/* The host's storage becomes a struct of device addresses; it is destroyed when its arrays are copied. */
+/* Copies the host storage's arrays to the device and replaces the storage by a struct of device addresses. */
 static spry_status copy_to_device(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -117,12 +118,12 @@ done:
     return status;
 }
 
-/* ---- by a device ----------------------------------------------------------------------------------------- */
+/* ---- conversion on a device ------------------------------------------------------------------------------ */
 
 /* CSR in device memory: the matrix's own arrays, or copies. */
 typedef struct device_csr {
     spry_arrays a;
-    void *copies[3]; /* NULL: no copy, or handed on to the storage */
+    void *copies[3]; /* NULL: no copy, or owned by the storage */
 } device_csr;
 
 static spry_status copy_array(const spryi_device *d, void **copy, const void **array, int64_t count, size_t size,
@@ -148,7 +149,7 @@ static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *
     return d->ops->synchronize(d, NULL, err);
 }
 
-/* Ones for a pattern, of the type: a few from the host, then as many again as there are. */
+/* Appends values of one for a pattern: copies some from the host, then doubles them on the device. */
 static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type type, spry_error *err)
 {
     double staged[256];
@@ -182,12 +183,12 @@ spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, cons
         return status;
     }
     SPRYI_OK_OR_RETURN(
-        spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err)); /* takes them over, also on failure */
+        spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err)); /* owns the arrays, also on failure */
     (*copy)->symmetry_holds = A->symmetry_holds;
     return SPRY_OK;
 }
 
-/* Copies that the storage uses as they are become its own. */
+/* Moves copies that the storage uses from *csr to the storage's own arrays. */
 static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_format *format)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
@@ -200,7 +201,7 @@ static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_f
             }
 }
 
-/* Counts the bytes of the storage that are the matrix's own arrays in device memory. */
+/* Returns the bytes of the matrix's own device arrays that the storage uses. */
 static int64_t borrowed_bytes(const spryi_plan_storage *made, const spryi_format *format, const spry_arrays *a)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
@@ -250,7 +251,10 @@ done:
     return status;
 }
 
-/* Returns whether the matrix is CSR of the stored type, except a pattern's ones, or the host can convert it. */
+/*
+ * Returns whether the matrix is CSR of the stored type, or can be converted to it: by adding ones to a pattern, or on
+ * the host.
+ */
 static bool can_be_converted(const spryi_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
@@ -260,7 +264,10 @@ static bool can_be_converted(const spryi_plan *plan)
     return as_is || (a->device == 0 && !plan->target.format->takes_any_layout);
 }
 
-/* *done is false if the device has no converter for this matrix, or too little memory: the host has to build. */
+/*
+ * Converts on the device. *done is false if the device has no converter for this matrix, or too little memory. The host
+ * then builds the storage.
+ */
 static spry_status make_on_device(const spryi_plan *plan, spryi_plan_storage *made, bool *done, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -276,7 +283,7 @@ static spry_status make_on_device(const spryi_plan *plan, spryi_plan_storage *ma
     spryi_matrix_release(request.csr);
     *done = status == SPRY_OK;
     if (!*done) spryi_discard_storage(plan, made);
-    /* the host's way takes less device memory: CSR and scratch need not lie beside the result */
+    /* a host build needs less device memory: neither CSR nor scratch is stored next to the result */
     if (*done || status == SPRY_UNSUPPORTED || status == SPRY_OUT_OF_MEMORY) return SPRY_OK;
     return spryi_hand_on(err, &why);
 }
@@ -285,7 +292,7 @@ spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, c
                                       spry_error *err)
 {
     spryi_plan in_columns = {.context = plan->context,
-                             .A = (spry_matrix *)(uintptr_t)A, /* only read */
+                             .A = (spry_matrix *)(uintptr_t)A, /* read only */
                              .request.device = plan->request.device,
                              .request.options = plan->request.options,
                              .target = {.format = spryi_find_format("csc"), .value_type = A->a.value_type}};
@@ -294,7 +301,7 @@ spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, c
     spryi_plan_storage made = {0};
     bool done = false;
     *T = NULL;
-    in_columns.request.options.memory_limit_bytes = 0; /* that of the plan's own storage is checked when it is made */
+    in_columns.request.options.memory_limit_bytes = 0; /* the plan checks its limit when it builds its own storage */
     spry_status status = spryi_select_kernel(plan->request.device, &in_columns.target.kernel, in_columns.target.format,
                                              NULL, &request, NULL);
     if (status != SPRY_OK) return SPRY_OK;
@@ -302,7 +309,7 @@ spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, c
     if (!done) return SPRY_OK;
     spry_arrays a = *spryi_storage_arrays(made.storage);
     a.device = plan->request.device->number;
-    made.array_count = 0; /* the matrix has them, whatever adopt returns */
+    made.array_count = 0; /* the matrix owns the arrays, whether or not adopt fails */
     *upload_us += made.upload_us;
     status = spryi_matrix_adopt(plan->context, T, &a, A->field, err);
 done:
@@ -310,7 +317,7 @@ done:
     return status;
 }
 
-/* ---- of the matrix itself ------------------------------------------------------------------------------ */
+/* ---- storage of the matrix itself ---------------------------------------------------------------------- */
 
 void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
 {
@@ -353,7 +360,7 @@ bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
     return spryi_format_is_auto(o) || spryi_is_stored_as(stored, o->format);
 }
 
-/* Where the container has it, or its arrays copied to the device. */
+/* Uses the container's own storage, or copies its arrays to a device. */
 static spry_status take_stored(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     const spryi_format *format = plan->target.format;
@@ -366,7 +373,7 @@ static spry_status take_stored(const spryi_plan *plan, spryi_plan_storage *store
     return copy_to_device(plan, stored, err);
 }
 
-/* ---- either -------------------------------------------------------------------------------------------- */
+/* ---- any storage --------------------------------------------------------------------------------------- */
 
 spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
@@ -380,9 +387,10 @@ spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *store
     SPRYI_TRY(make_on_device(plan, stored, &done, err));
     if (done) return SPRY_OK;
     SPRYI_TRY(build(plan, stored, err));
-    const bool there = plan->request.device->driver->host_memory ||
-                       (plan->A->a.device > 0 && spryi_storage_arrays(stored->storage)->offsets == plan->A->a.offsets);
-    if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
+    const bool needs_no_copy =
+        plan->request.device->driver->host_memory ||
+        (plan->A->a.device > 0 && spryi_storage_arrays(stored->storage)->offsets == plan->A->a.offsets);
+    if (!needs_no_copy) SPRYI_TRY(copy_to_device(plan, stored, err));
 done:
     if (status != SPRY_OK) spryi_discard_storage(plan, stored);
     return status;
@@ -400,7 +408,10 @@ void spryi_discard_storage(const spryi_plan *plan, spryi_plan_storage *stored)
     *stored = (spryi_plan_storage){0};
 }
 
-/* The arrays of `fresh`, a storage of the same structure on the host or the device, over those of the plan's. */
+/*
+ * Overwrites the plan's arrays on the device by those of `fresh`, a storage of the same structure on the host or the
+ * device.
+ */
 static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -438,7 +449,7 @@ void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to)
     spryi_matrix_release(from);
 }
 
-/* Makes the storage of blocks read the values of the caller's matrix, and copies them to the device. */
+/* Makes the storage of blocks read the values of the caller's matrix. Copies them to the plan's device. */
 static spry_status renew_blocks(const spryi_plan *plan, spry_error *err)
 {
     const spryi_stored *blocks = plan->A->stored;
@@ -463,7 +474,7 @@ spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
     if (borrows_values(plan)) return SPRY_OK;
     if (plan->stored.made_on_device) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
-    if (plan->stored.on_device) { /* what runs in a stream, or was captured, has these addresses */
+    if (plan->stored.on_device) { /* streams and captured graphs use these addresses */
         SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
     } else {
         const spryi_plan_storage old = plan->stored;
@@ -477,7 +488,9 @@ done:
 
 /* ---- prediction of a storage ----------------------------------------------------------------------------- */
 
-/* The device that the options name, else where A is; the CPU where there is none of that number. */
+/*
+ * Returns the device that the options name, or else the one with A's arrays. Returns the CPU if that device is missing.
+ */
 static const spryi_device *device_for(const spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
     const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
@@ -499,7 +512,7 @@ static spry_status predict(spry_context *context, spryi_storage *storage, const 
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
     SPRYI_TRY(spryi_check_stores(format, request.value_type, err));
     if (is_built || (A->a.device > 0 && !format->in_place))
-        request.copied = 1; /* only csr uses arrays where a device has them */
+        request.copied = 1; /* only csr uses device arrays in place */
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
     *storage = (spryi_storage){
@@ -516,7 +529,7 @@ done:
     return status;
 }
 
-/* Of what the policy picks, with its reason. */
+/* Predicts the sizes of the format that the policy chooses. Adds the reason. */
 static spry_status predict_choice(spry_context *context, spryi_storage *storage, const spry_matrix *A, bool is_built,
                                   const spry_spmv_options *options, spry_error *err)
 {
@@ -534,7 +547,7 @@ static spry_status predict_choice(spry_context *context, spryi_storage *storage,
     return SPRY_OK;
 }
 
-/* Of the plain product of A^T. */
+/* Predicts the sizes for the plain product of A^T. */
 static spry_status predict_flipped(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                    const spry_spmv_options *options, bool is_auto, spry_error *err)
 {
@@ -543,7 +556,7 @@ static spry_status predict_flipped(spry_context *context, spryi_storage *storage
     spry_spmv_options o = *options;
     o.op = SPRY_NO_TRANSPOSE;
     SPRYI_TRY(spryi_structure_of(&T, A, SPRY_TRANSPOSE, err));
-    T->a.value_type = A->a.value_type; /* values are not looked at */
+    T->a.value_type = A->a.value_type; /* values are not read */
     SPRYI_TRY(is_auto ? predict_choice(context, storage, T, true, &o, err)
                       : predict(context, storage, T, true, &o, err));
     if (is_auto) spryi_tell_transposed(storage->reason, sizeof storage->reason);
@@ -552,7 +565,7 @@ done:
     return status;
 }
 
-/* Of the container's own format, whose arrays a plan on the CPU does not own, and which is nowhere made anew. */
+/* Predicts the sizes for a container in its own format. A plan on the CPU owns none of the container's arrays. */
 static spry_status predict_stored(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_matrix *entries, const spry_spmv_options *options, bool is_auto,
                                   spry_error *err)

@@ -1,7 +1,7 @@
 /*
- * The policy "measure": the formats that are ranked first are made and timed in turns, each by a plan of its own that
- * shares matrix and order with the one that is being made; the best takes that one's place, and is not made twice.
- * What was found is remembered by the context (choose/choices.h), and taken from there the next time.
+ * The policy "measure". Builds the formats that are ranked first and times them in rounds. Each format has a plan of
+ * its own that shares the matrix and the map with the base plan. The best plan replaces the base plan without a second
+ * build. The context remembers the result for later plans (choose/choices.h).
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#define XXH_INLINE_ALL /* nothing to link (io/container.c) */
+#define XXH_INLINE_ALL /* header only, nothing to link (io/container.c) */
 #include <xxhash.h>
 
 /* ---- timing a plan --------------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ done:
     return status;
 }
 
-/* Bytes that a product must move with the matrix in plain CSR. */
+/* Returns the bytes that a product must move with the matrix in plain CSR. */
 static double csr_bytes(const spryi_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
@@ -99,7 +99,7 @@ static double csr_bytes(const spryi_plan *plan)
            (double)(plan->request.x_length + plan->request.y_length) * (double)value;
 }
 
-/* Returns whether runs that took `us` are too few for a batch, and increases them if so. */
+/* Increases *runs if runs that took `us` are too few for a batch. Returns whether it did. */
 static bool lengthen(int64_t *runs, double us)
 {
     if (us >= batch_us || *runs >= MOST_BATCH_RUNS) return false;
@@ -113,7 +113,7 @@ static spry_status measure(const spryi_plan *plan, spry_vector x, spry_vector y,
     double us, batch[BATCHES];
     int64_t runs = 1;
     SPRYI_OK_OR_RETURN(time_runs(plan, x, y, 1, &m->first_us, err));
-    do { /* warms up, too */
+    do { /* also warms up */
         SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
     } while (lengthen(&runs, us));
     double sum = 0;
@@ -122,7 +122,7 @@ static spry_status measure(const spryi_plan *plan, spry_vector x, spry_vector y,
         batch[b] = us / (double)runs;
         sum += batch[b];
         if (!lengthen(&runs, us)) continue;
-        /* something slowed the warm-up down, so that batches are too short: from the start */
+        /* restarts: the warm-up was disturbed, so that batches are too short */
         b = -1;
         sum = 0;
     }
@@ -156,31 +156,31 @@ done:
 }
 
 enum { FEW_ROUNDS = 3, MOST_ROUNDS = 40, MOST_RUNS = 10000 };
-static const double USUAL_BUDGET = 50000, WITHIN = 2; /* us; times the least predicted time */
-static const double TURN = 500;                       /* us of timed runs in a turn, where the budget has room for it */
+static const double USUAL_BUDGET = 50000, WITHIN = 2; /* us; multiple of the least predicted time */
+static const double TIMED = 500;                      /* us of timed runs per format and round, if the budget allows */
 
 typedef struct candidate {
     spryi_plan *plan;
-    double setup_us, us; /* us: the least mean of a turn */
-    int64_t runs;        /* of a turn */
+    double setup_us, us; /* us: least mean of a round */
+    int64_t runs;        /* timed runs per round */
 } candidate;
 
 typedef struct trial {
     spry_context *context;
     spryi_plan *base;
     spryi_ranking ranking;
-    double budget, start, end; /* when the budget is spent */
+    double budget, start, end; /* end: when the budget is spent */
     spry_vector x, y;
     candidate tried[SPRYI_MOST_TRIED];
     int count;
-    char refused[64];     /* names of those that were */
-    bool short_of_memory; /* a format was refused for lack of memory, which may be available another day */
-    spry_error why;       /* of csr's refusal, which needs least, else of the first */
+    char refused[64];     /* names of refused formats */
+    bool short_of_memory; /* a format was refused for lack of memory, which may be available in a later run */
+    spry_error why;       /* csr's refusal, since csr needs least; else the first refusal */
 } trial;
 
 /* ---- vectors to measure with ---------------------------------------------------------------------------- */
 
-/* *made is false if there is too little memory. */
+/* Creates vectors to multiply. *made is false if there is too little memory. */
 static spry_status make_vectors(trial *t, bool *made, spry_error *err)
 {
     const int64_t columns = t->base->request.options.count > 1 ? t->base->request.options.count : 1;
@@ -192,7 +192,7 @@ static spry_status make_vectors(trial *t, bool *made, spry_error *err)
     return spryi_hand_on(err, &why);
 }
 
-/* ---- formats that are tried ----------------------------------------------------------------------------- */
+/* ---- candidates ---------------------------------------------------------------------------------------- */
 
 static void discard(spryi_plan *plan)
 {
@@ -210,7 +210,7 @@ static void note_refusal(trial *t, const char *format, const spry_error *why)
     snprintf(t->refused + used, sizeof t->refused - used, "%s%s", used ? ", " : "", format);
 }
 
-/* Makes the format at a place of the ranking; one that is refused, or finds no memory, is left out. */
+/* Builds the format at a place of the ranking. Skips a format that is refused or lacks memory. */
 static spry_status begin(trial *t, int place, spry_error *err)
 {
     spryi_choice choice = {0};
@@ -237,7 +237,10 @@ static spry_status begin(trial *t, int place, spry_error *err)
     return SPRY_OK;
 }
 
-/* With it there would be time left for some rounds, of two runs each. What goes to a device goes there each time. */
+/*
+ * Returns whether the budget has time to build the format and run a few rounds of two runs for all formats. A device's
+ * copies are made again for every format.
+ */
 static bool fits(const trial *t, int place)
 {
     const spryi_estimate *e = &t->ranking.list[place];
@@ -245,7 +248,10 @@ static bool fits(const trial *t, int place)
     return e->setup_us + upload_us + 2 * FEW_ROUNDS * (t->count + 1) * e->us <= t->end - spryi_now_us();
 }
 
-/* Places in the ranking: what "cost" takes, csr, then by predicted time. Returns how many. */
+/*
+ * Lists places in the ranking: the choice of "cost", csr, then the others by predicted time. Returns the number of
+ * places.
+ */
 static int list_places(const spryi_ranking *r, int places[SPRYI_MOST_TRIED])
 {
     int count = 0;
@@ -267,35 +273,35 @@ static spry_status begin_all(trial *t, spry_error *err)
 
 /* ---- timing --------------------------------------------------------------------------------------------- */
 
-/* A run that brings the caches to the state that repeated products find, then those that count. */
-static spry_status take_turn(const trial *t, candidate *c, double turn_us, spry_error *err)
+/* Times one candidate. The first run brings the caches to the state of repeated products and does not count. */
+static spry_status time_candidate(const trial *t, candidate *c, double timed_us, spry_error *err)
 {
     double us;
     SPRYI_OK_OR_RETURN(time_runs(c->plan, t->x, t->y, 1, &us, err));
     SPRYI_OK_OR_RETURN(time_runs(c->plan, t->x, t->y, c->runs, &us, err));
     const double mean = us / (double)c->runs;
     if (mean < c->us) c->us = mean;
-    const double runs = ceil(turn_us / fmax(c->us, 0.01));
+    const double runs = ceil(timed_us / fmax(c->us, 0.01));
     c->runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int64_t)runs;
     return SPRY_OK;
 }
 
-/* One round in any case, since the formats are made, then as many as the budget has time for. */
+/* Times all candidates. Runs one round in any case, and then as many as the budget allows. */
 static spry_status time_all(trial *t, spry_error *err)
 {
     const double left = t->end - spryi_now_us();
-    const double turn_us = fmin(TURN, fmax(0, left) / (8 * t->count));
+    const double timed_us = fmin(TIMED, fmax(0, left) / (8 * t->count));
     for (int round = 0; round < MOST_ROUNDS; round++) {
         const double start = spryi_now_us();
-        for (int c = 0; c < t->count; c++) /* none always follows the same one */
-            SPRYI_OK_OR_RETURN(take_turn(t, &t->tried[(round + c) % t->count], turn_us, err));
+        for (int c = 0; c < t->count; c++) /* rotates the order of the candidates */
+            SPRYI_OK_OR_RETURN(time_candidate(t, &t->tried[(round + c) % t->count], timed_us, err));
         const double now = spryi_now_us();
         if (now + (now - start) > t->end) break;
     }
     return SPRY_OK;
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------------------------------------- */
 
 static double total_of(const trial *t, const candidate *c)
 {
@@ -317,8 +323,8 @@ static double time_of_csr(const trial *t)
     return 0;
 }
 
-/* "packed: 19.1 us measured, sell 21.7, csr 25.9; of 3 formats in 41 ms" */
-static void tell(const trial *t, int best)
+/* Writes the reason: "packed: 19.1 us measured, sell 21.7, csr 25.9; of 3 formats in 41 ms" */
+static void write_reason(const trial *t, int best)
 {
     spryi_plan *plan = t->tried[best].plan;
     char *text = plan->target.reason;
@@ -338,27 +344,32 @@ static void tell(const trial *t, int best)
     plan->target.reason_code = SPRY_REASON_MEASURED;
 }
 
-/* Of one format there is nothing to compare, and without vectors nothing is: the reason is that of "cost". */
-static void tell_untimed(const trial *t, spryi_trial *told)
+/*
+ * Notes why nothing was timed: only one format was built, or vectors lacked memory. The plan keeps the reason of
+ * "cost".
+ */
+static void note_untimed(const trial *t, spryi_trial *result)
 {
     int places[SPRYI_MOST_TRIED];
     if (t->count > 1)
-        (void)spryi_write(told->note, sizeof told->note,
+        (void)spryi_write(result->note, sizeof result->note,
                           "; not measured, since there is no memory for vectors of %lld and %lld entries",
                           (long long)t->base->request.x_length, (long long)t->base->request.y_length);
     else if (t->refused[0])
-        (void)spryi_write(told->note, sizeof told->note, "; nothing to compare it with, refused: %s", t->refused);
+        (void)spryi_write(result->note, sizeof result->note, "; not measured, since all other formats were refused: %s",
+                          t->refused);
     else if (list_places(&t->ranking, places) > 1)
-        (void)spryi_write(told->note, sizeof told->note,
-                          "; not measured, since the budget of %s ms has no time for another",
+        (void)spryi_write(result->note, sizeof result->note,
+                          "; not measured, since the budget of %s ms is too short for a second format",
                           spryi_three_digits(1e-3 * t->budget).s);
     else
-        snprintf(told->note, sizeof told->note, "; not measured, since no other is near it");
+        snprintf(result->note, sizeof result->note,
+                 "; not measured, since no other format has a similar predicted time");
 }
 
 /*
- * What cannot be remembered or written is no failure of the plan, which tells it. Of a trial that was short of memory
- * nothing is.
+ * Remembers the result. If it cannot be stored or written, the plan's reason says so and the plan succeeds. A trial
+ * that was short of memory is not remembered.
  */
 static void remember(const trial *t, int best, spry_choice_info *asked)
 {
@@ -381,18 +392,18 @@ static void remember(const trial *t, int best, spry_choice_info *asked)
     snprintf(plan->target.reason + used, sizeof plan->target.reason - used, "; not kept: %s", why.message);
 }
 
-static void fill_told(const trial *t, spryi_trial *told)
+static void fill_trial(const trial *t, spryi_trial *result)
 {
-    told->count = t->count;
+    result->count = t->count;
     for (int c = 0; c < t->count; c++) {
-        told->timed[c].format = t->tried[c].plan->target.format->name;
-        told->timed[c].kernel = t->tried[c].plan->target.kernel->name;
-        told->timed[c].us = t->tried[c].us;
-        told->timed[c].setup_us = t->tried[c].setup_us;
+        result->timed[c].format = t->tried[c].plan->target.format->name;
+        result->timed[c].kernel = t->tried[c].plan->target.kernel->name;
+        result->timed[c].us = t->tried[c].us;
+        result->timed[c].setup_us = t->tried[c].setup_us;
     }
 }
 
-/* Moves the best plan to *plan, which shares the matrix and the map with it. */
+/* Moves the best plan to *plan. Both share the matrix and the map. */
 static void take_best(trial *t, int best, spryi_plan *plan)
 {
     spryi_plan *taken = t->tried[best].plan;
@@ -405,8 +416,8 @@ static void take_best(trial *t, int best, spryi_plan *plan)
     spryi_release(plan->context, taken);
 }
 
-/* Ranks, makes, times and remembers. */
-static spry_status try_formats(spryi_plan *plan, spry_choice_info *asked, spryi_trial *told, spry_error *err)
+/* Ranks, builds and times formats, and remembers the best. */
+static spry_status try_formats(spryi_plan *plan, spry_choice_info *asked, spryi_trial *result, spry_error *err)
 {
     const spry_spmv_options *o = &plan->request.options;
     trial t = {.context = plan->context, .base = plan, .start = spryi_now_us(), .why = SPRY_ERROR_INIT};
@@ -421,11 +432,11 @@ static spry_status try_formats(spryi_plan *plan, spry_choice_info *asked, spryi_
     if (timed) {
         SPRYI_TRY(time_all(&t, err));
         best = best_of(&t);
-        tell(&t, best);
-        fill_told(&t, told);
+        write_reason(&t, best);
+        fill_trial(&t, result);
         remember(&t, best, asked);
     } else {
-        tell_untimed(&t, told);
+        note_untimed(&t, result);
     }
     take_best(&t, best, plan);
 done:
@@ -438,23 +449,24 @@ done:
 /* ---- fingerprints ---------------------------------------------------------------------------------------- */
 
 /*
- * What a choice that was measured is found by. Of the structure a sum over entries of a hash of row and column, which
- * is the same in every layout and for every width of indices, in any order and by any threads, and which an entry that
- * moves changes. It takes less than a product's time; of more than MOST_ENTRIES a sample of the rows is summed. Arrays
- * in a device's memory come to the host piece by piece, as bytes: little goes over the bus; layout and widths count.
+ * Computes the key of a measured choice. The structure's hash is a sum over entries of a hash of row and column. The
+ * sum does not depend on layout, index width, order or threads, and changes if an entry moves. It takes less time than
+ * a product. A matrix with more than MOST_ENTRIES is sampled by rows.
+ * A device's arrays are copied to the host in samples and hashed as bytes, since the bus is slow. Their layout and
+ * index widths change the hash.
  */
 
 enum {
-    ROWS = 1024,            /* that are in the sample together */
-    MOST_ENTRIES = 1 << 21, /* in it, about: a millisecond by one thread */
-    ALONE = 128,            /* times what is too little for threads in other passes: they may come late */
-    PIECE = 64 << 10,       /* bytes of an array in a device's memory, */
-    PIECES = 64             /* of which so many are looked at */
+    ROWS = 1024,            /* consecutive rows that are sampled together */
+    MOST_ENTRIES = 1 << 21, /* about as many are sampled: one thread hashes them in a millisecond */
+    ALONE = 128,            /* multiple of the usual least work per thread, since threads may start late */
+    PIECE = 64 << 10,       /* bytes of a sample of a device array */
+    PIECES = 64             /* most samples of an array */
 };
 
 /* ---- fingerprints: in host memory -------------------------------------------------------------------- */
 
-/* P and J are constants where these are inlined. */
+/* P and J are compile-time constants after inlining. */
 
 typedef struct row_key {
     uint32_t add, flip;
@@ -466,7 +478,7 @@ SPRYI_INLINE row_key key_of(int64_t row)
     return (row_key){(uint32_t)random, (uint32_t)(random >> 32)};
 }
 
-/* One product of 32 bits, of which vector units do several at once. */
+/* Hashes an entry by one 32-bit product, which compilers can vectorize. */
 SPRYI_INLINE uint64_t hash_entry(row_key key, int64_t column)
 {
     const uint32_t c = (uint32_t)((uint64_t)column ^ (uint64_t)column >> 32);
@@ -546,7 +558,7 @@ static void hash_blocks(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&j->sum, sum);
 }
 
-static uint64_t hash_here(const spry_context *context, const spry_arrays *a)
+static uint64_t hash_on_host(const spry_context *context, const spry_arrays *a)
 {
     const int64_t majors = a->layout == SPRY_COO ? a->nnz : a->layout == SPRY_CSC ? a->columns : a->rows;
     hash_job j = {.a = a, .step = 1 + a->nnz / MOST_ENTRIES};
@@ -571,7 +583,7 @@ static spry_status hash_array(const spryi_device *d, const void *array, int64_t 
     return SPRY_OK;
 }
 
-static spry_status hash_there(spry_context *context, const spry_arrays *a, uint64_t *hash, spry_error *err)
+static spry_status hash_on_device(spry_context *context, const spry_arrays *a, uint64_t *hash, spry_error *err)
 {
     const spryi_device *d = spryi_device_at(context, a->device);
     const int64_t offset = (int64_t)spryi_index_type_bytes(a->offset_type);
@@ -589,9 +601,9 @@ done:
     return status;
 }
 
-/* ---- fingerprints: all of it ------------------------------------------------------------------------- */
+/* ---- fingerprints: complete -------------------------------------------------------------------------- */
 
-/* The number of bits: counts within a factor of 2 are of one class. 0: no number is expected. */
+/* Returns the number of bits, so that counts within a factor of 2 share a class. 0: no count was given. */
 static int class_of(int64_t calls)
 {
     int bits = 0;
@@ -625,9 +637,9 @@ static spry_status fingerprint(const spryi_plan *plan, spry_choice_info *asked, 
     char text[512];
     uint64_t structure = 0;
     if (plan->A->a.device == 0)
-        structure = hash_here(plan->context, &plan->A->a);
+        structure = hash_on_host(plan->context, &plan->A->a);
     else
-        SPRYI_OK_OR_RETURN(hash_there(plan->context, &plan->A->a, &structure, err));
+        SPRYI_OK_OR_RETURN(hash_on_device(plan->context, &plan->A->a, &structure, err));
     describe(plan, asked);
     const int threads = !d->driver->host_memory ? 0 : o->threads > 0 ? o->threads : plan->context->threads;
     const int length =
@@ -642,10 +654,10 @@ static spry_status fingerprint(const spryi_plan *plan, spry_choice_info *asked, 
     return SPRY_OK;
 }
 
-/* ---- what is remembered --------------------------------------------------------------------------------- */
+/* ---- remembered choices --------------------------------------------------------------------------------- */
 
-/* *done is false if the remembered format is refused, as the note then states. */
-static spry_status take_remembered(spryi_plan *plan, const spry_choice_info *found, spryi_trial *told, bool *done,
+/* Builds the plan in the remembered format. *done is false if that format is refused; the note then states so. */
+static spry_status take_remembered(spryi_plan *plan, const spry_choice_info *found, spryi_trial *result, bool *done,
                                    spry_error *err)
 {
     spryi_choice choice = {.code = SPRY_REASON_REMEMBERED,
@@ -666,13 +678,13 @@ static spry_status take_remembered(spryi_plan *plan, const spry_choice_info *fou
     }
     *done = status == SPRY_OK;
     if (*done) return SPRY_OK;
-    snprintf(told->note, sizeof told->note, "; %s, which is remembered, was refused", found->format);
+    snprintf(result->note, sizeof result->note, "; the remembered format %s was refused", found->format);
     const int refused = status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED || status == SPRY_UNKNOWN_NAME ||
                         status == SPRY_INVALID_ARGUMENT;
     return refused ? SPRY_OK : spryi_hand_on(err, &why);
 }
 
-spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *told, bool *done, spry_error *err)
+spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *result, bool *done, spry_error *err)
 {
     spryi_plan *base = plan;
     spryi_choose_state *state = NULL;
@@ -683,13 +695,13 @@ spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *told, bool *done, 
     SPRYI_OK_OR_RETURN(fingerprint(base, &asked, err));
     SPRYI_OK_OR_RETURN(spryi_choose_state_get(base->context, &state, err));
     spryi_choices *choices = &state->choices;
-    if (!told->anew && spryi_choice_find(choices, &asked)) return take_remembered(base, &asked, told, done, err);
+    if (!result->anew && spryi_choice_find(choices, &asked)) return take_remembered(base, &asked, result, done, err);
     pthread_mutex_lock(&choices->measuring);
-    /* another plan may have measured it meanwhile */
-    const bool found = !told->anew && spryi_choice_find(choices, &asked);
-    spry_status status = found ? SPRY_OK : try_formats(plan, &asked, told, err);
+    /* another plan may have measured the same matrix meanwhile */
+    const bool found = !result->anew && spryi_choice_find(choices, &asked);
+    spry_status status = found ? SPRY_OK : try_formats(plan, &asked, result, err);
     pthread_mutex_unlock(&choices->measuring);
-    if (found) return take_remembered(base, &asked, told, done, err);
+    if (found) return take_remembered(base, &asked, result, done, err);
     *done = status == SPRY_OK;
     return status;
 }

@@ -1,11 +1,10 @@
 /*
- * How long a run takes. A product takes the time that formats are ranked by (choose/rank.c). The tables there compare
- * formats; on a CPU the bandwidth of this machine then says how long csr takes at least, and all formats in proportion.
- * What has no rank takes the bytes that it moves over the bandwidth of the memory that holds them. docs/choosing.md has
- * the model.
- *
- * The rates are measured once a process and device, when they are first asked for: plans that nobody asks about cost
- * nothing more. A CPU has those of one thread and of as many as a context has, in the last cache and in memory.
+ * Predicts the time of a run. The product takes the time by which formats are ranked (choose/rank.c). Those tables
+ * compare formats. On a CPU, the measured bandwidth of the machine gives the least time of csr, and all formats scale
+ * with csr. A format without a rank takes its bytes divided by the bandwidth of the memory that contains them.
+ * docs/choosing.md describes the model.
+ * The rates are measured once per process and device, on the first query. Plans without a query pay nothing. A CPU's
+ * rates are measured for one thread and for the context's threads, in the last-level cache and in memory.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -22,20 +21,21 @@
 #include <emmintrin.h>
 #endif
 
-/* Bytes a microsecond. */
+/* Bytes per microsecond. */
 typedef struct memory_rates {
     double cache, memory;
 } memory_rates;
 
 typedef struct device_rates {
-    const spryi_driver *driver; /* NULL: of no device yet */
+    const spryi_driver *driver; /* NULL: unused */
     int ordinal;
-    int threads; /* of `all`, 1: there is `one` alone; 0: nothing is measured. 1 on devices with their own memory */
+    int threads; /* of `all`; 1: same as `one`; 0: not measured. 1 on devices with their own memory */
     memory_rates one, all;
     double cache_bytes;
-    double run_us, all_run_us;     /* of a run that moves nothing: by one thread or a launch, and by all threads */
-    bool has_bus;                  /* these were measured, of a device with memory of its own: */
-    double to_device, from_device; /* bytes a microsecond */
+    double run_us, all_run_us;     /* of an empty run: by one thread or launch, and by all threads */
+    bool has_bus;                  /* to_device, from_device and bus_us are measured; only for devices with their own
+                                    * memory */
+    double to_device, from_device; /* bytes per microsecond */
     double bus_us;                 /* of both copies of a run, however short */
 } device_rates;
 
@@ -49,10 +49,10 @@ enum {
     BLOCK = 1 << 16,
     LINE = 64,
     ARRAY_BYTES = 8 << 20,
-    MEMORY_A_THREAD = 2 << 20, /* of it, read from memory; to flush it takes a thread some milliseconds */
-    CACHED_A_THREAD = 4 << 20, /* of it, read from the caches, */
-    LEAST_CACHED = 1 << 18,    /* and at least */
-    CACHE_A_THREAD = 24 << 20, /* machines tell of larger ones, which many processors or guests have in common */
+    MEMORY_A_THREAD = 2 << 20, /* bytes of it that a thread reads from memory; flushing takes some milliseconds */
+    CACHED_A_THREAD = 4 << 20, /* bytes of it that a thread reads from the caches */
+    LEAST_CACHED = 1 << 18,    /* bytes read from the caches, at least */
+    CACHE_A_THREAD = 24 << 20, /* bound; machines report larger caches, shared by processors or guests */
 };
 
 static void write_blocks(const void *argument, int64_t begin, int64_t end)
@@ -72,7 +72,7 @@ static void read_blocks(const void *argument, int64_t begin, int64_t end)
     (void)sink;
 }
 
-/* On other processors than these the array may still be in the cache when it is read. */
+/* Evicts the blocks from the cache. Only on x86-64: elsewhere the array may still be cached when it is read. */
 static void flush_blocks(const void *argument, int64_t begin, int64_t end)
 {
 #if defined(__x86_64__)
@@ -84,8 +84,11 @@ static void flush_blocks(const void *argument, int64_t begin, int64_t end)
 #endif
 }
 
-/* Bytes a microsecond, the most of some tries: from memory, after `all` threads have put the array there, or caches. */
-static double read_rate(spry_context *context, int threads, int all, const char *array, int64_t bytes, int cached)
+/*
+ * Returns the best rate of some tries, in bytes per microsecond. cached: from the caches; else from memory, after `all`
+ * threads have flushed the array.
+ */
+static double read_rate(spry_context *context, int threads, int all, const char *array, int64_t bytes, bool cached)
 {
     enum { TRIES = 4, CACHED_TRIES = 6 };
     double best = 0;
@@ -104,7 +107,7 @@ static void do_nothing(void *argument, int index)
     (void)argument, (void)index;
 }
 
-/* The least of some: of calls that follow each other, as products do. */
+/* Returns the time of an empty parallel call in a sequence of calls; the least of some tries. */
 static double call_us(spry_context *context, int threads)
 {
     enum { TRIES = 5, CALLS = 20 };
@@ -118,7 +121,7 @@ static double call_us(spry_context *context, int threads)
     return least;
 }
 
-/* Bytes of the array that so many threads can have in the cache. */
+/* Returns the bytes of the array that `threads` can keep in the cache. */
 static int64_t cached_bytes(int64_t cache, int threads)
 {
     int64_t bytes = threads < ARRAY_BYTES / CACHED_A_THREAD ? threads * (int64_t)CACHED_A_THREAD : ARRAY_BYTES;
@@ -128,7 +131,7 @@ static int64_t cached_bytes(int64_t cache, int threads)
 
 static spry_status measure_host(device_rates *r, const spryi_device *device, int threads)
 {
-    static const double one_run_us = 0.05; /* of the call itself */
+    static const double one_run_us = 0.05; /* cost of the call */
     spry_context *context = device->context;
     const int64_t most = threads * (int64_t)CACHE_A_THREAD;
     const int64_t cache = device->cache_bytes > 0 && device->cache_bytes < most ? device->cache_bytes : most;
@@ -154,7 +157,7 @@ static spry_status measure_host(device_rates *r, const spryi_device *device, int
 
 /* ---- devices with memory of their own ------------------------------------------------------------------- */
 
-/* Bytes a microsecond of copies within the device, read and written, the most of some. */
+/* Measures copies within the device, in bytes read and written per microsecond; the best of some tries. */
 static spry_status copy_rate(double *rate, const spryi_device *d, void *to, const void *from, int64_t bytes)
 {
     enum { TRIES = 3, COPIES = 8 };
@@ -170,7 +173,7 @@ static spry_status copy_rate(double *rate, const spryi_device *d, void *to, cons
     return SPRY_OK;
 }
 
-/* Of kernels that follow each other: the least of some. */
+/* Measures the time per kernel in a sequence of launches; the least of some tries. */
 static spry_status launch_us(double *us, const spryi_device *d, void *number)
 {
     enum { TRIES = 5, LAUNCHES = 20 };
@@ -189,7 +192,7 @@ static spry_status measure_device(device_rates *r, const spryi_device *d)
 {
     enum { SMALLEST = 1 << 20, LARGEST = 256 << 20 };
     const int64_t cache = d->cache_bytes > 0 ? d->cache_bytes : SMALLEST;
-    int64_t bytes = 4 * cache; /* both arrays pass the cache */
+    int64_t bytes = 4 * cache; /* both arrays exceed the cache */
     void *from = NULL, *to = NULL;
     spry_status status = SPRY_OK;
     if (bytes > LARGEST) bytes = LARGEST;
@@ -210,11 +213,11 @@ done:
     return status;
 }
 
-/* There, waited for, and back; the least of some. */
-static spry_status bus_us(double *there, double *back, const spryi_device *d, void *at, void *host, int64_t bytes)
+/* Measures a copy to the device, including the wait, and one back; the least of some tries. */
+static spry_status bus_us(double *to_us, double *from_us, const spryi_device *d, void *at, void *host, int64_t bytes)
 {
     enum { TRIES = 4 };
-    *there = *back = INFINITY;
+    *to_us = *from_us = INFINITY;
     for (int t = 0; t < TRIES; t++) {
         const double start = spryi_now_us();
         SPRYI_OK_OR_RETURN(d->ops->copy(d, at, host, bytes, SPRYI_TO_DEVICE, NULL, NULL));
@@ -222,8 +225,8 @@ static spry_status bus_us(double *there, double *back, const spryi_device *d, vo
         const double arrived = spryi_now_us();
         SPRYI_OK_OR_RETURN(d->ops->copy(d, host, at, bytes, SPRYI_FROM_DEVICE, NULL, NULL));
         SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, NULL));
-        *there = fmin(*there, arrived - start);
-        *back = fmin(*back, spryi_now_us() - arrived);
+        *to_us = fmin(*to_us, arrived - start);
+        *from_us = fmin(*from_us, spryi_now_us() - arrived);
     }
     return SPRY_OK;
 }
@@ -232,16 +235,16 @@ static spry_status measure_bus(device_rates *r, const spryi_device *d)
 {
     enum { BYTES = 4 << 20 };
     void *at = NULL, *host = NULL;
-    double there, back, short_there, short_back;
+    double to_us, from_us, short_to_us, short_from_us;
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_allocate(d->context, &host, BYTES, 1, "measuring the bus", NULL));
     memset(host, 1, BYTES);
     SPRYI_TRY(d->ops->allocate(d, &at, BYTES, "measuring the bus", NULL));
-    SPRYI_TRY(bus_us(&there, &back, d, at, host, BYTES));
-    SPRYI_TRY(bus_us(&short_there, &short_back, d, at, host, LINE));
-    r->to_device = BYTES / there;
-    r->from_device = BYTES / back;
-    r->bus_us = short_there + short_back;
+    SPRYI_TRY(bus_us(&to_us, &from_us, d, at, host, BYTES));
+    SPRYI_TRY(bus_us(&short_to_us, &short_from_us, d, at, host, LINE));
+    r->to_device = BYTES / to_us;
+    r->from_device = BYTES / from_us;
+    r->bus_us = short_to_us + short_from_us;
     r->has_bus = true;
 done:
     d->ops->release(d, at);
@@ -249,7 +252,7 @@ done:
     return status;
 }
 
-/* Finds the rates for up to so many threads. Returns false if they cannot be measured, mostly for lack of memory. */
+/* Finds the rates for up to `threads` threads. Returns false if they cannot be measured, usually for lack of memory. */
 static bool find_rates(device_rates *rates, const spryi_device *d, int threads, bool bus)
 {
     const bool host = d->driver->host_memory;
@@ -268,14 +271,17 @@ static bool find_rates(device_rates *rates, const spryi_device *d, int threads, 
 
 /* ---- the model ------------------------------------------------------------------------------------------- */
 
-/* Between those of one thread and of all, by how many more there are. */
+/* Interpolates linearly between the rates of one thread and of `most` threads. */
 static double between(double one, double all, int threads, int most)
 {
     if (threads <= 1 || most <= 1) return one;
     return threads >= most ? all : one + (all - one) * (threads - 1) / (most - 1);
 }
 
-/* Up to the size of the cache all comes from it, from twice that on nothing. */
+/*
+ * Returns the time of moving the bytes. Up to the cache's size all bytes come from the cache, from twice that size on
+ * none.
+ */
 static double move_us(const device_rates *r, double bytes, int threads)
 {
     const double share = r->cache_bytes > 0 ? fmin(fmax(2 - bytes / r->cache_bytes, 0), 1) : 0;
@@ -294,8 +300,8 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
 }
 
 /*
- * Returns the time of a run of all columns. product: predicted time of the product for one column; 0: not known, the
- * bytes of the storage and the vectors count. Orderings and scalings take passes of their own.
+ * Returns the time of a run of all columns. product: predicted time of the product for one column; 0: unknown, and the
+ * bytes of storage and vectors count. Orderings and scalings are separate passes.
  */
 static double run_us(const spryi_plan *plan, const device_rates *r, double storage, int threads,
                      const spryi_plan_map *map, double product)
@@ -303,7 +309,7 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
     const spry_spmv_options *o = &plan->request.options;
     const double columns = (double)(o->count > 1 ? o->count : 1);
     const bool at_once = columns > 1 && spryi_takes_columns(plan, map, o->row_major);
-    const bool spread = o->row_major && product == 0; /* a predicted product includes its columns' way out of rows */
+    const bool spread = o->row_major && product == 0; /* a predicted product includes gathering its columns from rows */
     const bool maps_x = !at_once && spryi_maps_x(plan, map) && (spread || spryi_changes_x(map));
     const bool maps_y = !at_once && spryi_maps_y(plan, map) && (spread || spryi_changes_y(map));
     const double size = (double)plan->request.element_bytes, rows = (double)plan->A->a.rows,
@@ -313,8 +319,8 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
     const bool joined = at_once && !o->row_major && plan->work.joined > 0;
     const double together = !at_once ? 1 : joined ? fmin(columns, (double)plan->work.joined) : columns;
     double bytes = product > 0 ? 0 : storage / together + x + y;
-    if (joined && product == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
-    if (maps_x) bytes += 2 * x;                       /* a copy is written, and read */
+    if (joined && product == 0) bytes += 2 * (x + y); /* a row of x is written and read, and so is one of y */
+    if (maps_x) bytes += 2 * x;                       /* a copy is written and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
     if (o->column_scaling) bytes += size * cols;
@@ -325,9 +331,9 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
 }
 
 /*
- * Returns the time of a product in csr for one column. csr reads its matrix once for all columns, or for 64 bytes of
- * columns that are stored one after the other. ranked: the time of all columns by the class's table; 0: not known. On a
- * CPU the bandwidth that was measured here bounds it from below.
+ * Returns the time of a product in csr for one column. csr reads its matrix once for all row-major columns, or once per
+ * 64 bytes of column-major ones. ranked: the time of all columns in the class's table; 0: unknown. On a CPU the
+ * measured bandwidth is a lower bound.
  */
 static double csr_us(const device_rates *r, const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a,
                      double bytes, double ranked)
@@ -341,7 +347,7 @@ static double csr_us(const device_rates *r, const spryi_device *d, const spry_sp
     return fmax(ranked / columns, move_us(r, bytes, host ? spryi_team(threads) : 1));
 }
 
-double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a, double ranked)
+double spryi_measured_csr_us(const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a, double ranked)
 {
     const double bytes = spryi_csr_bytes(a, a->nnz);
     const int threads = spryi_threads_for(d->context, (int64_t)bytes, o->threads);
@@ -352,12 +358,12 @@ double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *o, cons
 
 /* ---- predicted products ---------------------------------------------------------------------------------- */
 
-/* Times of a product with all columns, as spry_spmv_explain ranks them; 0: not known. */
+/* Times of a product with all columns, as spry_spmv_explain ranks them; 0: unknown. */
 typedef struct ranked_times {
     double us, csr_us;
 } ranked_times;
 
-/* csc is csr of the transposed matrix. */
+/* Returns the plan's time in the ranking; 0: not ranked. csc is ranked as csr of the transposed matrix. */
 static double ranked_us(const spryi_ranking *ranking, const spryi_plan *plan)
 {
     const bool by_columns = plan->request.op == SPRY_TRANSPOSE && strcmp(plan->target.format->name, "csc") == 0;
@@ -370,7 +376,7 @@ static double ranked_us(const spryi_ranking *ranking, const spryi_plan *plan)
     return 0;
 }
 
-/* Ranks the formats for the matrix as it was given. A container in a format is not converted for that: *t stays. */
+/* Ranks the formats for the caller's matrix. Leaves *t unchanged for a container, which would have to be converted. */
 static void rank(const spry_spmv_plan *of, ranked_times *t)
 {
     const spryi_plan *plan = &of->forward;
@@ -388,7 +394,7 @@ static void rank(const spry_spmv_plan *of, ranked_times *t)
     spryi_matrix_release(entries);
 }
 
-/* The times that planning found, or that an earlier question did; else finds them. */
+/* Returns the times that planning or an earlier query found. Otherwise finds and keeps them. */
 static ranked_times times_of(const spry_spmv_plan *of)
 {
     static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* Running a plan: validation here, none in the kernels. */
+/* Runs a plan. Validates the vectors, since kernels validate nothing. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Bytes from the first entry to past the last. */
+/* Returns the bytes from the first entry to the end of the last. */
 static size_t span_of(const spryi_plan *plan, const spry_const_vector *v)
 {
     if (v->count == 1 && v->row_stride == 1) return (size_t)v->length * plan->request.element_bytes;
@@ -16,7 +16,7 @@ static size_t span_of(const spryi_plan *plan, const spry_const_vector *v)
            plan->request.element_bytes;
 }
 
-/* Columns one behind the other, or rows of all columns; and what follows counts bytes from the first to the last. */
+/* Checks that the vectors are column-major or row-major without overlap, and that byte offsets fit in 64 bits. */
 static spry_status check_strides(const spry_const_vector *v, const char *name, spry_error *err)
 {
     if (v->count == 1 && v->row_stride == 1 && v->column_stride >= 0) return SPRY_OK;
@@ -71,9 +71,9 @@ static spry_status check_vector(const spryi_plan *plan, const spry_const_vector 
     return SPRY_OK;
 }
 
-/* y would be written into what the product reads: x, or the plan's list. */
-static spry_status check_apart(const spryi_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
-                               spry_error *err)
+/* Checks that y overlaps neither x nor an array of the plan's list, which the product reads. */
+static spry_status check_overlap(const spryi_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
+                                 spry_error *err)
 {
     const size_t y_bytes = span_of(plan, y);
     const char *met = spryi_overlap(y->data, (int64_t)y_bytes, x->data, (int64_t)span_of(plan, x)) ? "x" : NULL;
@@ -91,7 +91,7 @@ static spry_status check_run(const spryi_plan *plan, const spry_const_vector *x,
     if (x->count != y->count)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->count, x->count, "y has %lld vectors, x has %lld",
                                 (long long)y->count, (long long)x->count);
-    SPRYI_OK_OR_RETURN(check_apart(plan, x, y, err));
+    SPRYI_OK_OR_RETURN(check_overlap(plan, x, y, err));
     const int scalar_device = options ? spryi_device_number(options->scalar_device) : 0;
     if (scalar_device != 0 && scalar_device != plan->request.device->number)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
@@ -108,7 +108,7 @@ static spry_status check_run(const spryi_plan *plan, const spry_const_vector *x,
     return options ? spryi_check_threads(options->threads, "run", err) : SPRY_OK;
 }
 
-/* One column of a run, and how far apart its entries are. */
+/* One column of a run, and the strides of its entries. */
 typedef struct column {
     spryi_run_args args;
     int64_t x_stride, y_stride;
@@ -132,8 +132,8 @@ static spryi_vector_map map_of(const spryi_plan *plan, const spryi_run_args *arg
 /* ---- vectors that are permuted or scaled -------------------------------------------------------------- */
 
 /*
- * A column of y whose entries are spread, through the workspace: the kernel sees the column side by side, with y's
- * values and beta, so that the result has the bits of a column that lies side by side. alpha = 0 only scales y.
+ * Runs a column of y with a stride, through the workspace. The kernel multiplies a contiguous copy with y's values and
+ * beta, so that the result has the bits of a contiguous column. If alpha is 0, only scales y.
  */
 static spry_status run_spread(const spryi_plan *plan, const column *c, const spryi_run_args *args, bool overwrites,
                               spry_error *err)
@@ -157,8 +157,9 @@ static spry_status run_spread(const spryi_plan *plan, const column *c, const spr
 }
 
 /*
- * diag(r) A diag(c) of a pattern A costs a pass over x and one over y, in place of nnz values that are read, and serves
- * every kernel; an ordering permutes in the same passes, and columns are gathered and scattered in them.
+ * Runs a column with an ordering or scalings. diag(r) A diag(c) of a pattern A costs a pass over x and one over y,
+ * instead of reading nnz values, and works with every kernel. The same passes permute, and gather and scatter strided
+ * columns.
  */
 static spry_status run_mapped(const spryi_plan *plan, const column *c, bool overwrites, spry_error *err)
 {
@@ -196,13 +197,13 @@ static spry_status run_mapped(const spryi_plan *plan, const column *c, bool over
 
 /* ---- running ------------------------------------------------------------------------------------------ */
 
-/* One column where the device reads and writes it. */
+/* Runs one column that the device can read and write. */
 static spry_status run_column(const spryi_plan *plan, column *c, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     const bool overwrites = !c->args.scalars_on_device &&
                             spryi_value_at(c->args.beta, plan->request.vector_type, 0) == 0;
-    const bool nothing = alpha_is_zero(plan, &c->args); /* neither A nor x is looked at: the rule of the BLAS */
+    const bool nothing = alpha_is_zero(plan, &c->args); /* neither A nor x is read: the rule of the BLAS */
     if (nothing && c->y_stride == 1)
         return d->ops->scale(d, c->args.y, plan->request.vector_type, plan->request.y_length, c->args.beta,
                              c->args.stream, err);
@@ -223,7 +224,10 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
            !alpha_is_zero(plan, args);
 }
 
-/* Columns that lie apart, plan->work.joined of them at a time: into rows, product, and back. */
+/*
+ * Runs column-major vectors, plan->work.joined of them at a time: copies them to row-major, multiplies, and copies
+ * back.
+ */
 static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
                               const spry_const_vector *y, void *into, spry_error *err)
 {
@@ -275,7 +279,7 @@ static spry_status run_together(const spryi_plan *plan, spryi_run_args args, con
     return plan->product.run(&args, err);
 }
 
-/* Entries of a host vector from one stride to another. */
+/* Copies entries of a host vector from one stride to another. */
 static spry_status pack(const spryi_plan *plan, void *to, int64_t to_stride, const void *from, int64_t from_stride,
                         int64_t length, spry_error *err)
 {
@@ -297,7 +301,10 @@ static bool reads_its_y(const spryi_plan *plan, bool beta_on_device, const void 
     return beta_on_device || spryi_value_at(beta, plan->request.vector_type, 0) != 0;
 }
 
-/* Host vectors of a device with memory of its own: there, product, back. */
+/*
+ * Runs one column of host vectors on a device with its own memory: copies x and y to the device, multiplies, copies y
+ * back.
+ */
 static spry_status run_staged(const spryi_plan *plan, column *c, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -324,20 +331,20 @@ static spry_status run_staged(const spryi_plan *plan, column *c, spry_error *err
     return y == given ? SPRY_OK : pack(plan, given, y_stride, y, 1, plan->request.y_length, err);
 }
 
-/* What a run holds of the plan beside what all may read. */
+/* Plan resources that a run holds exclusively. */
 typedef struct holding {
     bool locked;
-    void *made; /* workspace of its own, while another run has the plan's */
+    void *made; /* workspace of this run, if another run holds the plan's */
 } holding;
 
 /*
- * Runs without a workspace of the caller's: on a CPU those that overlap make one each; where host vectors are copied to
- * a device one waits for the other. On a device's own vectors the caller sees to it that they do not overlap.
+ * Gives a run without a caller's workspace one. On a CPU, runs that overlap allocate one each. If host vectors are
+ * copied to a device, a run waits for the other. For vectors on the device the caller ensures that runs do not overlap.
  */
 static spry_status take_workspace(const spryi_plan *plan, holding *h, void **workspace, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
-    pthread_mutex_t *in_use = (pthread_mutex_t *)(uintptr_t)&plan->in_use; /* it is no part of the value */
+    pthread_mutex_t *in_use = (pthread_mutex_t *)(uintptr_t)&plan->in_use; /* a lock is no part of the value */
     const bool shared = !*workspace && plan->work.bytes > 0 && d->driver->host_memory;
     if (plan->work.y)
         h->locked = pthread_mutex_lock(in_use) == 0;
@@ -395,14 +402,13 @@ done:
     return status;
 }
 
-/* Runs one direction. */
 spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
                       const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
-    if (status != SPRY_OK || plan->request.y_length == 0) return status; /* kernels never meet a y that may be NULL */
+    if (status != SPRY_OK || plan->request.y_length == 0) return status; /* y may be NULL */
 
     if (!plan->request.options.row_major && x.count == 1 && (x.row_stride != 1 || y.row_stride != 1)) {
         into.row_stride = y.row_stride;

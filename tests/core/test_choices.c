@@ -321,7 +321,7 @@ static void refused(void **state)
         snprintf(known->format, sizeof known->format, "%s", formats[f]);
         const told t = plan_with(context, A, &o); /* right in any case */
         if (t.code == SPRY_REASON_REMEMBERED) continue;
-        check_told(&t, SPRY_REASON_LEAST_TIME, ", which is remembered, was refused");
+        check_told(&t, SPRY_REASON_LEAST_TIME, "; the remembered format ");
         assert_non_null(strstr(t.reason, formats[f]));
         assert_string_equal(t.format, by_cost.format);
     }

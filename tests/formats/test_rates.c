@@ -301,7 +301,7 @@ static void wrong_observations_are_refused(void **state)
     bad.time_us = 0;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.time_us = 1e-300;
-    REFUSED(SPRY_INVALID_ARGUMENT, "has a time that is no number of microseconds from 0.001 to 1e12");
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a time_us outside the range from 0.001 to 1e12");
     bad.setup_us = -1;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a set-up that is no number");
     bad.setup_us = INFINITY;
@@ -311,9 +311,9 @@ static void wrong_observations_are_refused(void **state)
     bad.struct_size = sizeof bad + 8;
     REFUSED(SPRY_INVALID_ARGUMENT, "has struct_size");
     bad.kernel = "abacus";
-    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel that is none of its format");
+    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel of another format");
     bad.kernel = strcmp(bad.format, "bsr") == 0 ? "csr_vector_cuda" : "bsr_blocks_cuda";
-    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel that is none of its format");
+    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel of another format");
     bad.time_us = 1e300;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.format = "scoo";

@@ -454,7 +454,7 @@ static void mistakes(void **state)
           SPRY_UNKNOWN_NAME,
           "ordering",
           "no ordering \"rmc\", expected none, rcm, bandk, degree or"},
-         {A, {.ordering = "rcm", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "would give it another"},
+         {A, {.ordering = "rcm", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "which ordering rcm would change"},
          {A, {.ordering = "bandk", .format = "csr9"}, SPRY_UNKNOWN_NAME, "format", "csr9"},
          {A,
           {.format = "csr2", .groups = rcm},

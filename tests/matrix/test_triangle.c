@@ -209,7 +209,7 @@ static void plans(spry_context *context, both *b, spry_type type)
         spry_spmv_plan *t = create_plan(context, b->triangle, &options);
         spry_spmv_plan *w = create_plan(context, b->whole, &options);
         spry_spmv_plan_info info = plan_info(t);
-        static const char clause[] = "; of one triangle the plan has made both";
+        static const char clause[] = "; the plan has built both triangles from one";
         assert_int_equal(1, info.expanded);
         assert_int_equal(0, info.values_in_place);
         assert_true(strlen(info.reason) > strlen(clause));

@@ -1,4 +1,4 @@
-/* The CPU as a device: the host's memory, the context's allocator, the context's threads. */
+/* The CPU as a device: host memory, with the context's allocator and threads. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -80,7 +80,7 @@ static spry_status map(const spryi_device *device, const spryi_vector_map *reque
     return SPRY_OK;
 }
 
-/* The best that the processor, or SPRY_SIMD, allows. */
+/* Returns the fastest passes that the processor, or SPRY_SIMD, permits. */
 static const spryi_vector_ops *vector_ops(const spryi_device *device)
 {
 #ifdef SPRY_HAVE_X86
@@ -99,7 +99,7 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return spryi_storage_workspace(request->format, request->storage, request->vector_type);
 }
 
-/* The descriptors of CPU kernels have their functions. */
+/* Copies the functions from the descriptor. Returns whether the processor can run them, with a reason if not. */
 static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, spryi_kernel_functions *functions,
                        const char **reason)
 {
@@ -111,8 +111,8 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
                                           .takes_apart = kernel->takes_apart,
                                           .workspace_bytes = workspace_bytes};
     *reason = kernel->simd <= device->context->simd ? ""
-              : kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"
-                                             : "needs AVX2 and FMA, which this processor or SPRY_SIMD denies";
+              : kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor lacks or SPRY_SIMD disables"
+                                             : "needs AVX2 and FMA, which this processor lacks or SPRY_SIMD disables";
     return kernel->simd <= device->context->simd;
 }
 
@@ -150,7 +150,7 @@ static void read_cpu_name(void)
     fclose(file);
 }
 
-/* Returns "Intel(R) Xeon(R) Processor", for example; "unknown processor" if the system does not say. */
+/* Returns, for example, "Intel(R) Xeon(R) Processor", or "unknown processor" if the system has no name. */
 static const char *name_of_cpu(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

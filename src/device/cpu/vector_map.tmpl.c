@@ -1,11 +1,11 @@
-/* The CPU's passes over vectors of SPRY_V, included by cpu_device.c. The flags are constants where they are given. */
+/* The CPU's passes over vectors of type SPRY_V, included by cpu_device.c. Callers pass the flags as constants. */
 
-SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const int permuted, const int scaled, const int adds,
-                                       const int strided, int64_t begin, int64_t end)
+SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const bool permuted, const bool scaled, const bool adds,
+                                       const bool strided, int64_t begin, int64_t end)
 {
     const SPRY_V *from = m->from, *scaling = m->scaling, beta = adds ? *(const SPRY_V *)m->beta : 0;
     const int32_t *permutation = m->permutation;
-    const int scaling_of_to = m->scaling_of_to;
+    const bool scaling_of_to = m->scaling_of_to;
     SPRY_V *to = m->to;
     const int64_t from_stride = strided && m->from_stride > 0 ? m->from_stride : 1;
     const int64_t to_stride = strided && m->to_stride > 0 ? m->to_stride : 1;
@@ -16,19 +16,19 @@ SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const int perm
     }
 }
 
-/* Several vectors: the lines of TURN entries of all stay in the cache. */
+/* Maps multiple columns. Processes PIECE rows of all columns at a time, so that their cache lines remain cached. */
 static void SPRY_FN(map_columns)(const spryi_vector_map *m, int64_t begin, int64_t end)
 {
-    enum { TURN = 64 };
+    enum { PIECE = 64 };
     const SPRY_V *from = m->from, beta = m->beta ? *(const SPRY_V *)m->beta : 0;
     SPRY_V *to = m->to;
     const int64_t from_stride = m->from_stride > 0 ? m->from_stride : 1,
                   to_stride = m->to_stride > 0 ? m->to_stride : 1;
-    for (int64_t at = begin; at < end; at += TURN)
+    for (int64_t at = begin; at < end; at += PIECE)
         for (int64_t c = 0; c < m->columns; c++) {
             const SPRY_V *x = from + c * m->from_apart;
             SPRY_V *y = to + c * m->to_apart;
-            for (int64_t i = at; i < end && i < at + TURN; i++)
+            for (int64_t i = at; i < end && i < at + PIECE; i++)
                 y[i * to_stride] = beta != 0 ? x[i * from_stride] + beta * y[i * to_stride] : x[i * from_stride];
         }
 }
@@ -37,12 +37,12 @@ static void SPRY_FN(map_blocks)(const void *argument, int64_t first, int64_t las
 {
     const spryi_vector_map *m = argument;
     const int64_t begin = first * MAP_BLOCK, end = last * MAP_BLOCK < m->length ? last * MAP_BLOCK : m->length;
-    const int adds = m->beta && *(const SPRY_V *)m->beta != 0;
+    const bool adds = m->beta && *(const SPRY_V *)m->beta != 0;
     if (m->columns > 1) {
         SPRY_FN(map_columns)(m, begin, end);
         return;
     }
-    const int strided = m->from_stride > 1 || m->to_stride > 1;
+    const bool strided = m->from_stride > 1 || m->to_stride > 1;
 #define MAP(permuted, scaled)                                                                                          \
     (strided ? SPRY_FN(map_entries)(m, permuted, scaled, adds, 1, begin, end)                                          \
      : adds  ? SPRY_FN(map_entries)(m, permuted, scaled, 1, 0, begin, end)                                             \

@@ -1,3 +1,3 @@
-/* Vector work on every CPU. */
+/* Vector passes on every CPU. */
 #define TABLE spryi_vector_ops_cpu
 #include "device/cpu/vector_ops_level.tmpl.c"

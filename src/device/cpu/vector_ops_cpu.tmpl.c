@@ -1,7 +1,7 @@
 /*
- * Included by vector_ops_cpu.c once per type SPRY_V. The passes of vector_ops.h, factors handed in; their sums go to
- * w->partials. A *_block does one block, of `length` entries from the start of each pointer; `scaled` is a constant
- * where it is called, so that each has a loop without D (s) and one with it.
+ * Passes of vector_ops.h for vectors of type SPRY_V, included by vector_ops_level.tmpl.c once per type. Callers pass
+ * the factors; sums are stored in w->partials. A function *_block processes one block of `length` elements. `scaled` is
+ * a constant in every call, so that the loops with and without D (s) are separate.
  */
 
 /* ---- Conjugate Gradient ------------------------------------------------------------------------- */
@@ -87,11 +87,11 @@ static inline void SPRY_FN(first_half_block)(int64_t length, SPRY_V *restrict r,
     sums[1] = add_lanes(rz);
 }
 
-/* Sums of block b; pointers of it. */
+/* SUMS: the sums of block b. AT: pointer to v's elements of block b, or NULL. */
 #define SUMS(b) ((double *)g->w->partials.data + (b)*SPRYI_MOST_SUMS)
 #define AT(v, b) ((v) ? (SPRY_V *)(uintptr_t)(v) + (b)*BLOCK : NULL)
 
-/* The pass's argument: b of f64; NULL: it is of the type. */
+/* argument: b in f64; NULL: b has the vectors' type. */
 static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -102,7 +102,7 @@ static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t e
     }
 }
 
-/* p is the pass's b. */
+/* The pass's b is p. */
 static void SPRY_FN(dots_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -134,7 +134,7 @@ static void SPRY_FN(first_half_blocks)(const void *argument, int64_t first, int6
         SPRY_FN(first_half_block)(length_of(g->w, b), AT(g->r, b), AT(g->q, b), AT(g->D, b), (SPRY_V)g->alpha, SUMS(b));
 }
 
-/* r is the pass's b. */
+/* The pass's b is r. */
 static void SPRY_FN(next_direction_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -167,7 +167,7 @@ static void SPRY_FN(distance_blocks)(const void *argument, int64_t first, int64_
     }
 }
 
-/* ---- M apart ------------------------------------------------------------------------------------ */
+/* ---- separate M --------------------------------------------------------------------------------- */
 
 static void SPRY_FN(shrink_blocks)(const void *argument, int64_t first, int64_t end)
 {
@@ -187,7 +187,7 @@ static void SPRY_FN(shrink_blocks)(const void *argument, int64_t first, int64_t 
     }
 }
 
-/* z is the pass's x. */
+/* The pass's x is z. */
 static void SPRY_FN(weigh_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -199,7 +199,7 @@ static void SPRY_FN(weigh_blocks)(const void *argument, int64_t first, int64_t e
     }
 }
 
-/* Row i of M's block t times r, which begins where the block does, of `rows` rows. */
+/* Multiplies row i of M's block t by r. r starts at the block's first row; rows: number of rows in the block. */
 static inline SPRY_V SPRY_FN(row_of_block)(const spryi_cg_blocks *M, int64_t t, int i, int rows, const SPRY_V *r)
 {
     const SPRY_V *entries = (const SPRY_V *)M->entries + t;
@@ -207,12 +207,12 @@ static inline SPRY_V SPRY_FN(row_of_block)(const spryi_cg_blocks *M, int64_t t, 
     int64_t e = (int64_t)i * (i + 1) / 2;
     for (int j = 0; j < rows; j++) {
         sum += entries[e * M->count] * r[j];
-        e += j < i ? 1 : j + 1; /* along row i of the lower triangle, then down its column */
+        e += j < i ? 1 : j + 1; /* continues along row i of the lower triangle, then down column i */
     }
     return sum;
 }
 
-/* z is the pass's x, M its argument. */
+/* The pass's x is z, its argument M. */
 static void SPRY_FN(blocks_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -231,7 +231,7 @@ static void SPRY_FN(blocks_blocks)(const void *argument, int64_t first, int64_t 
     }
 }
 
-/* The z before, z are the pass's x and p, the step its argument. */
+/* The pass's x is z_before, its p is z, its argument the step. */
 static void SPRY_FN(polynomial_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -255,7 +255,7 @@ static void SPRY_FN(polynomial_blocks)(const void *argument, int64_t first, int6
     }
 }
 
-/* z is the pass's q. */
+/* The pass's q is z. */
 static void SPRY_FN(turn_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -264,9 +264,9 @@ static void SPRY_FN(turn_blocks)(const void *argument, int64_t first, int64_t la
     for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) p[i] = z[i] + beta * p[i];
 }
 
-/* ---- other numbers inside than outside --------------------------------------------------------------- */
+/* ---- f64 residuals of narrower vectors ---------------------------------------------------------------- */
 
-/* y is the pass's r. */
+/* The pass's r is y. */
 static void SPRY_FN(collect_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -278,7 +278,7 @@ static void SPRY_FN(collect_blocks)(const void *argument, int64_t first, int64_t
     }
 }
 
-/* p NULL: M is applied apart. */
+/* p is NULL for a separate M. */
 static void SPRY_FN(replace_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -301,13 +301,13 @@ static void SPRY_FN(replace_blocks)(const void *argument, int64_t first, int64_t
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
 
-/* 1: a number that entries of a vector may be. */
-static inline int SPRY_FN(is_weight)(SPRY_V value)
+/* Returns whether a vector's element is valid: finite and not negative. */
+static inline bool SPRY_FN(is_weight)(SPRY_V value)
 {
     return value >= 0 && value - value == 0;
 }
 
-/* v is the pass's b; the first bad entry of a block, counted from the block's first, is its second sum. */
+/* The pass's b is v. The second sum is the index of the first invalid element within the block; -1: none. */
 static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -315,7 +315,7 @@ static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int6
         const SPRY_V *v = AT(g->b, b);
         const int64_t length = length_of(g->w, b);
         double lanes[LANES] = {0};
-        int good = 1;
+        bool good = true;
         int64_t bad = 0;
         for (int64_t i = 0; i < length; i++) {
             lanes[i % LANES] += (double)v[i];
@@ -327,7 +327,7 @@ static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int6
     }
 }
 
-/* v is the pass's x, what it is divided by its alpha. */
+/* The pass's x is v, its alpha the divisor. */
 static void SPRY_FN(rank_divide_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -335,7 +335,7 @@ static void SPRY_FN(rank_divide_blocks)(const void *argument, int64_t first, int
     for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) v[i] = (SPRY_V)((double)v[i] / g->alpha);
 }
 
-/* z, y, x and s are the pass's x, r, b and D; the weight is its alpha. */
+/* The pass's x, r, b and D are z, y, x and s. Its alpha is the weight. */
 static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -353,17 +353,17 @@ static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int6
     }
 }
 
-/* What the entries of a block of the step have in common. */
+/* Factors that all elements of a step share. */
 typedef struct SPRY_FN(rank_scalars) {
     SPRY_V alpha, shift, alpha_before, shift_before;
 } SPRY_FN(rank_scalars);
 
-/* As many entries as there are lanes. */
+/* RANK_LANES elements. */
 typedef SPRY_V SPRY_FN(rank_piece) __attribute__((vector_size(RANK_LANES * sizeof(SPRY_V))));
 
 /*
- * All entries of a block but a rest of less than RANK_LANES; how many, and their sums in lanes. In vectors of the
- * compiler's: of the loop over lanes that stands for the same it makes vectors across the lanes, and shuffles.
+ * Processes the elements of a block except a remainder below RANK_LANES. Returns their number. Stores the sums by lane.
+ * Written with vector types, because compilers vectorize the equivalent loop across the lanes, with shuffles.
  */
 static inline int64_t SPRY_FN(rank_lanes)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
                                           const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
@@ -422,7 +422,7 @@ static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, 
         before[i] = factor * x;
         d1[l] += d;
         if (norm == SPRY_NORM_2) dn[l] += d * d;
-        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* NaN shows in d1 */
+        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* a NaN shows in d1 */
         mass[l] += at;
         if (scaled) zero[l] += factor == 0 ? at : 0;
     }
@@ -435,7 +435,7 @@ static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, 
     }
 }
 
-/* A loop for each norm, with and without s and v. */
+/* Selects a loop by norm, and with or without s and v. */
 static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, const SPRY_V *s, const SPRY_V *v,
                               spry_norm norm, SPRY_FN(rank_scalars) c, double *sums)
 {
@@ -453,7 +453,7 @@ static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, c
 #undef RANK_OF
 }
 
-/* The y before, y and s are the pass's x, b and D; the shift before is its beta. */
+/* The pass's x, b and D are y_before, y and s. Its beta is the shift before. */
 static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -462,7 +462,7 @@ static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64
     (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), AT(g->v, b), g->norm, c, SUMS(b));
 }
 
-/* y is the pass's b. */
+/* The pass's b is y. */
 static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -471,7 +471,7 @@ static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int
     for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + (v ? c * v[i] : c);
 }
 
-/* ---- all of them on the threads of the work. Backwards: the product before wrote the end of its result last ---- */
+/* ---- passes on all threads. Backward passes start where the product before wrote last --------------------- */
 
 #define PASS(name, run)                                                                                                \
     static void SPRY_FN(name)(vector_pass pass)                                                                        \

@@ -1,10 +1,11 @@
 /*
- * Vector work on the CPU; the file that includes this gives TABLE, the table's name, and is built for the level of
- * processors that it names. No level contracts a*b + c, so all give the same bits. Each pass streams its vectors once:
- * its cost is their bytes at the memory's bandwidth. Threads begin with as many blocks each. The pass that follows
- * another over the same vectors goes through them the other way, so that what the first left in the cache is read from
- * there (dots backwards, step forwards). Within a block, LANES sums side by side, added up in order, are what compilers
- * turn into vector instructions without being allowed to reorder anything.
+ * Vector passes on the CPU. The including file defines TABLE, the table's name, and is compiled for a processor level.
+ * No level contracts a*b + c, so all levels give the same bits.
+ * Idea: a pass streams its vectors once. If a pass follows another one over the same vectors, it runs in the opposite
+ * direction and reuses the data that the first left in the cache (dots backwards, step forwards). Within a block, LANES
+ * separate sums let compilers vectorize without reordering additions.
+ * Work distribution: threads start with equal numbers of blocks.
+ * Cost: the bytes of the vectors, at memory bandwidth.
  */
 #include "base/context.h"
 #include "device/vector_ops.h"
@@ -13,13 +14,13 @@
 #include <string.h>
 
 enum { BLOCK = 2048 };
-enum { LANES = 8, RANK_LANES = 4 /* of four sums: as many as registers hold */ };
+enum { LANES = 8, RANK_LANES = 4 /* for each of four sums: the number that fits in registers */ };
 
-/* The lanes of PageRank's sums, as numbers and as bits, in vectors of the compiler's. */
+/* PageRank's sums by lane, as doubles and as bits, in vector extensions of the compiler. */
 typedef double rank_wide __attribute__((vector_size(RANK_LANES * sizeof(double))));
 typedef int64_t rank_bits __attribute__((vector_size(RANK_LANES * sizeof(int64_t))));
 
-/* A pass under way; what it does not have is NULL or 0. */
+/* Operands of a pass; unused ones are NULL or 0. */
 typedef struct vector_pass {
     const spryi_vector_work *w;
     void *x, *r, *p;
@@ -47,7 +48,7 @@ static inline int64_t length_of(const spryi_vector_work *w, int64_t block)
     return left < BLOCK ? left : BLOCK;
 }
 
-/* The entry behind those of the blocks before `last`. */
+/* Returns the end of the elements of the blocks before `last`. */
 static inline int64_t end_of(const spryi_vector_work *w, int64_t last)
 {
     return last * BLOCK < w->n ? last * BLOCK : w->n;
@@ -60,7 +61,7 @@ static inline double add_lanes(const double *lanes)
     return sum;
 }
 
-/* sums[s] = the blocks' s-th sums, `count` a block, in the blocks' order. */
+/* Sets sums[s] to the sum of the blocks' s-th sums, in the order of the blocks. count: number of sums. */
 static void add_blocks(const spryi_vector_work *w, int count, double *sums)
 {
     const double *partials = w->partials.data;
@@ -72,9 +73,9 @@ static void add_blocks(const spryi_vector_work *w, int count, double *sums)
 #define SPRYI_TEMPLATE "device/cpu/vector_ops_cpu.tmpl.c"
 #include "base/instantiate_types.h"
 
-/* ---- the table: by type, and the state behind each pass ------------------------------------------- */
+/* ---- functions of the table: select the type, update the state ------------------------------------ */
 
-/* ---- Conjugate Gradient: each column is a system of its own ---- */
+/* ---- Conjugate Gradient: each column is a separate system ---- */
 
 typedef void (*column_pass)(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument);
 
@@ -207,7 +208,7 @@ static void turn_one(const spryi_vector_work *w, const spryi_cg_vectors *v, cons
     if (!state->stop) SPRYI_BY_TYPE(w->type, turn, ((vector_pass){w, .p = v->p, .q = v->z, .beta = state->beta}));
 }
 
-/* v's b and q. */
+/* Uses only v->b and v->q. */
 static void distance_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
 {
     (void)argument;
@@ -343,7 +344,7 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
                                   .shift = spryi_rank_shift(state),
                                   .norm = norm};
         SPRYI_BY_TYPE(w->type, rank_step, (pass));
-        /* over y_before z costs no memory traffic of its own; elsewhere it is wanted in tests alone */
+        /* storing z over y_before costs no memory traffic; only tests use another z */
         if (z != y_before) memcpy(z, y_before, (size_t)w->n * spry_type_bytes(w->type));
         add_blocks(w, 4, sums);
         for (int64_t b = 0; b < w->blocks && norm == SPRY_NORM_INF; b++)
