@@ -321,8 +321,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     };
     atomic_init(&made->references, 1);
     made->close = close_context;
-    pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes on the supported
-                                                          * systems */
+    pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail, as above */
     made->threads = spryi_pool_open(&made->pool, &chosen, devices + 1);
     open_devices(made, devices);
     init_hooked_memory(made, &hooks);
@@ -448,7 +447,8 @@ spry_status spry_device_copy(const spry_context *context, void *to, int to_devic
                                                               : !to    ? "to"
                                                                        : "from");
     if (to_device > 0 && from_device > 0 && to_device != from_device)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "from_device", "copies between two GPUs are not supported, copy by way of the host");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "from_device",
+                          "copies between two GPUs are not supported, copy by way of the host");
     if (to_device == 0 && from_device == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "to_device", "both arrays are in host memory, use memcpy");
     const spryi_device *d;

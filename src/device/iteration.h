@@ -2,8 +2,9 @@
  * The scalars of CG and PageRank, and the rules that update them between passes. The scalars are stored with the
  * vectors. A pass reads its factors from the state and leaves its sums there. Then a function of this file computes the
  * next factors from the sums: the pass calls it on the CPU, its last block on a GPU. If the function sets `stop`, later
- * passes do not change the vectors. So many iterations can be started ahead, and the vectors are those of the iteration
- * that stopped.
+ * passes do not change the vectors. Many iterations can therefore be started ahead: the vectors remain those of the
+ * iteration that stopped.
+ *
  * Plain C, also compiled by nvcc.
  */
 #pragma once
@@ -58,7 +59,7 @@ typedef struct spryi_cg_rules {
     int guards;          /* active ones, of spryi_cg_guard */
     double trusted;      /* fraction of rz below which the predicted rz is not used */
     double eps;          /* of the vectors' type: a smaller relative residual is rounding; 0: off */
-    bool apart;          /* M is applied by a separate pass, between shrink and turn */
+    bool separate_M;     /* M is applied by a separate pass, between shrink and turn */
     int64_t limit, patience;
 } spryi_cg_rules;
 
@@ -81,10 +82,10 @@ typedef struct spryi_cg_state {
     double distance;                  /* result of spryi_cg_passes.distance */
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
     int stop;                         /* a spryi_stop */
-    bool halves;                      /* the step has two halves, since beta could not be predicted */
-    bool turn;                        /* the second half is, or was, due in this round */
-    bool owed;                        /* a GPU's step has left sums that dots must read */
-    bool fresh;                       /* separate M: p restarts with beta = 0 */
+    bool in_halves;                   /* the step has two halves, since beta could not be predicted */
+    bool second_half;                 /* the second half is, or was, due in this round */
+    bool step_unread;                 /* a GPU's step has left sums that dots must read */
+    bool restarts;                    /* separate M: p restarts with beta = 0 */
     unsigned arrived;                 /* on a GPU: blocks that have stored their sums; 0 between passes */
     unsigned meetings;                /* on a GPU: number of times that all blocks have met */
 } spryi_cg_state;
@@ -134,7 +135,7 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
     s->marks.smallest = s->residual;
     s->marks.smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
-    s->halves = s->turn = s->owed = false;
+    s->in_halves = s->second_half = s->step_unread = false;
 }
 
 /*
@@ -143,7 +144,7 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
  */
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {
-    const double computed[2] = {sums[0], s->rules.apart ? s->rz : sums[1]};
+    const double computed[2] = {sums[0], s->rules.separate_M ? s->rz : sums[1]};
     const int stop = s->stop;
     spryi_cg_computed(s, computed);
     if (stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE)
@@ -158,7 +159,7 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
     s->b_norm = sqrt(sums[2]);
     s->marks.goal = s->rules.absolute > s->rules.tolerance * s->b_norm ? s->rules.absolute / s->b_norm
                                                                        : s->rules.tolerance;
-    s->fresh = s->rules.apart;
+    s->restarts = s->rules.separate_M;
     spryi_cg_computed(s, sums);
     if ((s->rules.guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->rules.reach * s->rules.reach))
         s->stop = SPRYI_B_OUT_OF_RANGE;
@@ -175,7 +176,7 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
  */
 SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
 {
-    s->halves = false;
+    s->in_halves = false;
     if (s->stop) return;
     s->curvature = sums[0];
     const int outside = (s->rules.guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->rules.reach);
@@ -191,7 +192,7 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
         double alpha = s->rz / sums[0], predicted = alpha * alpha * sums[1] - s->rz;
         s->alpha = alpha;
         s->beta = predicted / s->rz;
-        s->halves = !s->rules.apart && !(predicted > s->rules.trusted * s->rz && spryi_finite(predicted));
+        s->in_halves = !s->rules.separate_M && !(predicted > s->rules.trusted * s->rz && spryi_finite(predicted));
     }
 }
 
@@ -206,11 +207,11 @@ SPRYI_BOTH_SIDES void spryi_cg_next(spryi_cg_state *s, double rr)
 }
 
 /* Updates the state after step. sums: r.r, r.z of the new r. */
-SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
+SPRYI_BOTH_SIDES void spryi_cg_stepped(spryi_cg_state *s, const double *sums)
 {
     if (s->stop) return;
-    if (s->halves) s->beta = sums[1] / s->rz;
-    s->turn = s->halves;
+    if (s->in_halves) s->beta = sums[1] / s->rz;
+    s->second_half = s->in_halves;
     s->rz = sums[1];
     spryi_cg_next(s, sums[0]);
 }
@@ -225,8 +226,8 @@ SPRYI_BOTH_SIDES void spryi_cg_shrunk(spryi_cg_state *s, const double *sums)
 SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
 {
     if (s->stop) return;
-    s->beta = s->fresh ? 0 : sums[0] / s->rz;
-    s->fresh = false;
+    s->beta = s->restarts ? 0 : sums[0] / s->rz;
+    s->restarts = false;
     s->rz = sums[0];
     const int outside = (s->rules.guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->rules.reach);
     if (spryi_cg_is_rounding(s) && (outside || !(s->rz > 0) || !spryi_finite(s->rz)))
@@ -244,14 +245,14 @@ SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
  * so that the product between them waits for neither. If the previous step was a first half, this round's step is the
  * second half and the sums of dots are not used.
  */
-SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const double *dots)
+SPRYI_BOTH_SIDES void spryi_cg_stepped_and_dotted(spryi_cg_state *s, const double *step, const double *dots)
 {
-    if (s->turn) s->turn = s->halves = false;
-    if (s->owed) spryi_cg_strided(s, step);
-    s->owed = false;
-    if (s->stop || s->turn) return;
+    if (s->second_half) s->second_half = s->in_halves = false;
+    if (s->step_unread) spryi_cg_stepped(s, step);
+    s->step_unread = false;
+    if (s->stop || s->second_half) return;
     spryi_cg_dotted(s, dots);
-    s->owed = !s->stop && !s->rules.apart;
+    s->step_unread = !s->stop && !s->rules.separate_M;
 }
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
 /*
  * Updates the state after step. sums: ||d||_1; sum of squares or maximum of |d|; sum of x_k; its part in zero columns.
  */
-SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums)
+SPRYI_BOTH_SIDES void spryi_rank_stepped(spryi_rank_state *s, const double *sums)
 {
     if (s->stop) {
         s->finished = true;

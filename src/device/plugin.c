@@ -74,7 +74,8 @@ static const spryi_plugin *load(const char *path, const reason_text *reason)
     if (!library) {
         const char *why = dlerror();
         const bool is_missing = access(path, F_OK) != 0;
-        set_reason(reason, "no CUDA plug-in: %s%s", why ? why : path, is_missing ? "; ./quickstart --gpu builds it" : "");
+        set_reason(reason, "no CUDA plug-in: %s%s", why ? why : path,
+                   is_missing ? "; ./quickstart --gpu builds it" : "");
         return NULL;
     }
     union {
@@ -82,11 +83,10 @@ static const spryi_plugin *load(const char *path, const reason_text *reason)
         spryi_plugin_entry_fn function;
     } entry = {.symbol = dlsym(library, SPRYI_PLUGIN_ENTRY)};
     const spryi_plugin *plugin = entry.symbol ? entry.function() : NULL;
-    if (plugin && strcmp(plugin->build_id, SPRYI_BUILD_ID) == 0) return plugin; /* never closed: CUDA does not
-                                                                                 * survive dlclose */
+    if (plugin && strcmp(plugin->build_id, SPRYI_BUILD_ID) == 0) return plugin; /* stays loaded */
     if (plugin)
         set_reason(reason, "%s is of build %s, this library of %s: install both from one", path, plugin->build_id,
-            SPRYI_BUILD_ID);
+                   SPRYI_BUILD_ID);
     else
         set_reason(reason, "%s is not a plug-in of Spry", path);
     dlclose(library);

@@ -14,7 +14,7 @@ typedef struct spryi_plugin {
     int (*count)(char *reason, size_t reason_size);
     /* Fills in the device's ordinal, description, units and other properties. Reads no field. */
     spry_status (*describe)(int ordinal, spryi_device *device, spry_error *err);
-    int64_t (*trim)(void); /* frees unused kept memory on all devices; returns the freed bytes */
+    int64_t (*trim)(void);         /* frees unused kept memory on all devices; returns the freed bytes */
     int64_t (*cached_bytes)(void); /* upper bound of the bytes that trim would free */
     void (*open)(void);            /* registers a context */
     void (*close)(void);           /* unregisters a context; the last one frees all kept memory */

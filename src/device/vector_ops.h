@@ -4,7 +4,9 @@
  * of a call have w->n elements of w->type, are in the memory of the work's device, and do not overlap unless stated. A
  * pass reads its factors from the state. It stores sums, and the factors that iteration.h computes from them, in the
  * state. If the state's `stop` is set, a pass does nothing.
+ *
  * A GPU's functions only start the work in w->stream. spryi_vector_look (solve/solve.h) waits for it.
+ *
  * Sums are computed in f64 over blocks whose size depends only on the length. The sums of blocks are added in a fixed
  * order. Any number of threads gives the same bits.
  */
@@ -93,9 +95,7 @@ typedef struct spryi_cg_passes {
      * beta.
      */
     spry_status (*step)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
-    /*
-     * Computes the second half: x += alpha p, p = D r + beta p. NULL: step does that in the next round (spryi_cg_both).
-     */
+    /* Computes the second half: x += alpha p, p = D r + beta p. NULL: step does so in the next round (iteration.h). */
     spry_status (*next_direction)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* Runs dots and step in one pass with the same bits. NULL: not available. */
     spry_status (*dots_and_step)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);

@@ -246,7 +246,7 @@ static spry_status predict_storages(spry_explanation *e, const request *q, const
 static void scale_to_device(spryi_ranking *r, const request *q)
 {
     const double table = r->list[r->csr].us;
-    const double measured = q->present ? spryi_csr_us_here(q->present, q->o, &q->A->a, table) : 0;
+    const double measured = q->present ? spryi_measured_csr_us(q->present, q->o, &q->A->a, table) : 0;
     for (int k = 0; k < r->count && measured > table; k++) {
         r->list[k].us *= measured / table;
         r->list[k].setup_us *= measured / table;

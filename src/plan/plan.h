@@ -357,7 +357,8 @@ bool spryi_reads_blocks(const spryi_plan *plan);
  * Returns the time in us of a product in csr with all columns, from the measured bandwidth of the device. Returns 0 if
  * the bandwidth cannot be measured. ranked: the time in the table of the device's class.
  */
-double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *options, const spry_arrays *a, double ranked);
+double spryi_measured_csr_us(const spryi_device *d, const spry_spmv_options *options, const spry_arrays *a,
+                             double ranked);
 
 /* Returns the bytes of the caller's matrix as CSR with `nnz` entries: values, columns and offsets. */
 double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);

@@ -748,7 +748,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
             .rules.reach = ldexp(1, is_f64 && s->o.precision == SPRY_PRECISION_FULL ? REACH_F64 : REACH_F32),
             .rules.eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
             .rules.trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
-            .rules.apart = spryi_cg_is_apart(s),
+            .rules.separate_M = spryi_cg_is_apart(s),
             .rules.replacements = spryi_cg_replaces(s) ? REPLACE : 0,
         };
 }

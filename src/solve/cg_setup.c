@@ -269,7 +269,7 @@ static spry_status find_interval(spry_cg_plan *s, spry_error *err)
         status = iterate_once(s, &w, &v, &state, err);
         if (status != SPRY_OK || state.stop || !(state.alpha > 0)) break;
         alpha[count] = state.alpha;
-        beta[count++] = state.halves || !(state.beta > 0) ? 0 : state.beta;
+        beta[count++] = state.in_halves || !(state.beta > 0) ? 0 : state.beta;
         if (beta[count - 1] == 0) break;
     }
     if (count > 0) largest = largest_of(alpha, beta, count);

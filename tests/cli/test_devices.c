@@ -39,7 +39,7 @@ static void plugins_that_cannot_be_used(void **state)
     expect_reason("libspry-cuda.so", "expected a path with a slash in it");
     expect_reason(SPRY_TEST_PLUGINS "/other_build.so", "is of build 0.0.1-another, this library of ");
     expect_reason(SPRY_TEST_PLUGINS "/no_driver.so", "fake: no driver is installed");
-    expect_reason(SPRY_TEST_PLUGINS "/stranger.so", "is no plug-in of Spry");
+    expect_reason(SPRY_TEST_PLUGINS "/stranger.so", "is not a plug-in of Spry");
 }
 
 static int count_good(const cJSON *records)

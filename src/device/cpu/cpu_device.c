@@ -111,8 +111,9 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
                                           .takes_apart = kernel->takes_apart,
                                           .workspace_bytes = workspace_bytes};
     *reason = kernel->simd <= device->context->simd ? ""
-              : kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor lacks or SPRY_SIMD disables"
-                                             : "needs AVX2 and FMA, which this processor lacks or SPRY_SIMD disables";
+              : kernel->simd == SPRYI_AVX512
+                  ? "needs AVX-512 (f, dq, bw, vl), which this processor lacks or SPRY_SIMD disables"
+                  : "needs AVX2 and FMA, which this processor lacks or SPRY_SIMD disables";
     return kernel->simd <= device->context->simd;
 }
 

@@ -1,7 +1,7 @@
 /* The CPU's passes over vectors of type SPRY_V, included by cpu_device.c. Callers pass the flags as constants. */
 
-SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const bool permuted, const bool scaled, const bool adds,
-                                       const bool strided, int64_t begin, int64_t end)
+SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const bool permuted, const bool scaled,
+                                       const bool adds, const bool strided, int64_t begin, int64_t end)
 {
     const SPRY_V *from = m->from, *scaling = m->scaling, beta = adds ? *(const SPRY_V *)m->beta : 0;
     const int32_t *permutation = m->permutation;

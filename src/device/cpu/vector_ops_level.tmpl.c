@@ -139,12 +139,12 @@ static void step_one(const spryi_vector_work *w, const spryi_cg_vectors *v, cons
     spryi_cg_state *state = w->state.data;
     double sums[2];
     if (state->stop) return;
-    if (state->halves)
+    if (state->in_halves)
         SPRYI_BY_TYPE(w->type, first_half, (pass_of(w, v)));
     else
         SPRYI_BY_TYPE(w->type, step, (pass_of(w, v)));
     add_blocks(w, 2, sums);
-    spryi_cg_strided(state, sums);
+    spryi_cg_stepped(state, sums);
 }
 
 static void next_direction_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
@@ -153,7 +153,7 @@ static void next_direction_one(const spryi_vector_work *w, const spryi_cg_vector
     const spryi_cg_state *state = w->state.data;
     const vector_pass pass =
         {w, .x = v->x, .p = v->p, .b = v->r, .D = v->D, .alpha = state->alpha, .beta = state->beta};
-    if (state->halves) SPRYI_BY_TYPE(w->type, next_direction, (pass));
+    if (state->in_halves) SPRYI_BY_TYPE(w->type, next_direction, (pass));
 }
 
 static void shrink_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
@@ -272,7 +272,7 @@ static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v
     (void)err;
     spryi_cg_state *state = w->state.data;
     double sums[2];
-    void *p = state->rules.apart ? NULL : v->p;
+    void *p = state->rules.separate_M ? NULL : v->p;
     SPRYI_BY_TYPE(w->type, replace, ((vector_pass){w, .r = v->r, .p = p, .b = b, .q = q, .D = v->D}));
     add_blocks(w, 2, sums);
     spryi_cg_replaced(state, sums);
@@ -351,7 +351,7 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
             if (partials[b * SPRYI_MOST_SUMS + 1] > most) most = partials[b * SPRYI_MOST_SUMS + 1];
         if (norm == SPRY_NORM_INF) sums[1] = most;
     }
-    spryi_rank_strided(state, sums);
+    spryi_rank_stepped(state, sums);
     return SPRY_OK;
 }
 

@@ -1,19 +1,19 @@
 /*
- * Conjugate Gradient on a GPU with M = blocks on the diagonal: start, dots and step as with jacobi (cg_passes.cu), with
- * z = M r in place of z = D r.
- *
- * Idea: a thread has a block of M and the rows that it belongs to, so that z is at hand in registers. beta can be
- * predicted as with jacobi: (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
- * Work distribution: threads take blocks of M one beside the other, those of a grid at a time. A thread's rows lie side
- * by side, so that a warp's reads of row j of each skip rows, which the other reads take from the first-level cache;
- * entries of M lie by their place in the block, so that a warp reads neighbours.
- * Cost: 9 numbers a row, and the entries of M twice: 2*(size + 1)/2 entries a row.
+ * Conjugate Gradient on a GPU with M = blocks on the diagonal: start, dots and step as with jacobi (cg_passes.cu), but
+ * with z = M r instead of z = D r.
+ * Idea: a thread has a block of M and its rows, so that z remains in registers. beta can be predicted as with jacobi:
+ * (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
+ * Work distribution: consecutive threads have consecutive blocks of M; a grid's threads advance together. A thread's
+ * rows are consecutive, so a warp's loads of row j have a stride of the block size. The loads of the other rows find
+ * the same sectors in the L1 cache. Entries of M are stored by their position in the block, so that a warp's loads are
+ * coalesced.
+ * Cost: 9 elements per row, and the entries of M twice: 2*(size + 1)/2 entries per row.
  */
 #include "device/cuda/cg_passes.cuh"
 
 enum { MOST_SIZE = 4 };
 
-/* Rows of the thread's block t, B of them; 0 behind the end. */
+/* Loads the B rows of the thread's block t; 0 past the end. */
 template <int B, typename V>
 static __device__ __forceinline__ void load_rows(V (&to)[B], const V *from, int64_t t, int64_t n)
 {
@@ -29,7 +29,7 @@ static __device__ __forceinline__ void store_rows(V *to, const V (&from)[B], int
         if (t * B + j < n) to[t * B + j] = from[j];
 }
 
-/* A block of M, the lower triangle of it. */
+/* A block of M, as its lower triangle. */
 template <typename E, int B> struct block {
     E entries[B * (B + 1) / 2];
     __device__ __forceinline__ void load_from(const spryi_cg_blocks &M, int64_t t)
@@ -84,8 +84,8 @@ template <typename V, typename E, int B> static __global__ void dots_blocks_kern
     begin_pass();
     const column<V> c = of_block(first);
     const spryi_cg_state *state = c.state;
-    if (state->stop && !state->turn) return;
-    const bool is_due = !state->stop && (state->turn || !state->halves); /* p is the next direction */
+    if (state->stop && !state->second_half) return;
+    const bool is_due = !state->stop && (state->second_half || !state->in_halves); /* p is the next direction */
     double sums[2] = {0, 0};
     if (is_due) EACH_BLOCK(t, M)
         {
@@ -104,7 +104,7 @@ template <typename V, typename E, int B> static __global__ void dots_blocks_kern
     finish<dotted>(c.state, c.partials, sums);
 }
 
-/* The second half of a step that is done in halves. */
+/* Computes the second half of a step. */
 template <typename E, int B, typename V>
 static __device__ void turn_blocks(const column<V> &c, const spryi_cg_blocks &M)
 {
@@ -128,7 +128,7 @@ static __device__ void turn_blocks(const column<V> &c, const spryi_cg_blocks &M)
     }
 }
 
-/* A step, or its first half, which leaves x and p. */
+/* Computes a step, or its first half, which does not change x and p. */
 template <typename E, int B, typename V>
 static __device__ void step_blocks(const column<V> &c, const spryi_cg_blocks &M, bool is_whole, double (&sums)[2])
 {
@@ -164,18 +164,18 @@ template <typename V, typename E, int B> static __global__ void step_blocks_kern
     double sums[2] = {0, 0};
     begin_pass();
     const column<V> c = of_block(first);
-    if (c.state->turn) {
+    if (c.state->second_half) {
         turn_blocks<E, B>(c, M);
         return;
     }
     if (c.state->stop) return;
-    step_blocks<E, B>(c, M, !c.state->halves, sums);
+    step_blocks<E, B>(c, M, !c.state->in_halves, sums);
     put_sums(c.state, c.partials, 2, sums, scratch);
 }
 
-/* ---- starts ------------------------------------------------------------------------------------- */
+/* ---- launches ----------------------------------------------------------------------------------- */
 
-/* What a kernel is an instance for: the vectors' type, that of M's entries, the size of M's blocks. */
+/* Launches the instance for V (type of vectors), E (type of M's entries) and the size of M's blocks. */
 #define LAUNCH_OF_SIZE(w, v, M, kernel, V, E)                                                                          \
     switch ((M)->size) {                                                                                               \
     case 2: launch_pass(w, kernel<V, E, 2>, first_column<V>(w, v), *(M)); break;                                       \

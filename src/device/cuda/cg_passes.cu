@@ -1,12 +1,12 @@
 /*
  * Conjugate Gradient on a GPU: the passes of spryi_cg_passes, each one kernel (passes.cuh).
- * Cost: 9 numbers a row an iteration, 11 with jacobi, at the memory's bandwidth.
+ * Cost: 9 elements per row and iteration, 11 with jacobi, at memory bandwidth.
  */
 #include "device/cuda/cg_passes.cuh"
 
-enum { BLOCKS_AT_ONCE = 4 /* on a multiprocessor, of round_kernel */ };
+enum { BLOCKS_AT_ONCE = 4 /* per multiprocessor, of round_kernel */ };
 
-/* What follows from sums that are taken here alone. */
+/* State updates that only these passes use. */
 AFTER_SUMS(shrunk, spryi_cg_state, 1, 1, spryi_cg_shrunk(s, sums))
 AFTER_SUMS(weighed, spryi_cg_state, 1, 1, spryi_cg_weighed(s, sums))
 AFTER_SUMS(replaced, spryi_cg_state, 2, 2, spryi_cg_replaced(s, sums))
@@ -74,14 +74,14 @@ template <typename V> static __global__ void dots_kernel(column<V> first)
     begin_pass();
     const column<V> c = of_block(first);
     const spryi_cg_state *state = c.state;
-    if (state->stop && !state->turn) return;
-    const bool is_due = !state->stop && (state->turn || !state->halves); /* p is the next direction */
+    if (state->stop && !state->second_half) return;
+    const bool is_due = !state->stop && (state->second_half || !state->in_halves); /* p is the next direction */
     double sums[2] = {0, 0};
     if (is_due) dots_pieces(c, sums);
     finish<dotted>(c.state, c.partials, sums);
 }
 
-/* The second half of a step that is done in halves. */
+/* Computes the second half of a step. */
 template <typename V> static __device__ void turn_pieces(const column<V> &c, V *__restrict__ x, V *__restrict__ p,
                                                          const V *__restrict__ r, const V *__restrict__ D)
 {
@@ -103,7 +103,7 @@ template <typename V> static __device__ void turn_pieces(const column<V> &c, V *
     }
 }
 
-/* The first half of a step, or all of it. */
+/* Computes the first half of a step, or all of it. */
 template <bool WHOLE, typename V>
 static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__restrict__ r, V *__restrict__ p,
                                    const V *__restrict__ q, const V *__restrict__ D, double (&sums)[2])
@@ -132,16 +132,16 @@ static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__r
     }
 }
 
-/* A step, its first half, or, in the round that follows, its second. Its sums are for the next dots. */
+/* Computes a step or its first half; in the round after a first half, the second half. The next dots read the sums. */
 template <typename V> static __device__ __forceinline__ void step_of(const column<V> &c, double *scratch)
 {
     double sums[2] = {0, 0};
-    if (c.state->turn) {
+    if (c.state->second_half) {
         turn_pieces(c, c.x, c.p, c.r, c.D);
         return;
     }
     if (c.state->stop) return;
-    if (c.state->halves)
+    if (c.state->in_halves)
         step_pieces<false>(c, c.x, c.r, c.p, c.q, c.D, sums);
     else
         step_pieces<true>(c, c.x, c.r, c.p, c.q, c.D, sums);
@@ -157,7 +157,10 @@ template <typename V> static __global__ void step_kernel(column<V> first)
 
 /* ---- dots and step in one ------------------------------------------------------------------------ */
 
-/* Until all blocks of this column are here; what they wrote before is seen after it. All of them must be running. */
+/*
+ * Waits until all blocks of this column have arrived. Their earlier writes are visible afterwards. All blocks must be
+ * running.
+ */
 static __device__ __forceinline__ void meet(spryi_cg_state *state)
 {
     if (threadIdx.x == 0) {
@@ -175,8 +178,8 @@ static __device__ __forceinline__ void meet(spryi_cg_state *state)
 }
 
 /*
- * Blocks meet between dots and step, and each makes alpha and beta of the sums for itself, in the order in which finish
- * does: a kernel less, and no block that is waited for.
+ * Runs dots and step in one kernel. Blocks meet between them. Each block then computes alpha and beta from the sums, in
+ * the same order as finish. The pass saves a kernel, and no block waits for a last one.
  */
 template <typename V> static __global__ void __launch_bounds__(THREADS, BLOCKS_AT_ONCE) round_kernel(column<V> first)
 {
@@ -184,30 +187,30 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, BLOCKS_A
     __shared__ spryi_cg_state state;
     begin_pass();
     column<V> c = of_block(first);
-    spryi_cg_state *const everyones = c.state;
+    spryi_cg_state *const shared_state = c.state;
     double sums[2] = {0, 0}, all[4] = {0, 0, 0, 0}, of_step[2] = {0, 0};
-    take_state(&state, everyones);
-    add_partials(everyones, c.partials, 2, of_step);
+    take_state(&state, shared_state);
+    add_partials(shared_state, c.partials, 2, of_step);
     __syncthreads();
     c.state = &state;
-    if (state.stop && !state.turn) return;
-    if (!state.stop && (state.turn || !state.halves)) dots_pieces(c, sums);
-    put_sums(everyones, c.partials, 0, sums, scratch[0]);
-    meet(everyones);
+    if (state.stop && !state.second_half) return;
+    if (!state.stop && (state.second_half || !state.in_halves)) dots_pieces(c, sums);
+    put_sums(shared_state, c.partials, 0, sums, scratch[0]);
+    meet(shared_state);
     sums[0] = sums[1] = 0;
-    add_partials(everyones, c.partials, 0, sums);
+    add_partials(shared_state, c.partials, 0, sums);
     all[0] = sums[0];
     all[1] = sums[1];
     all[2] = of_step[0];
     all[3] = of_step[1];
-    totals_of_block(everyones, all, scratch[1]);
-    if (threadIdx.x == 0) spryi_cg_both(&state, all + 2, all);
+    totals_of_block(shared_state, all, scratch[1]);
+    if (threadIdx.x == 0) spryi_cg_stepped_and_dotted(&state, all + 2, all);
     __syncthreads();
-    if (blockIdx.x == 0) give_state(everyones, &state);
+    if (blockIdx.x == 0) give_state(shared_state, &state);
     step_of(c, scratch[0]);
 }
 
-/* ---- M apart ------------------------------------------------------------------------------------ */
+/* ---- separate M --------------------------------------------------------------------------------- */
 
 template <typename V> static __global__ void shrink_kernel(column<V> first)
 {
@@ -253,7 +256,7 @@ template <typename V> static __global__ void weigh_kernel(column<V> first)
     finish<weighed>(c.state, c.partials, sums);
 }
 
-/* A thread for each row; those of a block read its entries, and its part of r, together. */
+/* One thread per row. Threads of a block of M read its entries and its part of r together. */
 template <typename V> static __global__ void blocks_kernel(column<V> first, spryi_cg_blocks M)
 {
     begin_pass();
@@ -272,7 +275,7 @@ template <typename V> static __global__ void blocks_kernel(column<V> first, spry
         V z = 0;
         for (int j = 0; j < rows; j++) {
             z += entries[e * M.count + t] * r[from + j];
-            e += j < i ? 1 : j + 1; /* along row i of the lower triangle, then down its column */
+            e += j < i ? 1 : j + 1; /* continues along row i of the lower triangle, then down column i */
         }
         c.z[at] = z;
         sums[0] += (double)r[at] * (double)z;
@@ -324,7 +327,7 @@ template <typename V> static __global__ void turn_kernel(column<V> first)
     }
 }
 
-/* ---- residuals of their own ---------------------------------------------------------------------- */
+/* ---- true residuals ------------------------------------------------------------------------------- */
 
 template <typename V> static __global__ void distance_kernel(column<V> first)
 {
@@ -364,7 +367,7 @@ template <typename V> static __global__ void collect_kernel(double *__restrict__
 template <typename V> static __global__ void replace_kernel(column<V> c, const double *b, const double *q)
 {
     begin_pass();
-    const bool turns = !c.state->rules.apart;
+    const bool turns = !c.state->rules.separate_M;
     double sums[2] = {0, 0};
     EACH_PIECE(V, piece, c.n)
     {
@@ -389,9 +392,9 @@ template <typename V> static __global__ void replace_kernel(column<V> c, const d
     finish<replaced>(c.state, c.partials, sums);
 }
 
-/* ---- starts ------------------------------------------------------------------------------------- */
+/* ---- launches ----------------------------------------------------------------------------------- */
 
-/* A pass of all columns: its kernel, and what stands behind the columns in its arguments. */
+/* Launches a pass over all columns. The variable arguments follow the column in the kernel's parameters. */
 #define PASS_OF(w, v, name, kernel, ...)                                                                               \
     PASS(w, name, SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, first_column<V>(w, v), ##__VA_ARGS__)))
 #define COLUMN_PASS(name, kernel, what)                                                                                \
@@ -406,7 +409,10 @@ COLUMN_PASS(shrink, shrink_kernel, "cg shrink")
 COLUMN_PASS(weigh, weigh_kernel, "cg weigh")
 COLUMN_PASS(turn, turn_kernel, "cg turn")
 
-/* Whether all blocks can be there at once, and have a piece or two each: more of them hide more latency. */
+/*
+ * Returns whether all blocks of round_kernel can run at the same time with a piece or two each. With more pieces per
+ * block, separate kernels hide more latency.
+ */
 template <typename V> static bool can_meet(const spryi_vector_work *w)
 {
     int each = 0, processors = 0, cooperates = 0;
@@ -473,7 +479,7 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
     return status;
 }
 
-/* In the order of the struct: C++17 has no names here. next_direction is step's. */
+/* in the order of the struct, since C++17 has no designated initializers. step includes next_direction. */
 extern const spryi_cg_block_passes spry_cuda_cg_block_passes;
 extern const spryi_cg_passes spry_cuda_cg_passes;
 const spryi_cg_passes spry_cuda_cg_passes = {&spry_cuda_cg_block_passes,

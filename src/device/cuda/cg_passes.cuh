@@ -1,4 +1,4 @@
-/* What the passes of Conjugate Gradient on a GPU share: the vectors of a column, and what follows from their sums. */
+/* Shared parts of the passes of Conjugate Gradient on a GPU: the vectors of a column, and state updates. */
 #pragma once
 
 #include "device/cuda/passes.cuh"
@@ -9,20 +9,20 @@ static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
     return false;
 }
 
-/* What follows from sums: one function of iteration.h each. */
+/* State updates by the functions of iteration.h. */
 AFTER_SUMS(started, spryi_cg_state, 3, 3, spryi_cg_started(s, sums))
-AFTER_SUMS(dotted, spryi_cg_state, 2, 4, spryi_cg_both(s, sums + 2, sums))
-/* What the passes of a column work on: its state, its sums, its vectors. */
+AFTER_SUMS(dotted, spryi_cg_state, 2, 4, spryi_cg_stepped_and_dotted(s, sums + 2, sums))
+/* State, sums and vectors of a column. */
 template <typename V> struct column {
     spryi_cg_state *state;
     double *partials;
     V *x, *r, *p, *q, *z, *z_before;
     const V *b, *D;
-    const double *wide; /* b, where it is of f64; else NULL */
+    const double *wide; /* b if it is f64; else NULL */
     int64_t n;
 };
 
-/* As they are on the host: of the first column. */
+/* Returns the first column, with addresses that the host passes to kernels. */
 template <typename V> static column<V> first_column(const spryi_vector_work *w, const spryi_cg_vectors *v)
 {
     return {(spryi_cg_state *)w->state.data,
@@ -39,7 +39,9 @@ template <typename V> static column<V> first_column(const spryi_vector_work *w, 
             w->n};
 }
 
-/* Those of this block's column. Vectors that a pass does not use are not moved to. */
+/*
+ * Moves the first column's addresses to the column of this thread block. Vectors that a pass does not use may be NULL.
+ */
 template <typename V> static __device__ __forceinline__ column<V> of_block(column<V> c)
 {
     const int64_t at = blockIdx.y * c.n;

@@ -1,12 +1,12 @@
 /*
- * Several columns of x and y, for kernels that multiply a matrix with all of them at once.
+ * Columns of x and y for kernels that multiply a matrix with multiple columns at a time.
  *
- *     row by row        x_j = c c c c c c c c        a thread has C pieces of W columns of one row of y:
- *                             0 0 1 1 2 2 3 3        lanes 0 .. 3 and W = 2, C = 1
- *     column by column  a thread has one row of y and C columns; threads side by side have rows side by side
+ *     row-major     x_j = c c c c c c c c   a thread has C pieces of W columns of one row of y:
+ *                         0 0 1 1 2 2 3 3   lanes 0 .. 3 and W = 2, C = 1
+ *     column-major  a thread has one row of y and C columns; consecutive threads have consecutive rows
  *
- * So a warp reads and writes sectors of 32 bytes as whole as the layout allows. Where `lanes` threads do not have room
- * for all columns, or C columns are not all, there are several sets of columns.
+ * A warp reads and writes 32-byte sectors as completely as the layout permits. If one set of `lanes` threads, or
+ * of C columns, does not cover all columns, there are multiple sets.
  */
 #pragma once
 
@@ -16,13 +16,13 @@ template <typename V> struct many_columns {
     const V *x;
     V *y;
     int count;                /* columns */
-    int lanes;                /* threads of a row; column by column 1 */
-    int sets;                 /* of columns: lanes * W * C each, or column by column C */
-    int x_row, y_row;         /* strides from row to row, */
-    int64_t x_apart, y_apart; /* and from column to column */
+    int lanes;                /* threads per row; 1 if column-major */
+    int sets;                 /* of columns: lanes * W * C each, or C if column-major */
+    int x_row, y_row;         /* strides between rows */
+    int64_t x_apart, y_apart; /* strides between columns */
 };
 
-/* The instances of a kernel: how the columns lie, W and C. */
+/* The template parameters of a kernel: the layout of columns, W and C. */
 template <bool BY_ROWS_, int W_, int C_> struct column_shape {
     static const bool BY_ROWS = BY_ROWS_;
     static const int W = W_, C = C_;
@@ -33,7 +33,10 @@ template <int W, typename V> struct __align__(W * sizeof(V)) column_piece
     V of[W];
 };
 
-/* The columns of a thread: piece c begins at column first + c * step, and lies behind x[c] or at x[0]. */
+/*
+ * The columns of a thread. Piece c starts at column first + c * step. Its addresses start at x[c], or follow x[0] if
+ * row-major.
+ */
 template <typename SHAPE, typename V> struct column_place {
     const V *x[SHAPE::BY_ROWS ? 1 : SHAPE::C];
     int first, step;
@@ -51,14 +54,14 @@ template <typename SHAPE, typename V> struct column_place {
             for (int c = 0; c < SHAPE::C; c++) x[c] = m.x + (int64_t)min(first + c, m.count - 1) * m.x_apart;
         }
     }
-    /* 1: the thread has a c-th piece. */
+    /* Returns whether the thread has a piece c. */
     __device__ __forceinline__ bool has(const many_columns<V> &m, int c) const
     {
         return first + c * step < m.count;
     }
     /*
-     * Row j of piece c: a plain load without a branch, so that several are on their way at once. What has() denies is
-     * read where the piece before lies, or the last column, and is of no use.
+     * Loads row j of piece c. Loads without a branch, so that multiple loads are in flight. If has() is false, returns
+     * values of the first piece or the last column, which are not used.
      */
     __device__ __forceinline__ column_piece<SHAPE::W, V> load(const many_columns<V> &m, int c, int32_t j) const
     {
@@ -68,7 +71,7 @@ template <typename SHAPE, typename V> struct column_place {
     }
 };
 
-/* y of one row, the thread's columns, as put() does; SIMPLE: beta is 0 and alpha is not. */
+/* Stores the thread's columns of one row of y, by the rules of put(). SIMPLE: beta is 0 and alpha is not. */
 template <bool SIMPLE = false, typename SHAPE, typename V>
 static __device__ __forceinline__ void put_columns(const many_columns<V> &m, const column_place<SHAPE, V> &place,
                                                    int64_t row, const column_piece<SHAPE::W, V> *sum, V alpha, V beta)
@@ -93,7 +96,7 @@ static __device__ __forceinline__ void put_columns(const many_columns<V> &m, con
     }
 }
 
-/* The columns of a run; lanes and sets are the kernel's to fill in. */
+/* Returns the columns of a run. The kernel sets lanes and sets. */
 template <typename V> static inline many_columns<V> columns_of(const spryi_run_args *args)
 {
     many_columns<V> m = {};
@@ -107,7 +110,7 @@ template <typename V> static inline many_columns<V> columns_of(const spryi_run_a
     return m;
 }
 
-/* 1: rows of x and y may be read and written in pieces of W columns. */
+/* Returns whether rows of x and y can be accessed in aligned pieces of `width` columns. */
 static inline bool columns_fit(const spryi_run_args *args, int width, size_t bytes)
 {
     const uintptr_t piece = width * bytes;

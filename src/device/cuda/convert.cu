@@ -1,4 +1,4 @@
-/* The conversions' common steps. Sorting and scanning are CUB's, which comes with the toolkit: one instance of each. */
+/* Common steps of conversions. Sorts and scans are CUB's, from the toolkit, instantiated once. */
 #include "device/cuda/convert.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -116,7 +116,7 @@ spry_status spry_cuda_order_columns(const spryi_device *device, const spry_array
                                err);
 }
 
-/* Sorts keep the order of equals, so the second leaves the columns of a row as the first has ordered them. */
+/* Sorts are stable, so the second keeps the order of columns in each row. */
 spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
                                    uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err)
 {

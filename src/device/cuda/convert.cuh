@@ -1,6 +1,6 @@
 /*
- * What conversions on the device share. They run in the default stream, wait at the end, and hold scratch memory in
- * objects that free it however a function is left.
+ * Common parts of conversions on the device. Conversions run in the default stream and wait at the end. Scratch memory
+ * is freed on every exit from a function.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-/* An integer as wide as a value, which is moved and not computed with. */
+/* An unsigned integer of a value's size, to copy values without arithmetic. */
 template <typename S>
 using value_bits = std::conditional_t<sizeof(S) == 8, uint64_t, std::conditional_t<sizeof(S) == 4, uint32_t, uint16_t>>;
 
@@ -23,7 +23,7 @@ using value_bits = std::conditional_t<sizeof(S) == 8, uint64_t, std::conditional
         if (code_ != cudaSuccess) return spry_cuda_fail(err, code_, what);                                             \
     } while (0)
 
-/* Device memory for as long as the scope lasts. */
+/* Device memory that lives as long as the object. */
 struct scratch {
     void *at;
     const spryi_device *device;
@@ -43,15 +43,15 @@ struct scratch {
     }
 };
 
-enum { CONVERT_THREADS = 256, CONVERT_TILE = 2048 }; /* of kernels that are cut by entries or slots */
+enum { CONVERT_THREADS = 256, CONVERT_TILE = 2048 }; /* for kernels that are divided by entries or slots */
 
-/* Blocks of CONVERT_THREADS threads, one a number. */
+/* Returns the number of blocks of CONVERT_THREADS threads for `count` elements, one per thread. */
 static inline unsigned convert_blocks(int64_t count)
 {
     return (unsigned)ceil_div(count, CONVERT_THREADS);
 }
 
-/* Numbers 0 .. most take so many bits. */
+/* Returns the number of bits of `most`. */
 static inline int bits_of(int64_t most)
 {
     int bits = 0;
@@ -59,7 +59,7 @@ static inline int bits_of(int64_t most)
     return bits;
 }
 
-/* a's sizes and types, as CSR without arrays. */
+/* Returns a's sizes and types as CSR without arrays. */
 static inline spry_arrays shape_of(const spry_arrays *a)
 {
     spry_arrays shape = *a;
@@ -71,28 +71,32 @@ static inline spry_arrays shape_of(const spry_arrays *a)
     return shape;
 }
 
-/* An array of the storage, which is the caller's from now on. */
+/* Allocates an array of the storage. The caller owns the array, also after a failure of the conversion. */
 spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err);
-/* Makes the listed arrays of the storage that are NULL. */
+/* Allocates the listed arrays of the storage that are NULL. */
 spry_status spry_cuda_make_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
                                   spry_error *err);
 
-/* Entries of the longest row. */
+/* Finds the number of entries of the longest row. */
 spry_status spry_cuda_longest(const spryi_device *device, const spry_arrays *csr, int64_t *longest, spry_error *err);
 
-/* The row of every entry; rows has nnz numbers. Cut by entries: a long row is the work of many blocks. */
+/*
+ * Writes the row of every entry; rows has nnz elements. Work is divided by entries, so that many blocks share a long
+ * row.
+ */
 spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error *err);
 
 /*
- * Sorts keys by bits begin .. end - 1, equal ones in their order. *keys and *other are two arrays of `count`; which one
- * is sorted in the end is *keys.
+ * Sorts keys stably by bits begin .. end - 1. *keys and *other are two arrays of `count` elements and may be exchanged;
+ * *keys is the sorted one.
  */
 spry_status spry_cuda_sort_keys(const spryi_device *device, uint64_t **keys, uint64_t **other, int64_t count, int begin,
                                 int end, spry_error *err);
 
 /*
- * Keys of the entries by columns of `width` matrix columns, those of one as they are stored: upper 32 bits the column,
- * lower 32 the entry's number (KEY_ENTRY). *keys and *other are two arrays of nnz; *keys is the result.
+ * Sorts the entries by columns of `width` matrix columns; entries of the same column keep their order. A key has the
+ * column in its upper 32 bits and the index of the entry in its lower 32 bits (KEY_ENTRY). *keys and *other are two
+ * arrays of nnz elements and may be exchanged; *keys is the result.
  */
 enum { KEY_BITS = 32 };
 #define KEY_MAJOR(key) ((uint32_t)((key) >> KEY_BITS))
@@ -101,23 +105,27 @@ spry_status spry_cuda_order_columns(const spryi_device *device, const spry_array
                                     uint64_t **other, spry_error *err);
 
 /*
- * The same by rows of `height` matrix rows, in one of them by columns of `width`: the upper 32 bits are the row. row_of
- * is spry_cuda_rows_of's.
+ * Sorts the entries by rows of `height` matrix rows, then by columns of `width` matrix columns. The upper 32 bits of a
+ * key are the row. row_of is the result of spry_cuda_rows_of.
  */
 spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
                                    uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err);
 
-/* numbers[i] = the sum of numbers[0 .. i]. */
+/* Sets numbers[i] to the sum of numbers[0 .. i]. */
 spry_status spry_cuda_scan(const spryi_device *device, int64_t *numbers, int64_t count, spry_error *err);
 
 /*
- * csc_convert.cu: CSR of the transposed, as offsets, rows and values of a, which is CSR, in columns, each in the order of the rows; values may be NULL.
- * SPRY_UNSUPPORTED: more entries than a key can number. Returns when it is done.
+ * csc_convert.cu: transposes a, which is CSR. Writes offsets, indices and values of CSR of the transpose; entries of
+ * its rows are in the order of a's rows. values may be NULL. Returns SPRY_UNSUPPORTED if keys cannot index all entries.
+ * Waits until the work is done.
  */
 spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a, void *offsets, int32_t *rows,
                                 void *values, spry_error *err);
 
-/* The last i of low .. high - 1 with offsets[i] <= k, given offsets[low] <= k < offsets[high]: whose entry k is. */
+/*
+ * Returns the last i of low .. high - 1 with offsets[i] <= k, the owner of entry k. Requires offsets[low] <= k <
+ * offsets[high].
+ */
 template <typename P>
 static __device__ __forceinline__ int64_t owner_of(const P *__restrict__ offsets, int64_t low, int64_t high, int64_t k)
 {
@@ -131,7 +139,7 @@ static __device__ __forceinline__ int64_t owner_of(const P *__restrict__ offsets
     return low;
 }
 
-/* The keys before the first of `major` or later. */
+/* Returns the number of keys before the first with a major of at least `major`. */
 static __device__ __forceinline__ int64_t first_of_major(const uint64_t *__restrict__ keys, int64_t count,
                                                          int64_t major)
 {
@@ -146,7 +154,10 @@ static __device__ __forceinline__ int64_t first_of_major(const uint64_t *__restr
     return low;
 }
 
-/* For a whole block: owners of begin and end - 1, found by two threads; everything between lies between those. */
+/*
+ * Finds the owners of entries begin and end - 1, by two threads. The whole block must call. The owners of all entries
+ * of the tile are in range[0] .. range[1].
+ */
 template <typename P> static __device__ void owners_of_tile(const P *__restrict__ offsets, int64_t count, int64_t begin,
                                                             int64_t end, int64_t *range)
 {

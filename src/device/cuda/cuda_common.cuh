@@ -1,6 +1,7 @@
 /*
- * What every CUDA kernel of the plug-in stands on: C headers of the library, launches, scalars, small device functions.
- * CUDA C++ kept C-like: templates over value type V, offset type P, column type J and tile constants only.
+ * Common parts of all CUDA files of the plug-in: C headers of the library, launches, scalars, small device functions.
+ * The code is C-like CUDA C++. Templates have only value type V, offset type P, column type J and tile constants as
+ * parameters.
  */
 #pragma once
 
@@ -12,7 +13,7 @@ extern "C" {
 
 #include <cuda_runtime.h>
 
-/* alpha or beta: a number, or where it lies on the device. */
+/* alpha or beta: a value, or its device address. */
 template <typename V> struct scalar {
     V value;
     const V *address;
@@ -34,7 +35,7 @@ template <typename V> static inline scalar<V> scalar_of(const void *pointer, int
 #define SPRY_ALPHA(V, args) scalar_of<V>((args)->alpha, (args)->scalars_on_device)
 #define SPRY_BETA(V, args) scalar_of<V>((args)->beta, (args)->scalars_on_device)
 
-/* y_i = alpha*sum + beta*y_i under the rules of the BLAS: a zero factor's operand is not looked at. */
+/* Stores y_i = alpha*sum + beta*y_i by the rules of the BLAS: the operand of a zero factor is not read. */
 template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i, V sum, V alpha, V beta)
 {
     V result = alpha == 0 ? V(0) : alpha * sum;
@@ -42,24 +43,24 @@ template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i
 }
 
 /*
- * Returns SPRY_DEVICE_FAILED with CUDA's words, or SPRY_OUT_OF_MEMORY if CUDA says so. CUDA keeps the error of a call
- * until somebody asks for it, and the check of the thread's next launch asks: here the error is taken out.
+ * Reports CUDA's message with SPRY_DEVICE_FAILED, or SPRY_OUT_OF_MEMORY if CUDA says so. Clears CUDA's last error,
+ * which the check of the thread's next launch would otherwise find.
  */
 spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what);
 
-/* Ends a call whose failure changes nothing, and takes its error out as spry_cuda_fail does. */
+/* Ignores a failure that has no consequences, and clears CUDA's last error. */
 static inline void spry_cuda_ignore(cudaError_t code)
 {
     if (code != cudaSuccess) (void)cudaGetLastError();
 }
 
-/* Waits for all work of the current device, while no thread captures rounds of an iteration (vector_ops_cuda.cu). */
+/* Waits for all work of the current device. Excludes captures of iterations by other threads (vector_ops_cuda.cu). */
 cudaError_t spry_cuda_wait_for_device(void);
 
 /*
- * Products that follow each other, launched by launch_early, begin before the kernel before has ended altogether,
- * whatever that is, which saves about a microsecond each. Each thread of such a kernel calls wait_for_kernel_before
- * before all else, those that have nothing to do, too: who waits for this kernel relies on its having waited.
+ * Kernels launched by launch_early start before the previous kernel in the stream has ended. An early start saves about a
+ * microsecond per product. Every thread of such a kernel calls wait_for_kernel_before first, even if the thread has no
+ * work: later kernels rely on that wait.
  */
 static __device__ __forceinline__ void wait_for_kernel_before(void)
 {
@@ -68,10 +69,13 @@ static __device__ __forceinline__ void wait_for_kernel_before(void)
 #endif
 }
 
-/* 1: the device and what was compiled for it can do that (plugin.cu). `device` is CUDA's number and current. */
-int spry_cuda_launches_early(int device);
+/*
+ * Returns whether the device and the compiled code support early launches (plugin.cu). `device` is CUDA's ordinal and
+ * current.
+ */
+bool spry_cuda_launches_early(int device);
 
-/* A launch that begins early if numAttrs says that its attribute, *early, counts. */
+/* Returns a launch configuration. The launch starts early if the caller sets numAttrs to 1, which activates *early. */
 static inline cudaLaunchConfig_t early_launch(cudaLaunchAttribute *early, int64_t blocks, int threads, int64_t shared,
                                               void *stream)
 {
@@ -86,7 +90,9 @@ static inline cudaLaunchConfig_t early_launch(cudaLaunchAttribute *early, int64_
     return config;
 }
 
-/* kernel<<<blocks, threads, shared, the run's stream>>>(a...), early where that can be; launched() tells how it went */
+/*
+ * Launches kernel<<<blocks, threads, shared, the run's stream>>>(a...), early if supported. launched() reports errors.
+ */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAMETERS...), int64_t blocks, int threads,
                                 int64_t shared, ARGUMENTS... a)
@@ -97,7 +103,7 @@ static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAM
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
 }
 
-/* After a launch. */
+/* Returns the status of the last launch. */
 static inline spry_status launched(spry_error *err, const char *kernel)
 {
     cudaError_t code = cudaPeekAtLastError();
@@ -114,7 +120,7 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Matrix entries are read once: they are not to push x out of the first-level cache. */
+/* Matrix entries are read once, and must not evict x from the L1 cache. */
 #define SPRY_CUDA_LOAD_ONCE(T, width, place)                                                                           \
     static __device__ __forceinline__ T load_once(const T *p)                                                          \
     {                                                                                                                  \
@@ -129,8 +135,8 @@ SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
 #undef SPRY_CUDA_LOAD_ONCE
 
 /*
- * A stored value as a number of the vectors' type V, exact: S is V, or narrower (base/types.h). number_at by load_once,
- * number_kept by a load through the first-level cache.
+ * Loads a stored value as type V, exactly: S is V or narrower (base/types.h). number_at uses load_once, number_kept
+ * caches in L1.
  */
 template <typename S> static __device__ __forceinline__ S load_once(const S *p)
 {
@@ -172,7 +178,7 @@ template <typename V, typename S> static __device__ __forceinline__ V number_kep
     return V(widened(load_kept(p)));
 }
 
-/* The other way, rounded once. */
+/* Converts to a stored type with one rounding. */
 template <typename V> static __device__ __forceinline__ void round_to(V *to, double value)
 {
     *to = (V)value;
@@ -186,7 +192,7 @@ static __device__ __forceinline__ void round_to(spryi_f16 *to, double value)
     *to = spryi_narrow_f16(value);
 }
 
-/* Runs with `device` current and puts the caller's back: declare one at the top of a function. */
+/* Makes `device` current, and restores the caller's device at the end of the scope. */
 struct device_scope {
     int previous;
     cudaError_t code;
@@ -201,33 +207,33 @@ struct device_scope {
     }
 };
 
-/* Device memory for what a kernel's prepare keeps, and for scratch, of the context's pool or hooks. */
+/* Allocates device memory from the context's pool or hooks, for a kernel's auxiliary data or scratch. */
 static inline spry_status spry_cuda_new(const spryi_device *device, void **made, int64_t bytes, const char *what,
                                         spry_error *err)
 {
     return device->ops->allocate(device, made, bytes, what, err);
 }
 
-/* When the device's work is done; NULL is fine. */
+/* Frees device memory after the device's work is done. pointer may be NULL. */
 static inline void spry_cuda_free(const spryi_device *device, void *pointer)
 {
     device->ops->release(device, pointer);
 }
 
-/* A kernel may ask for up to `bytes` of shared memory when it is launched. */
+/* Permits launches of the kernel with up to `bytes` of dynamic shared memory. */
 template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL kernel, int bytes)
 {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
-/* The tables of a host function template `run<V, P, J>`, 32/32 and 64/32. */
+/* The run table of a host function template `run<V, P, J>`, for 32/32 and 64/32 indices. */
 #define SPRY_CUDA_ROW(tag, s, v, c, run) {run<spryi_##v, int32_t, int32_t>, run<spryi_##v, int64_t, int32_t>, NULL},
 #define SPRY_CUDA_TABLE(run)                                                                                           \
     {                                                                                                                  \
         SPRYI_PLAIN_ROWS(SPRY_CUDA_ROW, run)                                                                           \
     }
 
-/* The same of a template `run<S, V, P, J>` of stored and vectors' types, for mixed rows, too. */
+/* The run table of a template `run<S, V, P, J>` with stored and vector type, including mixed types. */
 #define SPRY_CUDA_MIXED_ROW(tag, s, v, c, run)                                                                         \
     {run<spryi_##s, spryi_##v, int32_t, int32_t>, run<spryi_##s, spryi_##v, int64_t, int32_t>, NULL},
 #define SPRY_CUDA_MIXED_TABLE(run)                                                                                     \
@@ -236,8 +242,8 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
     }
 
 /*
- * SPRY_BY_TYPE(type, V, expression) is the expression where V is the type of C, of values (a pattern's are of any) or
- * of indices.
+ * SPRY_BY_TYPE(type, V, expression) evaluates the expression with V as the C type of a value type or index type.
+ * Patterns use f32.
  */
 #define SPRY_BY_TYPE(type_number, V, ...)                                                                              \
     call_with_type(type_number, [&](auto of_type) {                                                                    \
@@ -251,7 +257,7 @@ template <typename F> static inline auto call_with_type(spry_type type, F call)
     SPRYI_PLAIN_ROWS(SPRY_CALL_IF, call)
     return call(spryi_f32());
 }
-/* The same of stored types: SPRY_BY_STORED(type, S, expression). */
+/* SPRY_BY_STORED(type, S, expression) does so for stored types. */
 #define SPRY_BY_STORED(type_number, S, ...)                                                                            \
     call_with_stored(type_number, [&](auto of_type) {                                                                  \
         typedef decltype(of_type) S;                                                                                   \

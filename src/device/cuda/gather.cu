@@ -1,13 +1,14 @@
 /*
- * Pieces of an array that lies on the device, packed side by side in host memory. 16 threads take a piece, four bytes
- * each. It moves the pieces once. Few of them are written to host memory by the kernel itself, which reads there which
- * they are: that takes a third of the time of two copies. More are packed on the device and copied.
+ * Copies pieces of a device array to consecutive host memory.
+ * Work distribution: 16 threads copy a piece, four bytes each.
+ * Cost: each piece once. If there are few pieces, the kernel reads their list from host memory and writes the pieces to
+ * host memory, in a third of the time of two copies. More pieces are packed on the device and copied.
  */
 #include "device/cuda/cuda_common.cuh"
 
 #include <string.h>
 
-enum { WORDS = SPRYI_PIECE_BYTES / 4, PIECES = 16 /* a block */ };
+enum { WORDS = SPRYI_PIECE_BYTES / 4, PIECES = 16 /* per block */ };
 
 static __global__ void __launch_bounds__(WORDS *PIECES)
     gather_pieces(uint32_t *__restrict__ to, const uint32_t *__restrict__ from, int64_t words,
@@ -37,22 +38,22 @@ static cudaError_t start(const spryi_gather *r, char *packed, const int64_t *pie
     return cudaGetLastError();
 }
 
-/* By the host's block, the list behind the pieces. */
+/* Gathers through the host block, which contains the pieces and then their list. */
 static cudaError_t gather_few(const spryi_gather *r)
 {
     void *block = NULL;
-    cudaError_t code = (cudaError_t)spry_cuda_take_host_block(&block);
+    cudaError_t code = (cudaError_t)spry_cuda_lock_host_block(&block);
     if (code != cudaSuccess) return code;
     char *packed = (char *)block, *list = packed + gathered_bytes(r);
     memcpy(list, r->pieces, list_bytes(r));
     code = start(r, packed, (const int64_t *)list);
     if (code == cudaSuccess) code = cudaStreamSynchronize(NULL);
     if (code == cudaSuccess) memcpy(r->to, packed, gathered_bytes(r));
-    spry_cuda_give_host_block();
+    spry_cuda_unlock_host_block();
     return code;
 }
 
-/* packed: device memory, with room for the list behind the pieces. */
+/* Gathers by way of `packed`, device memory for the pieces and then their list. */
 static cudaError_t gather_many(const spryi_gather *r, char *packed)
 {
     int64_t *list = (int64_t *)(packed + gathered_bytes(r));

@@ -1,6 +1,6 @@
 /*
- * What the plug-in has: kernels (each defined in its family's *_cuda.cu and described in its *_family.c), conversions
- * from CSR on the device (*_convert.cu), memory and passes over vectors. A new kernel or conversion is a line here.
+ * Contents of the plug-in: kernels (defined in a family's *_cuda.cu and described in its *_family.c), conversions from
+ * CSR on the device (*_convert.cu), memory, and passes over vectors. A new kernel or conversion is a line here.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #endif
 
 /* clang-format off */
-/* KERNEL(NAME) stands for spry_cuda_NAME. */
+/* KERNEL(NAME) refers to spry_cuda_NAME. */
 #define SPRY_CUDA_KERNELS(KERNEL)                                                                                      \
     KERNEL(csr_scalar)                                                                                                 \
     KERNEL(csr_vector)                                                                                                 \
@@ -41,7 +41,7 @@
     KERNEL(spgemm_rows)                                                                                                \
     SPRY_CUDA_STUDY_KERNELS(KERNEL)
 
-/* CONVERTER(FORMAT) stands for spry_cuda_to_FORMAT. */
+/* CONVERTER(FORMAT) refers to spry_cuda_to_FORMAT. */
 #define SPRY_CUDA_CONVERTERS(CONVERTER)                                                                                \
     CONVERTER(csc)                                                                                                     \
     CONVERTER(sell)                                                                                                    \
@@ -77,11 +77,14 @@ int64_t spry_cuda_cached_bytes(void);
 void spry_cuda_open(void);
 void spry_cuda_close(void);
 
-/* memory.cu: host memory that kernels of all devices see, of so many bytes; the caller's until it is given. */
+/*
+ * memory.cu: a block of host memory that kernels of all devices can access. One caller at a time has the block, until
+ * it unlocks the block.
+ */
 enum { SPRY_CUDA_HOST_BLOCK_BYTES = 576 << 10 };
-int spry_cuda_take_host_block(void **block); /* a cudaError_t; nothing is taken where it is no cudaSuccess */
-void spry_cuda_give_host_block(void);
-void spry_cuda_free_host_block(void); /* with the last context */
+int spry_cuda_lock_host_block(void **block); /* returns a cudaError_t; locks nothing unless cudaSuccess */
+void spry_cuda_unlock_host_block(void);
+void spry_cuda_free_host_block(void); /* when the last context is destroyed */
 
 /* vector_map.cu: the plug-in's pass over a vector. */
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *request, spry_error *err);

@@ -1,10 +1,9 @@
 /*
- * Operations on matrices: adding, extracting, scaling, the diagonal.
- *
- * C = A + B merges rows whose columns increase. The place of an entry of A in C is the number of earlier entries of A
- * plus the number of earlier entries of B whose position A lacks. Bisection finds where the row of B reaches the
- * column, and a scan counts the entries of B that A lacks. Entries of B are placed in the same way. Products are
- * rounded before they are added, so that results have the bits of the host.
+ * Operations on matrices: sum, extraction, scaling, diagonal.
+ * C = A + B merges rows with increasing columns. The place of an entry of A in C is the number of earlier entries of A
+ * plus the number of earlier entries of B at positions that A lacks. Bisection finds where the row of B reaches the
+ * column, and a scan counts the entries of B at positions that A lacks. Entries of B are placed in the same way.
+ * Products are rounded before they are added, so that results have the bits of the host.
  */
 #include "device/cuda/matrix_rows.cuh"
 
@@ -28,7 +27,7 @@ static spry_status make_row_indices(const spryi_device *device, scratch *space, 
     return spry_cuda_rows_of(a, (int32_t *)space->at, err);
 }
 
-/* ---- adding -------------------------------------------------------------------------------------------- */
+/* ---- sum ------------------------------------------------------------------------------------------------- */
 
 /* An operand of a sum. */
 struct gpu_term {
@@ -124,9 +123,9 @@ static spry_status add(const spryi_device *device, spry_arrays *made, const spry
     return SPRY_OK;
 }
 
-/* ---- extracting ------------------------------------------------------------------------------------------ */
+/* ---- extraction ------------------------------------------------------------------------------------------- */
 
-/* Entries of the selected rows, in order, and where they come from. */
+/* Entries of the selected rows, in order, with their sources. */
 struct gpu_picked {
     gpu_rows a;
     spryi_device_selection s;
@@ -138,7 +137,7 @@ struct gpu_picked {
     {
         return s.rows ? s.rows[i] : s.first_row + i;
     }
-    /* Returns the entry of A that entry t of the selected rows is. */
+    /* Returns the index in A of entry t of the selected rows. */
     __device__ int64_t source(int64_t t) const
     {
         const int64_t i = row_of[t];
@@ -156,7 +155,7 @@ struct gpu_picked {
     }
 };
 
-/* lengths[i + 1] = entries of selected row i. */
+/* Sets lengths[i + 1] to the number of entries of selected row i. */
 static __global__ void count_rows(gpu_picked p, int64_t rows, int64_t *lengths)
 {
     const int64_t i = thread_index();
@@ -166,7 +165,7 @@ static __global__ void count_rows(gpu_picked p, int64_t rows, int64_t *lengths)
     lengths[i + 1] = p.a.offset(old + 1) - p.a.offset(old);
 }
 
-/* copies[t + 1] = new entries of entry t. */
+/* Sets copies[t + 1] to the number of new entries that copy entry t. */
 static __global__ void count_copies(gpu_picked p, int64_t count, int64_t *copies)
 {
     const int64_t t = thread_index();
@@ -258,7 +257,7 @@ static spry_status extract(const spryi_device *device, spry_arrays *made, const 
 
 /* ---- scaling ------------------------------------------------------------------------------------------- */
 
-/* A scaling; data NULL: ones. */
+/* A vector of scale factors; data NULL: ones. */
 struct gpu_scaling {
     const void *data;
     int64_t stride;
@@ -310,7 +309,7 @@ static spry_status scale(const spryi_device *device, spry_arrays *made, const sp
 
 /* ---- the diagonal ---------------------------------------------------------------------------------------- */
 
-/* A warp for each row. Its lanes find the entries, and all of them add these in stored order. */
+/* Uses a warp per row. Its lanes find the entries, and every lane adds them in stored order. */
 static __global__ void __launch_bounds__(CONVERT_THREADS)
     sum_diagonal(gpu_rows a, int64_t length, void *d, int64_t stride, spry_type type)
 {

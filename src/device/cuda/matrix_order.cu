@@ -1,7 +1,8 @@
 /*
- * The order of rows: inspecting, transposing, sorting. A sort uses a key for each entry, with its row above its number
- * (convert.cuh). Equal positions are neighbours in the result; a scan over their first entries gives the places of
- * sums. All steps work by entries, so a long row is the work of many blocks.
+ * The order of rows: inspection, transposition, sorting. A sort uses a key for each entry, with the row in the upper
+ * bits and the entry's index in the lower (convert.cuh). Entries at the same position become neighbours. A scan over
+ * the first entries of all positions gives the places of sums. All steps are divided by entries, so that many blocks
+ * share a long row.
  */
 #include "device/cuda/matrix_rows.cuh"
 
@@ -45,11 +46,11 @@ spry_status spry_cuda_copy_offsets(const spry_arrays *to, const void *from, spry
     return launched(err, "offsets");
 }
 
-/* ---- inspecting ------------------------------------------------------------------------------------------ */
+/* ---- inspection ------------------------------------------------------------------------------------------ */
 
 enum { FALLS, REPEATS, FINDINGS };
 
-/* A warp for each row. */
+/* Uses a warp per row. */
 static __global__ void __launch_bounds__(CONVERT_THREADS) find_order(gpu_rows a, int *found)
 {
     const int64_t i = thread_index() / 32;
@@ -80,7 +81,7 @@ spry_status spry_cuda_inspect_rows(const spryi_device *device, spryi_row_order *
     return SPRY_OK;
 }
 
-/* ---- transposing ----------------------------------------------------------------------------------------- */
+/* ---- transposition --------------------------------------------------------------------------------------- */
 
 static spry_status check_count(const spry_arrays *a, spry_error *err)
 {
@@ -113,7 +114,7 @@ spry_status spry_cuda_transpose_rows(const spryi_device *device, spry_arrays *ma
 
 /* ---- sorting --------------------------------------------------------------------------------------------- */
 
-/* Entries in order: keys, and for each the number of distinct positions up to it. */
+/* Sorted entries: keys, and for each entry the number of distinct positions up to it. */
 struct sorted_entries {
     const uint64_t *keys;
     const int64_t *positions;

@@ -1,4 +1,4 @@
-/* CSR with 32-bit columns as operations on matrices read and write it. Types are known at run time. */
+/* CSR with 32-bit columns for operations on matrices. Types are resolved at run time. */
 #pragma once
 
 #include "device/cuda/convert.cuh"
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void set_value(void *values, spry_type type, i
     }
 }
 
-/* Copies a value of the type with all its bits. */
+/* Copies the bits of a value. */
 static __device__ __forceinline__ void move_value(void *to, int64_t at, const void *from, int64_t k, spry_type type)
 {
     switch ((int)type) {
@@ -58,7 +58,7 @@ static __device__ __forceinline__ void move_value(void *to, int64_t at, const vo
     }
 }
 
-/* Returns the index of the thread among all of a launch. */
+/* Returns the index of the thread in its grid. */
 static __device__ __forceinline__ int64_t thread_index(void)
 {
     return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -67,7 +67,7 @@ static __device__ __forceinline__ int64_t thread_index(void)
 /* matrix_order.cu: allocates the arrays of *made for nnz entries and chooses its offset type. */
 spry_status spry_cuda_make_rows(const spryi_device *device, spry_arrays *made, int64_t nnz, spry_error *err);
 
-/* matrix_order.cu: copies offsets, which may have different types. */
+/* matrix_order.cu: copies offsets, which may have another type. */
 spry_status spry_cuda_copy_offsets(const spry_arrays *to, const void *from, spry_index_type type, spry_error *err);
 
 /* matrix_order.cu: the functions of spryi_matrix_functions. */

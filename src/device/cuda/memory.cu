@@ -1,15 +1,15 @@
 /*
- * Device memory that stays with the process for the next caller, because cudaMalloc and cudaFree take as long as a
- * product of small matrices (docs/decisions.md, 15). Two kinds of calls:
- *   any stream   like cudaMalloc and cudaFree: usable everywhere on return, given back after all work of the device;
- *   in order     of the default stream, where alone the memory may be used: nobody waits.
- * Memory of either kind may be given back by the other.
- *
- * Less than LARGE bytes come from a CUDA memory pool of the library's own. Larger blocks are cudaMalloc's, which takes
- * a tenth of the time in which a pool maps new memory, and are kept in a list. Kept while idle: in each at most
- * 1/KEPT_SHARE of the device's memory (the pool counts what is in use, too); nothing after the last context is gone, or
- * after trim. All is cudaMalloc and cudaFree where a device has no pools, where SPRY_CUDA_POOL is "off" in the
- * environment, and for contexts without caches, whose blocks no list knows when they come back.
+ * Device memory that the process keeps for reuse, because cudaMalloc and cudaFree take as long as a product of small
+ * matrices (docs/decisions.md, 15). There are two kinds of calls:
+ *   any stream   like cudaMalloc and cudaFree: usable in all streams, released after all work of the device;
+ *   in order     usable only in the default stream; no call waits.
+ * Memory from either kind may be released by the other.
+ * Blocks below LARGE bytes come from a CUDA memory pool of the library. Larger blocks come from cudaMalloc, which takes
+ * a tenth of the time in which a pool maps new memory, and are kept in a list. Each of both keeps at most 1/KEPT_SHARE
+ * of the device's memory; the pool's limit includes used memory. Kept memory is freed by trim and when the last context
+ * is destroyed.
+ * The library calls cudaMalloc and cudaFree directly if a device has no pools, if the environment sets SPRY_CUDA_POOL
+ * to "off", and for contexts without caches. The lists do not contain such blocks.
  */
 #include "device/cuda/cuda_common.cuh"
 
@@ -22,24 +22,24 @@ enum { MOST_POOLS = 64, KEPT_SHARE = 8, LARGE = 32 << 20, MOST_LIVE = 256, MOST_
 typedef struct large_block {
     void *at;
     size_t bytes;
-    int in_order; /* of those kept: work of the default stream may still use it */
+    bool in_order; /* of a kept block: work in the default stream may still use it */
 } large_block;
 
 typedef struct device_pool {
-    int resolved;
-    cudaMemPool_t pool;  /* NULL: none, cudaMalloc serves */
-    cudaStream_t stream; /* in which allocations for any stream are ordered, and nothing else */
+    bool resolved;
+    cudaMemPool_t pool;  /* NULL: none, cudaMalloc is used */
+    cudaStream_t stream; /* only orders allocations for any stream */
     size_t most_kept, kept_bytes;
     int live_count, kept_count;
     large_block live[MOST_LIVE], kept[MOST_KEPT]; /* kept: the oldest first */
 } device_pool;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all variables below */
 static device_pool pools[MOST_POOLS];
 static int contexts;
 
-/* Whatever fails leaves no pool, which is no error. The device is current. */
-static void make_pool(device_pool *p, int device)
+/* Creates a pool. After a failure there is no pool, and cudaMalloc is used. The device is current. */
+static void create_pool(device_pool *p, int device)
 {
     int supported = 0;
     size_t unused = 0, memory = 0;
@@ -64,17 +64,17 @@ static void make_pool(device_pool *p, int device)
     p->pool = NULL;
 }
 
-/* NULL: cudaMalloc and cudaFree serve. The device is current. */
+/* Returns the device's pool, or NULL if cudaMalloc is used. The device is current. */
 static device_pool *pool_of(int device)
 {
     if (device < 0 || device >= MOST_POOLS) return NULL;
     device_pool *p = &pools[device];
     pthread_mutex_lock(&lock);
     const char *choice = p->resolved ? "off" : getenv("SPRY_CUDA_POOL");
-    if (!choice || strcmp(choice, "off") != 0) make_pool(p, device);
-    p->resolved = 1;
+    if (!choice || strcmp(choice, "off") != 0) create_pool(p, device);
+    p->resolved = true;
     pthread_mutex_unlock(&lock);
-    return p->pool ? p : NULL; /* constant from here on */
+    return p->pool ? p : NULL; /* constant after the first call */
 }
 
 /* ---- large blocks ------------------------------------------------------------------------------------------- */
@@ -85,10 +85,13 @@ static void forget(large_block *list, int *count, int b)
     memmove(list + b, list + b + 1, (size_t)(*count - b) * sizeof *list);
 }
 
-/* The smallest kept block that is large enough and hardly larger, live again; at NULL: there is none. */
+/*
+ * Removes the smallest kept block that is large enough and wastes at most 1/SPARE_SHARE. Returns an empty block if
+ * there is none.
+ */
 static large_block take_kept(device_pool *p, size_t bytes)
 {
-    large_block found = {NULL, 0, 0};
+    large_block found = {NULL, 0, false};
     int best = -1;
     pthread_mutex_lock(&lock);
     for (int b = 0; b < p->kept_count; b++) {
@@ -106,68 +109,68 @@ static large_block take_kept(device_pool *p, size_t bytes)
     return found;
 }
 
-/* Blocks beyond the list's length are not known when they come back, and are freed then. */
-static void note_live(device_pool *p, void *at, size_t bytes)
+/* Records a block in use. If the list is full, the block is not recorded and is freed on release. */
+static void record_live(device_pool *p, void *at, size_t bytes)
 {
-    const large_block block = {at, bytes, 0};
+    const large_block block = {at, bytes, false};
     pthread_mutex_lock(&lock);
     if (p->live_count < MOST_LIVE) p->live[p->live_count++] = block;
     pthread_mutex_unlock(&lock);
 }
 
-/* Of the oldest kept blocks as many as it takes to keep `bytes` more; they are the caller's to free. */
-static int make_room(device_pool *p, size_t bytes, large_block *gone)
+/* Removes the oldest kept blocks until `bytes` more can be kept. Returns their number; the caller frees them. */
+static int make_room(device_pool *p, size_t bytes, large_block *removed)
 {
     int count = 0;
     while (p->kept_count > 0 && (p->kept_count == MOST_KEPT || p->kept_bytes + bytes > p->most_kept)) {
-        gone[count++] = p->kept[0];
+        removed[count++] = p->kept[0];
         p->kept_bytes -= p->kept[0].bytes;
         forget(p->kept, &p->kept_count, 0);
     }
     return count;
 }
 
-/* 1: the block was a large one, and is kept or freed. */
-static int give_large(device_pool *p, void *at, int in_order)
+/* Keeps or frees a recorded large block. Returns false if the block was not recorded. */
+static bool give_large(device_pool *p, void *at, bool in_order)
 {
-    large_block gone[MOST_KEPT + 1];
+    large_block removed[MOST_KEPT + 1];
     int count = 0, found = 0;
     pthread_mutex_lock(&lock);
     while (found < p->live_count && p->live[found].at != at) found++;
-    const int known = found < p->live_count;
+    const bool known = found < p->live_count;
     if (known) {
         large_block block = p->live[found];
         forget(p->live, &p->live_count, found);
         block.in_order = in_order;
         if (block.bytes > p->most_kept) {
-            gone[count++] = block;
+            removed[count++] = block;
         } else {
-            count = make_room(p, block.bytes, gone);
+            count = make_room(p, block.bytes, removed);
             p->kept[p->kept_count++] = block;
             p->kept_bytes += block.bytes;
         }
     }
     pthread_mutex_unlock(&lock);
-    for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(gone[b].at));
+    for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(removed[b].at));
     return known;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------------------- */
+/* ---- blocks of all sizes ----------------------------------------------------------------------------------- */
 
-/* Bytes that are not in use go back to the driver. The device is current. */
+/* Frees all unused memory, and returns its bytes. The device is current. */
 static int64_t trim(device_pool *p)
 {
-    large_block gone[MOST_KEPT];
+    large_block removed[MOST_KEPT];
     uint64_t before = 0, after = 0;
     pthread_mutex_lock(&lock);
     const int count = p->kept_count;
     int64_t given = (int64_t)p->kept_bytes;
-    memcpy(gone, p->kept, sizeof gone);
+    memcpy(removed, p->kept, sizeof removed);
     p->kept_count = 0;
     p->kept_bytes = 0;
     pthread_mutex_unlock(&lock);
-    for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(gone[b].at));
-    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* what was given back in its order counts as unused behind it */
+    for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(removed[b].at));
+    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* blocks that were released in order are unused only after it */
     spry_cuda_ignore(cudaStreamSynchronize(p->stream));
     cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &before);
     if (code == cudaSuccess) code = cudaMemPoolTrimTo(p->pool, 0);
@@ -177,11 +180,14 @@ static int64_t trim(device_pool *p)
     return given;
 }
 
-/* What is kept: of the pool all that is not in use, also where it shares the driver's blocks with what is. */
+/*
+ * Returns the bytes that are kept: large blocks, and the unused part of the pool. The driver cannot free all of that
+ * part if used memory shares its blocks.
+ */
 static int64_t cached_bytes(device_pool *p)
 {
     uint64_t reserved = 0, used = 0;
-    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* as trim does */
+    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* for the same reason as in trim */
     spry_cuda_ignore(cudaStreamSynchronize(p->stream));
     pthread_mutex_lock(&lock);
     const int64_t large = (int64_t)p->kept_bytes;
@@ -192,7 +198,7 @@ static int64_t cached_bytes(device_pool *p)
     return large + (code == cudaSuccess && reserved > used ? (int64_t)(reserved - used) : 0);
 }
 
-/* With what is kept given back when there is not enough otherwise. */
+/* Allocates by cudaMalloc. If memory is short, frees all kept memory and tries again. */
 static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
 {
     cudaError_t code = cudaMalloc(made, bytes);
@@ -203,8 +209,10 @@ static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
     return cudaMalloc(made, bytes);
 }
 
-/* The default stream's error, if it has one, is found by whoever waits for it next. */
-static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_stream, int uncached)
+/*
+ * Allocates from the pool or the list. An error of the default stream is reported by the next call that waits for it.
+ */
+static cudaError_t take(device_pool *p, void **made, size_t bytes, bool any_stream, bool uncached)
 {
     if (!p) return cudaMalloc(made, bytes);
     if (uncached) return take_new(p, made, bytes);
@@ -213,7 +221,7 @@ static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_strea
         *made = kept.at;
         if (kept.at) return any_stream && kept.in_order ? cudaStreamSynchronize(NULL) : cudaSuccess;
         const cudaError_t code = take_new(p, made, bytes);
-        if (code == cudaSuccess) note_live(p, *made, bytes);
+        if (code == cudaSuccess) record_live(p, *made, bytes);
         return code;
     }
     const cudaStream_t stream = any_stream ? p->stream : NULL;
@@ -227,8 +235,8 @@ static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_strea
     return code;
 }
 
-static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what, int any_stream,
-                            spry_error *err)
+static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                            bool any_stream, spry_error *err)
 {
     device_scope scope(device->ordinal);
     void *made = NULL;
@@ -245,16 +253,16 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
     return SPRY_OK;
 }
 
-/* ---- host memory that kernels read and write ----------------------------------------------------------------- */
+/* ---- host memory that kernels access ------------------------------------------------------------------------- */
 
 /*
- * A block of host memory that kernels read and write, for questions and answers that are too small to be copied: a copy
- * takes longer than the kernel. One a process, from the first need until the last context is gone.
+ * A block of host memory that kernels access directly, for data so small that a copy would take longer than the kernel.
+ * The process has one, from the first use until the last context is destroyed.
  */
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *host_block;
 
-int spry_cuda_take_host_block(void **taken)
+int spry_cuda_lock_host_block(void **taken)
 {
     pthread_mutex_lock(&host_lock);
     cudaError_t code = cudaSuccess;
@@ -264,7 +272,7 @@ int spry_cuda_take_host_block(void **taken)
     return code;
 }
 
-void spry_cuda_give_host_block(void)
+void spry_cuda_unlock_host_block(void)
 {
     pthread_mutex_unlock(&host_lock);
 }
@@ -282,24 +290,24 @@ void spry_cuda_free_host_block(void)
 spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                spry_error *err)
 {
-    return allocate(device, pointer, bytes, what, 1, err);
+    return allocate(device, pointer, bytes, what, true, err);
 }
 
 spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                         spry_error *err)
 {
-    return allocate(device, pointer, bytes, what, 0, err);
+    return allocate(device, pointer, bytes, what, false, err);
 }
 
-/* cudaFree of memory of a pool waits for nobody, and leaves it counted as used. */
+/* cudaFree of pool memory does not wait, and leaves the memory counted as used. */
 void spry_cuda_release(const spryi_device *device, void *pointer)
 {
     if (!pointer) return;
     device_scope scope(device->ordinal);
     device_pool *p = pool_of(device->ordinal);
     if (p) spry_cuda_ignore(spry_cuda_wait_for_device());
-    if (p && (give_large(p, pointer, 0) || cudaFreeAsync(pointer, p->stream) == cudaSuccess)) return;
-    if (p) (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
+    if (p && (give_large(p, pointer, false) || cudaFreeAsync(pointer, p->stream) == cudaSuccess)) return;
+    if (p) (void)cudaGetLastError(); /* the block came from cudaMalloc, because the pool could not serve */
     spry_cuda_ignore(cudaFree(pointer));
 }
 
@@ -308,21 +316,21 @@ void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
     if (!pointer) return;
     device_scope scope(device->ordinal);
     device_pool *p = pool_of(device->ordinal);
-    if (p && give_large(p, pointer, 1)) return;
+    if (p && give_large(p, pointer, true)) return;
     if (p && cudaFreeAsync(pointer, NULL) == cudaSuccess) return;
-    (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
+    (void)cudaGetLastError(); /* the block came from cudaMalloc, because the pool could not serve */
     spry_cuda_ignore(cudaFree(pointer));
 }
 
-/* What `count` says of each pool, its device current. */
+/* Sums count() over all pools, with each pool's device current. */
 static int64_t sum_of_pools(int64_t (*count)(device_pool *))
 {
     int64_t sum = 0;
     for (int device = 0; device < MOST_POOLS; device++) {
         pthread_mutex_lock(&lock);
-        const int there = pools[device].pool != NULL;
+        const bool exists = pools[device].pool != NULL;
         pthread_mutex_unlock(&lock);
-        if (!there) continue;
+        if (!exists) continue;
         device_scope scope(device);
         sum += count(&pools[device]);
     }
@@ -349,7 +357,7 @@ void spry_cuda_open(void)
 void spry_cuda_close(void)
 {
     pthread_mutex_lock(&lock);
-    const int last = --contexts == 0;
+    const bool last = --contexts == 0;
     pthread_mutex_unlock(&lock);
     if (!last) return;
     (void)spry_cuda_trim();

@@ -1,15 +1,15 @@
 /*
- * What the passes over vectors on a GPU are made of: pieces of vectors, sums, launches.
+ * Building blocks of passes over vectors on a GPU: pieces of vectors, sums, launches.
  *
- * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum a block. The block that
- * ends last adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
- * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an
- * iteration, products included, are recorded as a CUDA graph (vector_ops_cuda.cu).
- * Work distribution: column c of vectors is the work of the blocks with blockIdx.y = c. A column is cut into pieces of
- * some 8 KB, PER a thread with THREADS between them; block b takes the pieces b, b + grid, ... The grid
- * depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which it does not matter who is
- * last: the same bits in every run and on every GPU.
- * Cost: the bytes of the vectors; a pass takes some 2 us besides, which counts below some 100 000 rows.
+ * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum per thread block. The
+ * last block adds the partial sums and calls the method's state update (iteration.h). The update stores alpha, beta or
+ * the shift in device memory for the next pass, so that no value goes to the host. Rounds of an iteration, including
+ * products, are recorded as a CUDA graph (vector_ops_cuda.cu).
+ * Work distribution: thread blocks with blockIdx.y = c process column c. A column is divided into pieces of 8 KB. A
+ * thread has PER elements of a piece, with stride THREADS. Block b processes the pieces b, b + grid, ... The grid depends
+ * only on the length (at most MOST_BLOCKS). Sums are added by fixed trees, whichever block is last. Every run on
+ * every GPU gives the same bits.
+ * Cost: the bytes of the vectors; a pass also takes about 2 us, which matters below 100 000 rows.
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
 #pragma once
@@ -20,12 +20,15 @@ extern "C" {
 #include "device/vector_ops.h"
 }
 
-enum { THREADS = 256, TILE = 1024 /* entries for which there is a block */, MOST_BLOCKS = 528 };
+enum { THREADS = 256, TILE = 1024 /* elements per thread block */, MOST_BLOCKS = 528 };
 
-/* Entries of a piece that a thread has: as many bytes of every type. */
+/* Elements of a piece per thread: 32 bytes of every type. */
 template <typename V> constexpr int PER = 32 / (int)sizeof(V);
 
-/* The kernel that follows may take its place beside this one, and waits there until this one has ended. */
+/*
+ * Starts a pass: permits the next kernel to launch, which then waits for this kernel's end, and waits for the previous
+ * kernel.
+ */
 static __device__ __forceinline__ void begin_pass(void)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
@@ -36,7 +39,7 @@ static __device__ __forceinline__ void begin_pass(void)
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
-/* Pieces `piece` of this block, and of one the entry u of this thread. */
+/* EACH_PIECE visits the pieces of this thread block, EACH_ENTRY the elements of this thread in a piece. */
 #define EACH_PIECE(V, piece, n) for (int64_t piece = blockIdx.x; piece * (THREADS * PER<V>) < (n); piece += gridDim.x)
 #define EACH_ENTRY(V, u) _Pragma("unroll") for (int u = 0; u < PER<V>; u++)
 
@@ -45,7 +48,7 @@ template <int N> static __device__ __forceinline__ int64_t entry_of(int64_t piec
     return piece * (THREADS * N) + u * THREADS + threadIdx.x;
 }
 
-/* This thread's entries, all loads in flight; 0 past the end. */
+/* Loads this thread's elements with all loads in flight; 0 past the end. */
 template <typename V, int N>
 static __device__ __forceinline__ void load(V (&to)[N], const V *from, int64_t piece, int64_t n)
 {
@@ -61,7 +64,7 @@ static __device__ __forceinline__ void store(V *to, const V (&from)[N], int64_t 
         if (entry_of<N>(piece, u) < n) to[entry_of<N>(piece, u)] = from[u];
 }
 
-/* Of vectors that are not needed again before others have taken their place in the cache. */
+/* Loads and stores with streaming hints, for vectors that leave the cache before their next use. */
 template <typename V, int N>
 static __device__ __forceinline__ void load_streaming(V (&to)[N], const V *from, int64_t piece, int64_t n)
 {
@@ -81,10 +84,10 @@ static __device__ __forceinline__ void store_streaming(V *to, const V (&from)[N]
 
 static __device__ __forceinline__ double larger(double a, double b)
 {
-    return b > a ? b : a; /* NaN of b is passed over: it shows in another sum */
+    return b > a ? b : a; /* a NaN in b is ignored, since another sum shows it */
 }
 
-/* Each of N sums over a block; thread 0 has them. scratch is free again after the next barrier. */
+/* Computes N sums over a thread block; thread 0 has the results. scratch may be reused after the next barrier. */
 template <int N, typename STATE>
 static __device__ __forceinline__ void totals_of_block(const STATE *state, double (&sums)[N], double *scratch)
 {
@@ -109,7 +112,7 @@ static __device__ __forceinline__ void totals_of_block(const STATE *state, doubl
     }
 }
 
-/* Sum s of every block, side by side: partials[(first + s)*grid + block]. */
+/* Stores this block's sum s at partials[(first + s)*grid + block]. */
 template <int N, typename STATE> static __device__ __forceinline__ void
 put_sums(const STATE *state, double *partials, int first, double (&sums)[N], double *scratch)
 {
@@ -119,7 +122,7 @@ put_sums(const STATE *state, double *partials, int first, double (&sums)[N], dou
         for (int s = 0; s < N; s++) partials[(int64_t)(first + s) * gridDim.x + blockIdx.x] = sums[s];
 }
 
-/* This thread's share of the sums of all blocks, from `first` on. */
+/* Adds this thread's share of the partial sums of all blocks, starting with sum `first`. */
 template <int N, typename STATE> static __device__ __forceinline__ void
 add_partials(const STATE *state, const double *partials, int first, double (&sums)[N])
 {
@@ -132,7 +135,10 @@ add_partials(const STATE *state, const double *partials, int first, double (&sum
         }
 }
 
-/* All threads of a block: a copy of a state in shared memory, and back, but for the counters of blocks. */
+/*
+ * take_state copies a state to shared memory, give_state copies it back except the counters of blocks. All threads of a
+ * block call.
+ */
 template <typename STATE> static __device__ __forceinline__ void take_state(STATE *copy, const STATE *state)
 {
     enum { WORDS = sizeof(STATE) / sizeof(double) };
@@ -146,7 +152,10 @@ template <typename STATE> static __device__ __forceinline__ void give_state(STAT
         if (k < FIRST || k > FIRST + 1) ((int *)state)[k] = ((const int *)copy)[k];
 }
 
-/* What follows from OWN sums of a pass, and from those that lie behind them, EVERY sum together. */
+/*
+ * Defines a state update. OWN: number of sums that the pass computes. EVERY: number of sums that the update reads,
+ * including stored sums of an earlier pass.
+ */
 #define AFTER_SUMS(name, STATE, OWN, EVERY, ...)                                                                       \
     struct name {                                                                                                      \
         enum { SUMS = OWN, ALL = EVERY };                                                                              \
@@ -158,8 +167,8 @@ template <typename STATE> static __device__ __forceinline__ void give_state(STAT
     };
 
 /*
- * The last block that has put its sums goes on with those of all blocks, and with others that lie behind them. It works
- * on a copy of the state: field by field from memory would be one latency after the other.
+ * Stores this block's sums. The last block to do so adds the sums of all blocks and updates the state. The update works
+ * on a copy in shared memory, since reading the fields one by one would add up their latencies.
  */
 template <typename WHAT>
 static __device__ __forceinline__ void finish(typename WHAT::state *state, double *partials, double (&own)[WHAT::SUMS])
@@ -169,8 +178,8 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
     __shared__ int is_last;
     put_sums(state, partials, 0, own, scratch[0]);
     if (threadIdx.x == 0) {
-        __threadfence(); /* the sums are seen before the arrival is */
-        /* counts blocks; sums are added in a fixed order afterwards, so bits repeat */
+        __threadfence(); /* the sums become visible before the arrival */
+        /* only counts blocks; sums are added in a fixed order, so bits repeat */
         is_last = atomicInc(&state->arrived, gridDim.x - 1) == gridDim.x - 1;
     }
     __syncthreads();
@@ -194,7 +203,10 @@ static inline spry_status enter(const spryi_vector_work *w, int *previous, spry_
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
 }
 
-/* A row of blocks for each column; as launch_early, and, if `together`, all of them at once or not at all. */
+/*
+ * Launches a row of thread blocks for each column, early as launch_early does. together: a cooperative launch, in which
+ * all blocks run at the same time.
+ */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static void launch_blocks(const spryi_vector_work *w, bool together, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
@@ -215,7 +227,7 @@ static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...
     launch_blocks(w, false, kernel, a...);
 }
 
-/* Runs a pass for the type V of the vectors. */
+/* Launches a pass for the vectors' type V. */
 #define LAUNCH_TYPED(w, kernel, ...) SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, __VA_ARGS__))
 
 static inline spry_status leave(int previous, const char *pass, spry_error *err)
@@ -225,7 +237,7 @@ static inline spry_status leave(int previous, const char *pass, spry_error *err)
     return status;
 }
 
-/* The body of a function that starts a pass, with the work's device current. */
+/* The body of a function that launches a pass with the work's device current. */
 #define PASS(w, name, ...)                                                                                             \
     do {                                                                                                               \
         int previous_;                                                                                                 \

@@ -1,4 +1,4 @@
-/* The plug-in's entry: devices, copies, and the list of kernels; memory is memory.cu's. */
+/* The plug-in's entry point: devices, copies, and the list of kernels. Memory is in memory.cu. */
 #include "device/cuda/cuda_common.cuh"
 
 #include "base/build_id.h"
@@ -120,19 +120,19 @@ static __global__ void copy_kernel(double2 *to, const double2 *from, int64_t len
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < length; i += step) to[i] = from[i];
 }
 
-/* Kernels compiled for less than 9.0 do not wait for the kernel before. */
-int spry_cuda_launches_early(int device)
+/* Kernels compiled for less than compute capability 9.0 do not wait for the previous kernel. */
+bool spry_cuda_launches_early(int device)
 {
     enum { MOST = 64, NO = 1, YES = 2 };
-    static int known[MOST]; /* 0: not yet; whoever finds it out writes the same */
-    if (device < 0 || device >= MOST) return 0;
+    static int known[MOST]; /* 0: unknown; all threads that find it write the same value */
+    if (device < 0 || device >= MOST) return false;
     int answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
     if (answer == 0) {
         int major = 0;
         cudaFuncAttributes attributes;
-        const int can = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-                        major >= 9 && cudaFuncGetAttributes(&attributes, copy_kernel) == cudaSuccess &&
-                        attributes.ptxVersion >= 90;
+        const bool can = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+                         major >= 9 && cudaFuncGetAttributes(&attributes, copy_kernel) == cudaSuccess &&
+                         attributes.ptxVersion >= 90;
         answer = can ? YES : NO;
         __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
     }
@@ -207,7 +207,7 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
             *functions = *kernels[k];
             return 1;
         }
-    *reason = "the CUDA plug-in was built without it";
+    *reason = "the CUDA plug-in was built without this kernel";
     return 0;
 }
 
@@ -225,7 +225,7 @@ static const struct spryi_vector_ops *vector_ops(const spryi_device *device)
     return &spry_cuda_vector_ops;
 }
 
-/* C++ before 20 has no designated initialisers. */
+/* C++ before 20 has no designated initializers. */
 static spryi_device_ops make_ops(void)
 {
     spryi_device_ops ops = {};
@@ -256,7 +256,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_plugin *spryi_plug
 {
     static spryi_device_ops ops = {};
     static spryi_plugin plugin = {};
-    if (plugin.build_id) return &plugin; /* filled under the loader's lock */
+    if (plugin.build_id) return &plugin; /* initialized under the loader's lock */
     ops = make_ops();
     plugin.ops = &ops;
     plugin.count = count;

@@ -1,11 +1,12 @@
 /*
- * PageRank's set-up on a GPU: what spryi_links_passes has.
+ * PageRank's set-up on a GPU: the passes of spryi_links_passes.
  *
- * Idea: facts of entries and of sums are integers, a first place and counts, which atomics add up in any order. Sums
- *       of rows are taken in f64 by a warp a row, its lanes by turns; rows of more than LONG_ROW entries go on a list,
- *       of which a block takes one at a time. Who adds what depends on the row alone: the same bits in every run.
- * Cost: values twice, offsets once, sums and factors once, at the memory's bandwidth; launches and four waits besides.
- *       The transposed: csc_convert.cu.
+ * Idea: properties of entries and sums are counts and first indices, which atomics combine in any order. A warp
+ * computes the sum of a row in f64. Rows with more than LONG_ROW entries are put on a list; a thread block computes
+ * each.
+ * The order of additions depends only on the row: every run gives the same bits.
+ * Cost: values twice, offsets once, sums and factors once, at memory bandwidth, plus launches and four waits. The
+ * transpose: csc_convert.cu.
  * Source: this library.
  */
 extern "C" {
@@ -16,11 +17,11 @@ extern "C" {
 
 enum { THREADS = 256, MOST_BLOCKS = 2048, LONG_ROW = 1 << 14, LONG_THREADS = 512, LONG_BLOCKS = 264 };
 
-/* What kernels find; NOWHERE and 0 before. */
+/* Results of kernels, initially NOWHERE and 0. */
 typedef struct link_words {
     unsigned long long first_bad, first_zero, zeros;
-    unsigned others;    /* 1: some number is not 1 */
-    unsigned long_rows; /* on the list */
+    unsigned not_ones;  /* 1: some value is not 1 */
+    unsigned long_rows; /* length of the list */
 } link_words;
 static const unsigned long long NOWHERE = ~0ull;
 
@@ -32,7 +33,7 @@ static spry_status make_words(const spryi_device *device, scratch *words, spry_e
     return SPRY_OK;
 }
 
-/* Waits for what was launched before. */
+/* Reads the results. Waits for earlier launches. */
 static spry_status read_words(const scratch *words, link_words *found, const char *what, spry_error *err)
 {
     SPRY_CUDA_TRY(launched(err, what));
@@ -53,15 +54,15 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
 {
     const int64_t step = (int64_t)gridDim.x * THREADS;
     unsigned long long bad = NOWHERE;
-    int others = 0;
+    int not_ones = 0;
 #pragma unroll 4
     for (int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x; k < nnz; k += step) {
         const V value = load_once(Ax + k);
-        others |= value != 1;
+        not_ones |= value != 1;
         if (!(value >= 0 && value - value == 0) && (unsigned long long)k < bad) bad = (unsigned long long)k;
     }
     if (bad != NOWHERE) atomicMin(&words->first_bad, bad);
-    if (__syncthreads_or(others) && threadIdx.x == 0) words->others = 1; /* whoever writes it writes the same */
+    if (__syncthreads_or(not_ones) && threadIdx.x == 0) words->not_ones = 1; /* every writer writes 1 */
 }
 
 template <typename V> static spry_status look_typed(const spryi_device *device, spryi_entry_facts *facts, const V *Ax,
@@ -73,7 +74,7 @@ template <typename V> static spry_status look_typed(const spryi_device *device, 
     SPRY_CUDA_TRY(make_words(device, &words, err));
     look_kernel<<<blocks_for(nnz), THREADS>>>(Ax, nnz, (link_words *)words.at);
     SPRY_CUDA_TRY(read_words(&words, &found, "pagerank: values", err));
-    facts->all_ones = !found.others;
+    facts->all_ones = !found.not_ones;
     facts->bad = found.first_bad == NOWHERE ? -1 : (int64_t)found.first_bad;
     if (facts->bad < 0) return SPRY_OK;
     SPRY_CUDA_CHECK(cudaMemcpy(&value, Ax + facts->bad, sizeof value, cudaMemcpyDeviceToHost), "pagerank: values", err);
@@ -179,7 +180,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
     const bool is_zero = sum == 0;
     const double factor = is_zero ? 0 : 1 / sum;
     const unsigned zeros = __ballot_sync(0xffffffffu, is_zero);
-    const int count = __syncthreads_count(is_zero), others = __syncthreads_or(!(fabs(sum - 1) <= slack));
+    const int count = __syncthreads_count(is_zero), not_ones = __syncthreads_or(!(fabs(sum - 1) <= slack));
     if (j < n) factors[j] = (V)factor;
     if (j < n && !is_zero && !(factor <= largest && factor >= least))
         atomicMin(&words->first_bad, (unsigned long long)j);
@@ -187,7 +188,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
         (unsigned long long)j < *(volatile unsigned long long *)&words->first_zero)
         atomicMin(&words->first_zero, (unsigned long long)j);
     if (threadIdx.x == 0 && count > 0) atomicAdd(&words->zeros, (unsigned long long)count);
-    if (threadIdx.x == 0 && others) words->others = 1;
+    if (threadIdx.x == 0 && not_ones) words->not_ones = 1;
 }
 
 static spry_status invert(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,
@@ -204,7 +205,7 @@ static spry_status invert(const spryi_device *device, spryi_sum_facts *facts, vo
                      invert_kernel<<<blocks, THREADS>>>(sums, n, facts->slack, facts->least, facts->largest,
                                                         (V *)factors, (link_words *)words.at));
     SPRY_CUDA_TRY(read_words(&words, &found, "pagerank: factors", err));
-    facts->as_they_stand = !found.others;
+    facts->as_they_stand = !found.not_ones;
     facts->zeros = (int64_t)found.zeros;
     facts->first_zero = found.first_zero == NOWHERE ? -1 : (int64_t)found.first_zero;
     facts->bad = found.first_bad == NOWHERE ? -1 : (int64_t)found.first_bad;
@@ -214,7 +215,7 @@ static spry_status invert(const spryi_device *device, spryi_sum_facts *facts, vo
     return SPRY_OK;
 }
 
-/* ---- the transposed ----------------------------------------------------------------------------- */
+/* ---- transpose ---------------------------------------------------------------------------------- */
 
 static spry_status transpose(const spryi_device *device, void *offsets, void *indices, void *values,
                              const spry_arrays *csr, spry_error *err)

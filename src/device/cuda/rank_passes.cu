@@ -1,21 +1,21 @@
 /*
  * PageRank on a GPU: the passes of spryi_rank_passes, each one kernel (passes.cuh).
  *
- * The step has instances for the 1-norm and the others, with and without v, which read and add up what they need alone.
- * A block starts the loads of its first piece before those of the state, so that it waits for both at once.
- * Cost: 4 numbers a row an iteration, 3 where columns sum to 1 as they stand, one more where v is given, at the
- * memory's bandwidth.
+ * The step has instances for the 1-norm and the other norms, with and without v. Each reads and adds only what it
+ * needs. A thread block starts the loads of its first piece before those of the state, so that both are in flight
+ * together.
+ * Cost: 4 elements per row and iteration; 3 if columns sum to 1 without factors; one more with v. At memory bandwidth.
  */
 #include "device/cuda/passes.cuh"
 #include "spry/solve.h"
 
-/* No sum is a maximum, but the fourth of a step in the maximum norm. */
+/* No sum is a maximum, except the fourth of a step in the maximum norm. */
 static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *, int)
 {
     return false;
 }
 
-/* The state, of a step in the 1-norm, which needs no fourth sum, or in another. */
+/* The state in a step. ONE: in the 1-norm, which needs no fourth sum. */
 template <bool ONE> struct state_of_step : spryi_rank_state {
 };
 template <bool ONE> static __device__ __forceinline__ bool is_maximum(const state_of_step<ONE> *state, int s)
@@ -23,17 +23,17 @@ template <bool ONE> static __device__ __forceinline__ bool is_maximum(const stat
     return !ONE && s == 3 && state->norm == SPRY_NORM_INF;
 }
 
-/* What follows from sums. */
+/* State updates. */
 AFTER_SUMS(rank_weighed, spryi_rank_state, 1, 1, s->weight = sums[0])
 AFTER_SUMS(rank_started, spryi_rank_state, 1, 1, s->dangling_mass = sums[0])
-/* ||d||_1, the sum of x, of it over zero columns, and the sum or maximum of the norm, if it is another. */
-template <bool ONE> struct rank_strided {
+/* Update after step. sums: ||d||_1, the sum of x, its part in zero columns, and the sum or maximum of another norm. */
+template <bool ONE> struct rank_stepped {
     enum { OTHER = ONE ? 0 : 3, SUMS = ONE ? 3 : 4, ALL = SUMS };
     typedef state_of_step<ONE> state;
     static __device__ void go(state *s, const double *sums)
     {
         const double all[4] = {sums[0], ONE ? 0 : sums[OTHER], sums[1], sums[2]};
-        spryi_rank_strided(s, all);
+        spryi_rank_stepped(s, all);
     }
 };
 
@@ -90,7 +90,7 @@ static spry_status rank_divide(const spryi_vector_work *w, void *v, spry_error *
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
 
-/* z may be x: no __restrict__ for either. */
+/* z may be x, so neither is __restrict__ */
 template <typename V> static __global__ void rank_start_kernel(spryi_rank_state *state, V *z, V *__restrict__ y,
                                                                const V *x, const V *__restrict__ s,
                                                                const V *__restrict__ v, int64_t n, double *partials)
@@ -126,7 +126,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
                       w->n, partials_of(w)));
 }
 
-/* z may be y_before: no __restrict__ for either. */
+/* z may be y_before, so neither is __restrict__ */
 template <typename V>
 static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, const V *v, int64_t n)
 {
@@ -141,18 +141,18 @@ static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const 
     }
 }
 
-/* The vectors of a step. */
+/* Vectors of a step. */
 template <typename V> struct step_vectors {
     V *z;
     const V *y_before, *y, *s, *v;
     int64_t n;
 };
 
-/* A piece of them. */
+/* A piece of the vectors of a step. */
 template <typename V, bool PERSONAL> struct step_piece {
     V y[PER<V>], before[PER<V>], s[PER<V>], v[PER<V>];
 
-    /* All loads in flight. Without s factors are 1. */
+    /* Loads a piece with all loads in flight. Without s, factors are 1. */
     __device__ __forceinline__ void load_from(const step_vectors<V> &from, int64_t piece)
     {
         load(y, from.y, piece, from.n);
@@ -168,7 +168,7 @@ template <typename V, bool PERSONAL> struct step_piece {
 template <typename V, bool ONE, bool PERSONAL>
 static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V> at, double *partials)
 {
-    typedef rank_strided<ONE> strided;
+    typedef rank_stepped<ONE> strided;
     double sums[strided::SUMS] = {};
     step_piece<V, PERSONAL> now;
     int64_t piece = blockIdx.x;
@@ -194,7 +194,7 @@ static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V>
             const double d = fabs((double)x - (double)x_before);
             double *of_norm = &sums[strided::OTHER];
             z[u] = now.s[u] * x;                              /* a factor of 1 changes no bit */
-            if (entry_of<PER<V>>(piece, u) >= at.n) continue; /* the shifts alone are no entry */
+            if (entry_of<PER<V>>(piece, u) >= at.n) continue; /* past the end, x would be the shift */
             sums[0] += d;
             sums[1] += (double)x;
             if (now.s[u] == 0) sums[2] += (double)x;

@@ -1,9 +1,12 @@
-/* Sums and row products that several kernels share. */
+/* Sums and row products that kernels of different formats share. */
 #pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
-/* Sum over the `width` lanes of a group, a power of two up to 32; its first lane has it. The whole warp must call. */
+/*
+ * Returns the sum over the `width` lanes of a group to its first lane. width: a power of two up to 32. The whole warp
+ * must call.
+ */
 template <typename V> static __device__ __forceinline__ V lanes_sum(V sum, int width)
 {
     for (int step = width / 2; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step, width);
@@ -40,7 +43,10 @@ template <typename T> static __device__ T sum_before(T own, T *total)
     return (warp > 0 ? before : 0) + sum - own;
 }
 
-/* Sum over a block of THREADS; thread 0 has it. scratch: THREADS / 32 shared numbers, free again afterwards. */
+/*
+ * Returns the sum over a block of THREADS threads to thread 0. scratch: THREADS / 32 shared elements, which may be
+ * reused on return.
+ */
 template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *scratch)
 {
     sum = lanes_sum(sum, 32);
@@ -51,7 +57,7 @@ template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *sc
     return sum;
 }
 
-/* Sum of a_k x_j over entries k, k + STEP, ... below end, four in flight; Ax NULL: ones. */
+/* Returns the sum of a_k x_j over entries k, k + STEP, ... below end, with four in flight. Ax NULL: ones. */
 template <int STEP, typename V, typename J>
 static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, const J *__restrict__ Aj,
                                                     const V *__restrict__ Ax, const V *__restrict__ x)
@@ -67,20 +73,20 @@ static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, cons
 #pragma unroll
         for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
     }
-    /* a plain load: with load_once here csr_merge takes eight registers more */
+    /* a plain load of Aj: load_once would cost csr_merge eight registers */
     for (; k < end; k += STEP) sum += (Ax ? load_once(Ax + k) : V(1)) * x[Aj[k]];
     return sum;
 }
 
 /*
- * For the whole block: hands in `sum`, which thread 0 has, as number `part` of the `parts` sums of a row, which lie in
- * partial[0 .. parts - 1]. 1 in the block that comes last; its thread 0 has the row's sum then, added in the order of
- * the parts whatever the order of arrival. *arrived is zero before the first block and after the last.
+ * Adds a part of a row's sum; the whole block calls. Thread 0 has the part in *sum and stores it in partial[part].
+ * Returns true in the last of the `parts` blocks. There, thread 0's *sum is then the row's sum, added in a fixed order.
+ * *arrived is zero before the first block and after the last.
  */
 template <int THREADS, typename V>
-static __device__ int add_part(V *sum, int64_t part, int64_t parts, V *partial, unsigned *arrived, V *scratch)
+static __device__ bool add_part(V *sum, int64_t part, int64_t parts, V *partial, unsigned *arrived, V *scratch)
 {
-    __shared__ int is_last;
+    __shared__ bool is_last;
     if (threadIdx.x == 0) {
         partial[part] = *sum;
         __threadfence(); /* the sum is seen before the arrival is */
@@ -88,7 +94,7 @@ static __device__ int add_part(V *sum, int64_t part, int64_t parts, V *partial, 
         if (is_last) *arrived = 0;
     }
     __syncthreads();
-    const int last = is_last;
+    const bool last = is_last;
     if (last) {
         __threadfence();
         V own = 0;

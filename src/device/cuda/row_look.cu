@@ -1,15 +1,16 @@
 /*
- * How long rows are, of offsets that lie on the device: the longest, and the sum of the squares; where it is asked for,
- * whether offsets and indices are those of a matrix, too. One pass: threads take entries, then rows, in turns; a block
- * joins what its threads have found in registers and shared memory and writes it to host memory, where the blocks'
- * words are joined. It moves offsets, and indices that are looked at, once; for offsets alone the launch and the wait
- * take longer. Where and what is wrong is not told: the host looks for that.
+ * Summarizes the lengths of rows in device memory: the longest, and the sum of squares. On request, also checks that
+ * offsets and indices are those of a matrix.
+ * Work distribution: threads read entries, then rows, in a grid-stride loop. A thread block combines its results and
+ * writes them to host memory, where the host combines the blocks.
+ * Cost: offsets once, and indices once if checked. For offsets alone, launch and wait take longer.
+ * A check gives no place or reason. The host searches for those.
  */
 #include "device/cuda/reduce.cuh"
 
 enum { THREADS = 512, MOST_BLOCKS = 264, MOST_CHECKING = 1056 };
 
-/* Of longer rows the square counts as if they were so long: sums stay below 2^64. */
+/* Longer rows count with this length, so that sums of squares remain below 2^64. */
 static const long long MOST_SQUARED = 1 << 20;
 
 typedef struct row_words {
@@ -32,7 +33,7 @@ static __device__ void join_block(unsigned long long longest, unsigned long long
     words[blockIdx.x] = row_words{longest, squares, bad};
 }
 
-/* Aj NULL: offsets are not checked either. */
+/* Aj NULL: neither offsets nor indices are checked. */
 template <typename P, typename I> static __global__ void __launch_bounds__(THREADS)
     look_at_rows_kernel(const P *__restrict__ Ap, const I *__restrict__ Aj, int64_t rows, int64_t cols, int64_t nnz,
                         row_words *words)
@@ -43,7 +44,7 @@ template <typename P, typename I> static __global__ void __launch_bounds__(THREA
 #pragma unroll 4
     for (int64_t k = first; Aj && k < nnz; k += step) bad |= Aj[k] < 0 || Aj[k] >= cols;
 #pragma unroll 4
-    for (int64_t i = first; i < rows; i += step) { /* last: kernels read them next, which then lie in the cache */
+    for (int64_t i = first; i < rows; i += step) { /* last: the next kernels find offsets in the cache */
         const long long length = (long long)(Ap[i + 1] - Ap[i]), cut = length < MOST_SQUARED ? length : MOST_SQUARED;
         bad |= length < 0;
         longest = (unsigned long long)length > longest ? (unsigned long long)length : longest;
@@ -63,7 +64,7 @@ template <typename P> static void start_of_offsets(const spry_arrays *a, int che
                                                  a->columns, a->nnz, words);
 }
 
-/* The words of blocks are in host memory when it returns. */
+/* Summarizes the rows. The words of all blocks are in host memory on return. */
 static cudaError_t look_at_rows(const spry_arrays *csr, int checked, int blocks, row_words *words)
 {
     if (csr->offset_type == SPRY_I32)
@@ -90,8 +91,8 @@ spry_status spry_cuda_look_at_rows(const spryi_device *device, spryi_row_look *l
     void *answers = NULL;
     *look = (spryi_row_look){0, 0, 1};
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
-    cudaError_t code = (cudaError_t)spry_cuda_take_host_block(&answers);
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, "look at the rows");
+    cudaError_t code = (cudaError_t)spry_cuda_lock_host_block(&answers);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "lengths of rows");
     code = look_at_rows(csr, checked, blocks, (row_words *)answers);
     for (int b = 0; b < blocks && code == cudaSuccess; b++) {
         const row_words *of_block = (const row_words *)answers + b;
@@ -99,6 +100,6 @@ spry_status spry_cuda_look_at_rows(const spryi_device *device, spryi_row_look *l
         look->squares += (double)of_block->squares;
         look->sound &= !of_block->bad;
     }
-    spry_cuda_give_host_block();
-    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "look at the rows");
+    spry_cuda_unlock_host_block();
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "lengths of rows");
 }

@@ -1,14 +1,13 @@
 /*
- * to_i = from[permutation_i] + beta*to_i: how plans with an ordering read x and write y.
+ * Computes to_i = from[permutation_i] + beta*to_i. Plans with an ordering read x and write y this way.
  *
- * Idea: writes in order, reads by an index. What is read at random is x or t, which fit a large GPU's second-level
- * cache. Writing at random instead takes 1.6 to 2.6 times as long on an H200: sectors there would be known in
- * part alone.
- * Work: an entry a thread; two, four or eight of them were no faster, since the second-level cache is what is busy.
- *       Several vectors go through shared memory, TILE_ROWS entries of TILE_COLUMNS at a time, so that they are read
- *       and written in whole sectors, whether they lie row by row or column by column.
- * Cost: 4 bytes and two numbers an entry, one more where beta is not 0, and of that cache a sector of 32 bytes for each
- * number that is gathered.
+ * Idea: writes are in order, reads by an index. The vector that is read at random fits the L2 cache of a large GPU.
+ * Random writes would take 1.6 to 2.6 times as long on an H200, since they write parts of sectors.
+ * Work distribution: one element per thread; two, four or eight were not faster, since the L2 cache is the bottleneck.
+ * Multiple vectors pass through shared memory in tiles of TILE_ROWS by TILE_COLUMNS, so that row-major and column-major
+ * vectors are both read and written in whole sectors.
+ * Cost: 4 bytes and two values per element, one more if beta is not 0; a 32-byte sector of the L2 cache per gathered
+ * element.
  */
 #include "device/cuda/cuda_common.cuh"
 
@@ -21,7 +20,7 @@ map_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ permut
     if (i < length) put(to, i, __ldg(from + load_once(permutation + i)), V(1), beta.get());
 }
 
-/* The same of entries that do not lie one behind the other, maybe without a permutation. */
+/* The same for strided vectors, with or without a permutation. */
 template <typename V> static __global__ void strided_kernel(V *to, const V *__restrict__ from,
                                                             const int32_t *__restrict__ permutation, int64_t length,
                                                             int64_t to_stride, int64_t from_stride, scalar<V> beta)
@@ -32,12 +31,12 @@ template <typename V> static __global__ void strided_kernel(V *to, const V *__re
     put(to, i * to_stride, __ldg(from + p * from_stride), V(1), beta.get());
 }
 
-/* Where columns of vectors lie. */
+/* Strides between rows and between columns. */
 typedef struct strides {
-    int64_t row, apart;
+    int64_t row, column;
 } strides;
 
-/* Entry k of a tile's `rows` by `columns`: the ones that lie side by side are of threads side by side. */
+/* Finds the row and column of element k of a tile. Consecutive threads get elements that are consecutive in memory. */
 static __device__ __forceinline__ void place_of(int k, int rows, int columns, bool by_columns, int *row, int *column)
 {
     *row = by_columns ? k % rows : k / columns;
@@ -54,12 +53,12 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
     int row, column;
     for (int k = threadIdx.x; k < rows * many; k += THREADS) {
         place_of(k, rows, many, from_at.row == 1, &row, &column);
-        tile[row][column] = __ldg(from + (i + row) * from_at.row + (c + column) * from_at.apart);
+        tile[row][column] = __ldg(from + (i + row) * from_at.row + (c + column) * from_at.column);
     }
     __syncthreads();
     for (int k = threadIdx.x; k < rows * many; k += THREADS) {
         place_of(k, rows, many, to_at.row == 1, &row, &column);
-        put(to + (c + column) * to_at.apart, (i + row) * to_at.row, tile[row][column], V(1), beta.get());
+        put(to + (c + column) * to_at.column, (i + row) * to_at.row, tile[row][column], V(1), beta.get());
     }
 }
 
@@ -84,9 +83,10 @@ template <typename V> static void start(const spryi_vector_map *m)
 
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
 {
-    (void)device; /* it is current */
+    (void)device; /* current already */
     if (m->length == 0) return SPRY_OK;
-    if (m->scaling) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "vectors are not scaled on a GPU");
+    if (m->scaling)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "row_scaling and column_scaling need a plan on the CPU");
     SPRY_BY_TYPE(m->type, V, start<V>(m));
     return launched(err, "vector map");
 }

@@ -1,8 +1,9 @@
 /*
- * The table of the solvers' vector work on a GPU: passes (cg_passes.cu, rank_passes.cu), PageRank's set-up
- * (rank_links.cu), and rounds of an iteration, which are recorded here: what a method starts in a stream becomes a CUDA
- * graph, which is started in one call, and behind it a copy of the state goes to pinned memory of the host. There are
- * LOOKS of those, so that the host can start more before it looks at what is older.
+ * The table of vector passes on a GPU: passes (cg_passes.cu, rank_passes.cu), PageRank's set-up (rank_links.cu), and
+ * recorded rounds of iterations.
+ * A round is recorded as a CUDA graph of the work that a method starts in a stream. One call starts the graph. Then a
+ * copy of the state goes to pinned host memory. There are LOOKS copies, so that the host can start more rounds before
+ * it reads an older copy.
  */
 #include "device/cuda/cuda_common.cuh"
 #include "device/cuda/passes.cuh"
@@ -15,9 +16,9 @@ extern "C" {
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS = 2 };
+enum { COPIES = 2 };
 
-/* CUDA refuses to wait for a device while a stream of the process captures, and ends the capture. */
+/* CUDA rejects a wait for the device while a stream of the process captures, and ends the capture. */
 static pthread_rwlock_t capture_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 cudaError_t spry_cuda_wait_for_device(void)
@@ -28,12 +29,12 @@ cudaError_t spry_cuda_wait_for_device(void)
     return code;
 }
 
-/* Rounds, and copies of the state in host memory that follow them, taken in turns. */
+/* Rounds, and host copies of the states that follow them, used cyclically. */
 typedef struct recorded {
     cudaGraphExec_t graph;
-    cudaEvent_t copied[LOOKS];
-    char *copies; /* LOOKS of `bytes` */
-    size_t bytes; /* of all states */
+    cudaEvent_t copied[COPIES];
+    char *copies; /* LOOKS times `bytes` */
+    size_t bytes; /* of the states of all columns */
     int64_t started, seen;
 } recorded;
 
@@ -42,22 +43,22 @@ static void forget_rounds(void *rounds)
     recorded *r = (recorded *)rounds;
     if (!r) return;
     if (r->graph) spry_cuda_ignore(cudaGraphExecDestroy(r->graph));
-    for (int k = 0; k < LOOKS; k++)
+    for (int k = 0; k < COPIES; k++)
         if (r->copied[k]) spry_cuda_ignore(cudaEventDestroy(r->copied[k]));
     if (r->copies) spry_cuda_ignore(cudaFreeHost(r->copies));
     free(r);
 }
 
-static cudaError_t make_copies(recorded *r)
+static cudaError_t create_copies(recorded *r)
 {
-    cudaError_t code = cudaHostAlloc((void **)&r->copies, LOOKS * r->bytes, cudaHostAllocDefault);
-    for (int k = 0; k < LOOKS && code == cudaSuccess; k++)
+    cudaError_t code = cudaHostAlloc((void **)&r->copies, COPIES * r->bytes, cudaHostAllocDefault);
+    for (int k = 0; k < COPIES && code == cudaSuccess; k++)
         code = cudaEventCreateWithFlags(&r->copied[k], cudaEventDisableTiming);
     return code;
 }
 
-/* With the work's device current. */
-static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spry_error *err)
+/* Captures the graph. The work's device is current. */
+static spry_status capture_graph(recorded *r, spryi_start_fn start, void *user, spry_error *err)
 {
     cudaStream_t stream = NULL;
     cudaGraph_t graph = NULL;
@@ -72,7 +73,7 @@ static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spr
     pthread_rwlock_unlock(&capture_lock);
     if (code == cudaSuccess) code = ended;
     if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphInstantiate(&r->graph, graph, 0);
-    /* now, and not with the first start */
+    /* upload now instead of at the first launch */
     if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphUpload(r->graph, stream);
     if (graph) spry_cuda_ignore(cudaGraphDestroy(graph));
     if (stream) spry_cuda_ignore(cudaStreamDestroy(stream));
@@ -87,9 +88,9 @@ static spry_status record_rounds(const spryi_vector_work *w, spryi_start_fn star
     if (!r) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rounds of an iteration");
     r->bytes = (size_t)w->columns * SPRYI_STATE_BYTES;
     cudaError_t code = scope.code;
-    if (code == cudaSuccess) code = make_copies(r);
+    if (code == cudaSuccess) code = create_copies(r);
     spry_status status = code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "rounds of an iteration");
-    if (status == SPRY_OK) status = make_graph(r, start, user, err);
+    if (status == SPRY_OK) status = capture_graph(r, start, user, err);
     if (status == SPRY_OK)
         *rounds = r;
     else
@@ -101,7 +102,7 @@ static spry_status replay_rounds(const spryi_vector_work *w, void *rounds, spry_
 {
     const device_scope scope(w->ordinal);
     recorded *r = (recorded *)rounds;
-    const int k = (int)(r->started % LOOKS);
+    const int k = (int)(r->started % COPIES);
     cudaStream_t stream = (cudaStream_t)w->stream;
     cudaError_t code = scope.code;
     if (code == cudaSuccess) code = cudaGraphLaunch(r->graph, stream);
@@ -116,7 +117,7 @@ static spry_status replay_rounds(const spryi_vector_work *w, void *rounds, spry_
 static spry_status see_rounds(void *rounds, void *state, size_t bytes, spry_error *err)
 {
     recorded *r = (recorded *)rounds;
-    const int k = (int)(r->seen % LOOKS);
+    const int k = (int)(r->seen % COPIES);
     const cudaError_t code = cudaEventSynchronize(r->copied[k]);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
     memcpy(state, r->copies + k * r->bytes, bytes);
@@ -128,7 +129,7 @@ extern const spryi_cg_passes spry_cuda_cg_passes;
 extern const spryi_rank_passes spry_cuda_rank_passes;
 extern const spryi_links_passes spry_cuda_links_passes;
 
-/* In the order of the struct: C++17 has no names here. */
+/* in the order of the struct, since C++17 has no designated initializers */
 extern const spryi_vector_ops spry_cuda_vector_ops;
 const spryi_vector_ops spry_cuda_vector_ops =
     {TILE,          MOST_BLOCKS,   SPRYI_MOST_AHEAD, &spry_cuda_cg_passes, &spry_cuda_rank_passes,
