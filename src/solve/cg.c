@@ -2,26 +2,29 @@
  * The iteration of Conjugate Gradient: A*x = b, A symmetric positive definite. D is the reciprocals of the diagonal, or
  * ones.
  *
- * Each iteration is q = A*p, then
+ * Each iteration is q = A*p, followed by:
+ *
  *     dots   pq = p.q, qq = q.Dq                                        reads p, q
  *     step   alpha = rz/pq; x += alpha p; r -= alpha q; p = D r + beta p   reads x, r, p, q, writes x, r, p
- * beta = r_new.z_new / rz is needed before r_new is there. It is predicted: (r - alpha q).D(r - alpha q) = alpha^2 qq -
- * rz, since z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha uses, so that errors of the
- * prediction do not add up. If the predicted value is a small difference of large numbers, the step is done in two
+ *
+ * The step needs beta = r_new.z_new / rz before r_new is known. beta is predicted by (r - alpha q).D(r - alpha q) =
+ * alpha^2 qq - rz, since z.q = p.q in exact arithmetic. The step sums the true r.z for the next alpha, so errors of
+ * predictions do not accumulate. If the predicted value is a small difference of large values, the step is done in two
  * halves with the true beta.
  *
- * A preconditioner M that is no diagonal has its own passes: dots; x += alpha p, r -= alpha q; z = M r; p = z + beta p.
- * Chebyshev: M r is the polynomial in D A that approximates the inverse best on the interval of eigenvalues
- * [largest / ratio, largest]. Its iteration from z = 0 has factors that depend only on the interval:
+ * A preconditioner M that is not diagonal has separate passes: dots; x += alpha p, r -= alpha q; z = M r;
+ * p = z + beta p. Chebyshev: M r is the polynomial in D A that best approximates the inverse on the interval of
+ * eigenvalues [largest / ratio, largest]. The iteration from z = 0 has factors that depend only on the interval:
+ *
  *     z_0 = D r / theta,  z_(k+1) = z_k + keep (z_k - z_(k-1)) + add D (r - A z_k)
  *
- * Columns of b are independent systems: one product of all columns, and passes with a state for each.
- * If the iteration has fewer digits than x and b, b - A x is computed in f64 each time that the residual has fallen to
- * the share REPLACE, and replaces the residual. p continues, with the difference added, so that its history is kept.
- * On a GPU, rounds of an iteration are recorded once and started together; the states are read after them.
+ * Columns of b are independent systems. One product multiplies all columns; passes have a state per column.
+ * If the iteration has fewer digits than x and b, the residual is replaced by b - A x in f64 after each decrease by the
+ * factor REPLACE. The difference is added to p, so that p keeps its history.
+ * On a GPU, rounds of an iteration are recorded once and started together. The states are read after the rounds.
  *
- * Cost of an iteration: 9 n numbers in addition to the product, 11 n with jacobi. Textbook code with BLAS moves 14 n.
- * Each degree of the polynomial costs a product and 6 n numbers (the first 5 n), z_0 costs 3 n.
+ * Cost of an iteration: 9 n elements in addition to the product, 11 n with jacobi. Textbook code with BLAS moves 14 n.
+ * Each degree of the polynomial costs a product and 6 n elements (the first 5 n), z_0 costs 3 n.
  * Sources: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta; van der Vorst and Ye 2000 for replacements;
  * Saad, Iterative methods for sparse linear systems, 2003, section 12.3 for the polynomial.
  */
@@ -34,15 +37,15 @@
 
 /* ---- vectors times powers of two -------------------------------------------------------------------- */
 
-/* What scaling a vector has found. */
+/* Result of scaling a vector. */
 typedef struct scaled_vector {
-    int exact;         /* 0: entries lost digits, or all of them, by underflow or overflow */
-    spryi_exponents e; /* before */
+    int exact;         /* no entry lost digits by underflow or overflow */
+    spryi_exponents e; /* of the entries before scaling */
 } scaled_vector;
 
-/* Sets *host to v if v is on the host, else to *copy, a copy that the caller destroys. */
-static spry_status bring(spry_context *context, spry_vector *host, spry_vector *copy, const spry_vector *v,
-                         void *stream, spry_error *err)
+/* Sets *host to v if v is on the host, else to *copy, a host copy that the caller destroys. */
+static spry_status copy_to_host(spry_context *context, spry_vector *host, spry_vector *copy, const spry_vector *v,
+                                void *stream, spry_error *err)
 {
     *host = *v;
     if (v->device == 0) return SPRY_OK;
@@ -57,38 +60,38 @@ static spry_status find_exponents(spry_context *context, spryi_exponents *e, con
 {
     spry_vector host, copy = {0};
     *e = (spryi_exponents){.finite = 1};
-    spry_status status = bring(context, &host, &copy, v, stream, err);
+    spry_status status = copy_to_host(context, &host, &copy, v, stream, err);
     for (int64_t i = 0; status == SPRY_OK && i < v->length; i++)
-        spryi_see_exponent(e, spryi_value_at(host.data, v->type, i));
+        spryi_add_exponent(e, spryi_value_at(host.data, v->type, i));
     spry_vector_destroy(context, &copy);
     return status;
 }
 
 /*
- * Returns the e for which the largest entry of 2^-e b is near 1, and no entry loses digits if the type allows that. A
- * largest entry of up to 2^room serves as well as 1.
+ * Returns the e for which the largest entry of 2^-e b is near 1 and no entry loses digits, if the type has that range.
+ * A largest entry of up to 2^room is as good as 1.
  */
 static int exponent_of_b(const spryi_exponents *b, spry_type type)
 {
     const int room = type == SPRY_F32 ? 16 : 128, exact = b->low - ilogb(spryi_limits_of(type).least_normal);
-    if (!b->any || !b->finite) return 0;
+    if (!b->has_values || !b->finite) return 0;
     if (exact >= b->high) return b->high;
     return exact > b->high - room ? exact : b->high - room;
 }
 
-/* v *= 2^exponent on any device, computed by the host. */
-static spry_status scale_vector(spry_context *context, const spry_vector *v, int exponent, scaled_vector *told,
+/* Computes v *= 2^exponent by the host, for a vector on any device. */
+static spry_status scale_vector(spry_context *context, const spry_vector *v, int exponent, scaled_vector *result,
                                 void *stream, spry_error *err)
 {
     spry_vector host, copy = {0};
     spry_status status = SPRY_OK;
-    *told = (scaled_vector){.exact = 1, .e.finite = 1};
-    SPRYI_TRY(bring(context, &host, &copy, v, stream, err));
+    *result = (scaled_vector){.exact = 1, .e.finite = 1};
+    SPRYI_TRY(copy_to_host(context, &host, &copy, v, stream, err));
     for (int64_t i = 0; i < v->length; i++) {
         const double before = spryi_value_at(host.data, v->type, i);
-        spryi_see_exponent(&told->e, before);
+        spryi_add_exponent(&result->e, before);
         spryi_set_value(host.data, v->type, i, ldexp(before, exponent));
-        if (ldexp(spryi_value_at(host.data, v->type, i), -exponent) != before) told->exact = 0;
+        if (ldexp(spryi_value_at(host.data, v->type, i), -exponent) != before) result->exact = 0;
     }
     if (!copy.data) goto done;
     SPRYI_TRY(spryi_solve_copy_to(context, v, &copy, stream, err));
@@ -98,8 +101,9 @@ done:
     return status;
 }
 
-/* v *= 2^exponent on v's device, by factors that its type can store. */
-static spry_status scale_there(const spry_cg_plan *s, const spry_vector *v, int exponent, void *stream, spry_error *err)
+/* Computes v *= 2^exponent on v's device, by factors that its type can represent. */
+static spry_status scale_on_device(const spry_cg_plan *s, const spry_vector *v, int exponent, void *stream,
+                                   spry_error *err)
 {
     const spryi_device *device = spryi_device_at(s->context, s->system.device);
     const int most = v->type == SPRY_F32 ? 120 : 1000;
@@ -116,9 +120,9 @@ static spry_status scale_there(const spry_cg_plan *s, const spry_vector *v, int 
 
 /* ---- A*x and M*r --------------------------------------------------------------------------------- */
 
-/* Calls the caller's operator or preconditioner. Completes the error if the callback has left it empty. */
-static spry_status ask(const spry_cg_plan *s, spry_apply apply, void *user, const spryi_cg_product *product,
-                       const char *what, spry_error *err)
+/* Calls the caller's operator or preconditioner. Completes the error if the callback reports none. */
+static spry_status call_back(const spry_cg_plan *s, spry_apply apply, void *user, const spryi_cg_product *product,
+                             const char *what, spry_error *err)
 {
     spry_error own = {0}, *reason = err ? err : &own;
     memset(reason, 0, sizeof *reason);
@@ -138,24 +142,24 @@ spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, 
     run.stream = product->stream;
     spry_status status =
         s->system.operator.apply
-            ? ask(s, s->system.operator.apply, s->system.operator.user, product, "apply", err)
+            ? call_back(s, s->system.operator.apply, s->system.operator.user, product, "apply", err)
             : spry_spmv_plan_run(plan, *product->out, NULL, spry_vector_as_const(*product->in), NULL, &run, err);
     s->product.us += spryi_now_us() - start;
     s->product.count++;
     return status;
 }
 
-/* z *= 2^m. Chooses m if that is due. */
+/* Computes z *= 2^m. Chooses m if finds_m is set. */
 static spry_status scale_z(spry_cg_plan *s, const spryi_vector_work *w, const spry_vector *z, spry_error *err)
 {
     spryi_exponents of_r, of_z;
     if (s->scaled.finds_m) {
         SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_r, &s->vectors.r, w->stream, err));
         SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_z, z, w->stream, err));
-        s->scaled.m = of_r.any && of_z.any ? of_r.high - of_z.high : 0;
+        s->scaled.m = of_r.has_values && of_z.has_values ? of_r.high - of_z.high : 0;
         s->scaled.finds_m = false;
     }
-    return scale_there(s, z, s->scaled.m, w->stream, err);
+    return scale_on_device(s, z, s->scaled.m, w->stream, err);
 }
 
 static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
@@ -164,12 +168,12 @@ static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, s
     const spry_vector r = spryi_cg_columns_of(w, &s->vectors.r), z = spryi_cg_columns_of(w, &s->vectors.z);
     const spryi_cg_product product = {.out = &z, .in = &r, .stream = w->stream};
     SPRYI_OK_OR_RETURN(
-        ask(s, s->o.precondition, s->o.precondition_user, &product, "the preconditioner's callback", err));
+        call_back(s, s->o.precondition, s->o.precondition_user, &product, "the preconditioner's callback", err));
     SPRYI_OK_OR_RETURN(scale_z(s, w, &z, err));
     return w->ops->cg->weigh(w, &v, err);
 }
 
-/* z = M r by the polynomial. *z: the memory that holds z. */
+/* Computes z = M r by the polynomial. *z: the memory that contains z. */
 static spry_status apply_polynomial(spry_cg_plan *s, const spryi_vector_work *w, void **z, spry_error *err)
 {
     const spryi_cg_precond *M = &s->precond;
@@ -200,7 +204,7 @@ static spry_status apply_polynomial(spry_cg_plan *s, const spryi_vector_work *w,
     return SPRY_OK;
 }
 
-/* z = M*r and p = z + beta*p. */
+/* Computes z = M*r and p = z + beta*p. */
 static spry_status apply(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
 {
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
@@ -212,13 +216,13 @@ static spry_status apply(spry_cg_plan *s, const spryi_vector_work *w, spry_error
 
 /* ---- b - A*x -------------------------------------------------------------------------------------- */
 
-/* Waits for all work that was started, and copies the states from the device. */
-static spry_status look(spry_cg_plan *s, spry_error *err)
+/* Waits for all started work, and copies the states from the device. */
+static spry_status read_states(spry_cg_plan *s, spry_error *err)
 {
     return spryi_vector_look(&s->work, s->current.states, (size_t)s->work.columns * sizeof *s->current.states, err);
 }
 
-/* *ax = A*x of the caller's A, with all of x found so far. *ax is in q or outer_q. */
+/* Computes *ax = A*x with the caller's A and all of x found so far. *ax is in q or outer_q. */
 static spry_status multiply_x(spry_cg_plan *s, spry_vector *ax, spry_error *err)
 {
     const spry_vector x = spryi_cg_columns_of(&s->work, &s->current.x);
@@ -236,7 +240,7 @@ static spry_status measure(spry_cg_plan *s, const spry_vector *ax, spry_error *e
     spryi_vector_work w = s->work;
     w.type = s->system.type;
     SPRYI_OK_OR_RETURN(w.ops->cg->distance(&w, s->current.b.data, ax->data, err));
-    SPRYI_OK_OR_RETURN(look(s, err));
+    SPRYI_OK_OR_RETURN(read_states(s, err));
     for (int64_t c = 0; c < w.columns; c++)
         s->current.columns[c].true_residual = sqrt(s->current.states[c].distance) / s->current.states[c].b_norm;
     return SPRY_OK;
@@ -249,14 +253,14 @@ static spry_status find_residuals(spry_cg_plan *s, spry_error *err)
     return measure(s, &ax, err);
 }
 
-/* Replaces the carried residual by b - A*x, and adds the difference to the direction. */
+/* Replaces the recurrent residual by b - A*x, and adds the difference to the direction. */
 static spry_status replace(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
     s->current.columns[0].replacements++;
     SPRYI_OK_OR_RETURN(s->work.ops->cg->replace(&s->work, &v, s->current.b.data, ax->data, err));
-    if (spryi_cg_is_apart(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
-    return look(s, err);
+    if (spryi_cg_has_separate_M(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
+    return read_states(s, err);
 }
 
 static spry_status start(const spry_cg_plan *s, const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
@@ -265,19 +269,19 @@ static spry_status start(const spry_cg_plan *s, const spryi_vector_work *w, cons
     return spryi_cg_is_within(s) ? passes->within->start(w, v, &s->precond.blocks, err) : passes->start(w, v, err);
 }
 
-/* r = b - A*x, p = M r; without a product if x = 0. All columns without a verdict begin. */
+/* Computes r = b - A*x and p = M r, without a product if x = 0. Starts all columns without a verdict. */
 static spry_status begin(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
     spry_vector ax = {0};
-    const bool later = s->vectors.inner_x.data && !x_is_zero; /* r = b begins, then b - A*x replaces it */
+    const bool later = s->vectors.inner_x.data && !x_is_zero; /* start with r = b, then replace it by b - A*x */
     if (s->vectors.inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->clear(&s->work, s->vectors.inner_x.data, err));
     if (!x_is_zero) SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     v.q = later ? NULL : ax.data;
     SPRYI_OK_OR_RETURN(start(s, &s->work, &v, err));
-    if (spryi_cg_is_apart(s) && !later) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
+    if (spryi_cg_has_separate_M(s) && !later) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
     if (later) SPRYI_OK_OR_RETURN(replace(s, &ax, err));
-    if (!s->recording.recorded.of[0].rounds) return look(s, err);
+    if (!s->recording.recorded.of[0].rounds) return read_states(s, err);
     for (int64_t c = 0; c < s->work.columns; c++) /* the states are read after the first recorded rounds */
         if (s->current.columns[c].verdict == SPRY_VERDICT_NONE) s->current.states[c].stop = SPRYI_GOES_ON;
     return SPRY_OK;
@@ -285,7 +289,7 @@ static spry_status begin(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
-/* Starts one iteration, or half of one (spryi_cg_passes.step). */
+/* Starts one iteration, or a half of one (spryi_cg_passes.step). */
 static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
 {
     const spryi_cg_passes *passes = w->ops->cg;
@@ -298,7 +302,7 @@ static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry
         SPRYI_OK_OR_RETURN(passes->within->dots(w, &v, &s->precond.blocks, err));
         return passes->within->step(w, &v, &s->precond.blocks, err);
     }
-    if (spryi_cg_is_apart(s)) {
+    if (spryi_cg_has_separate_M(s)) {
         SPRYI_OK_OR_RETURN(passes->dots(w, &v, err));
         SPRYI_OK_OR_RETURN(passes->shrink(w, &v, err));
         return apply(s, w, err);
@@ -318,11 +322,11 @@ static spry_status start_rounds(void *user, int64_t count, void *stream, spry_er
     return SPRY_OK;
 }
 
-/* Records rounds for x and the columns of the work, unless they are recorded. A callback cannot be recorded. */
+/* Records rounds for x and the columns of the work, unless they are recorded. Callbacks cannot be recorded. */
 static spry_status record_rounds(spry_cg_plan *s, spry_error *err)
 {
     const void *x = spryi_cg_vectors_of(s).x;
-    const int is_callers = s->system.operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
+    const bool is_callers = s->system.operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
     if (!s->work.ops->record || s->system.n == 0 || is_callers) return SPRY_OK;
     if (s->recording.recorded.of[0].rounds && s->recording.x == x && s->recording.columns == s->work.columns)
         return SPRY_OK;
@@ -332,15 +336,15 @@ static spry_status record_rounds(spry_cg_plan *s, spry_error *err)
     return spryi_vector_record(&s->work, &s->recording.recorded, start_rounds, s, err);
 }
 
-static int have_stopped(const void *states, int64_t columns)
+static bool have_stopped(const void *states, int64_t columns)
 {
     const spryi_cg_state *of = states;
     for (int64_t c = 0; c < columns; c++)
-        if (of[c].stop == SPRYI_GOES_ON) return 0;
-    return 1;
+        if (of[c].stop == SPRYI_GOES_ON) return false;
+    return true;
 }
 
-/* Returns the iterations of the column that has made most. */
+/* Returns the iterations of the column that has iterated most. */
 static int64_t iterations_made(const spry_cg_plan *s)
 {
     int64_t made = 0;
@@ -349,10 +353,10 @@ static int64_t iterations_made(const spry_cg_plan *s)
     return made;
 }
 
-/* Estimates the iterations that are left, of the column that needs most. */
+/* Returns the estimated iterations that are left for the column that needs most. */
 static int64_t iterations_left(const spry_cg_plan *s)
 {
-    enum { LATE = 24 /* the residual rises and falls from one iteration to the next */, SMALL = 1 << 16 };
+    enum { LATE = 24 /* the residual rises and falls between consecutive iterations */, SMALL = 1 << 16 };
     int64_t most = s->system.n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS
                                                                   : 1; /* reading the states takes longer */
     for (int64_t c = 0; c < s->work.columns; c++) {
@@ -366,7 +370,7 @@ static int64_t iterations_left(const spry_cg_plan *s)
     return most;
 }
 
-/* Starts some rounds and reads the states that they, or rounds started before, have left. */
+/* Starts some rounds, and reads the states that the oldest started rounds have left. */
 static spry_status advance(spry_cg_plan *s, spry_error *err)
 {
     const int64_t left = iterations_left(s), usual = spryi_vector_ahead(&s->work, iterations_made(s));
@@ -376,12 +380,12 @@ static spry_status advance(spry_cg_plan *s, spry_error *err)
         return spryi_vector_advance(&s->work, &s->recording.recorded, left, s->current.states,
                                     (size_t)s->work.columns * sizeof *s->current.states, have_stopped, err);
     for (int64_t k = 0; k < ahead; k++) SPRYI_OK_OR_RETURN(start_round(s, &s->work, err));
-    return look(s, err);
+    return read_states(s, err);
 }
 
 /*
- * Reports iterations after `from` to the observer: the largest residual of the columns that made the iteration. Returns
- * whether the observer wants to stop.
+ * Reports iterations after `from` to the observer, each with the largest residual of the columns that ran the
+ * iteration. Returns whether the observer wants to stop.
  */
 static bool report(const spry_cg_plan *s, int64_t from)
 {
@@ -403,37 +407,37 @@ static bool report(const spry_cg_plan *s, int64_t from)
 /*
  * A guard (iteration.h) has stopped the iteration of one column, because squares of entries of A or b underflow or
  * overflow. The system becomes (2^-a A) x' = 2^-c b with x = 2^(c-a) x', the caller's preconditioner becomes 2^m M, and
- * the iteration begins anew. Powers of two are exact, so the iterates are those of unlimited exponents. The host
- * scales, wherever the vectors are: this is rare and costs a few passes.
+ * the iteration restarts. Powers of two are exact, so the iterates are those of unlimited exponents. The host scales
+ * vectors on any device: scaling is rare and costs a few passes.
  */
 
 /* Inspects the first guess, before it is scaled. */
 static spry_status inspect_guess(spry_cg_plan *s, spry_error *err)
 {
     spryi_exponents e = {0};
-    if (!spryi_cg_starts_from_x(s) || s->scaled.guess_is_seen) return SPRY_OK;
+    if (!spryi_cg_starts_from_x(s) || s->scaled.inspected_guess) return SPRY_OK;
     SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->current.x, s->current.product.stream, err));
-    s->scaled.guess_is_seen = true;
+    s->scaled.inspected_guess = true;
     s->scaled.may_drop_guess = e.finite;
     return SPRY_OK;
 }
 
-/* x *= 2^exponent, where x is the iterate or the first guess. */
+/* Computes x *= 2^exponent, where x is the iterate or the first guess. */
 static spry_status scale_x(spry_cg_plan *s, int exponent, spry_error *err)
 {
-    scaled_vector told;
+    scaled_vector result;
     SPRYI_OK_OR_RETURN(inspect_guess(s, err));
-    return scale_vector(s->context, &s->current.x, exponent, &told, s->current.product.stream, err);
+    return scale_vector(s->context, &s->current.x, exponent, &result, s->current.product.stream, err);
 }
 
-/* Begins anew. Without the guard of A, the next result of the caller's M chooses the factor of M. */
-static spry_status begin_again(spry_cg_plan *s, bool x_is_zero, spry_error *err)
+/* Restarts. If the guard of A is removed, the next result of the caller's M chooses the factor of M. */
+static spry_status restart_from_x(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
     s->scaled.finds_m = !(s->current.states[0].rules.guards & SPRYI_GUARD_A);
     return begin(s, x_is_zero, err);
 }
 
-/* Multiplies x by 2^exponent, and begins anew from it without that guard. */
+/* Multiplies x by 2^exponent, and restarts from it without the guard. */
 static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_error *err)
 {
     const bool x_is_zero = !spryi_cg_starts_from_x(s) && s->current.states[0].iterations == 0;
@@ -442,10 +446,10 @@ static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_e
     if (exponent != 0 && !x_is_zero) SPRYI_OK_OR_RETURN(scale_x(s, exponent, err));
     s->current.states[0].rules.guards &= ~guard;
     SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->current.states, sizeof *s->current.states, err));
-    return begin_again(s, x_is_zero, err);
+    return restart_from_x(s, x_is_zero, err);
 }
 
-/* x = 0, of the caller's type. */
+/* Sets x = 0. x has the caller's type. */
 static spry_status clear_x(const spry_cg_plan *s, spry_error *err)
 {
     spryi_vector_work w = s->work;
@@ -453,8 +457,10 @@ static spry_status clear_x(const spry_cg_plan *s, spry_error *err)
     return w.ops->cg->clear(&w, s->current.x.data, err);
 }
 
-/* Replaces a first guess whose residual overflows by x = 0. Otherwise the verdict is "not finite". */
-static spry_status heed_overflow(spry_cg_plan *s, spry_error *err)
+/*
+ * If the residual of the first guess overflows, replaces the guess by x = 0. Otherwise sets the verdict "not finite".
+ */
+static spry_status act_on_overflow(spry_cg_plan *s, spry_error *err)
 {
     if (s->current.states[0].iterations == 0) SPRYI_OK_OR_RETURN(inspect_guess(s, err));
     if (s->current.states[0].iterations > 0 || !s->scaled.may_drop_guess) {
@@ -463,15 +469,15 @@ static spry_status heed_overflow(spry_cg_plan *s, spry_error *err)
     }
     s->scaled.may_drop_guess = false;
     SPRYI_OK_OR_RETURN(clear_x(s, err));
-    return begin_again(s, true, err);
+    return restart_from_x(s, true, err);
 }
 
 static spry_status scale_b(spry_cg_plan *s, spry_error *err)
 {
     spryi_exponents e;
-    scaled_vector told;
+    scaled_vector result;
     SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->current.b, s->current.product.stream, err));
-    if (!e.any && e.finite) { /* b = 0: x = 0 for any guess */
+    if (!e.has_values && e.finite) { /* b = 0: x = 0 for any guess */
         s->current.states[0].residual = s->current.columns[0].true_residual = 0;
         s->current.columns[0].verdict = SPRY_VERDICT_CONVERGED;
         return clear_x(s, err);
@@ -486,7 +492,7 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
         SPRYI_OK_OR_RETURN(spryi_solve_copy(s->context, &s->vectors.scaled_b, &s->current.b, s->system.device,
                                             s->current.product.stream, err));
         s->current.b = s->vectors.scaled_b;
-        SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.b, -exponent, &told, s->current.product.stream, err));
+        SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.b, -exponent, &result, s->current.product.stream, err));
         s->scaled.c = exponent;
         s->current.states[0].rules.absolute = ldexp(s->current.states[0].rules.absolute, -exponent);
     }
@@ -495,26 +501,26 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
 
 static spry_status scale_A(spry_cg_plan *s, spry_error *err)
 {
-    spry_cg_result told = {.bad_row = -1};
-    if (!s->system.A) return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* an operator: continue as far as numbers reach */
-    SPRYI_OK_OR_RETURN(spryi_cg_set_up_scaled(s, &told, err));
-    s->current.columns[0].verdict = told.verdict;
-    return told.verdict == SPRY_VERDICT_NONE ? begin_scaled(s, s->scaled.a, SPRYI_GUARD_A, err) : SPRY_OK;
+    spry_cg_result result = {.bad_row = -1};
+    if (!s->system.A) return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* an operator: continues until values overflow */
+    SPRYI_OK_OR_RETURN(spryi_cg_set_up_scaled(s, &result, err));
+    s->current.columns[0].verdict = result.verdict;
+    return result.verdict == SPRY_VERDICT_NONE ? begin_scaled(s, s->scaled.a, SPRYI_GUARD_A, err) : SPRY_OK;
 }
 
 /*
- * x = 2^(c-a) x', where the system was scaled. If the type cannot store that, the true residual decides whether x is a
- * solution.
+ * Computes x = 2^(c-a) x' if the system was scaled. If the type cannot represent x, the true residual decides whether x
+ * is a solution.
  */
 static spry_status scale_back(spry_cg_plan *s, spry_error *err)
 {
     const int exponent = s->scaled.c - s->scaled.a;
     spryi_cg_column *column = s->current.columns;
-    scaled_vector told, again;
+    scaled_vector result, again;
     if (exponent == 0) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, exponent, &told, s->current.product.stream, err));
-    if (told.exact || column->verdict != SPRY_VERDICT_CONVERGED) return SPRY_OK;
-    s->scaled.x_exponent = told.e.high + exponent;
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, exponent, &result, s->current.product.stream, err));
+    if (result.exact || column->verdict != SPRY_VERDICT_CONVERGED) return SPRY_OK;
+    s->scaled.x_exponent = result.e.high + exponent;
     SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, -exponent, &again, s->current.product.stream, err));
     SPRYI_OK_OR_RETURN(find_residuals(s, err));
     SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, exponent, &again, s->current.product.stream, err));
@@ -550,10 +556,10 @@ static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *stat
     }
 }
 
-/* Decides whether a replacement of the first column's residual, which is not at the goal, still lowers it. */
+/* Decides whether a replacement of the first column's residual, which is not at its goal, still lowers it. */
 static void judge_replacement(spry_cg_plan *s, double residual)
 {
-    enum { FUTILE = 8 }; /* consecutive replacements that do not lower the true residual: f32 has no more digits */
+    enum { FUTILE = 8 }; /* consecutive replacements without a lower true residual: f32 has no more digits */
     spryi_cg_column *column = s->current.columns;
     const spryi_cg_state *state = s->current.states;
     column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
@@ -564,7 +570,7 @@ static void judge_replacement(spry_cg_plan *s, double residual)
         column->verdict = at_limit(s, residual);
 }
 
-/* Begins the columns without a verdict anew from A*x. Each has its own pass, since a pass begins all its columns. */
+/* Restarts the columns without a verdict from A*x. Runs a pass for each, since a pass restarts all its columns. */
 static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     for (int64_t c = 0; c < s->work.columns; c++) {
@@ -581,13 +587,13 @@ static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *e
         v.q = (char *)ax->data + at;
         SPRYI_OK_OR_RETURN(start(s, &one, &v, err));
     }
-    if (spryi_cg_is_apart(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
-    return look(s, err);
+    if (spryi_cg_has_separate_M(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
+    return read_states(s, err);
 }
 
 /*
- * Compares the true residuals with the goals that the carried ones have reached. Columns that are not at their goal
- * continue from b - A*x, unless that leads nowhere.
+ * Compares the true residuals with the goals that the recurrent ones have reached. Columns that are not at their goal
+ * continue from b - A*x, unless that stagnates.
  */
 static spry_status confirm(spry_cg_plan *s, spry_error *err)
 {
@@ -617,7 +623,7 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
     return replaces ? replace(s, &ax, err) : restart(s, &ax, err);
 }
 
-/* Computes the true residual when a residual of f32 has fallen far enough. */
+/* Computes the true residual when a residual of f32 has decreased enough. */
 static spry_status refresh(spry_cg_plan *s, spry_error *err)
 {
     spry_vector ax;
@@ -627,7 +633,10 @@ static spry_status refresh(spry_cg_plan *s, spry_error *err)
     return SPRY_OK;
 }
 
-/* Returns what has stopped one column. The caller's M may be out of range at the scale of b: b is scaled first. */
+/*
+ * Returns the reason that stopped the only column. If the caller's M may be out of range at the scale of b, the reason
+ * is b, so that b is scaled first.
+ */
 static int reason_of(const spry_cg_plan *s)
 {
     const spryi_cg_state *state = &s->current.states[0];
@@ -638,38 +647,38 @@ static int reason_of(const spry_cg_plan *s)
 }
 
 /* Acts on the stop of the only column. */
-static spry_status heed(spry_cg_plan *s, spry_error *err)
+static spry_status act_on_stop(spry_cg_plan *s, spry_error *err)
 {
     switch (reason_of(s)) {
     case SPRYI_SMALL_ENOUGH: return confirm(s, err);
     case SPRYI_REPLACE: return refresh(s, err);
     case SPRYI_B_OUT_OF_RANGE: return scale_b(s, err);
     case SPRYI_A_OUT_OF_RANGE: return scale_A(s, err);
-    case SPRYI_NOT_FINITE: return heed_overflow(s, err);
+    case SPRYI_NOT_FINITE: return act_on_overflow(s, err);
     default: break;
     }
     s->current.columns[0].verdict = verdict_of(s, &s->current.states[0]);
     return SPRY_OK;
 }
 
-/* Returns whether a column has to be solved alone: a guard, or the residual of its first guess, has stopped it. */
-static bool goes_alone(const spry_cg_plan *s, const spryi_cg_state *state)
+/* Returns whether a column must be solved separately: a guard, or the residual of its first guess, has stopped it. */
+static bool must_be_separate(const spry_cg_plan *s, const spryi_cg_state *state)
 {
     return state->stop == SPRYI_B_OUT_OF_RANGE || state->stop == SPRYI_A_OUT_OF_RANGE ||
            (state->stop == SPRYI_NOT_FINITE && spryi_cg_starts_from_x(s) && state->iterations == 0);
 }
 
-/* Acts on the stop of all columns. Those of extreme scale are solved alone later. */
-static spry_status heed_all(spry_cg_plan *s, spry_error *err)
+/* Acts on the stop of all columns. Columns of extreme scale are solved separately later. */
+static spry_status act_on_stops(spry_cg_plan *s, spry_error *err)
 {
-    int confirms = 0;
+    bool confirms = false;
     for (int64_t c = 0; c < s->work.columns; c++) {
         spryi_cg_column *column = &s->current.columns[c];
         if (column->verdict != SPRY_VERDICT_NONE) continue;
         if (s->current.states[c].stop == SPRYI_SMALL_ENOUGH) {
-            confirms = 1;
+            confirms = true;
         } else {
-            column->is_alone = goes_alone(s, &s->current.states[c]);
+            column->is_alone = must_be_separate(s, &s->current.states[c]);
             column->verdict = column->is_alone ? SPRY_VERDICT_STOPPED : verdict_of(s, &s->current.states[c]);
         }
     }
@@ -701,7 +710,7 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
     s->work.columns = columns;
     for (int64_t c = 0; c < columns; c++)
         s->current.columns[c] = (spryi_cg_column){.true_residual = NAN, .before_restart = INFINITY};
-    /* rounds that an observer's stop has left running: their states are not needed */
+    /* waits for rounds that an observer's stop has left running; their states are not needed */
     SPRYI_OK_OR_RETURN(spryi_vector_drain(&s->work, &s->recording.recorded, s->current.columns, 0, err));
     SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->current.states, (size_t)columns * sizeof *s->current.states, err));
     if (!spryi_cg_starts_from_x(s)) SPRYI_OK_OR_RETURN(clear_x(s, err));
@@ -709,7 +718,7 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
     while (!is_done(s)) {
         const int64_t reported = iterations_made(s);
         if (have_stopped(s->current.states, columns)) {
-            SPRYI_OK_OR_RETURN(columns == 1 ? heed(s, err) : heed_all(s, err));
+            SPRYI_OK_OR_RETURN(columns == 1 ? act_on_stop(s, err) : act_on_stops(s, err));
         } else {
             SPRYI_OK_OR_RETURN(advance(s, err));
             if (report(s, reported)) stop_all(s);
@@ -720,13 +729,16 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
 
 /* ---- all columns ------------------------------------------------------------------------------------ */
 
-/* Share of rz below which the predicted rz is not trusted: about the root of the rounding error. */
+/* Fraction of rz below which the predicted rz is not used: about the square root of the rounding error. */
 static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
 
-/* Exponents of the guards' reach (iteration.h). With both near it, products of f32 still have no subnormal entries. */
+/*
+ * Exponents of the guards' reach (iteration.h). If A and b are both near it, products in f32 still have no subnormal
+ * elements.
+ */
 enum { REACH_F64 = 256, REACH_F32 = 48 };
 
-/* Share to which the residual of f32 falls before b - A*x replaces it. */
+/* Decrease of an f32 residual after which b - A*x replaces it. */
 static const double REPLACE = 0.1;
 
 static int64_t within(int64_t value, int64_t least, int64_t most)
@@ -737,7 +749,7 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 static void prepare_states(spry_cg_plan *s, int64_t columns)
 {
     const spry_cg_run_options *o = &s->current.options;
-    const int is_f64 = s->system.inner == SPRY_F64;
+    const bool is_f64 = s->system.inner == SPRY_F64;
     for (int64_t c = 0; c < columns; c++)
         s->current.states[c] = (spryi_cg_state){
             .rules.tolerance = o->tolerance,
@@ -748,18 +760,21 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
             .rules.reach = ldexp(1, is_f64 && s->o.precision == SPRY_PRECISION_FULL ? REACH_F64 : REACH_F32),
             .rules.eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
             .rules.trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
-            .rules.separate_M = spryi_cg_is_apart(s),
+            .rules.separate_M = spryi_cg_has_separate_M(s),
             .rules.replacements = spryi_cg_replaces(s) ? REPLACE : 0,
         };
 }
 
-/* Adds column c to the result. The first column that failed counts, or else the one with the most iterations. */
+/*
+ * Adds column c to the result. The result describes the first column that failed, or else the one with the most
+ * iterations.
+ */
 static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c, int64_t number)
 {
     const spryi_cg_column *column = &s->current.columns[c];
     const spryi_cg_state *state = &s->current.states[c];
-    const int is_good = column->verdict == SPRY_VERDICT_CONVERGED;
-    const int was_good = result->verdict == SPRY_VERDICT_CONVERGED || result->verdict == SPRY_VERDICT_NONE;
+    const bool is_good = column->verdict == SPRY_VERDICT_CONVERGED;
+    const bool was_good = result->verdict == SPRY_VERDICT_CONVERGED || result->verdict == SPRY_VERDICT_NONE;
     result->converged += is_good;
     result->restarts += column->restarts;
     result->replacements += column->replacements;
@@ -777,7 +792,7 @@ static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
 {
     bool residuals = false;
     s->scaled.c = s->scaled.m = 0;
-    s->scaled.guess_is_seen = s->scaled.may_drop_guess = false;
+    s->scaled.inspected_guess = s->scaled.may_drop_guess = false;
     s->scaled.finds_m = s->scaled.A != NULL;
     prepare_states(s, columns);
     if (columns == 1 && spryi_cg_starts_from_x(s) && s->scaled.a != 0) SPRYI_OK_OR_RETURN(scale_x(s, s->scaled.a, err));
@@ -788,8 +803,8 @@ static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
     return columns == 1 ? scale_back(s, err) : SPRY_OK;
 }
 
-/* Solves only for column c. Its state and verdict become those of column 0. */
-static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
+/* Solves only for column c. Its state and verdict are stored in column 0. */
+static spry_status solve_separately(spry_cg_plan *s, int64_t c, spry_error *err)
 {
     const spry_vector x = s->current.x, b = s->current.b;
     const size_t at = (size_t)(c * s->system.n) * spry_type_bytes(s->system.type);
@@ -803,15 +818,15 @@ static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
 }
 
 /*
- * Solves for all columns together if all work has the type of x and nothing is scaled, else for one after
- * another.
+ * Solves for all columns together if all work has the type of x and nothing is scaled. Otherwise solves for one column
+ * after another.
  */
 static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
     const int64_t columns = s->current.x.count;
-    const int apart = columns > 1 && (s->o.precision != SPRY_PRECISION_FULL || s->scaled.a != 0);
-    for (int64_t c = 0; c < columns; c++) s->current.columns[c].is_alone = apart;
-    if (!apart) SPRYI_OK_OR_RETURN(solve(s, columns, err));
+    const bool separate = columns > 1 && (s->o.precision != SPRY_PRECISION_FULL || s->scaled.a != 0);
+    for (int64_t c = 0; c < columns; c++) s->current.columns[c].is_alone = separate;
+    if (!separate) SPRYI_OK_OR_RETURN(solve(s, columns, err));
     for (int64_t c = 0; c < columns; c++)
         if (!s->current.columns[c].is_alone) add_column(s, result, c, c);
     const spryi_cg_column first = s->current.columns[0];
@@ -820,7 +835,7 @@ static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error
         if (c == 0) s->current.columns[0] = first;
         if (c == 0 && !first.is_alone) s->current.states[0] = of_first;
         if (!s->current.columns[c].is_alone) continue;
-        SPRYI_OK_OR_RETURN(solve_alone(s, c, err));
+        SPRYI_OK_OR_RETURN(solve_separately(s, c, err));
         s->current.columns[c] = s->current.columns[0];
         s->current.states[c] = s->current.states[0];
         add_column(s, result, c, c);

@@ -1,4 +1,4 @@
-/* State of Conjugate Gradient: the plan, which cg_plan.c creates, cg_setup.c sets up and cg.c iterates on. */
+/* State of Conjugate Gradient: the plan. cg_plan.c creates the plan, cg_setup.c sets it up, cg.c iterates. */
 #pragma once
 
 #include "device/vector_ops.h"
@@ -10,39 +10,39 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The smallest and the largest e with 2^e <= |v| < 2^(e+1), over finite numbers v other than 0. */
+/* The smallest and the largest e with 2^e <= |v| < 2^(e+1), over finite values v other than 0. */
 typedef struct spryi_exponents {
     int low, high;
-    int any;    /* 0: there is no such number */
-    int finite; /* 0: there is Inf or NaN */
+    bool has_values; /* some value is finite and not 0 */
+    bool finite;     /* no value is Inf or NaN */
 } spryi_exponents;
 
-static inline void spryi_see_exponent(spryi_exponents *e, double value)
+static inline void spryi_add_exponent(spryi_exponents *e, double value)
 {
-    if (!isfinite(value)) e->finite = 0;
+    if (!isfinite(value)) e->finite = false;
     if (!isfinite(value) || value == 0) return;
     int exponent = ilogb(value);
-    if (!e->any || exponent < e->low) e->low = exponent;
-    if (!e->any || exponent > e->high) e->high = exponent;
-    e->any = 1;
+    if (!e->has_values || exponent < e->low) e->low = exponent;
+    if (!e->has_values || exponent > e->high) e->high = exponent;
+    e->has_values = true;
 }
 
 /*
- * The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. Both are 0 unless a guard stopped an iteration, or D
+ * The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. a and c are 0 unless a guard stopped an iteration, or D
  * needs a.
  */
 typedef struct spryi_cg_scaling {
     int a, c;
-    int m;               /* z = 2^m M r, where M is the caller's */
-    bool finds_m;        /* the next z = M r chooses m */
-    bool by_run;         /* a run has replaced what the set-up made of A: the next run sets up anew */
-    int needed_by_D;     /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
-    int x_exponent;      /* of the largest entry of x */
-    spry_matrix *host;   /* A in host memory, of whose arrays 2^-a A is a view */
-    spry_matrix *A;      /* 2^-a A; NULL: a is 0 */
-    spry_vector values;  /* of 2^-a A */
-    bool guess_is_seen;  /* the first guess was inspected */
-    bool may_drop_guess; /* the first guess is finite, so x = 0 may replace it */
+    int m;                /* z = 2^m M r, where M is the caller's */
+    bool finds_m;         /* the next z = M r chooses m */
+    bool by_run;          /* a run has replaced the set-up of A: the next run sets up again */
+    bool needed_by_D;     /* entries of the diagonal have no reciprocals otherwise, so the set-up chooses a */
+    int x_exponent;       /* of the largest entry of x */
+    spry_matrix *host;    /* A in host memory; 2^-a A borrows its arrays */
+    spry_matrix *A;       /* NULL: a is 0 */
+    spry_vector values;   /* of 2^-a A */
+    bool inspected_guess; /* the first guess was inspected */
+    bool may_drop_guess;  /* the first guess is finite, so x = 0 may replace it */
 } spryi_cg_scaling;
 
 enum { SPRYI_CG_MOST_BLOCK = 32 }; /* rows of a block */
@@ -53,15 +53,15 @@ typedef struct spryi_cg_precond {
     spryi_cg_blocks blocks;
     int degree;          /* of the polynomial in D A */
     double largest;      /* eigenvalue of D A, estimated */
-    double theta, delta; /* middle and half of the interval that the polynomial is small on */
+    double theta, delta; /* middle and half length of the interval on which the polynomial approximates the inverse */
 } spryi_cg_precond;
 
-/* State of a column that the passes do not need. */
+/* State of a column outside the passes. */
 typedef struct spryi_cg_column {
     spry_verdict verdict;
-    int is_alone;          /* 1: a guard stopped the column, which is then solved without the others */
-    double true_residual;  /* as last computed */
-    double before_restart; /* true residual of the restart, or replacement, before */
+    bool is_alone;         /* a guard stopped the column; it is solved separately from the others */
+    double true_residual;  /* last computed */
+    double before_restart; /* true residual of the previous restart or replacement */
     int64_t restarts, replacements;
     int futile; /* consecutive replacements that did not lower the true residual */
 } spryi_cg_column;
@@ -78,8 +78,8 @@ typedef struct spryi_cg_system {
 /* Plans of the products with A. */
 typedef struct spryi_cg_products {
     spry_matrix *narrow;          /* A's values in f32 */
-    int narrow_is_exact;          /* 1: nothing was rounded */
-    spry_spmv_plan *plan, *outer; /* of the iteration; of b - A*x, NULL: the same */
+    bool narrow_is_exact;         /* no value was rounded */
+    spry_spmv_plan *plan, *outer; /* of the iteration; of b - A*x, NULL: `plan` serves both */
     spryi_solve_plan names, outer_names;
     double us;     /* of all products of a run */
     int64_t count; /* of products of a run */
@@ -94,7 +94,7 @@ typedef struct spryi_cg_buffers {
     spry_vector scaled_b;                /* 2^-c b, if c is not 0 */
 } spryi_cg_buffers;
 
-/* An iteration that was recorded, with these addresses. */
+/* A recorded iteration, with the addresses that the recording uses. */
 typedef struct spryi_cg_recording {
     spryi_recorded recorded;
     const void *x;
@@ -105,11 +105,11 @@ typedef struct spryi_cg_recording {
 typedef struct spryi_cg_run {
     spry_cg_run_options options;   /* of the run, with the plan's in place of zeros */
     spry_spmv_run_options product; /* of products; its stream is that of all work */
-    int is_only;                   /* 1: the plan has no other run, so x may stay where it is */
+    bool is_only;                  /* the plan has no other run, so the iteration may use the caller's x */
     spry_vector x, b;              /* on the device, without gaps between columns */
     spryi_cg_state *states;        /* copies of the device's, one per column */
     spryi_cg_column *columns;      /* one per column */
-    spryi_unequal unequal;         /* entry of A that differs from its mirror image, or is not finite; row -1: none */
+    spryi_unequal unequal;         /* entry of A that differs from its mirror image or is not finite; row -1: none */
     double bad_entry;              /* of the diagonal */
 } spryi_cg_run;
 
@@ -124,8 +124,8 @@ struct spry_cg_plan {
     spryi_cg_buffers vectors;
     spryi_cg_precond precond;
     spryi_cg_scaling scaled;
-    int refreshes; /* 1: plans take new values of the same structure */
-    int is_stale;  /* 1: the last update failed */
+    bool refreshes; /* plans update values of the same structure */
+    bool is_stale;  /* 1: the last update failed */
     spryi_cg_recording recording;
     spryi_cg_run current;
     spryi_dependent of_matrix; /* in A's list of plans */
@@ -144,27 +144,27 @@ static inline spryi_solve_plan spryi_cg_names_of(const spry_cg_plan *s)
 }
 
 /* Returns whether M is blocks that the passes start, dots and step apply. */
-static inline int spryi_cg_is_within(const spry_cg_plan *s)
+static inline bool spryi_cg_is_within(const spry_cg_plan *s)
 {
     const spryi_cg_block_passes *within = s->work.ops ? s->work.ops->cg->within : NULL;
     return s->o.precond == SPRY_PRECOND_BLOCK_JACOBI && s->o.precision == SPRY_PRECISION_FULL && within &&
            s->o.block_size >= within->least && s->o.block_size <= within->most;
 }
 
-/* Returns whether M is applied by passes of its own. */
-static inline int spryi_cg_is_apart(const spry_cg_plan *s)
+/* Returns whether separate passes apply M. */
+static inline bool spryi_cg_has_separate_M(const spry_cg_plan *s)
 {
     return s->o.precond > SPRY_PRECOND_JACOBI && !spryi_cg_is_within(s);
 }
 
-/* Returns whether b - A*x replaces the carried residual: the iteration has fewer digits, or another A. */
-static inline int spryi_cg_replaces(const spry_cg_plan *s)
+/* Returns whether b - A*x replaces the recurrent residual, because the iteration has fewer digits or another A. */
+static inline bool spryi_cg_replaces(const spry_cg_plan *s)
 {
     return s->o.precision == SPRY_PRECISION_F32 ||
            (s->o.precision == SPRY_PRECISION_F32_VALUES && !s->product.narrow_is_exact);
 }
 
-/* Returns v, which has room for more columns, with as many columns as the work. */
+/* Returns v, which has memory for more columns, with the number of columns of the work. */
 static inline spry_vector spryi_cg_columns_of(const spryi_vector_work *w, const spry_vector *v)
 {
     spry_vector of = *v;
@@ -189,24 +189,27 @@ static inline spryi_cg_vectors spryi_cg_vectors_of(const spry_cg_plan *s)
 /* ---- cg_setup.c --------------------------------------------------------------------------------- */
 
 /*
- * Makes, or makes again, what iterations need of A, and the vectors. *result gets a verdict if the iteration cannot
- * begin. If a run has scaled A, format and kernel are chosen anew, as for a new plan.
+ * Creates or updates the objects that iterations need for A, and the vectors. *result gets a verdict if the iteration
+ * cannot start. If a run has scaled A, chooses format and kernel again, as for a new plan.
  */
 spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error *err);
-/* Replaces A by 2^-a A in plans and preconditioner, for one column that a guard has stopped. */
+/* Replaces A by 2^-a A in plans and preconditioner, for a single column that a guard has stopped. */
 spry_status spryi_cg_set_up_scaled(spry_cg_plan *s, spry_cg_result *result, spry_error *err);
-/* Frees what was made for iterations. */
+/* Frees the objects that the set-up created. */
 void spryi_cg_tear_down(spry_cg_plan *s);
 
 /* ---- cg.c --------------------------------------------------------------------------------------- */
 
 /* One product y = A*x by the plan or by the caller's operator. */
 typedef struct spryi_cg_product {
-    int outer; /* 1: of A itself, where the iteration has another */
+    bool outer; /* multiplies by A itself, if the iteration uses another matrix */
     const spry_vector *out, *in;
     void *stream;
 } spryi_cg_product;
 spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, spry_error *err);
 
-/* Solves for s->x and s->b, all columns of s->work. Adds verdict, residuals and counts to *result. */
+/*
+ * Solves for the columns s->work.columns of s->current.x and s->current.b. Adds verdict, residuals and counts to
+ * *result.
+ */
 spry_status spryi_cg_solve(spry_cg_plan *s, spry_cg_result *result, spry_error *err);

@@ -1,5 +1,5 @@
 /*
- * Conjugate Gradient as it is called: checks of options, plans, runs, and the verdicts as messages. cg_setup.c sets a
+ * Public functions of Conjugate Gradient: checks of options, plans, runs, and verdicts as messages. cg_setup.c sets a
  * plan up, cg.c iterates.
  */
 #include "solve/cg.h"
@@ -14,13 +14,16 @@
 
 /* ---- options ---------------------------------------------------------------------------------------- */
 
-/* An x rounded to its type leaves some eps ||A|| ||x|| of b: reached up to a condition of some 10^7 and 10^3. */
+/*
+ * Rounding x to its type leaves some eps ||A|| ||x|| of b. So these are reached up to a condition number of some 10^7
+ * for f64, 10^3 for f32.
+ */
 static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
 
 /*
- * Multiples of eps that a_ij and a_ji may differ by. The entries of G^T D G with positive D, which finite elements add
- * up as well, are sums of k terms that are at most sqrt(a_ii a_jj) together. Sums of two orders thus differ by at most
- * 2 (k + 2) eps times that. With 10^6 positive terms 250 eps were measured (docs/solvers.md).
+ * Multiples of eps by which a_ij and a_ji may differ. Entries of G^T D G with positive D, as in finite elements, are
+ * sums of k terms that are together at most sqrt(a_ii a_jj). Sums in two orders differ by at most 2 (k + 2) eps times
+ * that. With 10^6 positive terms, 250 eps were measured (docs/solvers.md).
  */
 static const double SYMMETRY_TOLERANCE = 1000;
 
@@ -37,7 +40,7 @@ static spry_status take_number(int64_t *value, int64_t usual, int64_t most, cons
     return SPRY_OK;
 }
 
-static spry_status check_precond(const spry_cg_options *o, int is_operator, spry_error *err)
+static spry_status check_precond(const spry_cg_options *o, bool is_operator, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_solve_check_choice((int)o->precond, SPRY_PRECOND_CALLBACK, "precond",
                                                 "SPRY_PRECOND_NONE (0), SPRY_PRECOND_JACOBI (1), "
@@ -51,8 +54,7 @@ static spry_status check_precond(const spry_cg_options *o, int is_operator, spry
     if (is_operator && o->precond != SPRY_PRECOND_NONE && o->precond != SPRY_PRECOND_CALLBACK)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
                                 "cg: this precond needs the entries of A, which options.products does not have, "
-                                "expected "
-                                "SPRY_PRECOND_NONE or SPRY_PRECOND_CALLBACK");
+                                "expected SPRY_PRECOND_NONE or SPRY_PRECOND_CALLBACK");
     if (!(o->eigenvalue_ratio == 0 || (o->eigenvalue_ratio > 1 && isfinite(o->eigenvalue_ratio))))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "eigenvalue_ratio",
                           "cg: eigenvalue_ratio is %g, expected a number above 1, or 0 for %d", o->eigenvalue_ratio,
@@ -108,7 +110,7 @@ static spry_status check_run(const spry_cg_plan *s, spry_cg_run_options *o, spry
     return spryi_solve_check_start(o->start, "cg", err);
 }
 
-/* Returns the options of a run that the options of the plan give. */
+/* Returns the options of a run from those of the plan. */
 static spry_cg_run_options run_options_of(const spry_cg_options *o)
 {
     return (spry_cg_run_options){.struct_size = sizeof(spry_cg_run_options),
@@ -122,7 +124,7 @@ static spry_cg_run_options run_options_of(const spry_cg_options *o)
                                  .stream = o->stream};
 }
 
-/* Copies a text of the options, which lives as long as the plan. */
+/* Copies a text of the options to memory that lives as long as the plan. */
 static spry_status keep_text(char *room, size_t bytes, const char **text, const char *name, spry_error *err)
 {
     if (!*text) return SPRY_OK;
@@ -154,7 +156,7 @@ static spry_status check_options(spry_cg_plan *s, spry_error *err)
 
 /* ---- verdicts as messages --------------------------------------------------------------------------- */
 
-static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
+static spry_status report_unequal(const spry_cg_plan *s, spry_error *err)
 {
     const spryi_unequal *u = &s->current.unequal;
     const int base = s->system.A->index_base;
@@ -171,12 +173,12 @@ static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
 /* Finds an entry of A, on the host, that is not finite. The row is -1 if there is none. */
 static spry_status find_not_finite(spryi_unequal *found, const spry_matrix *A, spry_error *err)
 {
-    /* Every other pair of entries passes: a tolerance of Inf allows any difference. */
+    /* a tolerance of Inf permits any difference of finite entries */
     return spryi_find_unequal(found, A, &(spryi_symmetry_test){.finite = true, .tolerance = INFINITY}, err);
 }
 
 /* Names an entry of A or b that is not finite. Returns SPRY_OK if both are finite, or not on the host. */
-static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+static spry_status report_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     spryi_unequal u = s->current.unequal;
     const int base = s->system.A ? s->system.A->index_base : 1;
@@ -196,7 +198,7 @@ static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *
     return SPRY_OK;
 }
 
-static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
+static spry_status report_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
 {
     const int base = s->system.A->index_base;
     const long long shown = (long long)row + base;
@@ -217,14 +219,14 @@ static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error 
                             spry_type_name(s->system.inner));
 }
 
-/* The e of 2^e M, the scaled preconditioner: of 2^-a A, or the caller's. */
+/* Returns the e of 2^e M, the scaled preconditioner of 2^-a A, or the caller's. */
 static int exponent_of_M(const spry_cg_plan *s)
 {
     if (s->o.precond == SPRY_PRECOND_CALLBACK) return s->scaled.m;
     return s->o.precond == SPRY_PRECOND_NONE ? 0 : s->scaled.a;
 }
 
-/* p'Ap and r'Mr of the caller's A, b and M, which double may not hold: p is near M b. */
+/* Return p'Ap and r'Mr for the caller's A, b and M, which may overflow double. p is about M b. */
 static long double curvature(const spry_cg_plan *s, int64_t column)
 {
     return ldexpl(s->current.states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
@@ -234,7 +236,7 @@ static long double weight(const spry_cg_plan *s, int64_t column)
     return ldexpl(s->current.states[column].rz, 2 * s->scaled.c - exponent_of_M(s));
 }
 
-static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+static spry_status report_residual(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     const spryi_cg_state *state = &s->current.states[result->vector];
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->rules.limit,
@@ -243,18 +245,18 @@ static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *resul
                             state->marks.goal);
 }
 
-/* Reports a verdict as an error, SPRY_OK if the columns have converged. */
-static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+/* Reports a verdict as an error. Returns SPRY_OK if the columns have converged. */
+static spry_status report_verdict(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     const int64_t k = result->iterations;
     const spryi_cg_state *state = &s->current.states[result->vector];
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
-    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(s, err);
-    case SPRY_VERDICT_BAD_DIAGONAL: return tell_diagonal(s, result->bad_row, err);
+    case SPRY_VERDICT_NOT_SYMMETRIC: return report_unequal(s, err);
+    case SPRY_VERDICT_BAD_DIAGONAL: return report_diagonal(s, result->bad_row, err);
     case SPRY_VERDICT_NOT_FINITE:
-        SPRYI_OK_OR_RETURN(tell_not_finite(s, result, err));
-        return tell_other(s, result, err);
+        SPRYI_OK_OR_RETURN(report_not_finite(s, result, err));
+        return report_residual(s, result, err);
     case SPRY_VERDICT_NEGATIVE_CURVATURE:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", k, 0,
                                 "negative curvature: p'Ap is %.3Lg in iteration %lld, so the matrix is not positive "
@@ -274,17 +276,18 @@ static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spr
                                 state->marks.goal);
     case SPRY_VERDICT_STAGNATION:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, state->rules.limit,
-                                "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
-                                "at %.3g, expected at most %g",
+                                "stagnation after %lld iterations and %lld restarts: the true relative residual "
+                                "remains "
+                                "%.3g, expected at most %g",
                                 (long long)k, (long long)result->restarts, result->true_residual, state->marks.goal);
-    default: return tell_other(s, result, err);
+    default: return report_residual(s, result, err);
     }
 }
 
 /* ---- a plan ----------------------------------------------------------------------------------------- */
 
-/* Sets up a plan whose options are checked. *told gets a verdict if the iteration cannot begin. */
-static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
+/* Sets up a plan whose options are checked. *found gets a verdict if the iteration cannot start. */
+static spry_status set_up(spry_cg_plan *s, spry_cg_result *found, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const double start = spryi_now_us();
@@ -295,13 +298,13 @@ static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error 
     SPRYI_TRY(SPRYI_NEW(s->context, &s->current.columns, s->o.count, "states of columns", err));
     if (s->system.device > 0)
         SPRYI_TRY(spry_device_synchronize(s->context, s->system.device, s->current.product.stream, err));
-    SPRYI_TRY(spryi_cg_set_up(s, told, err));
+    SPRYI_TRY(spryi_cg_set_up(s, found, err));
 done:
-    s->setup_us = told->setup_us = spryi_now_us() - start;
+    s->setup_us = found->setup_us = spryi_now_us() - start;
     return status;
 }
 
-/* Fills a plan with the system of a matrix. type: of vectors if A is a pattern. */
+/* Fills a plan with the system of a matrix. type: the vectors' type if A is a pattern. */
 static spry_status plan_matrix(spry_cg_plan *s, const spry_matrix *A, spry_type type, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -334,12 +337,12 @@ static spry_status check_operator(spry_operator *ours, const spry_operator *prod
     return SPRY_OK;
 }
 
-/* Fills a plan with the system that options.products gives. */
+/* Fills a plan with the system of options.products. */
 static spry_status plan_operator(spry_cg_plan *s, spry_error *err)
 {
     spry_operator *ours = &s->system.operator;
     SPRYI_OK_OR_RETURN(check_operator(ours, s->o.products, err));
-    s->o.products = NULL; /* the caller's, read only during the call */
+    s->o.products = NULL; /* the caller's, read only during this call */
     s->system.type = ours->type;
     s->system.n = ours->n;
     s->system.device = spryi_device_number(ours->device);
@@ -352,7 +355,7 @@ static spry_status plan_operator(spry_cg_plan *s, spry_error *err)
     return check_options(s, err);
 }
 
-/* Creates a plan that is not set up. type: of vectors if A is a pattern. Destroy *plan also after a failure. */
+/* Creates a plan that is not set up. type: the vectors' type if A is a pattern. Destroy *plan also after a failure. */
 static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const spry_matrix *A, spry_type type,
                             const spry_cg_options *options, spry_error *err)
 {
@@ -374,14 +377,14 @@ static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const sp
 
 static spry_cg_result no_result(void)
 {
-    spry_cg_result told = SPRY_INIT(spry_cg_result);
-    told.residual = told.true_residual = NAN;
-    told.bad_row = -1;
-    told.format = told.kernel = "";
-    return told;
+    spry_cg_result found = SPRY_INIT(spry_cg_result);
+    found.residual = found.true_residual = NAN;
+    found.bad_row = -1;
+    found.format = found.kernel = "";
+    return found;
 }
 
-/* Empties the caller's result, which may hold that of an earlier call. */
+/* Empties the caller's result, which may have values of an earlier call. */
 static spry_status empty_result(spry_cg_result *result, spry_error *err)
 {
     const spry_cg_result none = no_result();
@@ -390,16 +393,16 @@ static spry_status empty_result(spry_cg_result *result, spry_error *err)
     return SPRY_OK;
 }
 
-/* Ends a set-up: gives the result, and reports a verdict as an error. */
-static spry_status tell_setup(const spry_cg_plan *s, spry_status status, spry_cg_result *result,
-                              const spry_cg_result *told, spry_error *err)
+/* Ends a set-up: returns the result, and reports a verdict as an error. */
+static spry_status end_setup(const spry_cg_plan *s, spry_status status, spry_cg_result *result,
+                             const spry_cg_result *found, spry_error *err)
 {
-    if (status == SPRY_OK && told->verdict != SPRY_VERDICT_NONE) status = tell(s, told, err);
-    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, told);
+    if (status == SPRY_OK && found->verdict != SPRY_VERDICT_NONE) status = report_verdict(s, found, err);
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, found);
     return status;
 }
 
-/* Updates the plan that the dependent is part of. */
+/* Updates the plan that contains the dependent. */
 static spry_status update_dependent(spryi_dependent *self, const spry_update_options *options, spry_error *err)
 {
     spry_cg_plan *plan = (spry_cg_plan *)((char *)self - offsetof(spry_cg_plan, of_matrix));
@@ -412,13 +415,13 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
                                 const spry_matrix *A, const spry_cg_options *options, spry_error *err)
 {
     spry_cg_plan *s = NULL;
-    spry_cg_result told = no_result();
+    spry_cg_result found = no_result();
     if (plan) *plan = NULL;
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     spry_status status = new_plan(&s, context, A, SPRY_F64, options, err);
-    if (status == SPRY_OK) status = make_ready(s, &told, err);
-    if (s) status = tell_setup(s, status, result, &told, err);
+    if (status == SPRY_OK) status = set_up(s, &found, err);
+    if (s) status = end_setup(s, status, result, &found, err);
     if (status == SPRY_OK) {
         s->of_matrix.update = update_dependent;
         if (A) spryi_add_dependent(A, &s->of_matrix);
@@ -431,20 +434,20 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
 
 spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err)
 {
-    spry_cg_result told = no_result();
+    spry_cg_result found = no_result();
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     if (!plan->system.A)
         return spryi_fail(err, SPRY_UNSUPPORTED, "plan",
                           "cg: the plan was made with options.products, which has no values to update");
     const double start = spryi_now_us();
-    plan->refreshes = 1;
-    spry_status status = spryi_cg_set_up(plan, &told, err);
-    plan->refreshes = 0;
-    plan->is_stale = status != SPRY_OK || told.verdict != SPRY_VERDICT_NONE;
-    plan->setup_us = told.setup_us = spryi_now_us() - start;
+    plan->refreshes = true;
+    spry_status status = spryi_cg_set_up(plan, &found, err);
+    plan->refreshes = false;
+    plan->is_stale = status != SPRY_OK || found.verdict != SPRY_VERDICT_NONE;
+    plan->setup_us = found.setup_us = spryi_now_us() - start;
     spryi_note_update(&plan->of_matrix);
-    return tell_setup(plan, status, result, &told, err);
+    return end_setup(plan, status, result, &found, err);
 }
 
 void spry_cg_plan_destroy(spry_cg_plan *s)
@@ -514,9 +517,9 @@ static bool serves(const spry_cg_plan *s, const spry_vector *v)
     return v->device == s->system.device && v->row_stride <= 1 && (count_of(v) == 1 || stride_of(v) == s->system.n);
 }
 
-/* Sets s->x or s->b to the caller's vector, or to *own, which is allocated when it is first needed. */
+/* Sets *taken to the caller's vector, or to *own, which is allocated on first use. */
 static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector *own, const spry_vector *given,
-                               int keeps_own, int copies, spry_error *err)
+                               bool keeps_own, bool copies, spry_error *err)
 {
     *taken = *given;
     taken->count = count_of(given);
@@ -533,51 +536,51 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
     return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
 }
 
-/* Sets product_us. Products in the iterations of a GPU cannot be timed: additional ones are timed. */
-static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
+/* Sets product_us. Products in a GPU's iterations cannot be timed, so additional ones are. */
+static spry_status time_products(spry_cg_plan *s, spry_cg_result *found, spry_error *err)
 {
     double one = 0;
-    told->product_us = s->product.us;
+    found->product_us = s->product.us;
     if (s->system.device == 0 || s->system.n == 0 || !s->product.plan) return SPRY_OK;
     const spry_vector p = spryi_cg_columns_of(&s->work, &s->vectors.p),
                       q = spryi_cg_columns_of(&s->work, &s->vectors.q);
     SPRYI_OK_OR_RETURN(
         spryi_solve_time_product(s->context, s->product.plan, p, q, s->current.product.stream, &one, err));
-    const int64_t products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1; /* of an iteration */
-    told->product_us = one * (double)(told->iterations * products);
+    const int64_t products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1; /* per iteration */
+    found->product_us = one * (double)(found->iterations * products);
     return SPRY_OK;
 }
 
-/* Solves, and fills in *told. After an error, a callback's included, the verdict is SPRY_VERDICT_NONE. */
-static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_cg_result *told,
+/* Solves, and fills in *found. After an error, also of a callback, the verdict is SPRY_VERDICT_NONE. */
+static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_cg_result *found,
                        spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int keeps_x = s->system.device > 0 && !s->current.is_only && s->system.inner == s->system.type;
+    const bool keeps_x = s->system.device > 0 && !s->current.is_only && s->system.inner == s->system.type;
     s->work.stream = s->current.product.stream;
     s->work.columns = count_of(x);
-    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, told, err)); /* every run has the bits of a new plan's */
-    if (told->verdict != SPRY_VERDICT_NONE) return tell(s, told, err);
+    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, found, err)); /* every run has the bits of a new plan */
+    if (found->verdict != SPRY_VERDICT_NONE) return report_verdict(s, found, err);
     s->product.us = 0;
     SPRYI_TRY(take_vector(s, &s->current.x, &s->vectors.own_x, x, keeps_x, spryi_cg_starts_from_x(s), err));
-    SPRYI_TRY(take_vector(s, &s->current.b, &s->vectors.own_b, b, 0, 1, err));
-    SPRYI_TRY(spryi_cg_solve(s, told, err));
-    told->largest_eigenvalue = s->precond.largest;
+    SPRYI_TRY(take_vector(s, &s->current.b, &s->vectors.own_b, b, false, true, err));
+    SPRYI_TRY(spryi_cg_solve(s, found, err));
+    found->largest_eigenvalue = s->precond.largest;
     if (s->product.plan) {
-        told->format = s->product.names.format;
-        told->kernel = s->product.names.kernel;
+        found->format = s->product.names.format;
+        found->kernel = s->product.names.kernel;
     }
     if (s->current.x.data != x->data) SPRYI_TRY(copy_columns(s, x, &s->current.x, err));
-    SPRYI_TRY(time_products(s, told, err));
+    SPRYI_TRY(time_products(s, found, err));
     if (s->system.device > 0)
         SPRYI_TRY(spry_device_synchronize(s->context, s->system.device, s->current.product.stream, err));
-    return tell(s, told, err);
+    return report_verdict(s, found, err);
 done:
-    told->verdict = SPRY_VERDICT_NONE;
+    found->verdict = SPRY_VERDICT_NONE;
     return status;
 }
 
-/* Sets the options of a run: the plan's, replaced by those that the run gives. */
+/* Sets the options of a run: the plan's, unless the run replaces them. */
 static spry_status take_run_options(spry_cg_plan *s, const spry_cg_run_options *options, spry_error *err)
 {
     spry_cg_run_options given, *now = &s->current.options;
@@ -600,7 +603,7 @@ static spry_status take_run_options(spry_cg_plan *s, const spry_cg_run_options *
 spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
                              const spry_cg_run_options *options, spry_error *err)
 {
-    spry_cg_result told = no_result();
+    spry_cg_result found = no_result();
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
     SPRYI_OK_OR_RETURN(empty_result(result, err));
@@ -610,8 +613,8 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
                           "cg: the last update of the plan failed; update the plan again before the next run");
     SPRYI_OK_OR_RETURN(take_run_options(plan, options, err));
     SPRYI_OK_OR_RETURN(check_vectors(plan, &x, &right, err));
-    spry_status status = run(plan, &x, &right, &told, err);
-    if (result && told.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &told);
+    spry_status status = run(plan, &x, &right, &found, err);
+    if (result && found.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &found);
     return status;
 }
 
@@ -621,16 +624,17 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
 static spry_status run_once(spry_cg_plan *s, spry_vector *x, spry_cg_result *result, const spry_vector *b,
                             spry_error *err)
 {
-    spry_cg_result told = no_result();
+    spry_cg_result found = no_result();
     s->o.count = count_of(x);
     SPRYI_OK_OR_RETURN(take_run_options(s, NULL, err));
     SPRYI_OK_OR_RETURN(check_vectors(s, x, b, err));
-    s->current.is_only = 1;
+    s->current.is_only = true;
     s->product.names.columns = s->product.outer_names.columns = s->o.count;
-    SPRYI_OK_OR_RETURN(make_ready(s, &told, err));
-    const spry_status status = told.verdict != SPRY_VERDICT_NONE ? tell(s, &told, err) : run(s, x, b, &told, err);
-    told.setup_us = s->setup_us;
-    if (result && told.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &told);
+    SPRYI_OK_OR_RETURN(set_up(s, &found, err));
+    const spry_status status = found.verdict != SPRY_VERDICT_NONE ? report_verdict(s, &found, err)
+                                                                  : run(s, x, b, &found, err);
+    found.setup_us = s->setup_us;
+    if (result && found.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &found);
     return status;
 }
 

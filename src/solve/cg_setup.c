@@ -1,11 +1,11 @@
 /*
- * What Conjugate Gradient makes of a matrix before it iterates: checks of symmetry and diagonal, the preconditioner M,
- * 2^-a A, plans of products, vectors.
+ * Set-up of Conjugate Gradient: checks of symmetry and diagonal, the preconditioner M, 2^-a A, plans of products,
+ * vectors.
  *
- * The polynomial of M is small on the interval of eigenvalues of D A that ends with the largest. An estimate of the
- * largest eigenvalue comes from some iterations of CG with jacobi: Lanczos' tridiagonal matrix in CG's factors. M stays
- * positive definite as long as no eigenvalue is above largest + smallest, so the estimate may be a little low, and is
- * raised by MARGIN. Source: Saad, Iterative methods for sparse linear systems, 2003, section 6.7.
+ * The polynomial of M is small on an interval that ends with the largest eigenvalue of D A. That eigenvalue is
+ * estimated by some iterations of CG with jacobi, whose factors give Lanczos' tridiagonal matrix. M remains positive
+ * definite if no eigenvalue exceeds largest + smallest, so the estimate may be a little low. MARGIN raises it. Source:
+ * Saad, Iterative methods for sparse linear systems, 2003, section 6.7.
  */
 #include "solve/cg.h"
 
@@ -53,8 +53,8 @@ static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_
     return status;
 }
 
-/* Makes D of A, which is on the host, or a verdict. */
-static spry_status make_D(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+/* Creates D of A, which is on the host, or sets a verdict. */
+static spry_status create_D(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
     const int room = s->o.precond == SPRY_PRECOND_BLOCK_JACOBI ? 20 : 0; /* inverses of blocks have larger entries */
     spryi_vector_forget(&s->work, &s->recording.recorded);
@@ -69,7 +69,7 @@ static spry_status make_D(spry_cg_plan *s, spry_cg_result *result, const spry_ma
 
 /* ---- blocks on the diagonal ------------------------------------------------------------------------- */
 
-/* Copies the block of rows from to from + rows - 1 into a full square. Adds up duplicates. */
+/* Copies the block of rows from .. from + rows - 1 to a full square. Adds duplicates. */
 static void fetch_block(const spry_arrays *a, int64_t from, int rows, double *block)
 {
     for (int e = 0; e < rows * rows; e++) block[e] = 0;
@@ -82,7 +82,7 @@ static void fetch_block(const spry_arrays *a, int64_t from, int rows, double *bl
     }
 }
 
-/* Inverts a block by Cholesky's factors, block = L L^T. Returns false if the block is not positive definite. */
+/* Inverts a block by its Cholesky factorization L L^T. Returns false if the block is not positive definite. */
 static bool invert_block(double *block, int rows)
 {
     double inverse[SPRYI_CG_MOST_BLOCK * SPRYI_CG_MOST_BLOCK] = {0};
@@ -132,7 +132,7 @@ static int64_t invert_all(const spry_arrays *a, int size, spry_vector *entries)
                     block[i * rows + j] = block[j * rows + i] =
                         spryi_value_at(entries->data, entries->type, e * count + t);
             }
-        if (good && entries->type == SPRY_F32) good = invert_block(block, rows); /* rounded, it has to stay definite */
+        if (good && entries->type == SPRY_F32) good = invert_block(block, rows); /* must be definite too */
         if (!good) return from;
     }
     return -1;
@@ -140,7 +140,7 @@ static int64_t invert_all(const spry_arrays *a, int size, spry_vector *entries)
 
 /*
  * Creates the inverses of the blocks of `size` rows on A's diagonal (spryi_cg_blocks). *bad_row is the first row of the
- * first block that is not positive definite, -1 if there is none. The vector has to be destroyed also on failure.
+ * first block that is not positive definite; -1: none. Destroy the vector also after a failure.
  */
 static spry_status invert_blocks(spry_context *context, spry_vector *entries, int64_t *bad_row, const spry_matrix *A,
                                  int size, spry_type type, spry_error *err)
@@ -150,7 +150,7 @@ static spry_status invert_blocks(spry_context *context, spry_vector *entries, in
     *bad_row = -1;
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     spry_status status = SPRY_OK;
-    if (a.layout == SPRY_COO || spryi_is_compact(&a)) { /* CSC of a symmetric matrix is its CSR */
+    if (a.layout == SPRY_COO || spryi_is_compact(&a)) { /* CSC of a symmetric matrix equals its CSR */
         status = spry_matrix_convert(context, &csr, NULL, A, NULL, err);
         if (status == SPRY_OK) status = spry_matrix_get_arrays(csr, &a, err);
     }
@@ -161,13 +161,13 @@ static spry_status invert_blocks(spry_context *context, spry_vector *entries, in
     return status;
 }
 
-static spry_status make_blocks(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+static spry_status create_blocks(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
     spryi_cg_precond *M = &s->precond;
-    const int size = (int)s->o.block_size, narrow = spryi_cg_is_within(s);
-    spry_type type = narrow ? SPRY_F32 : s->system.inner;
+    const int size = (int)s->o.block_size, is_within = spryi_cg_is_within(s);
+    spry_type type = is_within ? SPRY_F32 : s->system.inner;
     spryi_vector_forget(&s->work, &s->recording.recorded);
-    spry_vector_destroy(s->context, &s->vectors.D); /* has only shown that reciprocals exist */
+    spry_vector_destroy(s->context, &s->vectors.D); /* D has only shown that reciprocals exist */
     spry_vector_destroy(s->context, &M->entries);
     spry_status status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
     if (status == SPRY_OK && result->bad_row >= 0 && type != s->system.inner) { /* f32 is too coarse */
@@ -187,7 +187,9 @@ static spry_status make_blocks(spry_cg_plan *s, spry_cg_result *result, const sp
 static const double MARGIN = 1.1;
 enum { ITERATIONS = 12 /* of the estimate */ };
 
-/* Counts the eigenvalues below `at` of a symmetric tridiagonal matrix. squares: of the entries next to the diagonal. */
+/*
+ * Returns the number of eigenvalues below `at` of a symmetric tridiagonal matrix. squares: of the off-diagonal entries.
+ */
 static int count_below(const double *diagonal, const double *squares, int count, double at)
 {
     int below = 0;
@@ -200,7 +202,7 @@ static int count_below(const double *diagonal, const double *squares, int count,
     return below;
 }
 
-/* Returns the largest eigenvalue of Lanczos' matrix after `count` iterations with these alpha and beta. */
+/* Returns the largest eigenvalue of Lanczos' matrix from the factors alpha and beta of `count` iterations. */
 static double largest_of(const double *alpha, const double *beta, int count)
 {
     double diagonal[ITERATIONS], squares[ITERATIONS], low = 0, high = 0;
@@ -245,7 +247,7 @@ static spry_status iterate_once(spry_cg_plan *s, const spryi_vector_work *w, con
     return w->ops->cg->step(w, v, err);
 }
 
-/* Estimates the interval of the polynomial, by iterations from a vector of random numbers. */
+/* Estimates the interval of the polynomial by iterations from a random vector. */
 static spry_status find_interval(spry_cg_plan *s, spry_error *err)
 {
     spryi_cg_precond *M = &s->precond;
@@ -258,7 +260,7 @@ static spry_status find_interval(spry_cg_plan *s, spry_error *err)
     v.b = s->vectors.z.data;
     v.x = s->vectors.z_before.data;
     v.q = NULL;
-    v.b_is_f64 = 0;
+    v.b_is_f64 = false;
     v.D = s->vectors.D.data;
     spry_status status = put_random(s, &s->vectors.z, err);
     if (status == SPRY_OK) status = w.ops->cg->clear(&w, v.x, err);
@@ -282,10 +284,10 @@ static spry_status find_interval(spry_cg_plan *s, spry_error *err)
     return status;
 }
 
-static spry_status make_precond(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
+static spry_status create_precond(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
 {
     switch (s->o.precond) {
-    case SPRY_PRECOND_BLOCK_JACOBI: return make_blocks(s, result, host, err);
+    case SPRY_PRECOND_BLOCK_JACOBI: return create_blocks(s, result, host, err);
     case SPRY_PRECOND_CHEBYSHEV: s->precond.degree = (int)s->o.degree; return find_interval(s, err);
     default: return SPRY_OK;
     }
@@ -293,16 +295,20 @@ static spry_status make_precond(spry_cg_plan *s, spry_cg_result *result, const s
 
 /* ---- plans of products ------------------------------------------------------------------------------ */
 
-/* Makes a plan of B for vectors of `type`, in the format of the plan before, or the one chosen for B. */
-static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve_plan *names, const spry_matrix *B,
-                             spry_type type, spry_error *err)
+/* Creates a plan of B for vectors of `type`, in the previous plan's format or a format chosen for B. */
+static spry_status create_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve_plan *names, const spry_matrix *B,
+                               spry_type type, spry_error *err)
 {
-    const int asked = s->o.format || s->o.kernel;
+    const bool asked = s->o.format || s->o.kernel;
     if (*plan && s->refreshes && B == s->system.A) return spry_spmv_plan_update(*plan, NULL, err);
-    if (asked) names->format = s->o.format; /* with its parameters */
+    if (asked) names->format = s->o.format; /* includes the parameters */
     names->kernel = s->o.kernel;
     names->columns = s->o.count;
-    if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked) names->format = "csr"; /* used in place */
+    if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked)
+        names->format = "csr"; /* the format
+                                                                                                      * that uses
+                                                                                                      * device arrays
+                                                                                                      * in place */
     if (B != s->system.A && names->device == SPRY_DEVICE_DEFAULT)
         names->device = s->system.device == 0 ? SPRY_CPU : s->system.device;
     spry_spmv_plan_destroy(*plan);
@@ -310,7 +316,7 @@ static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve
     return spryi_solve_make_plan(s->context, plan, B, type, names, s->current.product.stream, err);
 }
 
-/* Returns whether `narrow`, B with values in f32, is not rounded. false if B has entries at one position. */
+/* Returns whether `narrow`, B with f32 values, is exact. Returns false if duplicates of B were added. */
 static bool is_exact(const spry_matrix *B, const spry_matrix *narrow)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -322,8 +328,8 @@ static bool is_exact(const spry_matrix *B, const spry_matrix *narrow)
     return true;
 }
 
-/* Makes s->narrow, B with values in f32. Copies B to the host if needed. */
-static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error *err)
+/* Creates product.narrow, B with f32 values. Copies B to the host if needed. */
+static spry_status create_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error *err)
 {
     spry_matrix *host = NULL;
     spry_matrix_options to_f32 = SPRY_INIT(spry_matrix_options);
@@ -337,15 +343,15 @@ static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error
     return status;
 }
 
-static spry_status make_plans(spry_cg_plan *s, spry_error *err)
+static spry_status create_plans(spry_cg_plan *s, spry_error *err)
 {
     const spry_matrix *B = s->scaled.A ? s->scaled.A : s->system.A;
     spryi_vector_forget(&s->work, &s->recording.recorded);
     if (s->o.precision == SPRY_PRECISION_FULL)
-        return make_plan(s, &s->product.plan, &s->product.names, B, s->system.type, err);
-    SPRYI_OK_OR_RETURN(make_narrow(s, B, err));
-    SPRYI_OK_OR_RETURN(make_plan(s, &s->product.plan, &s->product.names, s->product.narrow, s->system.inner, err));
-    if (spryi_cg_replaces(s)) return make_plan(s, &s->product.outer, &s->product.outer_names, B, s->system.type, err);
+        return create_plan(s, &s->product.plan, &s->product.names, B, s->system.type, err);
+    SPRYI_OK_OR_RETURN(create_narrow(s, B, err));
+    SPRYI_OK_OR_RETURN(create_plan(s, &s->product.plan, &s->product.names, s->product.narrow, s->system.inner, err));
+    if (spryi_cg_replaces(s)) return create_plan(s, &s->product.outer, &s->product.outer_names, B, s->system.type, err);
     spry_spmv_plan_destroy(s->product.outer);
     s->product.outer = NULL;
     return SPRY_OK;
@@ -361,39 +367,39 @@ static void forget_plans(spry_cg_plan *s)
 
 /* ---- 2^-a A ----------------------------------------------------------------------------------------- */
 
-/* Diagonal elements have one index in both orders of a block's elements. */
-static void see_diagonal_of_blocks(spryi_exponents *e, const spry_arrays *a)
+/* The diagonal elements of a block have the same index in both storage orders. */
+static void add_diagonal_of_blocks(spryi_exponents *e, const spry_arrays *a)
 {
     const int64_t b = a->block_size;
     for (int64_t I = 0; I < a->rows / b; I++) {
         const int64_t end = spryi_offset_of(a, I + 1);
         for (int64_t k = spryi_offset_of(a, I); k < end; k++)
             for (int64_t r = 0; r < b && spryi_minor_of(a, k) == I; r++)
-                spryi_see_exponent(e, spryi_value_of(a, (k * b + r) * b + r));
+                spryi_add_exponent(e, spryi_value_of(a, (k * b + r) * b + r));
     }
 }
 
-static void see_diagonal(spryi_exponents *e, const spry_arrays *a)
+static void add_diagonal(spryi_exponents *e, const spry_arrays *a)
 {
     if (a->layout == SPRY_BSR) {
-        see_diagonal_of_blocks(e, a);
+        add_diagonal_of_blocks(e, a);
         return;
     }
     if (a->layout == SPRY_COO) {
         for (int64_t k = 0; k < a->nnz; k++)
-            if (spryi_row_of(a, k) == spryi_minor_of(a, k)) spryi_see_exponent(e, spryi_value_of(a, k));
+            if (spryi_row_of(a, k) == spryi_minor_of(a, k)) spryi_add_exponent(e, spryi_value_of(a, k));
         return;
     }
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t end = spryi_offset_of(a, i + 1);
         for (int64_t k = spryi_offset_of(a, i); k < end; k++)
-            if (spryi_minor_of(a, k) == i) spryi_see_exponent(e, spryi_value_of(a, k));
+            if (spryi_minor_of(a, k) == i) spryi_add_exponent(e, spryi_value_of(a, k));
     }
 }
 
 /*
- * Finds the exponent e for which 1 is in the middle of the entries of 2^-e A, or of its diagonal if M needs it, and
- * 2^-e A is exact.
+ * Finds the exponent e for which 1 is in the middle of the entries of 2^-e A and 2^-e A is exact. If M needs the
+ * diagonal, uses only diagonal entries for the middle.
  */
 static spry_status find_exponent(int *exponent, const spry_matrix *A, bool by_diagonal, spry_error *err)
 {
@@ -402,10 +408,10 @@ static spry_status find_exponent(int *exponent, const spry_matrix *A, bool by_di
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     *exponent = 0;
     if (status != SPRY_OK || a.value_type == SPRY_PATTERN) return status;
-    for (int64_t k = 0; k < a.nnz; k++) spryi_see_exponent(&all, spryi_value_of(&a, k));
-    if (!all.any || !all.finite) return SPRY_OK;
-    if (by_diagonal) see_diagonal(&diagonal, &a);
-    const spryi_exponents *e = diagonal.any ? &diagonal : &all;
+    for (int64_t k = 0; k < a.nnz; k++) spryi_add_exponent(&all, spryi_value_of(&a, k));
+    if (!all.has_values || !all.finite) return SPRY_OK;
+    if (by_diagonal) add_diagonal(&diagonal, &a);
+    const spryi_exponents *e = diagonal.has_values ? &diagonal : &all;
     const spryi_limits of = spryi_limits_of(a.value_type);
     const int middle = (e->low + e->high) / 2;
     const int highest = all.low - ilogb(of.least_normal), lowest = all.high - ilogb(of.largest);
@@ -414,7 +420,10 @@ static spry_status find_exponent(int *exponent, const spry_matrix *A, bool by_di
     return SPRY_OK;
 }
 
-/* Makes 2^exponent A of A's offsets and indices, which must stay, and of *values. Destroy both, also on failure. */
+/*
+ * Creates 2^exponent A from *values and A's offsets and indices, which must outlive it. Destroy both also after a
+ * failure.
+ */
 static spry_status scale_matrix(spry_context *context, spry_matrix **made, spry_vector *values, const spry_matrix *A,
                                 int exponent, spry_error *err)
 {
@@ -431,7 +440,7 @@ static spry_status scale_matrix(spry_context *context, spry_matrix **made, spry_
 static void forget_scaling(spry_cg_plan *s)
 {
     spryi_cg_scaling *scaled = &s->scaled;
-    if (scaled->A) forget_plans(s); /* they multiply it */
+    if (scaled->A) forget_plans(s); /* the plans multiply scaled->A */
     spry_matrix_destroy(scaled->A);
     spry_vector_destroy(s->context, &scaled->values);
     spryi_matrix_release(scaled->host);
@@ -439,8 +448,8 @@ static void forget_scaling(spry_cg_plan *s)
     scaled->a = 0;
 }
 
-/* Makes 2^-a A and its D, or a verdict if D does not exist for any a. */
-static spry_status make_scaled(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
+/* Creates 2^-a A and its D. Sets a verdict if D does not exist for any a. */
+static spry_status create_scaled(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
     spryi_cg_scaling *scaled = &s->scaled;
     forget_scaling(s);
@@ -449,27 +458,27 @@ static spry_status make_scaled(spry_cg_plan *s, spry_cg_result *result, spry_err
     if (scaled->a != 0)
         SPRYI_OK_OR_RETURN(scale_matrix(s->context, &scaled->A, &scaled->values, scaled->host, -scaled->a, err));
     if (!needs_diagonal(s) || (scaled->a == 0 && !scaled->needed_by_D)) return SPRY_OK;
-    return make_D(s, result, scaled->A ? scaled->A : scaled->host, err);
+    return create_D(s, result, scaled->A ? scaled->A : scaled->host, err);
 }
 
 spry_status spryi_cg_set_up_scaled(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
     s->scaled.by_run = true;
-    SPRYI_OK_OR_RETURN(make_scaled(s, result, err));
+    SPRYI_OK_OR_RETURN(create_scaled(s, result, err));
     if (result->verdict != SPRY_VERDICT_NONE) return SPRY_OK;
-    if (s->scaled.A) SPRYI_OK_OR_RETURN(make_plans(s, err));
-    return make_precond(s, result, s->scaled.A ? s->scaled.A : s->scaled.host, err);
+    if (s->scaled.A) SPRYI_OK_OR_RETURN(create_plans(s, err));
+    return create_precond(s, result, s->scaled.A ? s->scaled.A : s->scaled.host, err);
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------- */
 
-static spry_status make_vectors(spry_cg_plan *s, spry_error *err)
+static spry_status create_vectors(spry_cg_plan *s, spry_error *err)
 {
-    const int narrow = s->system.inner != s->system.type, chebyshev = s->o.precond == SPRY_PRECOND_CHEBYSHEV;
+    const bool narrow = s->system.inner != s->system.type, chebyshev = s->o.precond == SPRY_PRECOND_CHEBYSHEV;
     spry_vector *vectors[] = {&s->vectors.r,        &s->vectors.p,       &s->vectors.q,       &s->vectors.z,
                               &s->vectors.z_before, &s->vectors.inner_x, &s->vectors.outer_q, &s->vectors.own_x};
-    const int needed[] = {1,         1,      1,      spryi_cg_is_apart(s),
-                          chebyshev, narrow, narrow, s->system.device > 0 && !s->current.is_only};
+    const bool needed[] = {true,      true,   true,   spryi_cg_has_separate_M(s),
+                           chebyshev, narrow, narrow, s->system.device > 0 && !s->current.is_only};
     for (int v = 0; v < 8; v++) {
         if (!needed[v] || vectors[v]->data) continue;
         const spry_type type = v < 6 ? s->system.inner : s->system.type;
@@ -481,9 +490,9 @@ static spry_status make_vectors(spry_cg_plan *s, spry_error *err)
     return SPRY_OK;
 }
 
-/* ---- all of the set-up ---------------------------------------------------------------------------- */
+/* ---- the whole set-up ----------------------------------------------------------------------------- */
 
-/* Returns whether the symmetry of A has to be checked. */
+/* Returns whether the symmetry of A must be checked. */
 static bool needs_check(const spry_cg_plan *s)
 {
     const spry_arrays *a = &s->system.A->a;
@@ -491,7 +500,7 @@ static bool needs_check(const spry_cg_plan *s)
     return !s->o.assume_symmetric && !(a->symmetry == SPRY_SYMMETRIC && known);
 }
 
-/* Checks symmetry up to rounding; a verdict if A is not symmetric or not finite. */
+/* Checks symmetry up to rounding. Sets a verdict if A is not symmetric or not finite. */
 static spry_status check_symmetry(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
 {
     const double eps = s->system.A->a.value_type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
@@ -502,15 +511,15 @@ static spry_status check_symmetry(spry_cg_plan *s, spry_cg_result *result, const
     return SPRY_OK;
 }
 
-/* Checks symmetry and diagonal; a verdict if the iteration cannot begin. */
+/* Checks symmetry and diagonal. Sets a verdict if the iteration cannot start. */
 static spry_status inspect(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
 {
     s->current.unequal.row = -1;
     if (needs_check(s)) SPRYI_OK_OR_RETURN(check_symmetry(s, result, host, err));
     if (result->verdict != SPRY_VERDICT_NONE || !needs_diagonal(s)) return SPRY_OK;
-    const spry_status status = make_D(s, result, host, err);
+    const spry_status status = create_D(s, result, host, err);
     s->scaled.needed_by_D = result->bad_row >= 0 && s->current.bad_entry > 0 && isfinite(s->current.bad_entry);
-    return status == SPRY_OK && s->scaled.needed_by_D ? make_scaled(s, result, err) : status;
+    return status == SPRY_OK && s->scaled.needed_by_D ? create_scaled(s, result, err) : status;
 }
 
 static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
@@ -521,12 +530,12 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
         SPRYI_TRY(spryi_solve_fetch(s->context, &host, s->system.A, s->current.product.stream, err));
     SPRYI_TRY(inspect(s, result, host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
-    SPRYI_TRY(make_plans(s, err));
-    SPRYI_TRY(make_vectors(s, err));
-    SPRYI_TRY(make_precond(s, result, s->scaled.A ? s->scaled.A : host, err));
+    SPRYI_TRY(create_plans(s, err));
+    SPRYI_TRY(create_vectors(s, err));
+    SPRYI_TRY(create_precond(s, result, s->scaled.A ? s->scaled.A : host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
     s->scaled.by_run = false;
-    result->format = s->product.names.format; /* constants from then on */
+    result->format = s->product.names.format; /* constants from now on */
     result->kernel = s->product.names.kernel;
 done:
     spryi_matrix_release(host);
@@ -544,7 +553,7 @@ spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error 
         SPRYI_OK_OR_RETURN(spryi_vector_work_init(s->context, &s->work, s->system.device, s->current.product.stream,
                                                   s->system.n, s->o.count, s->system.inner, err));
     s->work.stream = s->current.product.stream;
-    return s->system.A ? set_up_matrix(s, result, err) : make_vectors(s, err);
+    return s->system.A ? set_up_matrix(s, result, err) : create_vectors(s, err);
 }
 
 void spryi_cg_tear_down(spry_cg_plan *s)

@@ -1,18 +1,18 @@
 /*
- * PageRank: x_k = alpha*B*x_(k-1) + shift*v, B = A*diag(s) with s the reciprocal column sums. v is ones if all nodes
- * count alike.
+ * PageRank: x_k = alpha*B*x_(k-1) + shift*v with B = A*diag(s), where s is the reciprocal column sums. v is ones if all
+ * nodes have equal weight.
  *
- * The iteration carries z = s.x instead of x, so the product is A*z without a copy of A, and one pass computes z from
- * y = A*z. It keeps y of the iteration before instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the difference
- * of shifts, and z replaces y_before in memory. Zero columns have s = 0. Their mass, known from the pass before, is
- * part of the next shift (teleport) or lost (drop).
+ * The iteration stores z = s.x instead of x. So the product is A*z without a copy of A, and one pass computes z from y
+ * = A*z. The pass uses the previous y instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the difference of
+ * shifts. z replaces y_before in memory. Zero columns have s = 0. Their mass, known from the previous pass, is part of
+ * the next shift (teleport) or lost (drop).
  *
- * Column sums are computed once, in f64. Sums over the index that offsets run over are a parallel loop over rows. The
- * other sums are added entry by entry by one thread, so that the bits do not depend on the number of threads. A GPU
+ * Column sums are computed once, in f64. If offsets run over the index of the sums, a parallel loop over rows computes
+ * them. Otherwise one thread adds entry by entry, so that the bits do not depend on the number of threads. A GPU
  * computes only sums of rows, and transposes A, which is CSR then.
  *
- * Cost of an iteration: a product and a pass that reads y, y_before and s and writes z, 4 n numbers; 3 n if the columns
- * of B sum to 1 without s, n more if v is given.
+ * Cost of an iteration: a product and a pass that reads y, y_before and s and writes z, 4 n elements; 3 n if the
+ * columns of B sum to 1 without s; n more with v.
  */
 #include "solve/solve.h"
 #include "spry/solve.h"
@@ -26,17 +26,17 @@
 #include <float.h>
 #include <math.h>
 
-/* The matrix of a graph, prepared. */
+/* The prepared matrix of a graph. */
 typedef struct links {
     spry_matrix *B;      /* A or its transpose, with A's arrays; a pattern if every entry is 1 */
     spry_vector factors; /* reciprocal column sums of B, 0 for a zero column; data NULL: all 1 */
     int64_t dangling_nodes, first_dangling_node;
     double upload_us;          /* of copies to the device */
     spry_vector copies[3];     /* on the device, of A's offsets, indices and values; data NULL: none */
-    spry_vector transposed[3]; /* the same of the transpose */
+    spry_vector transposed[3]; /* device arrays of the transpose */
 } links;
 
-/* The memory of the three vectors, by what it holds now. */
+/* Memory of the three vectors, by current content. */
 typedef struct buffers {
     void *z, *y_before, *y;
 } buffers;
@@ -46,17 +46,17 @@ typedef struct ranking {
     const spry_pagerank_options *o;
     spryi_solve_plan names;
     int device;
-    spry_spmv_run_options run; /* its stream is that of all work */
+    spry_spmv_run_options run; /* its stream orders all work */
     int64_t n;
-    int base;          /* in which messages count nodes */
-    spry_matrix *host; /* A in host memory, if the links are made of it */
+    int base;          /* of indices in messages */
+    spry_matrix *host; /* A in host memory, if the links are built from it */
     links links;
     spry_spmv_plan *plan;
     spryi_vector_work work;
-    spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
-    spry_vector v;              /* options' personalization divided by its sum, on the device; data NULL: ones */
-    buffers at;                 /* where the iteration is */
-    spryi_rank_state state;     /* as it was when last looked at */
+    spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x */
+    spry_vector v;              /* the personalization divided by its sum, on the device; data NULL: ones */
+    buffers at;                 /* of the next iteration */
+    spryi_rank_state state;     /* as last read */
     spryi_recorded recorded;
 } ranking;
 
@@ -127,7 +127,7 @@ static void clear_links(spry_context *context, links *links)
 typedef struct link_job {
     const spry_arrays *a;
     atomic_llong bad;
-    atomic_int others; /* 1: a value is not 1 */
+    atomic_int others; /* 1: some value is not 1 */
     double *sums;
 } link_job;
 
@@ -168,7 +168,7 @@ static void add_entries(const spry_arrays *a, const void *indices, double *sums)
     for (int64_t k = 0; k < a->nnz; k++) sums[spryi_index_at(indices, a->index_type, k)] += spryi_value_of(a, k);
 }
 
-/* Computes sums of B's columns: of A's columns, or of its rows. */
+/* Computes the sums of A's rows or columns, which are B's columns. */
 static void add_up(const spry_context *context, const spry_arrays *a, int rows, double *sums, int threads)
 {
     if (a->layout == SPRY_COO)
@@ -197,7 +197,9 @@ static spry_status refuse_sum(int64_t j, int64_t n, double sum, spry_type type, 
                             (long long)j + base, base, sum, spry_type_name(type));
 }
 
-/* Returns limits of sums of n columns: factors of `type` must not overflow, and z = factor * x must not vanish. */
+/*
+ * Returns limits for the sums of n columns: factors of `type` must not overflow, and z = factor * x must not underflow.
+ */
 static spryi_sum_facts limits_of_sums(spry_type value_type, spry_type type, int64_t n)
 {
     const spryi_limits of = spryi_limits_of(type);
@@ -206,7 +208,7 @@ static spryi_sum_facts limits_of_sums(spry_type value_type, spry_type type, int6
                              .largest = of.largest};
 }
 
-/* Computes factors, the reciprocals of the sums in the vectors' type. Counts zero columns. */
+/* Computes the factors, reciprocals of the sums in the vectors' type. Counts zero columns. */
 static spry_status invert(links *links, const double *sums, int64_t n, int base, spry_error *err)
 {
     const spry_type type = links->factors.type;
@@ -222,20 +224,20 @@ static spry_status invert(links *links, const double *sums, int64_t n, int base,
     return SPRY_OK;
 }
 
-static int sums_to_one(const double *sums, int64_t n, spry_type value_type)
+static bool sums_to_one(const double *sums, int64_t n, spry_type value_type)
 {
     const double eps = spryi_limits_of(value_type).epsilon;
     for (int64_t j = 0; j < n; j++)
-        if (!(fabs(sums[j] - 1) <= 8 * eps)) return 0;
-    return 1;
+        if (!(fabs(sums[j] - 1) <= 8 * eps)) return false;
+    return true;
 }
 
 /*
- * Prepares links from A, on the host, which has to stay. B uses the caller's arrays, `given`, if these are in device
- * memory and B is A.
+ * Prepares links from A, which is on the host and must outlive them. B uses the caller's arrays, `given`, if they are
+ * in device memory and B is A.
  */
-static spry_status make_links_here(spry_context *context, links *links, const spry_matrix *A, const spry_arrays *given,
-                                   spry_edges edges, spry_type type, spry_error *err)
+static spry_status prepare_links_on_host(spry_context *context, links *links, const spry_matrix *A,
+                                         const spry_arrays *given, spry_edges edges, spry_type type, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -268,7 +270,7 @@ done:
 
 /* ---- column sums on a device ------------------------------------------------------------------------ */
 
-/* Replaces the arrays of *m, CSR and square, by device memory. copies: with the content of the arrays. */
+/* Replaces the arrays of *m, which is CSR and square, by device memory. copies: also copies their content. */
 static spry_status place_arrays(const spryi_vector_work *w, spry_vector *blocks, spry_arrays *m, bool copies,
                                 spry_error *err)
 {
@@ -299,7 +301,7 @@ static spry_status upload(const spryi_vector_work *w, links *links, spry_arrays 
     return SPRY_OK;
 }
 
-/* Makes *t, the transpose of m on the device. */
+/* Computes *t, the transpose of m, on the device. */
 static spry_status transpose(const spryi_vector_work *w, const spryi_device *device, links *links, spry_arrays *t,
                              const spry_arrays *m, spry_error *err)
 {
@@ -310,9 +312,9 @@ static spry_status transpose(const spryi_vector_work *w, const spryi_device *dev
                                     links->transposed[2].data, m, err);
 }
 
-/* Computes factors, if they are needed, and facts of columns, whose sums are of the rows of m. */
-static spry_status invert_there(const spryi_vector_work *w, const spryi_device *device, links *links,
-                                const spry_arrays *m, spry_type value_type, int base, spry_error *err)
+/* Computes the factors, unless all sums are 1, and counts zero columns. The sums are those of the rows of m. */
+static spry_status invert_on_device(const spryi_vector_work *w, const spryi_device *device, links *links,
+                                    const spry_arrays *m, spry_type value_type, int base, spry_error *err)
 {
     const int64_t n = m->rows;
     spryi_sum_facts facts = limits_of_sums(value_type, w->type, n);
@@ -335,21 +337,21 @@ static spry_status invert_there(const spryi_vector_work *w, const spryi_device *
 }
 
 /*
- * Prepares links on the device. m is A as CSR, or A^T if A is CSC. If its rows are the columns of B, then B is the
- * transpose of m, else the sums are of the rows of the transpose. A symmetric matrix needs no transpose.
+ * Prepares links on the device. m is A as CSR, or A^T if A is CSC. If the rows of m are the columns of B, B is the
+ * transpose of m. Otherwise the sums are those of the transpose's rows. A symmetric matrix needs no transpose.
  */
-static spry_status make_links_there(const spryi_vector_work *w, links *links, spry_arrays *m, spry_edges edges,
-                                    int base, spry_error *err)
+static spry_status prepare_links_on_device(const spryi_vector_work *w, links *links, spry_arrays *m, spry_edges edges,
+                                           int base, spry_error *err)
 {
     const spryi_device *device = spryi_device_at(w->context, w->device);
-    const int is_csc = m->layout == SPRY_CSC, rows_are_columns = (edges == SPRY_ROW_TO_COLUMN) != is_csc;
+    const bool is_csc = m->layout == SPRY_CSC, rows_are_columns = (edges == SPRY_ROW_TO_COLUMN) != is_csc;
     const spry_type value_type = m->value_type;
     spryi_entry_facts facts;
     spry_arrays t = *m, *B = m;
     m->layout = SPRY_CSR;
     if (m->device == 0) SPRYI_OK_OR_RETURN(upload(w, links, m, err));
     m->ownership = SPRY_BORROW;
-    SPRYI_OK_OR_RETURN(w->ops->links->look(device, &facts, m, err));
+    SPRYI_OK_OR_RETURN(w->ops->links->read_state(device, &facts, m, err));
     if (facts.bad >= 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "pagerank: the host refuses the entry");
     if (facts.all_ones) {
         m->value_type = SPRY_PATTERN;
@@ -360,8 +362,8 @@ static spry_status make_links_there(const spryi_vector_work *w, links *links, sp
         SPRYI_OK_OR_RETURN(transpose(w, device, links, &t, m, err));
         if (rows_are_columns) B = &t;
     }
-    SPRYI_OK_OR_RETURN(invert_there(w, device, links, rows_are_columns || B->symmetry == SPRY_SYMMETRIC ? m : &t,
-                                    value_type, base, err));
+    SPRYI_OK_OR_RETURN(invert_on_device(w, device, links, rows_are_columns || B->symmetry == SPRY_SYMMETRIC ? m : &t,
+                                        value_type, base, err));
     if (B == &t)
         clear_blocks(w->context, links->copies);
     else
@@ -370,23 +372,23 @@ static spry_status make_links_there(const spryi_vector_work *w, links *links, sp
 }
 
 /*
- * Prepares links on the device, or on the host if the device has no passes for this matrix or lacks memory. The host
- * finds an entry that the device refuses again, and reports its row and column.
+ * Prepares links on the device, or on the host if the device has no passes for this matrix or lacks memory. If the
+ * device rejects an entry, the host finds it again and reports its row and column.
  */
-static spry_status make_links(ranking *r, const spry_matrix *A, const spry_arrays *a, spry_error *err)
+static spry_status prepare_links(ranking *r, const spry_matrix *A, const spry_arrays *a, spry_error *err)
 {
     spry_error why = SPRY_ERROR_INIT;
     if (r->device > 0 && r->work.ops->links && a->layout != SPRY_COO && a->index_type == SPRY_I32 &&
         a->index_base == 0 && a->offsets) {
         spry_arrays m = *a;
         r->links.first_dangling_node = -1;
-        const spry_status status = make_links_there(&r->work, &r->links, &m, r->o->edges, r->base, &why);
+        const spry_status status = prepare_links_on_device(&r->work, &r->links, &m, r->o->edges, r->base, &why);
         if (status == SPRY_OK) return SPRY_OK;
         clear_links(r->context, &r->links);
         if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
     }
     SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
-    return make_links_here(r->context, &r->links, r->host, a, r->o->edges, r->x.type, err);
+    return prepare_links_on_host(r->context, &r->links, r->host, a, r->o->edges, r->x.type, err);
 }
 
 /* ---- the iteration ---------------------------------------------------------------------------------- */
@@ -403,18 +405,18 @@ static spry_status product(const ranking *r, const buffers *at, const spry_spmv_
     return status;
 }
 
-static spry_status look(ranking *r, spry_error *err)
+static spry_status read_state(ranking *r, spry_error *err)
 {
     return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
 }
 
 /*
- * z takes the memory of the y before, which has just been read, and all three rotate; but where iterations are
- * started ahead, z stays where it is: a product that comes after the end then only reads it.
+ * Runs the pass. z takes the memory of y_before, which was just read, and all three rotate. If iterations are started
+ * ahead, z keeps its memory: later products that run after the end then only read z.
  */
 static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *at, spry_error *err)
 {
-    const int runs_ahead = w->ops->ahead > 1;
+    const bool runs_ahead = w->ops->ahead > 1;
     buffers now = *at;
     *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
     return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, r->v.data, r->state.norm, err);
@@ -427,7 +429,7 @@ static spry_status start_round(const ranking *r, const spryi_vector_work *w, con
     return status == SPRY_OK ? pass(r, w, at, err) : status;
 }
 
-/* Starts an even number of rounds, after which all vectors are in the same memory again. */
+/* Starts an even number of rounds, after which each vector is in its initial memory. */
 static spry_status start_rounds(void *user, int64_t count, void *stream, spry_error *err)
 {
     const ranking *r = user;
@@ -440,13 +442,13 @@ static spry_status start_rounds(void *user, int64_t count, void *stream, spry_er
     return SPRY_OK;
 }
 
-static int has_stopped(const void *state, int64_t columns)
+static bool has_stopped(const void *state, int64_t columns)
 {
     (void)columns;
     return ((const spryi_rank_state *)state)->stop != SPRYI_GOES_ON;
 }
 
-/* Estimates the iterations that are left. */
+/* Returns the estimated iterations that are left. */
 static int64_t iterations_left(const spryi_rank_state *s)
 {
     enum { LATE = 4 };
@@ -455,7 +457,7 @@ static int64_t iterations_left(const spryi_rank_state *s)
     return spryi_vector_left(s->residual, before, back, s->tolerance, s->limit - s->iterations);
 }
 
-/* Starts some iterations and reads the state that they, or iterations started before, have left. */
+/* Starts some iterations, and reads the state that the oldest started iterations have left. */
 static spry_status advance(ranking *r, double *product_us, spry_error *err)
 {
     const int64_t left = iterations_left(&r->state), usual = spryi_vector_ahead(&r->work, r->state.iterations);
@@ -463,7 +465,7 @@ static spry_status advance(ranking *r, double *product_us, spry_error *err)
     if (r->recorded.of[0].rounds)
         return spryi_vector_advance(&r->work, &r->recorded, left, &r->state, sizeof r->state, has_stopped, err);
     for (int64_t k = 0; k < ahead; k++) SPRYI_OK_OR_RETURN(start_round(r, &r->work, &r->run, &r->at, product_us, err));
-    return look(r, err);
+    return read_state(r, err);
 }
 
 /* Reports iterations after `from` to the observer. Returns whether the observer wants to stop. */
@@ -483,7 +485,7 @@ static spry_verdict verdict_of(int stop, bool enough)
     return stop == SPRYI_AT_LIMIT ? SPRY_VERDICT_ITERATION_LIMIT : SPRY_VERDICT_NONE;
 }
 
-/* Iterates to a verdict. x is the third vector of the iteration, and holds x_k in the end. */
+/* Iterates until a verdict. x is the third vector of the iteration, and contains x_k at the end. */
 static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error *err)
 {
     const spryi_rank_passes *passes = r->work.ops->rank;
@@ -498,7 +500,7 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
     }
     if (!s->finished) {
         SPRYI_TRY(passes->finish(&r->work, r->x.data, r->at.y_before, r->v.data, err));
-        SPRYI_TRY(look(r, err));
+        SPRYI_TRY(read_state(r, err));
     }
 done:
     result->iterations = s->iterations;
@@ -515,7 +517,7 @@ static double element_of(const spry_vector *x, int64_t i)
     return spryi_value_at(x->data, x->type, x->row_stride > 1 ? i * x->row_stride : i);
 }
 
-/* Computes the sum of x over the rows of entries begin to end - 1 of COO or CSC. */
+/* Returns the sum of x over the rows of entries begin .. end - 1 of COO or CSC. */
 static double add_rows(const spry_arrays *a, const spry_vector *x, int64_t begin, int64_t end)
 {
     const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
@@ -545,7 +547,7 @@ static void add_blocks(void *job, int64_t first, int64_t last)
     }
 }
 
-/* Computes the sum of x_i, each times the number of entries of row i, to the same bits for any number of threads. */
+/* Returns the sum of x_i times the number of entries of row i. Any number of threads gives the same bits. */
 static double add_lengths(const spry_context *context, const spry_arrays *a, const spry_vector *x, int threads)
 {
     length_job j = {.a = a, .x = x};
@@ -555,7 +557,7 @@ static double add_lengths(const spry_context *context, const spry_arrays *a, con
     return sum;
 }
 
-/* Computes the sum of x_i, each times the entries of row i of B, or a bound of the sum if x or B is on a device. */
+/* Computes the sum of x_i times the number of entries of B's row i, or a bound of the sum if x or B is on a device. */
 static spry_status find_weighted_length(const ranking *r, double *length, const spry_vector *x, spry_error *err)
 {
     spry_context *context = r->context;
@@ -579,8 +581,8 @@ static spry_status find_weighted_length(const ranking *r, double *length, const 
 }
 
 /*
- * A step contracts the 1-norm by alpha, and rounding adds at most (length + 3) eps to each row of the product
- * (spry_spmv_plan_create) and less than 13 eps elsewhere: x_k is off by at most (alpha d + rounding) / (1 - alpha).
+ * Bounds the error. A step contracts the 1-norm by alpha. Rounding adds at most (length + 3) eps per row of the product
+ * (spry_spmv_plan_create) and less than 13 eps elsewhere. So x_k is off by at most (alpha d + rounding) / (1 - alpha).
  */
 static spry_status bound_error(const ranking *r, const spry_vector *x, spry_pagerank_result *result, spry_error *err)
 {
@@ -614,7 +616,7 @@ static spry_status refuse_dangling_nodes(const ranking *r, spry_pagerank_result 
                             r->base);
 }
 
-static spry_status make_vectors(ranking *r, spry_error *err)
+static spry_status create_vectors(ranking *r, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_solve_move(r->context, &r->links.factors, r->device, r->run.stream, err));
     if (r->x.device != r->device || r->x.row_stride > 1) {
@@ -625,13 +627,13 @@ static spry_status make_vectors(ranking *r, spry_error *err)
     return spry_vector_create(r->context, &r->y, r->n, r->x.type, r->device, err);
 }
 
-/* Computes the sum of v, on the device, into the state. Refuses negative and infinite entries. */
+/* Computes the sum of v on the device, in the state. Rejects negative and infinite entries. */
 static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spry_error *err)
 {
     r->state.bad = INT64_MAX;
     SPRYI_OK_OR_RETURN(spryi_vector_put(&r->work, &r->state, sizeof r->state, err));
     SPRYI_OK_OR_RETURN(r->work.ops->rank->weigh(&r->work, v->data, err));
-    SPRYI_OK_OR_RETURN(look(r, err));
+    SPRYI_OK_OR_RETURN(read_state(r, err));
     if (r->state.bad != INT64_MAX) {
         char number[sizeof(double)];
         const spry_vector entry = {.data = number, .length = 1, .type = v->type};
@@ -671,15 +673,15 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
     SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err));
-    SPRYI_OK_OR_RETURN(make_links(r, A, a, err));
+    SPRYI_OK_OR_RETURN(prepare_links(r, A, a, err));
     result->dangling_nodes = r->links.dangling_nodes;
     result->first_dangling_node = r->links.first_dangling_node;
     result->is_stochastic = r->links.factors.data == NULL;
     if (r->links.dangling_nodes > 0 && r->o->dangling == SPRY_DANGLING_REFUSE)
         return refuse_dangling_nodes(r, result, err);
-    SPRYI_OK_OR_RETURN(make_vectors(r, err));
+    SPRYI_OK_OR_RETURN(create_vectors(r, err));
     SPRYI_OK_OR_RETURN(take_weights(r, x, err));
-    /* The links may be a copy on the host of a matrix on the device. */
+    /* the links may be a host copy of a matrix on the device */
     if (r->names.device == SPRY_DEVICE_DEFAULT) r->names.device = r->device == 0 ? SPRY_CPU : r->device;
     SPRYI_OK_OR_RETURN(
         spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err));
@@ -717,7 +719,7 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
     return judge(r, result, err);
 }
 
-/* Drops a claim of symmetry that does not hold, or that cannot be checked since the entries are on a device. */
+/* Removes a mark of symmetry that is false, or that cannot be checked because the entries are on a device. */
 static spry_status check_claim(const spry_matrix *A, spry_arrays *a, spry_error *err)
 {
     spryi_unequal found = {.row = 0};
@@ -727,9 +729,9 @@ static spry_status check_claim(const spry_matrix *A, spry_arrays *a, spry_error 
     return SPRY_OK;
 }
 
-/* Ranks a matrix of which one triangle or blocks are stored. */
-static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
-                             const spry_pagerank_options *options, spry_error *err)
+/* Ranks a matrix that stores one triangle or blocks. */
+static spry_status rank_expanded(spry_context *context, spry_vector x, spry_pagerank_result *result,
+                                 const spry_matrix *A, const spry_pagerank_options *options, spry_error *err)
 {
     spry_matrix *both = NULL;
     spry_matrix_options keep = SPRY_INIT(spry_matrix_options);
@@ -747,19 +749,19 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     x.device = spryi_device_number(x.device);
     ranking r = {.context = context, .x = x, .run = SPRY_INIT(spry_spmv_run_options)};
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
-    told.residual = told.error_bound = told.mass = NAN;
-    told.first_dangling_node = -1;
-    told.format = told.kernel = "";
+    spry_pagerank_result found = SPRY_INIT(spry_pagerank_result);
+    found.residual = found.error_bound = found.mass = NAN;
+    found.first_dangling_node = -1;
+    found.format = found.kernel = "";
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
-    if (result) SPRYI_GIVE(result, &told); /* what a previous call has left goes */
+    if (result) SPRYI_GIVE(result, &found); /* erases the result of an earlier call */
     if (!context || !A)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
                           !context ? "context" : "A");
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(check_options(&r, &o, err));
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
-    if (spryi_is_compact(&a)) return rank_both(context, x, result, A, options, err);
+    if (spryi_is_compact(&a)) return rank_expanded(context, x, result, A, options, err);
     SPRYI_OK_OR_RETURN(check_claim(A, &a, err));
     SPRYI_OK_OR_RETURN(spryi_solve_check_square(&a, "pagerank", err));
     if (a.rows == 0)
@@ -772,8 +774,8 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     if (r.device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(context, r.device, r.run.stream, err));
     r.n = a.rows;
     r.base = A->index_base;
-    const spry_status status = run(&r, x, &told, A, &a, err);
-    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
+    const spry_status status = run(&r, x, &found, A, &a, err);
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &found);
     spryi_vector_forget(&r.work, &r.recorded);
     spry_vector *vectors[] = {&r.z, &r.y, &r.own_x, &r.v};
     for (int v = 0; v < 4; v++) spry_vector_destroy(context, vectors[v]);

@@ -1,4 +1,4 @@
-/* What the iterative methods share: checks of arguments, copies between memories, and the work of passes. */
+/* Common parts of the iterative methods: checks of arguments, copies between memories, and setup of passes. */
 #include "solve/solve.h"
 #include "spry/cuda.h"
 #include "spry/matrix.h"
@@ -147,14 +147,14 @@ int spryi_solve_device_number(const spry_context *context, const spryi_solve_pla
     return device > 0 ? device : 0;
 }
 
-/* ---- from one memory to the other --------------------------------------------------------------- */
+/* ---- copies --------------------------------------------------------------------------------------- */
 
 static int64_t stride_of(const spry_vector *v)
 {
     return v->row_stride > 0 ? v->row_stride : 1;
 }
 
-/* Copies within the memory of a device or of the host. */
+/* Copies within the memory of the host or of a device. */
 static spry_status copy_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err)
 {
@@ -174,7 +174,7 @@ static spry_status copy_strided(const spry_context *context, const spry_vector *
     return status;
 }
 
-/* Copies a vector with strides to another memory, or to strides there: by way of a contiguous copy. */
+/* Copies a vector with strides to another memory, or to strides in another memory, by way of a contiguous copy. */
 static spry_status move_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err)
 {
@@ -262,13 +262,14 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
                              .n = n,
                              .columns = columns};
     if (!w->ops)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", device, 0, "device %d has no passes over vectors",
+                                device);
     w->ordinal = on->ordinal;
     w->blocks = (n + w->ops->block - 1) / w->ops->block;
     if (w->blocks > w->ops->most_blocks) w->blocks = w->ops->most_blocks;
     w->threads = spryi_team(context->threads);
     if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
-    const int64_t blocks = w->blocks > 0 ? w->blocks : 1; /* a GPU starts one block also for no entries */
+    const int64_t blocks = w->blocks > 0 ? w->blocks : 1; /* a GPU starts one block even without elements */
     const int64_t partials = columns * blocks * SPRYI_MOST_SUMS, states = columns * ((SPRYI_STATE_BYTES + 7) / 8);
     SPRYI_OK_OR_RETURN(spry_vector_create(context, &w->partials, partials, SPRY_F64, device, err));
     return spry_vector_create(context, &w->state, states, SPRY_F64, device, err);
@@ -307,7 +308,7 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations)
 
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most)
 {
-    if (back < 1) return most < SPRYI_FEW_ROUNDS ? most : SPRYI_FEW_ROUNDS; /* nothing is known yet */
+    if (back < 1) return most < SPRYI_FEW_ROUNDS ? most : SPRYI_FEW_ROUNDS; /* no rate yet */
     const double ratio = residual / before, left = (double)back * log(goal / residual) / log(ratio);
     if (!(ratio < 1 && left < (double)most)) return most;
     return left > 1 ? (int64_t)ceil(left) : 1;
@@ -330,32 +331,32 @@ spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *reco
     return SPRY_OK;
 }
 
-static spry_status see(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
-                       spry_error *err)
+static spry_status read_oldest(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
+                               spry_error *err)
 {
-    const int which = recorded->on_way[recorded->seen++ % 2];
-    return w->ops->see(recorded->of[which].rounds, states, bytes, err);
+    const int chosen = recorded->on_way[recorded->seen++ % 2];
+    return w->ops->read_oldest(recorded->of[chosen].rounds, states, bytes, err);
 }
 
 spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
-                                 size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
+                                 size_t bytes, bool (*have_stopped)(const void *states, int64_t columns),
                                  spry_error *err)
 {
     for (int64_t k = recorded->seen; k < recorded->started; k++) left -= recorded->of[recorded->on_way[k % 2]].count;
     while (recorded->started - recorded->seen < 2 && (left > 0 || recorded->started == recorded->seen)) {
-        const int which = left >= SPRYI_MANY_ROUNDS ? 0 : 1;
-        SPRYI_OK_OR_RETURN(w->ops->replay(w, recorded->of[which].rounds, err));
-        recorded->on_way[recorded->started++ % 2] = which;
-        left -= recorded->of[which].count;
+        const int chosen = left >= SPRYI_MANY_ROUNDS ? 0 : 1;
+        SPRYI_OK_OR_RETURN(w->ops->replay(w, recorded->of[chosen].rounds, err));
+        recorded->on_way[recorded->started++ % 2] = chosen;
+        left -= recorded->of[chosen].count;
     }
-    SPRYI_OK_OR_RETURN(see(w, recorded, states, bytes, err));
+    SPRYI_OK_OR_RETURN(read_oldest(w, recorded, states, bytes, err));
     return have_stopped(states, w->columns) ? spryi_vector_drain(w, recorded, states, bytes, err) : SPRY_OK;
 }
 
 spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
                                spry_error *err)
 {
-    while (recorded->seen < recorded->started) SPRYI_OK_OR_RETURN(see(w, recorded, states, bytes, err));
+    while (recorded->seen < recorded->started) SPRYI_OK_OR_RETURN(read_oldest(w, recorded, states, bytes, err));
     return SPRY_OK;
 }
 

@@ -1,4 +1,7 @@
-/* Common work of the iterative methods, which use the public header and the passes of vectors (device/vector_ops.h). */
+/*
+ * Common work of the iterative methods. The methods use the public header and the passes over vectors
+ * (device/vector_ops.h).
+ */
 #pragma once
 
 #include "base/clock.h"
@@ -10,50 +13,52 @@
 #include "spry/solve.h"
 #include "spry/spry.h"
 
-/* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */
+/*
+ * Returns a caller's vector without const; the methods do not write to vectors that the caller gives as const. Device 0
+ * is host memory.
+ */
 spry_vector spryi_solve_vector(spry_const_vector v);
 
-/* What a method stops at: what was asked for, 0 for SPRY_TOLERANCE_ZERO, the default for 0. */
+/* Resolves a tolerance: 0 means the default, SPRY_TOLERANCE_ZERO means 0. */
 spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err);
 
-/* Refuses a value of an enum above `most`. names: the values that there are, with their numbers. */
+/* Rejects a value of an enum above `most`. names: all values, with their numbers. */
 spry_status spryi_solve_check_choice(int value, int most, const char *name, const char *names, const char *method,
                                      spry_error *err);
-/* Refuses a start that is no spry_start. */
+/* Rejects an invalid start. */
 spry_status spryi_solve_check_start(spry_start start, const char *method, spry_error *err);
 
-/* A's values are none, f32 or f64. */
+/* Checks that A's values are a pattern, f32 or f64. */
 spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err);
 /* Checks vectors of n elements of a type, on the host or on `device`: column-major, or one with any stride. */
 spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
                                       spry_error *err);
-/* One column of n entries and of the type that products with A take, aligned to it, on the host or on `device`. */
+/* Checks one vector of n elements with the type of products with A, aligned, on the host or on `device`. */
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
                                      int device, spry_error *err);
 spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err);
 
 /*
- * What follows takes the stream of a GPU, NULL for the default one; on the CPU it means nothing.
- *
- * A plan for many products with vectors of that type, which lie on the device that does the work; its format and
- * kernel, which are constants. The number of the device is predicted from the names, whether or not there is one.
+ * Creates a plan for many products with vectors of a type, on the device that does the work. Returns the plan's device,
+ * format and kernel in *names; the texts are constants. Functions below use `stream` only on a GPU; NULL is the default
+ * stream.
  */
 typedef struct spryi_solve_plan {
-    int device; /* asked for, then resolved, as the names are */
+    int device; /* requested, then resolved, like the names */
     const char *format, *kernel;
-    int64_t columns; /* vectors that a product will mostly have; 0: 1 */
+    int64_t columns; /* expected vectors per product; 0 means 1 */
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
                                   spryi_solve_plan *names, void *stream, spry_error *err);
 
-/* *made: a vector on `device` with the content of v, to destroy (also when it failed). */
+/* Creates *made, a copy of v on `device`. Destroy it also after a failure. */
 spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device, void *stream,
                              spry_error *err);
-/* Copies a vector to another of its length. Either may be on a GPU, and may have a stride. */
+/* Copies a vector to another of its length. Both may be on a GPU, or have strides. */
 spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err);
-/* v, allocated by spry_vector_create, goes from the host to `device`. v->data NULL: nothing to do. */
+/* Moves v, allocated by spry_vector_create, from the host to `device`. Does nothing if v->data is NULL. */
 spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, void *stream, spry_error *err);
 
 /* Returns A in host memory, to release: A itself, or a copy of a matrix in device memory. */
@@ -61,8 +66,8 @@ spry_status spryi_solve_fetch(const spry_context *context, spry_matrix **host, c
                               spry_error *err);
 
 /*
- * Microseconds of a product, y = A*x. Where work runs ahead, clocks around the calls of an iteration tell nothing:
- * some more products are timed by themselves.
+ * Measures the time of a product y = A*x in microseconds, by additional products. On a GPU, work runs ahead, so an
+ * iteration's calls cannot be timed.
  */
 spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
                                      spry_vector y, void *stream, double *us, spry_error *err);
@@ -78,47 +83,50 @@ void spryi_vector_work_clear(spryi_vector_work *w);
 spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
 spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
 
-/* Returns the iterations to start before the states are read: few at first, so that at most an eighth is in vain. */
+/*
+ * Returns the number of iterations to start before the states are read. Starts with few, so that at most an eighth is
+ * wasted.
+ */
 int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 
 /*
- * Estimates the iterations that are left, 1 to `most`, if the residual falls to the goal at the rate of the last `back`
- * iterations, before which it was `before`. Returns `most` if the residual does not fall. An estimate that is too low
- * costs a reading of the states, which takes less time than an iteration in vain.
+ * Estimates the iterations that are left, 1 to `most`, if the residual decreases to the goal at the rate of the last
+ * `back` iterations. before: the residual before those. Returns `most` if the residual does not decrease. An estimate
+ * that is too low costs one more reading of the states, which takes less time than a wasted iteration.
  */
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
 
 /*
- * Two recordings of rounds: many, since reading the states after them takes some microseconds, and few, of which little
- * is in vain near the last iteration. Even numbers.
+ * Two recordings of rounds. Many rounds amortize reading the states, which takes some microseconds. Few rounds waste
+ * little near the last iteration. Both are even.
  */
 enum { SPRYI_MANY_ROUNDS = 8, SPRYI_FEW_ROUNDS = 2 };
 typedef spry_status (*spryi_start_rounds_fn)(void *user, int64_t count, void *stream, spry_error *err);
 typedef struct spryi_recording {
     spryi_start_rounds_fn start;
-    void *user; /* of start */
+    void *user; /* argument of start */
     int64_t count;
-    void *rounds; /* the device's; NULL: nothing is recorded */
+    void *rounds; /* the device's recording; NULL: none */
 } spryi_recording;
 typedef struct spryi_recorded {
     spryi_recording of[2]; /* many, few */
-    int on_way[2];         /* which of them was started: start k is in [k % 2] */
-    int64_t started, seen; /* starts, and those whose states were read */
+    int on_way[2];         /* which of the two was started: start k is in [k % 2] */
+    int64_t started, seen; /* counts of starts, and of starts whose states were read */
 } spryi_recorded;
 
-/* Records both numbers of rounds. *recorded keeps its address until spryi_vector_forget, also after a failure. */
+/* Records both numbers of rounds. *recorded must keep its address until spryi_vector_forget, also after a failure. */
 spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *recorded, spryi_start_rounds_fn start,
                                 void *user, spry_error *err);
 
 /*
- * Starts recorded rounds while more iterations are `left` than are running, at most two recordings, and reads the
- * states that the oldest has left, so that the device does not wait. When all states say stop, all that was started
- * has ended.
+ * Starts recorded rounds while more iterations are `left` than are running, at most two recordings at a time. Reads the
+ * states that the oldest has left, so that the device does not wait. If all columns have stopped, waits for all started
+ * rounds.
  */
 spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
-                                 size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
+                                 size_t bytes, bool (*have_stopped)(const void *states, int64_t columns),
                                  spry_error *err);
-/* Waits for all that was started. */
+/* Waits for all started rounds. */
 spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
                                spry_error *err);
 void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded);

@@ -1,5 +1,5 @@
 /*
- * Sums in about twice the precision, as an unevaluated pair hi + lo (double-double: two-sum, and the exact product by
+ * Sums with about twice the precision, as an unevaluated pair hi + lo (double-double: two-sum, and exact products by
  * fma). The error is near 2^-100 of the sum of magnitudes. Source: Ogita, Rump, Oishi, Accurate sum and dot product,
  * 2005.
  */
@@ -9,12 +9,13 @@
 #include "spry/spry.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct spryi_row_sum {
     double hi, lo, plain, absolute; /* plain: the sum in double; absolute: the sum of magnitudes */
     int64_t entries;
-    int not_finite; /* 1: a product is not finite, and `plain` has the infinity or NaN that is expected */
+    bool not_finite; /* a product is not finite, and `plain` has the expected infinity or NaN */
 } spryi_row_sum;
 
 static inline void spryi_sum_add(spryi_row_sum *s, double value)
@@ -45,5 +46,5 @@ static inline spryi_row_sum spryi_sum_row(const spry_arrays *a, const void *x, s
     return sum;
 }
 
-/* Computes the same bits with the processor's fma, which the C library's fma costs a call for. */
+/* Computes the same bits with the processor's fma instead of calls of the C library's fma. */
 spryi_row_sum spryi_sum_row_avx2(const spry_arrays *a, const void *x, spry_type type, int64_t i);

@@ -1,6 +1,6 @@
 /*
  * Verification of products. Each is computed again in about twice the precision (row_sum.h), and every element is
- * compared with the error bound, which counts the terms of its sum. A ratio of at most 1 is right.
+ * compared with the error bound, which counts the terms of its sum. A ratio of at most 1 is correct.
  *
  * y = alpha op(A) x + beta y is checked row by row.
  * C = alpha op(A) op(B) is checked in one of two ways:
@@ -36,7 +36,7 @@ typedef struct verify_job {
     const void *x, *y_before, *y;
     sum_row_fn sum_row;
     spryi_row_sum *rows; /* NULL: computed row by row during judgement */
-    /* Rows of op(A) with entries at one position added up, as some formats do; NULL: not computed */
+    /* rows of op(A) with duplicates added first, as in some formats; NULL: not computed */
     const spry_arrays *merged;
     pthread_mutex_t joining;
     spry_spmv_verification found;
@@ -88,14 +88,14 @@ static void sum_entries(const verify_job *job)
     }
 }
 
-/* Returns whether y_i is the infinity or NaN of this sum of products. */
+/* Returns whether y_i, `got`, is the infinity or NaN that alpha*sum + beta*before gives. */
 static bool is_due(const verify_job *job, double sum, double before, double got)
 {
     const double plain = (job->alpha == 0 ? 0 : job->alpha * sum) + (job->beta == 0 ? 0 : job->beta * before);
     return (isnan(plain) && isnan(got)) || plain == got;
 }
 
-/* Returns |y_i - reference| divided by the bound. The result is infinite if only one of them is finite. */
+/* Returns |y_i - reference| divided by the bound. Returns Inf if y_i is not the expected infinity or NaN. */
 static double error_by_bound(const verify_job *job, const spryi_row_sum *sum, int64_t i)
 {
     const spryi_limits of = spryi_limits_of(job->type); /* near zero, rounding errors are multiples of of.least */
@@ -157,7 +157,7 @@ static spry_spmv_verification judge_rows(const spry_context *context, verify_job
     return job->found;
 }
 
-/* Judges again with entries at one position added up, if rows are wrong by another infinity or NaN. */
+/* Judges again with duplicates added first, if rows have another infinity or NaN than the reference. */
 static spry_status judge_merged(spry_context *context, spry_spmv_verification *v, verify_job *job, const spry_matrix *A,
                                 int64_t m, spry_error *err)
 {
@@ -175,7 +175,7 @@ static spry_status judge_merged(spry_context *context, spry_spmv_verification *v
 }
 
 static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_const_vector *x,
-                                 const spry_const_vector *before, const spry_const_vector *y, int reads_before,
+                                 const spry_const_vector *before, const spry_const_vector *y, bool reads_before,
                                  spry_error *err)
 {
     const int64_t m = op == SPRY_TRANSPOSE ? A->a.columns : A->a.rows,
@@ -267,28 +267,28 @@ typedef struct check {
     spry_arrays a, b, c; /* CSR; b is op(B) */
     double alpha;
     spryi_limits of; /* of C's type */
-    int drop_zeros;
-    int duplicates;    /* 1: a or b may have entries at one position, which kernels may add before they multiply */
-    int finite;        /* 1: all values are finite */
+    bool drop_zeros;
+    bool duplicates;   /* a or b may have multiple entries at one position; kernels may add them first */
+    bool finite;       /* all values are finite */
     double most_value; /* the largest magnitude of a value */
     spry_spgemm_verification found;
     pthread_mutex_t merging;
     spryi_row_sum *bx;   /* op(B)*x */
-    spryi_row_sum *sums; /* of one row by column for each part; those with entries == 0 are cleared */
-    int64_t *met;        /* lists the others, for each part */
+    spryi_row_sum *sums; /* by part: sums of one row by column; clear if entries == 0 */
+    int64_t *met;        /* by part: columns of the row's sums */
 } check;
 
-/* Returns whether the sum of entries at one position may overflow. */
-static int duplicates_may_overflow(const check *v)
+/* Returns whether a sum of duplicates may overflow. */
+static bool duplicates_may_overflow(const check *v)
 {
     static const double MOST_DUPLICATES = 1 << 20;
     return v->duplicates && v->most_value > v->of.largest / MOST_DUPLICATES;
 }
 
 /*
- * Returns |got - alpha*sum| as a share of terms * eps * |alpha| * absolute. If the sum is not finite, `got` has to be
- * the same infinity or NaN, with two exceptions: duplicates that are added first may give another one, and if all
- * values are finite, something overflowed and nothing is promised.
+ * Returns |got - alpha*sum| divided by terms * eps * |alpha| * absolute. If the sum is not finite, `got` must be the
+ * same infinity or NaN, with two exceptions. Duplicates that are added first may give another one. If all values are finite,
+ * a product or sum overflowed, and any result is accepted.
  */
 static double share_of_bound(const check *v, double got, const spryi_row_sum *sum, double absolute, double terms)
 {
@@ -302,7 +302,7 @@ static double share_of_bound(const check *v, double got, const spryi_row_sum *su
         return v->duplicates && !isfinite(got) ? 0 : INFINITY;
     }
     const double expected = total.hi + total.lo, scale = fabs(v->alpha) * absolute;
-    if (!isfinite(scale)) return 0; /* the order of the sum decides */
+    if (!isfinite(scale)) return 0; /* the result depends on the order of the sum */
     if (fabs(expected) > v->of.largest && isinf(got) && (got > 0) != (expected > 0)) return INFINITY;
     if (!isfinite(got)) return scale > v->of.largest || duplicates_may_overflow(v) ? 0 : INFINITY;
     const double error = fabs((got - total.hi) - total.lo);
@@ -325,7 +325,7 @@ static void merge(check *v, const spry_spgemm_verification *part)
     pthread_mutex_unlock(&v->merging);
 }
 
-static void note(spry_spgemm_verification *found, int64_t i, double share, int misshapen)
+static void note(spry_spgemm_verification *found, int64_t i, double share, bool misshapen)
 {
     if (isnan(share)) share = INFINITY;
     if (!(share <= 1) || misshapen) found->wrong_rows++;
@@ -340,7 +340,7 @@ static const spry_spgemm_verification nothing_found = {sizeof(spry_spgemm_verifi
 
 /* ---- C times a random vector ------------------------------------------------------------------------- */
 
-/* Returns element j of x, in -1 .. 1. It has 24 bits, so that products with f32 are exact. */
+/* Returns element j of x in -1 .. 1, with 24 bits, so that products with f32 values are exact in f64. */
 static double random_at(int64_t j)
 {
     return (double)((int64_t)(spryi_random(0, (uint64_t)j + 1) >> 40) - (1 << 23)) / (double)(1 << 23);
@@ -358,15 +358,15 @@ static void check_random_row(const check *v, int64_t i, spry_spgemm_verification
 {
     spryi_row_sum exact = {0}, got = {0};
     double absolute = 0;
-    int has_products = 0;
+    bool has_products = false;
     const int64_t begin = spryi_offset_of(&v->a, i), end = spryi_offset_of(&v->a, i + 1);
     for (int64_t k = begin; k < end; k++) {
         const int64_t row = spryi_minor_of(&v->a, k);
         const spryi_row_sum *z = &v->bx[row];
         const double a = spryi_value_of(&v->a, k);
         if (spryi_offset_of(&v->b, row) == spryi_offset_of(&v->b, row + 1))
-            continue; /* no product: Inf times nothing is no NaN */
-        has_products = 1;
+            continue; /* no products, so Inf in A gives no NaN */
+        has_products = true;
         spryi_sum_add_product(&exact, a, z->hi);
         exact.lo += a * z->lo;
         exact.not_finite |= z->not_finite;
@@ -376,15 +376,15 @@ static void check_random_row(const check *v, int64_t i, spry_spgemm_verification
         spryi_sum_add_product(&got, spryi_value_of(&v->c, k), random_at(spryi_minor_of(&v->c, k)));
     const double sum = got.not_finite ? got.plain : got.hi + got.lo;
     if (exact.not_finite || !isfinite(exact.plain) || !isfinite(v->alpha)) {
-        if (v->finite && isfinite(v->alpha)) { /* something overflowed */
-            note(found, i, 0, 0);
+        if (v->finite && isfinite(v->alpha)) { /* an intermediate result overflowed */
+            note(found, i, 0, false);
             return;
         }
-        /* which infinity depends on what meets what */
-        note(found, i, (has_products ? isfinite(sum) : sum != 0) ? INFINITY : 0, 0);
+        /* the expected infinity depends on the order of the sum */
+        note(found, i, (has_products ? isfinite(sum) : sum != 0) ? INFINITY : 0, false);
         return;
     }
-    note(found, i, share_of_bound(v, sum, &exact, absolute, (double)(end - begin) + 3), 0);
+    note(found, i, share_of_bound(v, sum, &exact, absolute, (double)(end - begin) + 3), false);
 }
 
 static void multiply_by_x(void *job, int64_t begin, int64_t end)
@@ -416,7 +416,7 @@ static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_ver
     spryi_row_sum *sums = v->sums + v->c.columns * part;
     int64_t *list = v->met + v->c.columns * part, met = 0, before = -1;
     double worst = 0;
-    int misshapen = 0;
+    bool misshapen = false;
     for (int64_t k = spryi_offset_of(&v->a, i); k < spryi_offset_of(&v->a, i + 1); k++) {
         const int64_t row = spryi_minor_of(&v->a, k);
         const double a = spryi_value_of(&v->a, k);
@@ -428,7 +428,7 @@ static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_ver
     }
     for (int64_t k = spryi_offset_of(&v->c, i); k < spryi_offset_of(&v->c, i + 1); k++) {
         const int64_t j = spryi_minor_of(&v->c, k);
-        const int known = j > before && j < v->c.columns && sums[j].entries > 0;
+        const bool known = j > before && j < v->c.columns && sums[j].entries > 0;
         misshapen |= !known;
         before = j;
         if (!known) continue;
@@ -439,7 +439,7 @@ static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_ver
     }
     for (int64_t n = 0; n < met; n++) {
         spryi_row_sum *sum = &sums[list[n]];
-        if (sum->entries > 0) /* not in C: right only where zeros are dropped and 0 is within the bound */
+        if (sum->entries > 0) /* not in C: correct only if zeros are dropped and 0 is within the bound */
             misshapen |= !v->drop_zeros || !(share_of_bound(v, 0, sum, sum->absolute, (double)sum->entries + 3) <= 1);
         *sum = (spryi_row_sum){0};
     }
@@ -476,7 +476,8 @@ done:
 
 typedef struct magnitude_job {
     const spry_arrays *a;
-    atomic_llong most; /* bits of the largest magnitude, which compare as magnitudes do: Inf and NaN are the largest */
+    atomic_llong
+        most; /* bits of the largest magnitude, which have the order of magnitudes; Inf and NaN are the largest */
 } magnitude_job;
 
 static void find_most(void *job, int64_t begin, int64_t end)
@@ -496,7 +497,7 @@ static void find_most(void *job, int64_t begin, int64_t end)
 static void inspect(const spry_context *context, check *v)
 {
     const spry_arrays *const operands[] = {&v->a, &v->b};
-    v->finite = 1;
+    v->finite = true;
     for (int m = 0; m < 2; m++) {
         magnitude_job j = {.a = operands[m]};
         v->duplicates |= !spryi_spgemm_rises(context, j.a);
@@ -504,7 +505,7 @@ static void inspect(const spry_context *context, check *v)
         const int64_t bits = j.most;
         double most;
         memcpy(&most, &bits, sizeof most);
-        if (!isfinite(most)) v->finite = 0;
+        if (!isfinite(most)) v->finite = false;
         v->most_value = fmax(v->most_value, isfinite(most) ? most : INFINITY);
     }
 }
@@ -514,7 +515,7 @@ static void inspect(const spry_context *context, check *v)
 static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
                                    const spry_spgemm_options *o, spry_thoroughness how, spry_error *err)
 {
-    const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
+    const bool a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
     const int64_t m = a_transposed ? A->a.columns : A->a.rows, columns = a_transposed ? A->a.rows : A->a.columns;
     const int64_t inner = b_transposed ? B->a.columns : B->a.rows, n = b_transposed ? B->a.rows : B->a.columns;
     SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "how", how, SPRY_VERIFY_RANDOM, SPRY_VERIFY_EXACT,
@@ -527,9 +528,10 @@ static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, c
                           (long long)m, (long long)columns, b_transposed ? "the transpose of B" : "B", (long long)inner,
                           (long long)n);
     if (A->a.device > 0 || B->a.device > 0 || C->a.device > 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "C", "A, B and C have to be in host memory to be compared");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "C", "A, B and C must be in host memory for a verification");
     if (C->a.layout != SPRY_CSR || spryi_value_slot(C->a.value_type) < 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "C", "C has to be CSR with values to be compared");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "C",
+                          "C is not CSR with f32 or f64 values, which a verification needs");
     return SPRY_OK;
 }
 
@@ -547,7 +549,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
                                  .job.type = C->a.value_type};
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(verification, err));
     SPRYI_TRY(SPRYI_TAKE(&operands.options, options, err));
-    operands.options.memory_limit_bytes = 0; /* the product's, not of its verification */
+    operands.options.memory_limit_bytes = 0; /* the limit is for the product */
     SPRYI_TRY(check_arguments(C, A, B, &operands.options, how, err));
     SPRYI_TRY(spryi_matrix_entries(C, &entries, err));
     C = entries;
