@@ -1,6 +1,7 @@
 /*
- * Containers (container.h). A reader maps the file, verifies all of it and leaves the arrays in the mapping. Containers
- * from pipes or from memory are copied. A writer computes the hashes first, because the head stands first.
+ * Containers (container.h). A reader maps the file, verifies every byte and leaves the arrays in the mapping.
+ * Containers from pipes or from memory are copied. A writer computes the hashes first, because the head is first in the
+ * file.
  */
 #include "io/container.h"
 
@@ -21,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Compiled in, from the header alone: nothing to link, and no xxHash symbol in the library's users. */
+/* compiled from the header: nothing to link, and no xxHash symbol in the library */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -29,10 +30,10 @@
 #error "xxHash 0.8.0 or later is needed: earlier ones have another XXH3"
 #endif
 
-/* Reports what is wrong with `file`, an opened container. */
+/* Reports a fault of `file`, an opened container. */
 #define BAD_FILE(...) spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0, __VA_ARGS__)
 
-/* The first byte is in no text, and a transfer as text would change the line ends. PNG has the same idea. */
+/* The first byte occurs in no text, and a transfer as text would change the line ends. PNG uses the same idea. */
 const unsigned char spryi_container_magic[8] = {SPRYI_CONTAINER_FIRST_BYTE, 'S', 'P', 'Y', '\r', '\n', 0x1a, '\n'};
 
 static spry_status check_machine(const char *name, spry_error *err)
@@ -69,7 +70,7 @@ static int parts_of(const spry_arrays *a, spryi_container_part parts[3])
     return count;
 }
 
-int spryi_container_stores(const spryi_format *format)
+bool spryi_container_stores(const spryi_format *format)
 {
     const char *const name = format->name; /* csr, csc and coo are the arrays of a matrix */
     return format->layout.sections || strcmp(name, "csr") == 0 || strcmp(name, "csc") == 0 || strcmp(name, "coo") == 0;
@@ -106,12 +107,13 @@ SPRYI_INLINE int in_range(const void *indices, int64_t bound, int64_t first, int
 {
     int bad = 0;
     for (int64_t k = first; k < last; k++)
-        bad |= J == SPRY_I32 ? (uint32_t)((const int32_t *)indices)[k] >= (uint32_t)bound /* negative ones are large */
+        bad |= J == SPRY_I32 ? (uint32_t)((const int32_t *)indices)[k] >= (uint32_t)bound /* negative indices are
+                                                                                           * large as unsigned */
                              : (uint64_t)((const int64_t *)indices)[k] >= (uint64_t)bound;
     return !bad;
 }
 
-/* Returns 1 if index k is less than index k - 1, or equal to it although entries are said to be unique. */
+/* Returns 1 if index k is less than index k - 1, or equal to it although entries are marked unique. */
 SPRYI_INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
 {
     const int64_t index = spryi_index_at(a->indices, J, k), before = spryi_index_at(a->indices, J, k - 1);
@@ -169,7 +171,10 @@ typedef struct finding {
     fault worst;
 } finding;
 
-/* Hashes chunk c of a part and checks its items against a. Chunks hold whole items, which have 1, 2, 4, ... bytes. */
+/*
+ * Hashes chunk c of a part and checks its items against a. A chunk contains whole items, since item sizes are powers of
+ * two.
+ */
 static fault inspect(const spryi_container_part *part, int64_t c, const spry_arrays *a, uint64_t *hash)
 {
     int64_t begin = c * SPRYI_CONTAINER_CHUNK, end = begin + SPRYI_CONTAINER_CHUNK;
@@ -279,7 +284,7 @@ static spry_status verify(spry_context *context, const char *name, const spryi_c
     return status;
 }
 
-/* An open file. The matrix takes over the mapping or the block in the end. */
+/* An open file. The matrix finally owns the mapping or the block. */
 typedef struct opened {
     spry_context *context;
     const char *name;
@@ -313,7 +318,7 @@ static spry_status check_origin(opened *file, spry_error *err)
     return SPRY_OK;
 }
 
-/* Reads the head, then as many bytes as it states, and one more if there is one. */
+/* Reads the head, then the bytes that the head announces, and one more if present. */
 static spry_status open_feed(opened *file, spryi_feed *feed, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_feed_hold(feed, SPRYI_CONTAINER_HEAD, file->name, err));
@@ -347,25 +352,25 @@ static spry_status open_bytes(opened *file, spryi_text *text, spry_error *err)
     return SPRY_OK;
 }
 
-static int is_zero(const unsigned char *bytes, uint64_t count)
+static bool is_zero(const unsigned char *bytes, uint64_t count)
 {
     unsigned char any = 0;
     for (uint64_t b = 0; b < count; b++) any |= bytes[b];
     return any == 0;
 }
 
-/* Returns whether the text ends within its field and only zeros follow. */
-static int is_text(const char *text, size_t size)
+/* Returns whether the text ends within its field and is followed by zeros only. */
+static bool is_text(const char *text, size_t size)
 {
     size_t length = strnlen(text, size);
     return length < size && is_zero((const unsigned char *)text + length, size - length);
 }
 
-/* Names a field with an impossible value; NULL: none. The checksum holds, so a writer made it wrong. */
+/* Returns the name of a field with an impossible value, or NULL. The checksum is correct, so the writer was wrong. */
 static const char *odd_field(const spryi_container_head *h)
 {
     const int64_t most = INT64_MAX / 64;
-    int has_offsets = h->kind.offset_type != SPRY_INDEX_DEFAULT;
+    bool has_offsets = h->kind.offset_type != SPRY_INDEX_DEFAULT;
     if (h->version == 0 || h->head_bytes != SPRYI_CONTAINER_HEAD) return "version or size of the head";
     if (h->chunk_bytes != SPRYI_CONTAINER_CHUNK) return "size of the chunks";
     if (!is_text(h->layout, sizeof h->layout)) return "layout";
@@ -388,7 +393,7 @@ static const char *odd_field(const spryi_container_head *h)
     return NULL;
 }
 
-/* Checks that sections follow each other at aligned positions, up to the end, with zeros between them. */
+/* Checks that sections are in order, aligned, and separated by zeros, up to the end. */
 static spry_status check_table(const opened *file, spry_error *err)
 {
     const spryi_container_head *h = &file->head;
@@ -424,7 +429,7 @@ static spry_status check_head(opened *file, spry_error *err)
     return check_table(file, err);
 }
 
-/* Returns the data of section s if its name and size are the expected ones. */
+/* Returns the data of section s if the section has the expected name and size. */
 static spry_status take_section(const opened *file, int s, const char *name, int64_t count, int64_t item_bytes,
                                 const void **data, spry_error *err)
 {
@@ -446,14 +451,14 @@ static spry_arrays arrays_of(const spryi_container_head *h, spry_layout layout)
         spryi_types_of(h->rows, h->cols, h->nnz, h->kind.value_type, h->kind.offset_type, h->kind.index_type);
     a.layout = layout;
     a.sorted = (spry_known)h->kind.sorted;
-    /* The claim that entries are unique is verified only for sorted entries. */
+    /* whether entries are unique is verified only if they are sorted */
     a.unique = a.sorted == SPRY_KNOWN_YES || h->kind.unique == SPRY_KNOWN_NO ? (spry_known)h->kind.unique
                                                                              : SPRY_NOT_KNOWN;
     a.symmetry = (spry_symmetry)h->kind.symmetry;
     return a;
 }
 
-/* Creates the matrix. A fault in sizes or types is reported as a fault of the file. */
+/* Creates the matrix. Reports a fault in sizes or types as a fault of the file. */
 static spry_status create(const opened *file, spry_matrix **A, const spry_arrays *a, spry_error *err)
 {
     spry_error fault = SPRY_ERROR_INIT;
@@ -495,7 +500,7 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
     a.values = data[2];
     SPRYI_OK_OR_RETURN(verify(file->context, file->name, h, parts, count, &a, err));
     SPRYI_OK_OR_RETURN(create(file, &made, &a, err));
-    if (file->block) made->a.ownership = SPRY_COPY; /* of a pipe, or of the caller's bytes */
+    if (file->block) made->a.ownership = SPRY_COPY; /* the bytes come from a pipe, or are a copy of the caller's */
     made->field = (spryi_field)h->kind.field;
     give_bytes(file, made);
     *A = made;
@@ -504,7 +509,7 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
 
 /* ---- storages of formats ----------------------------------------------------------------------- */
 
-/* Fills in the numbers first, because they decide the lengths of the arrays. The arrays stay in the file. */
+/* Fills in the scalar fields first, because they determine the lengths of the arrays. The arrays remain in the file. */
 static spry_status fill_storage(const opened *file, const spryi_format *format, void *storage, spry_error *err)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
@@ -546,14 +551,14 @@ static spry_status verify_storage(const opened *file, spry_error *err)
     return verify(file->context, file->name, &file->head, parts, count, NULL, err);
 }
 
-/* Returns 1 if the head's value type is the storage's, or the pattern that a storage of ones represents. */
-static int is_type_of(const spryi_container_head *h, const spry_arrays *a)
+/* Returns whether the head's value type is the storage's, or the pattern that a storage of ones represents. */
+static bool is_type_of(const spryi_container_head *h, const spry_arrays *a)
 {
     int ones = h->version >= SPRYI_CONTAINER_ONES && h->kind.value_type == SPRY_PATTERN;
     return ones || a->value_type == (spry_type)h->kind.value_type;
 }
 
-/* Takes the parameters from the head, unless they make no sense. */
+/* Sets the parameters from the head, unless they are invalid. */
 static void take_parameters(spryi_stored *stored, const spryi_container_head *h)
 {
     const spryi_format *format;
@@ -563,7 +568,7 @@ static void take_parameters(spryi_stored *stored, const spryi_container_head *h)
     memcpy(stored->text, h->parameters, sizeof stored->text);
 }
 
-/* Drops the values of a matrix that spryi_matrix_adopt created, if all are ones. */
+/* Drops the values of a matrix that spryi_matrix_adopt created if all are ones. */
 static void drop_ones(spry_matrix *A)
 {
     for (int64_t k = 0; k < A->a.nnz; k++)
@@ -574,12 +579,12 @@ static void drop_ones(spry_matrix *A)
     A->a.value_type = SPRY_PATTERN;
 }
 
-/* Converts a pattern that was stored as ones to CSR, whose values show whether it still is a pattern. */
+/* Converts a pattern that was stored as ones to CSR. The values show whether it still is a pattern. */
 static spry_status read_ones(spry_matrix **A, spry_error *err)
 {
     spry_matrix *csr;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(*A, &csr, err));
-    spryi_matrix_release(*A); /* nothing else uses csr */
+    spryi_matrix_release(*A); /* csr has no other users */
     drop_ones(csr);
     *A = csr;
     return SPRY_OK;
@@ -617,7 +622,7 @@ done:
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* Converts to the types that the options ask for. */
+/* Converts to the types that the options name. */
 static spry_status convert(spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     const spry_arrays *a = &(*A)->a;
@@ -642,7 +647,7 @@ static spry_status convert(spry_matrix **A, const spry_read_options *options, sp
     return SPRY_OK;
 }
 
-static void tell_source(const spryi_container_head *h, spry_layout layout, spryi_source *source)
+static void fill_source(const spryi_container_head *h, spry_layout layout, spryi_source *source)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_known ordered = (spry_known)h->kind.sorted;
@@ -686,7 +691,7 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
                                   file.head.layout));
     }
     SPRYI_TRY(convert(&made, options, err));
-    tell_source(&file.head, layout, &made->source);
+    fill_source(&file.head, layout, &made->source);
     SPRYI_TRY(spry_matrix_set_index_base(made, !file.head.kind.counts_from_0, err));
     *A = made;
     made = NULL;
@@ -699,14 +704,14 @@ done:
 
 /* ---- content to write -------------------------------------------------------------------------- */
 
-/* The matrix in the requested layout, or its storage in a format. */
+/* The content: the matrix in the requested layout, or its storage in a format. */
 typedef struct content {
     const char *layout;
     char parameters[64];
-    spry_matrix *converted; /* NULL: A as it is */
+    spry_matrix *converted; /* NULL: A itself */
     const spryi_format *format;
-    void *storage; /* NULL: the arrays of converted, or of A */
-    int borrowed;  /* 1: the storage is that of the container that A was read from */
+    void *storage; /* NULL: the content is the arrays of `converted`, or of A */
+    bool borrowed; /* the storage belongs to the container that A was read from */
 } content;
 
 static spry_status build(spry_context *context, content *c, const spry_matrix *A,
@@ -728,7 +733,7 @@ done:
     return status;
 }
 
-/* Uses the storage of a matrix that is stored in this format already. Returns 0 if it is not. */
+/* Uses the storage of a matrix that is already stored in this format. Returns false if it is not. */
 static int keep_storage(content *c, const spry_matrix *A, const char *format)
 {
     const spryi_stored *stored = A->stored;
@@ -741,7 +746,7 @@ static int keep_storage(content *c, const spry_matrix *A, const char *format)
     return 1;
 }
 
-/* Returns SPRY_UNSUPPORTED with a list of the formats that a container stores. */
+/* Returns SPRY_UNSUPPORTED with a list of the formats that a container can store. */
 static spry_status refuse_format(const char *format, spry_error *err)
 {
     char known[256] = "";
@@ -755,7 +760,7 @@ static spry_status refuse_format(const char *format, spry_error *err)
                       "write: a container cannot store format %.40s, expected one of %s", format, known);
 }
 
-/* Builds what options->format asks for. */
+/* Builds the content for options->format. */
 static spry_status resolve(spry_context *context, content *c, const spry_matrix *A, const char *format, spry_error *err)
 {
     spry_layout layout = format ? SPRY_CSR : A->a.layout;
@@ -791,8 +796,8 @@ static int list_parts(const content *c, const spry_matrix *A, spryi_container_pa
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
-static spry_status make_head(spryi_container_head *head, const content *c, const spry_matrix *A,
-                             const spryi_container_part *parts, int count, spry_error *err)
+static spry_status build_head(spryi_container_head *head, const content *c, const spry_matrix *A,
+                              const spryi_container_part *parts, int count, spry_error *err)
 {
     const spry_arrays *a = c->storage ? spryi_storage_arrays(c->storage) : c->converted ? &c->converted->a : &A->a;
     int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
@@ -868,7 +873,7 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
         SPRYI_TRY(resolve(A->context, &c, A, options ? options->format : NULL, err));
     }
     int count = list_parts(&c, A, parts, sections);
-    SPRYI_TRY(make_head(&head, &c, A, parts, count, err));
+    SPRYI_TRY(build_head(&head, &c, A, parts, count, err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
     status = write_file(&output, &head, parts, err);
 done:

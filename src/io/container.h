@@ -1,25 +1,25 @@
 /*
- * Containers (.spry): a matrix as its arrays, to be mapped into memory and multiplied where they lie.
+ * Containers (.spry): files with the arrays of a matrix. Kernels read the arrays in the mapped file.
  *
  *     0       head        192 bytes: magic, version, checksum, sizes, types, flags, parameters
  *     192     table       16 slots of 64 bytes: name, offset, count, bytes an item, hash
- *     1216    zeros       up to 4096; the head's checksum is over all 4096 bytes, itself as zero
+ *     1216    zeros       up to 4096; the head's checksum is over all 4096 bytes, with 0 as the checksum
  *     4096    section     its bytes; then zeros up to the next multiple of 4096
  *     ...     section     the file ends with the last section's last byte
  *
- * Numbers are little-endian. Sections begin at multiples of 4096, the smallest page: then each array is aligned for
- * any vector load in the mapping, pages of one array hold nothing of another, and a reader may map one section alone.
+ * Numbers are little-endian. Sections begin at multiples of 4096, the smallest page. Arrays are therefore aligned for
+ * any vector load in the mapping, a page contains only one array, and a reader may map a single section.
  *
- * A section's hash is the hash of the hashes of its chunks of 256 KiB, in order: chunks can be verified by several
- * threads, each while it lies in a core's cache, and the table stays of one size. Nothing of a file is left out:
- * head and table have the checksum, sections their hashes, gaps must be zero, and the length must be the head's.
+ * A section's hash is the hash of the hashes of its chunks of 256 KiB, in order. Multiple threads can verify chunks,
+ * each in a core's cache, and the table has a fixed size. All bytes of a file are verified: head and table by the
+ * checksum, sections by their hashes, gaps must be zero, and the length must be the one in the head.
  *
  * layout is csr, coo or csc, whose sections (offsets or rows, indices, values) are the arrays of the matrix, or a
  * format of the registry, whose sections are those of spryi_format.sections.
  *
- * value_type is the matrix's. A format that has no patterns of its own stores a pattern's entries as ones; such a
- * file is of version 2, and reading it drops the ones. (Where entries at one position were added up, as bsr does,
- * the values are no ones: then they are kept, as the product needs them.)
+ * value_type is the matrix's. A format without patterns stores the entries of a pattern as ones. Such a file has
+ * version 2, and the reader drops the ones. If the format has added duplicates, as bsr does, the values are not all
+ * ones. The reader then keeps the values, because products need them.
  *
  * Indices in a file always count from 0. counts_from_0 states the base of messages (spry_source_info.index_base).
  */
@@ -30,14 +30,14 @@
 #include "spry/io.h"
 
 enum {
-    SPRYI_CONTAINER_VERSION = 3, /* readers refuse later versions */
-    SPRYI_CONTAINER_FIRST = 1,   /* of all files that need no later one */
-    SPRYI_CONTAINER_ONES = 2,    /* the first in which a pattern may be stored as a format's ones */
-    SPRYI_CONTAINER_BASE_0 = 3, /* the first in which the matrix may count from 0; that of earlier ones counts from 1 */
+    SPRYI_CONTAINER_VERSION = 3, /* readers reject later versions */
+    SPRYI_CONTAINER_FIRST = 1,   /* version of files that need no later one */
+    SPRYI_CONTAINER_ONES = 2,    /* first version in which ones of a format may represent a pattern */
+    SPRYI_CONTAINER_BASE_0 = 3,  /* first version in which a matrix may count from 0 */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,
     SPRYI_CONTAINER_CHUNK = 256 << 10,
-    SPRYI_CONTAINER_FIRST_BYTE = 0x89 /* no text begins with it */
+    SPRYI_CONTAINER_FIRST_BYTE = 0x89 /* no text begins with this byte */
 };
 
 typedef struct spryi_container_section {
@@ -73,8 +73,8 @@ _Static_assert(sizeof(spryi_container_section) == 64, "a file's table has no hol
 _Static_assert(sizeof(spryi_container_head) == 192 + SPRYI_MOST_SECTIONS * 64, "a file's head has no holes");
 _Static_assert(sizeof(spryi_container_head) <= SPRYI_CONTAINER_HEAD, "head and table fit the first page");
 
-/* Returns 1 if a container can hold a matrix in this format. */
-int spryi_container_stores(const struct spryi_format *format);
+/* Returns whether a container can hold a matrix in this format. */
+bool spryi_container_stores(const struct spryi_format *format);
 
 extern const unsigned char spryi_container_magic[8];
 

@@ -10,7 +10,7 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-/* Digits of a number that can matter: a tie between two f64 has at most 767, then one more tells its side. */
+/* Significant digits that can decide the rounding: a tie between two f64 has at most 767, and one more decides. */
 enum { MOST_DIGITS = 800, MOST_EXPONENT = 1000000 };
 
 static int is_digit(char c)
@@ -18,7 +18,7 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Behind the word in p..end, whatever its case; NULL if it is another. word is in lower case. */
+/* Returns the end of the word at p..end, in any case, or NULL if the text differs. word is in lower case. */
 static const char *match(const char *p, const char *end, const char *word)
 {
     for (; *word != '\0'; word++, p++)
@@ -45,7 +45,7 @@ const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d)
     if (p < end && (*p == '-' || *p == '+')) d->negative = *p++ == '-';
     d->text = p;
     int any = 0, significant = 0;
-    int64_t point = 0; /* digits behind the point that are in d->digits, minus those before it that are not */
+    int64_t point = 0; /* digits after the point that are in d->digits, minus digits before the point that are not */
     for (int behind = 0; p < end; p++) {
         if (*p == '.' && !behind) {
             behind = 1;
@@ -80,8 +80,10 @@ const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d)
     return p;
 }
 
-/* The value as "digits e exponent": no decimal point, so no locale. A 1 stands for all digits past the last that
- * can matter on their own. */
+/*
+ * Computes the value from text "digits e exponent", which has no decimal point and does not depend on the locale. A 1
+ * represents all digits after the last that can matter individually.
+ */
 static void spell(const spryi_decimal *d, char *text, size_t size)
 {
     int digits = 0, more = 0;
@@ -93,7 +95,7 @@ static void spell(const spryi_decimal *d, char *text, size_t size)
             more |= *p != '0';
         }
     }
-    int64_t exponent = d->exponent - (digits > 19 ? digits - 19 : 0); /* d->exponent goes with 19 digits at most */
+    int64_t exponent = d->exponent - (digits > 19 ? digits - 19 : 0); /* d->exponent counts for at most 19 digits */
     if (more) {
         text[digits++] = '1';
         exponent--;
@@ -101,7 +103,7 @@ static void spell(const spryi_decimal *d, char *text, size_t size)
     snprintf(text + digits, size - (size_t)digits, "e%lld", (long long)exponent);
 }
 
-/* By the C library; a float of type f32 is exact as a double. */
+/* Converts by the C library. A value of type f32 is exact as a double. */
 static double undecided(const spryi_decimal *d, spry_type type)
 {
     char text[MOST_DIGITS + 40];
@@ -124,7 +126,7 @@ double spryi_decimal_f64(const spryi_decimal *d)
     double value, next;
     if (!spryi_nearest_f64(d->digits, d->exponent, d->negative, &value)) return undecided(d, SPRY_F64);
     if (!d->cut) return value;
-    /* The value lies between digits and digits + 1: 19 of them, so the sum does not overflow. */
+    /* The value is between digits and digits + 1. digits has 19 digits, so the sum does not overflow. */
     if (!spryi_nearest_f64(d->digits + 1, d->exponent, d->negative, &next) || next != value)
         return undecided(d, SPRY_F64);
     return value;
@@ -144,17 +146,17 @@ float spryi_decimal_f32(const spryi_decimal *d)
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
 /*
- * The shortest decimal that reads back as the same binary number, and the nearest of these. R. Giulietti, The
+ * Writes the shortest decimal that reads back as the same binary number, and the nearest of these. R. Giulietti, The
  * Schubfach Way to Render Doubles, 2020. A power of ten scales the interval of decimals that round to the value. The
- * scaled interval holds one or more integers but few multiples of ten. Products are rounded to odd, so that they
- * compare as exact products would.
+ * scaled interval contains at least one integer but few multiples of ten. Products are rounded to odd, so that they
+ * compare like exact products.
  */
 typedef struct shortest {
     uint64_t digits;
     int exponent; /* value = digits * 10^exponent */
 } shortest;
 
-/* floor(e * log10(2)), floor(log10(3/4 * 2^e)), floor(e * log2(10)): exact over the exponents of f64. */
+/* floor(e * log10(2)), floor(log10(3/4 * 2^e)), floor(e * log2(10)); exact for all exponents of f64. */
 static int floor_log10_pow2(int e)
 {
     return (int)((e * INT64_C(661971961083)) >> 41);
@@ -168,7 +170,7 @@ static int floor_log2_pow10(int e)
     return (int)((e * INT64_C(913124641741)) >> 38);
 }
 
-/* 126 bits of 10^power, cut off, plus 1. */
+/* Returns the first 126 bits of 10^power, truncated, plus 1. */
 static spryi_u128 scaled_power(int power)
 {
     const uint64_t *bits = spryi_powers_of_five[power - SPRYI_FIRST_POWER];
@@ -186,13 +188,13 @@ static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
     return (uint64_t)(high >> 63) | (rest != 0);
 }
 
-/* Shortens fraction * 2^exponent; narrow_below: the next smaller float is half as far as the next larger. */
+/* Shortens fraction * 2^exponent. narrow_below: the next smaller float is at half the distance of the next larger. */
 static shortest find_shortest(uint64_t fraction, int exponent, int narrow_below)
 {
     int k = narrow_below ? floor_log10_three_quarters_pow2(exponent) : floor_log10_pow2(exponent);
     int shift = exponent + floor_log2_pow10(-k) + 2;
     spryi_u128 g = scaled_power(-k);
-    uint64_t odd = fraction & 1; /* an odd fraction does not own the ends of its interval */
+    uint64_t odd = fraction & 1; /* the interval of an odd fraction excludes its ends */
     uint64_t middle = round_to_odd(g, (4 * fraction) << shift);
     uint64_t lower = round_to_odd(g, (4 * fraction - (narrow_below ? 1 : 2)) << shift) + odd;
     uint64_t upper = round_to_odd(g, (4 * fraction + 2) << shift) - odd;
@@ -238,7 +240,7 @@ char *spryi_decimal_write_i64(char *to, int64_t value)
     return write_digits(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* In plain notation where that is short, else as d.ddde-dd. */
+/* Writes plain notation if it is short, else d.ddde-dd. */
 static char *write_decimal(char *to, shortest s)
 {
     while (s.digits % 10 == 0) {
@@ -295,7 +297,7 @@ static char *write_float(char *to, int negative, int biased, uint64_t fraction, 
     int exponent = biased == 0 ? least : least + biased - 1;
     if (biased > 0) fraction |= (uint64_t)1 << shape.fraction_bits;
     if (exponent <= 0 && exponent >= -shape.fraction_bits &&
-        (fraction & (((uint64_t)1 << -exponent) - 1)) == 0) /* a whole number */
+        (fraction & (((uint64_t)1 << -exponent) - 1)) == 0) /* an integer */
         return write_digits(to, fraction >> -exponent);
     return write_decimal(to, find_shortest(fraction, exponent, narrow_below));
 }

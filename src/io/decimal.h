@@ -1,10 +1,10 @@
 /*
- * Decimal text to binary floating point and back, correctly rounded and blind to the locale.
+ * Conversion between decimal text and binary floating point, correctly rounded and independent of the locale.
  *
- * Reading: a number is at most 19 significant digits w and a power of ten q; the product of w and 128 bits of
- * 5^q tells how it rounds (D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and
- * Experience 51 (8), 2021). With more digits w and w + 1 mostly round alike;
- * where they do not, strtod decides, on text without a decimal point and so without a locale.
+ * Reading: a number is at most 19 significant digits w and a power of ten q. The product of w and 128 bits of 5^q
+ * decides how it rounds (D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (8),
+ * 2021). With more digits, w and w + 1 usually round to the same value. If they do not, strtod decides, on text without
+ * a decimal point and thus independent of the locale.
  */
 #pragma once
 
@@ -19,35 +19,38 @@ extern const uint64_t spryi_powers_of_five[SPRYI_LAST_POWER - SPRYI_FIRST_POWER 
 __extension__ typedef unsigned __int128 spryi_u128;
 
 typedef struct spryi_decimal {
-    uint64_t digits;  /* the first 19 significant ones */
-    int64_t exponent; /* value = digits * 10^exponent, and a little more if cut */
+    uint64_t digits;  /* the first 19 significant digits */
+    int64_t exponent; /* value = digits * 10^exponent, plus a rest if cut */
     int negative;
-    int cut;                /* digits other than 0 were left out */
-    int integer;            /* neither point nor exponent was written */
+    int cut;                /* digits other than 0 were omitted */
+    int integer;            /* the text has neither point nor exponent */
     int special;            /* 0, or 'i' for infinity, 'n' for not a number */
-    const char *text, *end; /* behind the sign */
+    const char *text, *end; /* text: after the sign */
 } spryi_decimal;
 
 /*
- * Reads the number that p..end begins with: returns where it stops, NULL if none begins there.
- * Sign, digits with a point anywhere, exponent behind e, E, d or D; inf, infinity and nan in any case.
+ * Reads the number at the beginning of p..end. Returns the end of the number, or NULL if there is none. Accepts a sign;
+ * digits with a point anywhere; an exponent after e, E, d or D; inf, infinity and nan in any case.
  */
 const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d);
 
 double spryi_decimal_f64(const spryi_decimal *d);
 float spryi_decimal_f32(const spryi_decimal *d);
 
-/* At most this many characters, no NUL: the shortest digits that read back as the same value. */
+/*
+ * The writers write at most this many characters and no NUL: the shortest digits that read back as the same value. Each
+ * returns the end of the text.
+ */
 enum { SPRYI_NUMBER_CHARS = 32 };
 char *spryi_decimal_write_f64(char *to, double value);
 char *spryi_decimal_write_f32(char *to, float value);
 char *spryi_decimal_write_i64(char *to, int64_t value);
-/* Value k of an array of that type. */
+/* Writes value k of an array of the type. */
 char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k);
 
-/* ---- eight digits at once ---------------------------------------------------------------------- */
+/* ---- eight digits together ---------------------------------------------------------------------- */
 
-/* Eight characters, the first in the lowest byte. */
+/* Returns eight characters, the first in the lowest byte. */
 static inline uint64_t spryi_load8(const char *p)
 {
     uint64_t chars;
@@ -58,18 +61,18 @@ static inline uint64_t spryi_load8(const char *p)
     return chars;
 }
 
-/* From characters to digits; and the high bit of every byte that is no digit. */
+/* Converts characters to digits. spryi_not_digits returns the high bit of every byte that is not a digit. */
 static inline uint64_t spryi_as_digits(uint64_t chars)
 {
     return chars ^ 0x3030303030303030u;
 }
 static inline uint64_t spryi_not_digits(uint64_t digits)
 {
-    /* Adding 0x76 carries into the high bit from 10 on; carries between bytes only spoil bytes behind such a one. */
+    /* adding 0x76 carries into the high bit from 10 on; carries between bytes only spoil bytes after such a byte */
     return ((digits + 0x7676767676767676u) | digits) & 0x8080808080808080u;
 }
 
-/* The number that eight digits spell, by pairs, then fours, then eight. */
+/* Returns the number of eight digits: joins pairs, then fours, then eight. */
 static inline uint64_t spryi_join_digits(uint64_t digits)
 {
     const uint64_t mask = 0x000000ff000000ffu;
@@ -79,17 +82,20 @@ static inline uint64_t spryi_join_digits(uint64_t digits)
 
 /* ---- digits * 10^exponent ---------------------------------------------------------------------- */
 
-/* The numbers in which f64 and f32 differ. */
+/* Constants of f64 and f32. */
 typedef struct spryi_float_shape {
     int fraction_bits, bias, infinite_power;
-    int least_exponent, most_exponent; /* of ten: below is 0, above infinite, whatever the digits */
-    int least_tie, most_tie;           /* of ten: only there can a product lie half way */
+    int least_exponent, most_exponent; /* of ten: smaller exponents give 0, larger ones infinity, for all digits */
+    int least_tie, most_tie;           /* of ten: only in this range may a product be half way between two floats */
 } spryi_float_shape;
 
 #define SPRYI_SHAPE_F64 ((spryi_float_shape){52, 1023, 0x7ff, -342, 308, -4, 23})
 #define SPRYI_SHAPE_F32 ((spryi_float_shape){23, 127, 0xff, -65, 38, -17, 10})
 
-/* Bits of the nearest float, sign 0. digits is not cut. *sure becomes 0 in the one case that stays open. */
+/*
+ * Returns the bits of the nearest float with sign 0. digits must not be cut. Sets *sure to 0 if the result is
+ * undecided.
+ */
 static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spryi_float_shape shape, int *sure)
 {
     const uint64_t infinity = (uint64_t)shape.infinite_power << shape.fraction_bits;
@@ -102,7 +108,7 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
     spryi_u128 product = (spryi_u128)digits * power[0];
     uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
     const uint64_t rest = UINT64_MAX >> (shape.fraction_bits + 3);
-    if ((high & rest) == rest) { /* the lower half of the power may still carry into the bits that count */
+    if ((high & rest) == rest) { /* the lower half of the power may carry into the bits of the result */
         uint64_t more = (uint64_t)(((spryi_u128)digits * power[1]) >> 64);
         low += more;
         high += low < more;
@@ -116,11 +122,11 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
         if (binary <= -63) return 0;
         fraction >>= 1 - binary;
         fraction += fraction & 1;
-        return fraction >> 1; /* rounding up to the least normal number gives its bits too */
+        return fraction >> 1; /* rounding up to the least normal number gives the correct bits */
     }
     if (low <= 1 && exponent >= shape.least_tie && exponent <= shape.most_tie && (fraction & 3) == 1 &&
         fraction << shift == high)
-        fraction &= ~(uint64_t)1; /* exactly half way: to even */
+        fraction &= ~(uint64_t)1; /* half way: rounds to even */
     fraction += fraction & 1;
     fraction >>= 1;
     if (fraction >= (uint64_t)2 << shape.fraction_bits) {
@@ -133,15 +139,15 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
 }
 
 /*
- * For inner loops: at most 19 digits, negative 0 or 1. 0: undecided, *value may be off. Signs and lengths of
- * random numbers cannot be predicted, so neither is branched on: the product costs less than one wrong guess.
- * (Clinger's exact division, usual for numbers below 2^53, would cost such a guess in files of 16 and 17 digits.)
+ * Convert at most 19 digits in inner loops; negative is 0 or 1. Return 0 if undecided; *value may then be wrong. Signs
+ * and lengths of random numbers are unpredictable, so there is no branch on them: the product costs less than a
+ * misprediction. (Clinger's exact division, usual below 2^53, would cost one in files with 16 and 17 digits.)
  */
 static inline int spryi_nearest_f64(uint64_t digits, int64_t exponent, int negative, double *value)
 {
     int sure = 1;
     uint64_t bits;
-    if (exponent == 0 && digits <= (uint64_t)1 << 53) { /* whole numbers need no table */
+    if (exponent == 0 && digits <= (uint64_t)1 << 53) { /* integers need no table */
         double whole = (double)digits;
         memcpy(&bits, &whole, sizeof bits);
     } else {

@@ -22,13 +22,13 @@
 
 typedef struct edge_list {
     const char *name; /* of the file, in messages */
-    int64_t base;     /* the number of the first node */
-    int weighted;     /* lines have a third column */
-    int64_t lines;    /* that the head takes */
-    int64_t aside;    /* bytes of its comments and blank lines */
-    /* Columns that are found by name. columns = 0: there are only source, target and perhaps weight, in this order. */
+    int64_t base;     /* number of the first node */
+    bool weighted;    /* lines have a third column */
+    int64_t lines;    /* of the head */
+    int64_t aside;    /* bytes of comments and blank lines in the head */
+    /* Columns that are found by name. columns = 0: only source, target and perhaps weight, in this order. */
     int columns, places[3]; /* places of source, target and weight, from 0; -1: none */
-    char divider;           /* of fields; 0: blanks, a comma or a semicolon */
+    char divider;           /* of fields; 0: a blank, a comma or a semicolon */
     int64_t names_line;     /* the line with the names */
     char others[36];        /* names of columns that are not read */
 } edge_list;
@@ -41,14 +41,14 @@ static inline int is_divider(char c)
     return c == ',' || c == ';';
 }
 
-/* Reports what is wrong with `edges` in a line; 0: in the whole file. */
+/* Reports a fault of `edges` in a line; 0: in the whole file. */
 #define BAD_EDGES(line, ...) spryi_fail_file(err, SPRY_BAD_FILE, edges->name, line, __VA_ARGS__)
 
 #define WHOLE "names of nodes are expected to be whole numbers"
 
 /* ---- words ------------------------------------------------------------------------------------- */
 
-/* Ends a field: `divider`, or, if that is 0, a blank, a comma or a semicolon. */
+/* Returns whether c ends a field: the divider, or, if divider is 0, a blank, a comma or a semicolon. */
 static int ends_field(char c, char divider)
 {
     return divider ? c == divider : spryi_is_blank(c) || is_divider(c);
@@ -67,7 +67,10 @@ static spryi_word trim(spryi_word w)
     return w;
 }
 
-/* Sets *w to what the quotes at p hold and returns behind them; NULL if none close, or more of the field follows. */
+/*
+ * Sets *w to the text within the quotes at p and returns the end of the field. Returns NULL if the quotes are not
+ * closed or more of the field follows.
+ */
 static const char *read_quotes(const char *p, const char *end, char divider, spryi_word *w)
 {
     const char *close = p + 1;
@@ -80,14 +83,14 @@ static const char *read_quotes(const char *p, const char *end, char divider, spr
 }
 
 /*
- * The next field of a line, without quotes, and *p behind it. *there = 0: the line has no more. A field may be empty:
- * "1,,2". divider: see ends_field.
+ * Returns the next field of a line, without quotes, and moves *p after it. *found: the line has such a field, which may
+ * be empty: "1,,2". divider: see ends_field.
  */
-static spryi_word next_field(const char **p, const char *end, char divider, int first, int *there)
+static spryi_word next_field(const char **p, const char *end, char divider, int first, int *found)
 {
     *p = skip_blanks(*p, end, divider);
-    *there = *p < end;
-    if (!first && *there && (divider ? **p == divider : is_divider(**p))) *p = skip_blanks(*p + 1, end, divider);
+    *found = *p < end;
+    if (!first && *found && (divider ? **p == divider : is_divider(**p))) *p = skip_blanks(*p + 1, end, divider);
     spryi_word w = {*p, *p};
     const char *behind = *p < end && **p == '"' ? read_quotes(*p, end, divider, &w) : NULL;
     if (behind) {
@@ -99,7 +102,7 @@ static spryi_word next_field(const char **p, const char *end, char divider, int 
     return trim(w);
 }
 
-/* An empty field is shown as what stands there. */
+/* Shows a field. If the field is empty, shows the character that follows. */
 static spryi_shown show(spryi_word w, const char *end)
 {
     if (w.p < w.end) return spryi_show_word(w.p, w.end);
@@ -120,7 +123,9 @@ static int is_number(spryi_word w)
 
 /* ---- a line ------------------------------------------------------------------------------------ */
 
-/* Reads a whole number in any spelling: "7", "7.0", "7e0". Returns 0 if w is none. *past: it exceeds INT64_MAX. */
+/*
+ * Reads an integer in any spelling: "7", "7.0", "7e0". Returns 0 if w is not an integer. *past: it exceeds INT64_MAX.
+ */
 static int read_whole(spryi_word w, int64_t *value, int *past)
 {
     spryi_decimal d;
@@ -137,7 +142,7 @@ static int read_whole(spryi_word w, int64_t *value, int *past)
     return 1;
 }
 
-/* w is a field of a line that ends at `end`. */
+/* Reads a node from w, a field of a line that ends at `end`. */
 static int read_node(const edge_list *edges, spryi_word w, const char *end, const char *what, int64_t *node,
                      spryi_fault *fault)
 {
@@ -175,13 +180,13 @@ static int read_weight(spryi_word w, const char *end, spryi_entry *entry, spryi_
     return 1;
 }
 
-/* The fields of the line *p..end whose columns have names: source, target and weight are at their places. */
+/* Finds source, target and weight in the line *p..end by the places that the names gave. */
 static int find_named(const edge_list *edges, const char **p, const char *end, spryi_word fields[3], spryi_fault *fault)
 {
-    int columns = 0, there;
+    int columns = 0, found;
     for (;; columns++) {
-        const spryi_word w = next_field(p, end, edges->divider, columns == 0, &there);
-        if (!there) break;
+        const spryi_word w = next_field(p, end, edges->divider, columns == 0, &found);
+        if (!found) break;
         for (int f = 0; f < 3; f++)
             if (edges->places[f] == columns) fields[f] = w;
     }
@@ -191,17 +196,17 @@ static int find_named(const edge_list *edges, const char **p, const char *end, s
     return 0;
 }
 
-/* The fields of the line *p..end that are source, target and weight in this order, and *p behind them. */
+/* Finds source, target and weight in this order in the line *p..end. Moves *p after them. */
 static int find_in_order(const edge_list *edges, const char **p, const char *end, spryi_word fields[3],
                          spryi_fault *fault)
 {
     static const char *const missing[] = {"the number of the source node", "the number of the target node",
                                           "a weight, as the first line of edges has one"};
     const int count = edges->weighted ? 3 : 2;
-    int there;
+    int found;
     for (int f = 0; f < count; f++) {
-        fields[f] = next_field(p, end, 0, f == 0, &there);
-        if (there) continue;
+        fields[f] = next_field(p, end, 0, f == 0, &found);
+        if (found) continue;
         (void)spryi_bad_line(fault, "expected %s, found the end of the line", missing[f]);
         return 0;
     }
@@ -211,7 +216,7 @@ static int find_in_order(const edge_list *edges, const char **p, const char *end
 static spryi_line read_line(const edge_list *edges, const char *p, const char *end, spryi_entry *entry,
                             spryi_fault *fault)
 {
-    int there = 0;
+    int found = 0;
     spryi_word fields[3] = {{p, p}, {p, p}, {p, p}};
     if (is_comment(p, end)) return SPRYI_LINE_EMPTY;
     if (end - p > SPRYI_LINE_BYTES)
@@ -221,8 +226,8 @@ static spryi_line read_line(const edge_list *edges, const char *p, const char *e
     if (!read_node(edges, fields[0], end, "source", &entry->i, fault)) return SPRYI_LINE_BAD;
     if (!read_node(edges, fields[1], end, "target", &entry->j, fault)) return SPRYI_LINE_BAD;
     if (edges->weighted && !read_weight(fields[2], end, entry, fault)) return SPRYI_LINE_BAD;
-    const spryi_word w = next_field(&p, end, 0, 0, &there);
-    if (there && edges->columns == 0)
+    const spryi_word w = next_field(&p, end, 0, 0, &found);
+    if (found && edges->columns == 0)
         return spryi_bad_line(fault,
                               "expected the end of the line after the %s, as in the first line of edges, found %s",
                               edges->weighted ? "weight" : "target node",
@@ -257,14 +262,14 @@ spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *
     return status;
 }
 
-/* The names that a line gives to the columns. */
+/* The column names of a line. */
 typedef struct names {
-    int64_t line; /* 0: none is known */
+    int64_t line; /* 0: no such line */
     int columns, places[3];
-    int numbers;  /* of the first two names */
-    int nameless; /* the first name is empty */
-    int indented; /* blanks stand before the first name: it may be that of the second column */
-    char divider; /* of the line's fields, see ends_field */
+    int numbers;   /* number of numeric words among the first two names */
+    bool nameless; /* the first name is empty */
+    bool indented; /* blanks precede the first name, which may be that of the second column */
+    char divider;  /* of the line's fields; see ends_field */
     char others[36];
 } names;
 
@@ -281,13 +286,13 @@ static int has_both(const names *n)
     return n->places[0] >= 0 && n->places[1] >= 0;
 }
 
-/* 1: the columns are source, target and perhaps weight in this order, and no others. */
+/* Returns whether the columns are exactly source, target and perhaps weight, in this order. */
 static int are_in_order(const names *n)
 {
     return n->places[0] == 0 && n->places[1] == 1 && n->columns == (n->places[2] == 2 ? 3 : 2);
 }
 
-/* The comma, semicolon or tab that a line has outside of quotes, in this order of preference; 0: none. */
+/* Returns the comma, semicolon or tab that a line has outside of quotes, in this order of preference; 0: none. */
 static char divider_of(const char *p, const char *end)
 {
     int quoted = 0;
@@ -302,26 +307,26 @@ static char divider_of(const char *p, const char *end)
 
 static int count_columns(const char *p, const char *end, char divider)
 {
-    int columns = 0, there = 1;
-    while (there) {
-        (void)next_field(&p, end, divider, columns == 0, &there);
-        columns += there;
+    int columns = 0, found = 1;
+    while (found) {
+        (void)next_field(&p, end, divider, columns == 0, &found);
+        columns += found;
     }
     return columns;
 }
 
-/* Takes the line p..end as names of columns. Returns the name that two columns have, NULL if none. */
+/* Reads the line p..end as names of columns. Returns the name that two columns share, or NULL. */
 static const char *read_names(names *n, const char *p, const char *end)
 {
     const char *twice = NULL;
-    int there, count = 0;
+    int found, count = 0;
     *n = (names){.places = {-1, -1, -1}, .indented = p < end && spryi_is_blank(*p)};
     p = skip_blanks(p, end, 0);
     n->divider = divider_of(p, end);
     for (;; n->columns++) {
-        const spryi_word w = next_field(&p, end, n->divider, n->columns == 0, &there);
+        const spryi_word w = next_field(&p, end, n->divider, n->columns == 0, &found);
         int known = 0;
-        if (!there) return twice;
+        if (!found) return twice;
         n->numbers += n->columns < 2 && is_number(w);
         n->nameless |= n->columns == 0 && w.p == w.end;
         for (int f = 0; f < 3; f++)
@@ -342,7 +347,7 @@ static spry_status refuse_nameless(const edge_list *edges, int64_t line, spry_er
                            "write the file without the first column (pandas: to_csv(index=False))");
 }
 
-/* Names that leave open which columns are meant. */
+/* Rejects names that do not determine the columns. */
 static spry_status check_names(const edge_list *edges, const names *n, const char *twice, int64_t line, spry_error *err)
 {
     if (twice) return BAD_EDGES(line, "two columns are named %s, expected one", twice);
@@ -357,12 +362,12 @@ static spry_status check_names(const edge_list *edges, const names *n, const cha
     return SPRY_OK;
 }
 
-/* Settles what the columns are by their names and the first line of edges, which is p..end. */
+/* Determines the columns from their names and the first line of edges, p..end. */
 static spry_status choose_columns(edge_list *edges, names *n, const char *p, const char *end, spry_error *err)
 {
     const char *q = p;
-    int there;
-    if (n->line == 0 && next_field(&q, end, 0, 1, &there).p == q && q < end)
+    int found;
+    if (n->line == 0 && next_field(&q, end, 0, 1, &found).p == q && q < end)
         return refuse_nameless(edges, edges->lines, err);
     const int by_name = n->line > 0 && has_both(n), divider = by_name ? n->divider : 0;
     const int columns = count_columns(p, end, (char)divider);
@@ -427,27 +432,27 @@ static spry_status read_head(spryi_text *text, spryi_block *block, edge_list *ed
 /* ---- lines to edges ------------------------------------------------------------------------------------ */
 
 /*
- * The three tiers of mtx_read.c: a mask of the characters that are no digits, word by word, and read_line, which
- * finds faults.
+ * Three tiers, as in mtx_read.c: a mask of the characters that are not digits; word by word; and read_line, which
+ * reports faults.
  */
 
-/* The edges of one block, with indices of 32 bits where they fit. */
+/* The edges of one block, with 32-bit indices if possible. */
 typedef struct part {
     struct part *next;
-    int64_t count, at; /* at: edges of the parts before */
+    int64_t count, at; /* at: number of edges in earlier parts */
     spry_index_type index_type;
     void *rows, *cols, *values;
 } part;
 
-/* One block of lines, in arrays that have room for as many edges as it can hold. */
+/* Edges of one block of lines. The arrays have space for the most edges that a block can contain. */
 typedef struct parsed_edges {
     int64_t *rows, *cols;
     void *values;
     int64_t count, lines, aside; /* aside: bytes of comments and blank lines */
-    int64_t largest;             /* number of a node, from 0; -1: no edge */
+    int64_t largest;             /* largest node, from 0; -1: no edge */
     spryi_entry_order order;
-    const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
-    part *kept;      /* that is not joined; NULL: none */
+    const char *bad; /* start of the first bad line; NULL: none. count and lines exclude it */
+    part *kept;      /* part that is not joined yet; NULL: none */
 } parsed_edges;
 
 SPRYI_INLINE int is_separator(char c)
@@ -455,7 +460,7 @@ SPRYI_INLINE int is_separator(char c)
     return (c == ' ') | (c == '\t') | (c == ',') | (c == ';');
 }
 
-/* Stores edge k, numbered as in the file. 0: a number is below the first. */
+/* Stores edge k with nodes as numbered in the file. Returns 0 if a number is below the first. */
 SPRYI_INLINE int store_edge(const edge_list *edges, parsed_edges *to, int64_t k, uint64_t i, uint64_t j)
 {
     i -= (uint64_t)edges->base;
@@ -466,7 +471,10 @@ SPRYI_INLINE int store_edge(const edge_list *edges, parsed_edges *to, int64_t k,
     return 1;
 }
 
-/* The line at p as edge k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
+/*
+ * Reads the line at p as edge k. Returns the start of the next line, or NULL if the line has an unusual form. Loads 64
+ * bytes and more.
+ */
 SPRYI_INLINE const char *masked_line(const edge_list *edges, const char *p, spry_type type, parsed_edges *to, int64_t k)
 {
     uint64_t mask = mask_of_words(p);
@@ -488,7 +496,7 @@ SPRYI_INLINE const char *masked_line(const edge_list *edges, const char *p, spry
     return p[end] == '\r' && p[end + 1] == '\n' ? p + end + 2 : NULL;
 }
 
-/* Behind blanks and at most one divider; NULL: there are none. */
+/* Skips blanks and at most one divider. Returns NULL if there are none. */
 SPRYI_INLINE const char *fast_separator(const char *p)
 {
     const char *begin = p;
@@ -498,7 +506,10 @@ SPRYI_INLINE const char *fast_separator(const char *p)
     return p > begin ? p : NULL;
 }
 
-/* The line at p as edge k; returns behind its newline, NULL when it is not in ordinary form (or is wrong). */
+/*
+ * Reads the line at p as edge k. Returns the start of the next line, or NULL if the line has an unusual form or a
+ * fault.
+ */
 SPRYI_INLINE const char *fast_line(const edge_list *edges, const char *p, spry_type type, parsed_edges *to, int64_t k)
 {
     uint64_t i, j;
@@ -559,7 +570,7 @@ SPRYI_INLINE void parse_as(const edge_list *edges, const spryi_block *block, spr
     to->aside = aside;
 }
 
-/* type is that of to->values; SPRY_PATTERN where lines have no weight. */
+/* Parses a block. type: of to->values; SPRY_PATTERN if lines have no weight. */
 static void parse_edges(const edge_list *edges, const spryi_block *block, spry_type type, parsed_edges *to)
 {
     if (type == SPRY_PATTERN) parse_as(edges, block, SPRY_PATTERN, to);
@@ -578,7 +589,7 @@ typedef struct job {
     spryi_text *text;
     const edge_list *edges;
     spry_type type; /* of the weights; SPRY_PATTERN: none */
-    /* belong to the thread that has the next block */
+    /* used only by the thread with the next block to join */
     part *first, *last;
     int64_t parts, count, lines, aside, largest;
     int64_t last_i, last_j;
@@ -603,7 +614,7 @@ static void copy_indices(void *to, spry_index_type type, const int64_t *from, in
     for (int64_t k = 0; k < count; k++) ((int32_t *)to)[k] = (int32_t)from[k];
 }
 
-/* from->kept stays NULL if there are no edges to keep. */
+/* Copies the edges to from->kept, which remains NULL if there are none. */
 static spry_status keep_part(const job *work, parsed_edges *from, spry_error *err)
 {
     spry_context *context = work->text->context;
@@ -640,7 +651,7 @@ static spry_status explain(const job *work, const spryi_block *block, const pars
     return spryi_fail_file(err, SPRY_BAD_FILE, work->edges->name, work->lines + from->lines + 1, "%s", fault.text);
 }
 
-/* The block's part becomes the last. */
+/* Appends the block's part. */
 static spry_status append(void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
     job *work = job_of_text;
@@ -693,13 +704,13 @@ static spry_status create_parsed(const void *job_of_text, void *parsed, spry_err
     return spryi_allocate(context, &own->values, most, spry_type_bytes(work->type), "parsed weights", err);
 }
 
-/* ---- together ---------------------------------------------------------------------------------- */
+/* ---- joining all parts -------------------------------------------------------------------------- */
 
 typedef enum array { ROWS, COLS, VALUES } array;
 
 typedef struct join_job {
     part *const *parts;
-    array which;
+    array kind;
     spry_index_type index_type;
     size_t size; /* of an item */
     char *to;
@@ -710,28 +721,28 @@ static void join_parts(void *job, int64_t begin, int64_t end)
     const join_job *j = job;
     for (int64_t p = begin; p < end; p++) {
         const part *from = j->parts[p];
-        const void *data = j->which == ROWS ? from->rows : j->which == COLS ? from->cols : from->values;
+        const void *data = j->kind == ROWS ? from->rows : j->kind == COLS ? from->cols : from->values;
         char *at = j->to + (size_t)from->at * j->size;
-        if (j->which == VALUES || from->index_type == j->index_type) {
+        if (j->kind == VALUES || from->index_type == j->index_type) {
             memcpy(at, data, (size_t)from->count * j->size);
-        } else { /* of 32 bits, into 64 */
+        } else { /* from 32 bits to 64 */
             for (int64_t k = 0; k < from->count; k++)
                 ((int64_t *)(void *)at)[k] = spryi_index_at(data, from->index_type, k);
         }
     }
 }
 
-/* One array of all parts in one, which is the parts' no more. */
-static spry_status join(spry_context *context, void **to, part **parts, int64_t count, array which,
+/* Joins one array of all parts, and releases the parts' arrays. */
+static spry_status join(spry_context *context, void **to, part **parts, int64_t count, array kind,
                         spry_index_type index_type, spry_type type, int64_t edges, spry_error *err)
 {
     static const char *const what[] = {"sources of all edges", "targets of all edges", "weights of all edges"};
-    const size_t size = which == VALUES ? spry_type_bytes(type) : spryi_index_type_bytes(index_type);
-    SPRYI_OK_OR_RETURN(spryi_allocate(context, to, edges, size, what[which], err));
+    const size_t size = kind == VALUES ? spry_type_bytes(type) : spryi_index_type_bytes(index_type);
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, to, edges, size, what[kind], err));
     spryi_loop(context, spryi_threads(context, edges), count, 1, join_parts,
-               &(join_job){parts, which, index_type, size, *to});
+               &(join_job){parts, kind, index_type, size, *to});
     for (int64_t p = 0; p < count; p++) {
-        void **data = which == ROWS ? &parts[p]->rows : which == COLS ? &parts[p]->cols : &parts[p]->values;
+        void **data = kind == ROWS ? &parts[p]->rows : kind == COLS ? &parts[p]->cols : &parts[p]->values;
         spryi_release(context, *data);
         *data = NULL;
     }
@@ -760,7 +771,7 @@ done:
     return status;
 }
 
-/* Memory for rows without edges tells that numbers were not meant as numbers of rows. */
+/* Explains lack of memory for rows without edges: the node numbers are probably not row numbers. */
 static spry_status explain_gaps(const job *work, spry_status status, spry_error *err)
 {
     if (status != SPRY_OUT_OF_MEMORY || work->largest / 64 <= work->count) return status;
@@ -771,8 +782,8 @@ static spry_status explain_gaps(const job *work, spry_status status, spry_error 
                            spryi_show_size(8 * (work->largest + 1)).text);
 }
 
-/* "2 columns", or "source, target of 4 columns (not read: label)". */
-static void tell_columns(const edge_list *edges, char *text, size_t size)
+/* Describes the columns: "2 columns", or "source, target of 4 columns (not read: label)". */
+static void describe_columns(const edge_list *edges, char *text, size_t size)
 {
     if (edges->columns == 0)
         snprintf(text, size, "%s", edges->weighted ? "3 columns" : "2 columns");
@@ -781,12 +792,12 @@ static void tell_columns(const edge_list *edges, char *text, size_t size)
                  edges->others[0] ? " (not read: " : "", edges->others, edges->others[0] ? ")" : "");
 }
 
-static void tell_source(const job *work, spryi_source *source)
+static void fill_source(const job *work, spryi_source *source)
 {
     source->kind = SPRYI_EDGE_LIST;
     source->field = work->edges->weighted ? "real" : "pattern";
     source->packing = spryi_packing_name(work->text->packing);
-    tell_columns(work->edges, source->layout, sizeof source->layout);
+    describe_columns(work->edges, source->layout, sizeof source->layout);
     source->rows = source->cols = -1;
     source->entries = work->count;
 }
@@ -808,12 +819,12 @@ static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_optio
         spryi_note_needs(8 * (head.m + 1), spryi_text_enough(work->text, 2 * both, head.m, SPRY_I64), "offsets", err));
     SPRYI_OK_OR_RETURN(join_all(work, &entries, index_type, err));
     SPRYI_OK_OR_RETURN(spryi_mtx_to_csr(work->text->context, A, &head, &entries, options, err));
-    tell_source(work, &(*A)->source);
+    fill_source(work, &(*A)->source);
     (*A)->index_base = options->index_base;
     return SPRY_OK;
 }
 
-/* Edges take four bytes at least. Node numbers are assumed to have no large gaps. */
+/* An edge takes at least four bytes. Node numbers are assumed to have no large gaps. */
 static spry_status note_needs(const spryi_text *text, const spry_read_options *options, spry_error *err)
 {
     enum { LEAST_LINE = 4 };

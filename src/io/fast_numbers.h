@@ -33,7 +33,7 @@ SPRYI_INLINE int store_value(uint64_t digits, int64_t exponent, int negative, sp
 
 /* ---- first tier -------------------------------------------------------------------------------- */
 
-/* Bit c: p[c] is no digit, of 64 characters. */
+/* Returns a mask of 64 characters in which bit c is set if p[c] is not a digit. */
 #if defined(__SSE2__)
 SPRYI_INLINE uint64_t not_digits_16(const char *p)
 {
@@ -59,13 +59,13 @@ SPRYI_INLINE uint64_t mask_of_words(const char *p)
 }
 #endif
 
-/* The first `count` digits at p, 0 to 7. */
+/* Returns the number of the first `count` digits at p. count: 0 to 7. */
 SPRYI_INLINE uint64_t some_digits(const char *p, unsigned count)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)) << (56 - 8 * count) << 8);
 }
 
-/* 1 to 8. */
+/* Returns the number of the first `count` digits at p. count: 1 to 8. */
 SPRYI_INLINE uint64_t one_to_eight_digits(const char *p, unsigned count)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)) << (64 - 8 * count));
@@ -76,7 +76,10 @@ SPRYI_INLINE uint64_t eight_digits(const char *p)
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)));
 }
 
-/* count digits at p, at most 19: the odd ones first, so that full eights need no power that depends on count. */
+/*
+ * Returns the number of `count` digits at p, at most 19. Reads first the digits in excess of full eights, so that no
+ * factor depends on count.
+ */
 SPRYI_INLINE uint64_t up_to_19_digits(const char *p, unsigned count)
 {
     const uint64_t e8 = 100000000;
@@ -99,11 +102,14 @@ static const uint64_t powers_of_ten[20] = {
 };
 /* clang-format on */
 
-/* The first character at or behind p + at that is no digit, where mask has the bits from `at` on. */
+/* FIRST: position of the first character of the mask that is not a digit. */
 #define FIRST(mask) ((unsigned)__builtin_ctzll(mask))
 #define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
-/* The exponent behind the e at p + at; *mask stands there. Becomes the mask behind it, 0 if it is no ordinary one. */
+/*
+ * Returns the exponent after the e at p + at, the first bit of *mask. Removes its bits from *mask; sets *mask to 0 if
+ * the exponent is unusual.
+ */
 SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 {
     uint64_t rest = DROP_FIRST(*mask);
@@ -116,9 +122,9 @@ SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 }
 
 /*
- * The value behind the blank at p + blank, the first bit of mask, or for blank -1 at p. Returns where it ends, 0: not
- * ordinary. The sign is found as a non-digit right behind the blank: looking for '-' would make the search for the
- * next line wait for a load.
+ * Reads the value after the blank at the first bit of mask; for an array, at p. Returns the end of the value, or 0 if
+ * its form is unusual. The sign is found as a non-digit directly after the blank, because a search for '-' would make
+ * the next line wait for a load.
  */
 SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
                                    int64_t k)
@@ -127,7 +133,7 @@ SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int 
     unsigned at = array ? 0 : FIRST(mask) + 1, negative = (unsigned)(mask >> (at & 63)) & 1;
     mask ^= blank | sign;
     if (!mask) return 0;
-    if (negative & (unsigned)(p[at] != '-')) return 0; /* one branch, never taken; not one on the sign */
+    if (negative & (unsigned)(p[at] != '-')) return 0; /* one branch, never taken; no branch on the sign */
     at += negative;
     unsigned end = FIRST(mask), whole = end - at, behind = 0;
     if (whole == 0 || whole > 8) return 0;
@@ -153,7 +159,7 @@ SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int 
 
 /* ---- word by word ------------------------------------------------------------------------------ */
 
-/* Up to 16 digits; NULL where p has no digit or too many. */
+/* Reads up to 16 digits. Returns NULL if p has no digit or too many. */
 static inline const char *fast_index(const char *p, uint64_t *index)
 {
     uint64_t digits = spryi_as_digits(spryi_load8(p)), stop = spryi_not_digits(digits);
@@ -183,7 +189,7 @@ static inline const char *fast_blanks(const char *p)
     return p;
 }
 
-/* Appends the digits at p to *value; *count grows by how many. Sixteen more characters may be read each round. */
+/* Appends the digits at p to *value and adds their number to *count. Loads up to 16 more characters per iteration. */
 static inline const char *fast_digits(const char *p, uint64_t *value, int *count)
 {
     for (;;) {
@@ -198,11 +204,11 @@ static inline const char *fast_digits(const char *p, uint64_t *value, int *count
         *value = *value * 100000000 + spryi_join_digits(digits);
         *count += 8;
         p += 8;
-        if (*count > 32) return p; /* too many for us: the caller sees the count */
+        if (*count > 32) return p; /* too many: the caller checks the count */
     }
 }
 
-/* A number of at most 19 digits into slot k of values; NULL: not in ordinary form. */
+/* Reads a number of at most 19 digits to values[k]. Returns its end, or NULL if its form is unusual. */
 static inline const char *fast_value(const char *p, int integer, spry_type type, void *values, int64_t k)
 {
     uint64_t digits = 0;
@@ -211,7 +217,7 @@ static inline const char *fast_value(const char *p, int integer, spry_type type,
     p += negative;
     const char *begin = p;
     unsigned first = (unsigned char)*p - (unsigned)'0';
-    if (first <= 9 && p[1] == '.') { /* the commonest beginning */
+    if (first <= 9 && p[1] == '.') { /* the most frequent form */
         digits = first;
         count = first != 0;
         p++;
@@ -243,7 +249,10 @@ static inline const char *fast_value(const char *p, int integer, spry_type type,
     return store_value(digits, exponent, negative, type, values, k) ? p : NULL;
 }
 
-/* The last start of a line from which a line that ends before it can be loaded `ahead` bytes past its start. */
+/*
+ * Returns the last line start of the block such that, for all lines before, `ahead` bytes after the line's start can be
+ * loaded.
+ */
 static inline const char *last_line_start(const spryi_block *block, int64_t ahead)
 {
     const char *end = block->end;

@@ -20,8 +20,8 @@
 
 typedef struct key_rule {
     const char *name;
-    int64_t first, last; /* of whole numbers */
-    double low, high;    /* of real ones */
+    int64_t first, last; /* of integer keys */
+    double low, high;    /* of real keys */
 } key_rule;
 
 #define LARGEST ((int64_t)1 << 56)
@@ -42,7 +42,7 @@ static const key_rule keys[SPRYI_KEYS] = {
     [SPRYI_KEY_SYMBOLS] = {"symbols", 1, 65536, 0, 0},
     [SPRYI_KEY_LENGTH] = {"length", 1, 62, 0, 0},
     [SPRYI_KEY_SEED] = {"seed", 0, INT64_MAX, 0, 0},
-    [SPRYI_KEY_SHUFFLE] = {"shuffle", 0, INT64_MAX, 0, 0}, /* seed of the shuffling; 0: none */
+    [SPRYI_KEY_SHUFFLE] = {"shuffle", 0, INT64_MAX, 0, 0}, /* seed of the shuffling; 0: no shuffling */
     [SPRYI_KEY_ENTRIES] = {"entries", 0, INT32_MAX, 0, 0},
     [SPRYI_KEY_LONGEST] = {"longest", 0, INT32_MAX, 0, 0},
     [SPRYI_KEY_SYMMETRY] = {"symmetry", 0, 100, 0, 0},
@@ -68,7 +68,7 @@ static int text_is(text t, const char *word)
     return strlen(word) == t.length && memcmp(t.start, word, t.length) == 0;
 }
 
-/* Cuts what is before the first `mark`, or all, off *rest. */
+/* Cuts the text before the first `mark`, or all, off *rest. */
 static text cut(text *rest, char mark)
 {
     const char *found = rest->length > 0 ? memchr(rest->start, mark, rest->length) : NULL;
@@ -79,7 +79,7 @@ static text cut(text *rest, char mark)
     return head;
 }
 
-/* How much of a piece a message shows. */
+/* Characters of a piece that a message shows. */
 static int shown(text t)
 {
     return t.length > 60 ? 60 : (int)t.length;
@@ -138,7 +138,7 @@ static spry_status set_word(spryi_generation *g, spryi_key key, text value, spry
                       g->generator->info.name, keys[key].name, shown(value), value.start, known);
 }
 
-/* Sets what "key=value,..." says; *seen gets a bit for each key. Only keys in `legal` may occur. */
+/* Sets the values of "key=value,..." and a bit of *seen for each key. Only keys in `legal` may occur. */
 static spry_status set_keys(spryi_generation *g, text list, unsigned legal, unsigned *seen, spry_error *err)
 {
     while (list.length > 0) {
@@ -208,7 +208,7 @@ spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_e
 
 enum { RELABELLED_SEED = 7, ROWS_A_BLOCK = 1024 };
 
-/* Asks for the memory of the result before any time is spent on it. */
+/* Checks the memory limit for the result before spending time on it. */
 static spry_status check_memory(spryi_generation *g, spry_index_type offset_type, spry_index_type index_type,
                                 spry_type value_type, spry_error *err)
 {
@@ -230,7 +230,7 @@ static spry_status check_memory(spryi_generation *g, spry_index_type offset_type
 
 typedef struct build_job {
     const spryi_generation *g;
-    const spryi_compressed *a, *made; /* made: relabelled */
+    const spryi_compressed *a, *made; /* made: with new labels */
     const int64_t *to;                /* labels */
     int64_t *degree;
     uint64_t seed;
@@ -347,7 +347,7 @@ done:
     return status;
 }
 
-/* A random permutation: Fisher and Yates, from the end. */
+/* Creates a random permutation by Fisher and Yates, from the end. */
 static void shuffle(int64_t *to, int64_t n, uint64_t seed)
 {
     for (int64_t i = 0; i < n; i++) to[i] = i;
@@ -369,7 +369,7 @@ static void count_columns(void *job, int64_t begin, int64_t end)
         __atomic_fetch_add(&degree[spryi_index_at(indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
-/* The most used column first; equally used ones keep their order. */
+/* Orders columns by use, the most used first. Columns of equal use keep their order. */
 static spry_status label_by_degree(spry_context *context, int64_t *to, const spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -422,7 +422,7 @@ static void draw_some_values(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Drawn in the order of the entries: a structure relabelled gets other values. */
+/* Draws values in the order of the entries. A relabelled structure gets other values. */
 static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_type value_type, spry_error *err)
 {
     if (value_type == SPRY_PATTERN) return SPRY_OK;

@@ -1,4 +1,4 @@
-/* Lines and words of text, shown in messages, and the refusal of files of other kinds. */
+/* Lines and words of text, for messages, and rejection of files of other kinds. */
 #include "base/error.h"
 #include "io/container.h"
 #include "io/readers.h"
@@ -84,9 +84,12 @@ bool spryi_is_banner(spryi_word w)
     return (size_t)(w.end - w.p) == sizeof banner - 1 && strncasecmp(w.p, banner, sizeof banner - 1) == 0;
 }
 
-enum { MOST_COMMENT = 1024 - 2 }; /* '%' and the newline are counted */
+enum { MOST_COMMENT = 1024 - 2 }; /* '%' and the newline count */
 
-/* How many of the bytes at p, which are too many, go into a line: up to a blank, else up to the end of a character. */
+/*
+ * Returns how many of the bytes at p, which exceed a line, fit in a line: up to a blank, else up to the end of a
+ * character.
+ */
 static size_t break_at(const char *p)
 {
     const char *blank = memrchr(p, ' ', MOST_COMMENT + 1);
@@ -122,7 +125,9 @@ size_t spryi_mtx_comment(char *to, const char *comment)
 #define UNPACK "unpack the file first"
 #define VECTOR "write the vector as Matrix Market, with -o FILE.mtx"
 
-/* Text at the beginning of a file (without a byte order mark, in any case), or bytes at an offset. */
+/*
+ * Signature of a kind: text at the beginning of a file (without byte order mark, in any case), or bytes at an offset.
+ */
 typedef struct signature {
     int offset, bytes;
     const char *magic, *kind, *remedy;
@@ -198,7 +203,7 @@ static int has(const signature *s, const char *p, const char *end)
     return 1;
 }
 
-/* Counts whole numbers at the beginning of p..end. *others: words that are none. */
+/* Counts integers at the beginning of p..end. *others: words that are not integers. */
 static int count_numbers(const char *p, const char *end, int *others)
 {
     int count = 0;
@@ -214,7 +219,7 @@ static int count_numbers(const char *p, const char *end, int *others)
     return count;
 }
 
-/* Title, numbers of cards, then three letters of the type ("RSA") and sizes. */
+/* Checks for a title, numbers of cards, then three letters of the type ("RSA") and sizes. */
 static int is_harwell_boeing(const char *p, const char *end)
 {
     const char *lines[3], *ends[3];

@@ -1,7 +1,7 @@
 /*
- * Reading Matrix Market: banner and sizes, then all entries by several threads, then CSR (matrix/assemble.h). Grouping
- * is stable, so rows come out sorted if the file is sorted by column or by row, lower or upper triangle alike. Files in
- * the order of SuiteSparse need no comparison.
+ * Reader of Matrix Market: banner and sizes, then all entries by multiple threads, then CSR (matrix/assemble.h).
+ * Grouping is stable, so rows are sorted if the file is sorted by column or by row, also for a lower or upper triangle.
+ * Files in the order of SuiteSparse need no comparison.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -20,17 +20,17 @@
 
 /* ---- banner and sizes --------------------------------------------------------------------------- */
 
-/* Reports what is wrong with `head` in the line that was read last. */
+/* Reports a fault of `head` in the last line that was read. */
 #define BAD_HEAD(...) spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, __VA_ARGS__)
 
-/* A small input's end is looked for: it is then read by few threads. */
-enum { LOOK_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
+/* Bytes that are read ahead at least, to find the end of a small input, which is then read by few threads. */
+enum { READ_AHEAD_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
 
 #define FIELDS "'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"
 #define BANNER "'%%%%MatrixMarket matrix coordinate real general'"
 
-/* names are in lower case and end with NULL. Returns which it is, -1 for none. */
-static int which(spryi_word w, const char *const *names)
+/* Returns the index of the name that equals w, or -1. names are in lower case and end with NULL. */
+static int index_of(spryi_word w, const char *const *names)
 {
     for (int k = 0; names[k]; k++) {
         size_t length = strlen(names[k]), c = 0;
@@ -41,12 +41,12 @@ static int which(spryi_word w, const char *const *names)
     return -1;
 }
 
-/* A word of the banner, or what is wrong with it. */
+/* Reads a word of the banner as one of `names`. */
 static spry_status read_choice(const spryi_mtx *head, const char **p, const char *end, const char *const *names,
                                const char *expected, int *choice, spry_error *err)
 {
     spryi_word w = spryi_next_word(p, end);
-    *choice = which(w, names);
+    *choice = index_of(w, names);
     if (*choice >= 0) return SPRY_OK;
     return BAD_HEAD("expected %s in the banner, found %s", expected, spryi_show_word(w.p, w.end).text);
 }
@@ -67,8 +67,11 @@ static spry_status check_banner(const spryi_mtx *head, int object, int field, in
     return SPRY_OK;
 }
 
-/* Two or three numbers; or names and numbers between commas, semicolons or tabs. */
-static int looks_like_edge(const char *p, const char *end)
+/*
+ * Returns whether a line looks like an edge: two or three numbers, or names and numbers separated by commas, semicolons
+ * or tabs.
+ */
+static bool looks_like_edge(const char *p, const char *end)
 {
     int words = 0, letters = 0, dividers = 0;
     for (char before = ' '; p < end; before = *p++) {
@@ -89,7 +92,7 @@ static int looks_like_edge(const char *p, const char *end)
 static const char *edges_advice(const char *p, const char *end)
 {
     const char *line_end = end;
-    for (; p < end; p = line_end + (line_end < end)) { /* behind comments */
+    for (; p < end; p = line_end + (line_end < end)) { /* skips comments */
         line_end = spryi_line_end(p, end);
         const char *word = p;
         const spryi_word first = spryi_next_word(&word, line_end);
@@ -100,7 +103,7 @@ static const char *edges_advice(const char *p, const char *end)
            "which is read with input 'edges'";
 }
 
-/* block_end: of what follows the line, which tells other kinds of files. */
+/* Reads the banner. block_end: end of the text after the line, which identifies other kinds of files. */
 static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, const char *block_end, spry_error *err)
 {
     const char *start = p;
@@ -153,7 +156,9 @@ static spry_status read_size(const spryi_mtx *head, const char **p, const char *
     return SPRY_OK;
 }
 
-/* Values of an array: all, or those of the lower triangle that its symmetry leaves free. */
+/*
+ * Returns the number of values of an array: all, or those of the lower triangle that the symmetry does not determine.
+ */
 static spry_status count_array(spryi_mtx *head, spry_error *err)
 {
     int64_t m = head->m, n = head->n;
@@ -188,19 +193,22 @@ static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, s
     return SPRY_OK;
 }
 
-/* An entry is at least two one-digit indices and perhaps a value, each with a character behind it. */
+/*
+ * Checks that the rest of the file can contain the entries. An entry is at least two one-digit indices and perhaps a
+ * value, each followed by a character.
+ */
 static spry_status check_room(spryi_text *text, const spryi_mtx *head, spry_error *err)
 {
     int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2);
     int64_t needed = head->entries * least; /* entries are at most INT64_MAX / 64 */
-    SPRYI_OK_OR_RETURN(spryi_text_look_ahead(text, needed > LOOK_AT_LEAST ? needed : LOOK_AT_LEAST, err));
+    SPRYI_OK_OR_RETURN(spryi_text_read_ahead(text, needed > READ_AHEAD_AT_LEAST ? needed : READ_AHEAD_AT_LEAST, err));
     int64_t most = (spryi_text_most_left(text) + 1) / least; /* the last line may lack its newline */
     if (head->entries <= most) return SPRY_OK;
     return BAD_HEAD("the size line announces %lld entries, but the rest of the file has room for %lld at most",
                     (long long)head->entries, (long long)most);
 }
 
-/* The size line, behind comments and blank lines. */
+/* Finds the size line, after comments and blank lines. */
 static spry_status find_size_line(spryi_cursor *c, spryi_mtx *head, const char **start, const char **end,
                                   spry_error *err)
 {
@@ -240,9 +248,9 @@ spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx 
     return check_room(text, head, err);
 }
 
-/* ---- one line with care -------------------------------------------------------------------------- */
+/* ---- one line with checks ------------------------------------------------------------------------ */
 
-/* A whole word as an index from 1 to limit. Returns behind it, NULL when it is none. */
+/* Reads a word as an index from 1 to limit. Returns its end, or NULL with a fault. */
 static const char *read_index(const char *p, const char *end, int64_t limit, const char *what, int64_t *index,
                               spryi_fault *fault)
 {
@@ -320,16 +328,16 @@ static spryi_line read_line(const spryi_mtx *head, const char *p, const char *en
     return SPRYI_LINE_ENTRY;
 }
 
-/* ---- all entries, by several threads ------------------------------------------------------------ */
+/* ---- all entries, by multiple threads ----------------------------------------------------------- */
 
 /*
- * Each thread parses the next block of lines into arrays that remain in its cache. It waits until the end of the
- * previous block's entries is known and copies its own behind them. No pass counts lines first. The first block in
+ * Each thread parses the next block of lines into arrays that remain in its cache. It waits until the position after
+ * the previous block's entries is known, and copies its entries there. No pass counts lines first. The first block in
  * file order that has a fault reports it.
  *
- * There are three tiers. Most files have lines "i j -d.ddde-dd" with single blanks and at most 63 characters. A mask
- * of the characters that are no digits divides such a line into words: a few operations on bits, without a loop or a
- * branch that depends on the data, so the processor works on several lines at a time. Numbers with more blanks or
+ * There are three tiers. Most files have lines "i j -d.ddde-dd" with single blanks and at most 63 characters. A mask of
+ * the characters that are not digits divides such a line into words. The division takes a few bit operations without loops or
+ * branches that depend on the data, so the processor works on multiple lines at a time. Numbers with more blanks or
  * digits are read word by word, eight characters at a time. read_line reads all other lines and finds faults.
  */
 typedef struct parsed_block {
@@ -337,11 +345,14 @@ typedef struct parsed_block {
     int64_t count, lines;
     int64_t aside; /* bytes of comments and blank lines */
     spryi_entry_order order;
-    int64_t at;      /* where its entries go */
-    const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
+    int64_t at;      /* position of the block's first entry */
+    const char *bad; /* start of the first bad line; NULL: none. count and lines exclude it */
 } parsed_block;
 
-/* The line at p as entry k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
+/*
+ * Reads the line at p as entry k. Returns the start of the next line, or NULL if the line has an unusual form. Loads 64
+ * bytes and more.
+ */
 SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
                                      const parsed_block *to, int64_t k)
 {
@@ -356,7 +367,7 @@ SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int w
         if (i_end - 1 > 7 || j_count - 1 > 7 || p[i_end] != ' ') return NULL;
         uint64_t i = one_to_eight_digits(p, i_end), j = one_to_eight_digits(p + i_end + 1, j_count);
         if (i - 1 >= (uint64_t)head->m || j - 1 >= (uint64_t)head->n) return NULL;
-        if (i == j && head->symmetry == SPRY_SKEW_SYMMETRIC) return NULL; /* its value must be zero */
+        if (i == j && head->symmetry == SPRY_SKEW_SYMMETRIC) return NULL; /* the value must be zero */
         store_index(to->rows, wide, k, i - 1);
         store_index(to->cols, wide, k, j - 1);
         end = j_end;
@@ -370,7 +381,10 @@ SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int w
     return p[end] == '\r' && p[end + 1] == '\n' ? p + end + 2 : NULL;
 }
 
-/* The line at p as entry k; returns behind its newline, NULL when it is not in ordinary form (or is wrong). */
+/*
+ * Reads the line at p as entry k. Returns the start of the next line, or NULL if the line has an unusual form or a
+ * fault.
+ */
 SPRYI_INLINE const char *fast_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
                                    const parsed_block *to, int64_t k)
 {
@@ -455,15 +469,15 @@ typedef struct job {
     spryi_text *text;
     const spryi_mtx *head;
     spryi_mtx_entries *entries;
-    spry_type parsed_type; /* f64 where values are only checked */
-    /* belong to the thread that has the next block */
+    spry_type parsed_type; /* f64 if values are only checked */
+    /* used only by the thread with the next block to join */
     int64_t count, lines, aside;
     int64_t last_i, last_j;
 } job;
 
 /*
- * type is that of to->values; SPRY_PATTERN where lines have no value. The arrays have room for as many entries as
- * the block can hold.
+ * Parses a block. type: of to->values; SPRY_PATTERN if lines have no value. The arrays have space for the most entries
+ * that a block can contain.
  */
 static spry_status parse(const void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
@@ -504,7 +518,7 @@ static spry_status explain(const spryi_mtx *head, const char *p, const char *blo
     return spryi_fail_file(err, SPRY_BAD_FILE, head->name, line, "%s", fault.text);
 }
 
-/* The block has more than `left` entries: where the first too many is. */
+/* Reports the first entry after the `left` entries that the file may still have. */
 static spry_status explain_surplus(const job *work, const spryi_block *block, int64_t left, spry_error *err)
 {
     int64_t line = work->lines + 1;
@@ -556,7 +570,7 @@ static void append(const void *job_of_text, const void *parsed)
         memcpy((char *)entries->values + (size_t)from->at * value_bytes, from->values, count * value_bytes);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole file --------------------------------------------------------------------------- */
 
 static void release_parsed(spry_context *context, void *parsed)
 {
@@ -614,7 +628,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
                                    .count = head->entries,
                                    .order = SPRYI_ALL_ORDERS};
-    if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* tells where zeros are */
+    if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* values show where zeros are */
     job work = {.text = text,
                 .head = head,
                 .entries = entries,
@@ -635,7 +649,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 
 /* ---- to CSR -------------------------------------------------------------------------------------- */
 
-/* Values of the dense columns that are not zero, moved together, get their indices. */
+/* Moves the nonzero values of dense columns together, and adds their indices. */
 static spry_status index_array(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
 {
     int64_t kept = 0, k = 0;
@@ -674,7 +688,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     int64_t duplicates = 0;
     if (head->array) SPRYI_TRY(index_array(context, head, e, err));
     const spryi_entry_order order = e->order;
-    if (value_type == SPRY_PATTERN) { /* values of an array only told where zeros are */
+    if (value_type == SPRY_PATTERN) { /* values of an array only showed where zeros are */
         spryi_release(context, e->values);
         e->values = NULL;
         e->value_type = SPRY_PATTERN;
@@ -697,7 +711,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
         SPRYI_TRY(BAD_HEAD("%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz, INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
-    /* A pattern's duplicates count as their sum: each of its entries is 1. */
+    /* A pattern counts duplicates by their sum, since each of its entries is 1. */
     if (!distinct || value_type != a.value_type)
         SPRYI_TRY(spryi_merge(context, &a, value_type, options->drop_duplicates ? SPRYI_KEEP_FIRST : SPRYI_SUM_ALL,
                               &duplicates, err));
@@ -718,7 +732,7 @@ done:
 
 /* ---- both triangles ------------------------------------------------------------------------------ */
 
-/* The columns of the entries below the diagonal, row by row, sorted. */
+/* Columns of the entries below the diagonal, by rows, sorted. */
 typedef struct lower {
     int64_t *offsets, *cols;
 } lower;
@@ -733,7 +747,7 @@ static int64_t col_of(const spryi_mtx_entries *e, int64_t k)
     return spryi_index_at(e->cols, e->index_type, k);
 }
 
-/* Most files hold one triangle. */
+/* Most files contain one triangle. */
 static bool has_both_triangles(const spryi_mtx_entries *e)
 {
     bool above = false, below = false;
@@ -775,8 +789,8 @@ static bool is_in(const lower *l, int64_t i, int64_t j)
 }
 
 /*
- * SPRY_BAD_FILE if the file of a symmetric, skew-symmetric or Hermitian matrix holds an entry and its
- * mirror image, since each entry stands for both.
+ * Returns SPRY_BAD_FILE if the file of a symmetric, skew-symmetric or Hermitian matrix contains an entry and its mirror
+ * image, since each entry stands for both.
  */
 static spry_status check_triangles(spry_context *context, const spryi_mtx *head, const spryi_mtx_entries *e,
                                    spry_error *err)
@@ -815,7 +829,7 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
     return spryi_pick_index_types(&offset_type, type, head->m, head->n, 0, err);
 }
 
-/* The file's entries and the offsets, held at once in any case, are asked for before any of it is made. */
+/* Checks the memory limit for the file's entries and the offsets, which are needed together, before allocation. */
 static spry_status check_limit(const spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
                                spry_type value_type, spry_error *err)
 {

@@ -24,10 +24,10 @@
 
 enum { PIECE_ENTRIES = 32768, MOST_LINE = 20 + 1 + 20 + 1 + SPRYI_NUMBER_CHARS + 1 };
 
-/* One thread formats and compresses into this. */
+/* Buffers of one thread, which formats and compresses pieces. */
 typedef struct press {
     char *text;
-    unsigned char *packed; /* NULL: plain text is written */
+    unsigned char *packed; /* compressed text; NULL: text is written uncompressed */
     size_t compressed_bytes;
     z_stream z;
 } press;
@@ -35,23 +35,23 @@ typedef struct press {
 typedef struct writing {
     const spry_matrix *A;
     spryi_field field;
-    int lower; /* entries above the diagonal are left out */
+    bool lower; /* entries above the diagonal are omitted */
     bool csv;
     char divider;
     int base;
     spryi_output output;
     int64_t pieces;
-    _Atomic int64_t next; /* piece to be formatted */
+    _Atomic int64_t next; /* next piece to format */
     _Atomic int64_t next_to_write;
     press *presses;
-    /* belong to the thread that has the next piece to write */
+    /* used only by the thread with the next piece to write */
     spry_status status;
     spry_error error;
 } writing;
 
 /* ---- entries ----------------------------------------------------------------------------------- */
 
-/* Walks over entries first .. in stored order. */
+/* Position among the entries, in stored order. */
 typedef struct walk {
     const spry_arrays *a;
     int64_t major, majors, k, i, j;
@@ -64,7 +64,7 @@ static walk start_walk(const spry_arrays *a, int64_t k)
     return w;
 }
 
-/* Sets i and j of entry k. 0: they lie outside the matrix. */
+/* Sets i and j of entry k. Returns 0 if they are outside the matrix. */
 static inline int step(walk *w)
 {
     const spry_arrays *a = w->a;
@@ -86,7 +86,7 @@ static int64_t piece_end(const spry_arrays *a, int64_t piece)
     return (piece + 1) * PIECE_ENTRIES < a->nnz ? (piece + 1) * PIECE_ENTRIES : a->nnz;
 }
 
-/* ---- what the banner says ---------------------------------------------------------------------- */
+/* ---- the banner ------------------------------------------------------------------------------ */
 
 typedef struct value_job {
     const writing *w;
@@ -124,7 +124,7 @@ static void count_in_pieces(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* The field that was read, unless values that it cannot express have come up since. */
+/* Returns the field of the file that was read, unless it cannot express the present values. */
 static spryi_field resolve_field(const writing *w, int threads)
 {
     const spry_matrix *A = w->A;
@@ -145,7 +145,7 @@ static int64_t count_entries(const writing *w, int threads)
     return j.entries;
 }
 
-/* Banner, comment and size line, as text of *bytes bytes. */
+/* Writes banner, comment and size line to a text of *bytes bytes. */
 static spry_status make_head(const writing *w, const char *comment, int threads, char **text, size_t *bytes,
                              spry_error *err)
 {
@@ -203,11 +203,11 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
     return SPRY_OK;
 }
 
-/* text as a gzip member into packed, which is large enough. */
+/* Compresses the text as a gzip member to p->packed, which is large enough. */
 static size_t pack(press *p, const char *text, size_t bytes)
 {
     (void)deflateReset(&p->z);
-    p->z.next_in = (Bytef *)(uintptr_t)text; /* only read; older headers lack the const */
+    p->z.next_in = (Bytef *)(uintptr_t)text; /* read only; older headers lack the const */
     p->z.avail_in = (uInt)bytes;
     p->z.next_out = p->packed;
     p->z.avail_out = (uInt)p->compressed_bytes;
@@ -215,7 +215,10 @@ static size_t pack(press *p, const char *text, size_t bytes)
     return (size_t)(p->z.next_out - p->packed);
 }
 
-/* Every number taken is passed on, also after a failure, so nobody waits for ever. */
+/*
+ * Formats and writes pieces. Passes on every number that it takes, also after a failure, so that no thread waits
+ * forever.
+ */
 static void write_pieces(writing *w, press *p)
 {
     for (;;) {
@@ -259,7 +262,7 @@ static void destroy_press(spry_context *context, press *p)
     spryi_release(context, p->text);
 }
 
-/* Room for `bytes` of text, and for it packed. */
+/* Allocates `bytes` for text, and memory for the compressed text. */
 static spry_status create_press(spry_context *context, press *p, size_t bytes, int gzip, spry_error *err)
 {
     memset(p, 0, sizeof *p);
@@ -312,7 +315,7 @@ done:
     return status;
 }
 
-/* A's arrays are all its entries. */
+/* Writes A, whose arrays contain all entries. */
 static spry_status write_text(const spry_matrix *A, const char *path, bool csv, bool gzip,
                               const spry_write_options *options, spry_error *err)
 {

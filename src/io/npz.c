@@ -1,7 +1,7 @@
 /*
- * A .npz of scipy.sparse.save_npz, a zip archive of NumPy arrays: members format, shape and data, and those that the
- * format has, indices and indptr, row and col, or offsets. All become entries in the order of the file, then CSR as
- * the entries of text do.
+ * Reader of .npz files of scipy.sparse.save_npz, zip archives of NumPy arrays. The members are format, shape and data,
+ * and those of the format: indices and indptr, row and col, or offsets. All become entries in file order, then CSR, as
+ * the entries of text.
  */
 #include "io/readers.h"
 
@@ -21,24 +21,24 @@
 #include <minizip/unzip.h>
 
 /*
- * One archive, of which one member is open at a time, read by minizip (docs/decisions.md, 20). Sizes that the archive
- * claims are compared with the bytes that it has before memory is allocated.
+ * An archive with one open member at a time, read by minizip (docs/decisions.md, 20). Sizes that the archive claims are
+ * compared with its bytes before memory is allocated.
  */
 typedef struct zip_archive {
     const spryi_text *text; /* a file or memory, not a feed */
     int64_t at;             /* position of minizip's next read */
-    void *archive;          /* minizip's; it takes some kilobytes from malloc */
-    const char *member;     /* name of the open member, NULL: none */
-    int64_t left;           /* bytes of the member that were not read yet */
+    void *archive;          /* minizip's state, which takes some kilobytes from malloc */
+    const char *member;     /* name of the open member; NULL: none */
+    int64_t left;           /* bytes of the member that were not read */
     int64_t stored;         /* position of the next byte of an uncompressed member; 0: minizip reads the member */
-    unsigned long sum;      /* check sum of an uncompressed member's bytes that were read */
-    unsigned long wanted;   /* check sum of the whole member */
-    int number;             /* errno of a read that failed, 0: none */
+    unsigned long sum;      /* checksum of the bytes that were read of an uncompressed member */
+    unsigned long wanted;   /* checksum of the whole member */
+    int number;             /* errno of a failed read; 0: none */
 } zip_archive;
 
-enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* deflate never does better */
+enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* deflate never compresses more */
 
-/* ---- the file as minizip sees it ---------------------------------------------------------------- */
+/* ---- file access of minizip ---------------------------------------------------------------------- */
 
 static voidpf ZCALLBACK open_file(voidpf opaque, const void *name, int mode)
 {
@@ -159,12 +159,12 @@ static spry_status open_member(zip_archive *zip, const char *name, int64_t *byte
     return status;
 }
 
-/* Reads uncompressed bytes in one piece, because minizip copies them one by one. */
+/* Reads uncompressed bytes in one piece; minizip would copy them one by one. */
 static spry_status read_stored(zip_archive *zip, void *to, int64_t bytes, spry_error *err)
 {
-    const int is_there = bytes <= zip->left && bytes <= zip->text->bytes - zip->stored;
+    const int fits = bytes <= zip->left && bytes <= zip->text->bytes - zip->stored;
     zip->at = zip->stored;
-    if (!is_there || (int64_t)read_file(zip, NULL, to, (uLong)bytes) < bytes) return fail_zip(zip, "is cut short", err);
+    if (!fits || (int64_t)read_file(zip, NULL, to, (uLong)bytes) < bytes) return fail_zip(zip, "is cut short", err);
     zip->sum = crc32_z(zip->sum, to, (z_size_t)bytes);
     zip->stored += bytes;
     zip->left -= bytes;
@@ -202,10 +202,10 @@ typedef struct npy_array {
     const char *name; /* of the member */
     char kind;        /* NumPy's letter: f, i, u, b, c, S, U */
     int item_bytes;
-    int swapped; /* elements have the other byte order than this machine */
-    int fortran; /* the first dimension runs fastest */
+    bool swapped; /* elements have the opposite byte order of this machine */
+    bool fortran; /* column-major: the first index varies fastest */
     int dimensions;
-    int64_t shape[DIMENSIONS]; /* 1 where there is no such dimension */
+    int64_t shape[DIMENSIONS]; /* 1 for missing dimensions */
     int64_t count;             /* of elements */
 } npy_array;
 
@@ -217,9 +217,9 @@ static spry_status fail(const zip_archive *zip, const npy_array *npy, spry_statu
     return spryi_fail_file(err, status, zip->text->name, 0, "%s: %s", npy->name, what);
 }
 
-/* ---- the head, a dictionary as Python writes it -------------------------------------------------- */
+/* ---- the head, a Python dictionary --------------------------------------------------------------- */
 
-/* Behind the key and its colon; NULL: there is no such key. */
+/* Returns the text after the key and its colon, or NULL if the key is missing. */
 static const char *value_of(const char *head, const char *key)
 {
     char quoted[32];
@@ -231,7 +231,7 @@ static const char *value_of(const char *head, const char *key)
     return p;
 }
 
-/* '<f8', '|b1': byte order, kind and bytes of an element, of text characters. */
+/* Reads a type, such as '<f8' or '|b1': byte order, kind, and bytes (of text: characters) of an element. */
 static int take_type(const char *p, npy_array *npy)
 {
     const int big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
@@ -246,7 +246,7 @@ static int take_type(const char *p, npy_array *npy)
     return 1;
 }
 
-/* (), (5,), (5, 3) */
+/* Reads a shape: (), (5,), (5, 3). */
 static int take_shape(const char *p, npy_array *npy)
 {
     npy->count = 1;
@@ -295,18 +295,21 @@ static spry_status read_head(zip_archive *zip, npy_array *npy, spry_error *err)
     return SPRY_OK;
 }
 
-/* *there 0: the archive has no such member, and *npy means nothing. Otherwise one of the next three has to follow. */
-static spry_status open_npy(zip_archive *zip, const char *name, npy_array *npy, int *there, spry_error *err)
+/*
+ * Opens a member. *exists: the archive has such a member; otherwise *npy has no meaning. If it exists, one of the next
+ * three functions must follow.
+ */
+static spry_status open_npy(zip_archive *zip, const char *name, npy_array *npy, int *exists, spry_error *err)
 {
     int64_t bytes;
     *npy = (npy_array){.name = name};
-    *there = 0;
+    *exists = 0;
     SPRYI_OK_OR_RETURN(open_member(zip, name, &bytes, err));
-    *there = bytes >= 0;
-    return *there ? read_head(zip, npy, err) : SPRY_OK;
+    *exists = bytes >= 0;
+    return *exists ? read_head(zip, npy, err) : SPRY_OK;
 }
 
-/* "float64", "int32", as NumPy calls the type: at most 23 characters. */
+/* Writes NumPy's name of the type, "float64" or "int32": at most 23 characters. */
 static void name_type(const npy_array *npy, char *to, size_t size)
 {
     const char *kind = npy->kind == 'f' ? "float" : npy->kind == 'i' ? "int" : npy->kind == 'u' ? "uint" : "complex";
@@ -328,7 +331,7 @@ static void swap_bytes(unsigned char *data, int64_t count, int item_bytes)
         }
 }
 
-/* The next `count` elements, in this machine's byte order. */
+/* Reads the next `count` elements in this machine's byte order. */
 static spry_status read_elements(zip_archive *zip, const npy_array *npy, void *to, int64_t count, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(read_bytes(zip, to, count * npy->item_bytes, err));
@@ -336,7 +339,7 @@ static spry_status read_elements(zip_archive *zip, const npy_array *npy, void *t
     return SPRY_OK;
 }
 
-/* Text of one element, at most size - 1 characters. */
+/* Reads the text of one element, at most size - 1 characters. */
 static spry_status read_text(zip_archive *zip, const npy_array *npy, char *to, size_t size, spry_error *err)
 {
     unsigned char data[1024];
@@ -360,7 +363,7 @@ static spry_status read_text(zip_archive *zip, const npy_array *npy, char *to, s
     DO('i', int32_t)                                                                                                   \
     DO('i', int64_t) DO('u', uint8_t) DO('u', uint16_t) DO('u', uint32_t) DO('u', uint64_t) DO('b', uint8_t)
 
-/* Returns the first of `checked` elements that is out of range; `count` where none is. */
+/* Returns the first of `checked` elements that is out of range, or `count` if none is. */
 static int64_t take_integers(const npy_array *npy, const void *data, int64_t count, void *to, spry_index_type type,
                              int64_t at, int64_t checked, int64_t least, int64_t most)
 {
@@ -387,7 +390,7 @@ static int is_integer(const npy_array *npy)
     return 0;
 }
 
-/* Whole numbers, the first `checked` of which have to be least .. most, in an array of the type. */
+/* Reads integers into an array of the type. The first `checked` must be in least .. most. */
 static spry_status read_integers(zip_archive *zip, const npy_array *npy, void *to, spry_index_type type,
                                  int64_t checked, int64_t least, int64_t most, spry_error *err)
 {
@@ -410,7 +413,7 @@ static spry_status read_integers(zip_archive *zip, const npy_array *npy, void *t
     return status == SPRY_OK ? close_member(zip, err) : status;
 }
 
-/* Rounded once: a whole number goes to f32 by no detour. */
+/* Converts with one rounding: an integer is converted to f32 directly. */
 static void take_values(const npy_array *npy, const void *data, int64_t count, void *to, spry_type type, int64_t at)
 {
 #define TAKE(letter, ctype)                                                                                            \
@@ -429,7 +432,10 @@ static void take_values(const npy_array *npy, const void *data, int64_t count, v
         for (int64_t k = 0; k < count; k++) spryi_set_value(to, type, at + k, spryi_value_at(data, SPRY_F16, k));
 }
 
-/* Values, rounded to f32 or f64; to SPRY_PATTERN: none are kept. SPRY_UNSUPPORTED where they are complex, say. */
+/*
+ * Reads values, rounded to f32 or f64, or not kept for SPRY_PATTERN. Returns SPRY_UNSUPPORTED if they are complex, for
+ * example.
+ */
 static spry_status read_real_values(zip_archive *zip, const npy_array *npy, void *to, spry_type type, spry_error *err)
 {
     const int is_float = npy->kind == 'f' && (npy->item_bytes == 2 || npy->item_bytes == 4 || npy->item_bytes == 8);
@@ -459,10 +465,10 @@ typedef struct npz {
     const char *name;
     char format[16], field[24];
     spryi_mtx head; /* sizes, field */
-    spry_type type; /* of the values kept */
-    npy_array data; /* of the latest array of values */
+    spry_type type; /* of the kept values */
+    npy_array data; /* of the last array of values */
     spryi_mtx_entries entries;
-    void *values;             /* of blocks and diagonals, as they lie in the file */
+    void *values;             /* of blocks and diagonals, as in the file */
     void *indices, *pointers; /* pointers: 64 bits */
 } npz;
 
@@ -475,9 +481,9 @@ static spry_status bad(const npz *f, spry_error *err, const char *what)
 
 static spry_status open_array(npz *f, const char *name, int dimensions, npy_array *npy, spry_error *err)
 {
-    int there;
-    SPRYI_OK_OR_RETURN(open_npy(&f->zip, name, npy, &there, err));
-    if (!there)
+    int exists;
+    SPRYI_OK_OR_RETURN(open_npy(&f->zip, name, npy, &exists, err));
+    if (!exists)
         return spryi_fail_file(err, SPRY_BAD_FILE, f->name, 0, "has no member %s, expected a file of %s", name,
                                "scipy.sparse.save_npz");
     if (npy->dimensions == dimensions) return SPRY_OK;
@@ -485,7 +491,10 @@ static spry_status open_array(npz *f, const char *name, int dimensions, npy_arra
                            dimensions);
 }
 
-/* count -1: any, told by *count. The first `checked` (-1: all) have to be least .. most. */
+/*
+ * Reads an array of indices. count -1: any number, which is stored in *count. The first `checked` (-1: all) must be in
+ * least .. most.
+ */
 static spry_status read_indices(npz *f, const char *name, spry_index_type type, void **to, int64_t *count,
                                 int64_t checked, int64_t least, int64_t most, spry_error *err)
 {
@@ -499,7 +508,7 @@ static spry_status read_indices(npz *f, const char *name, spry_index_type type, 
     return read_integers(&f->zip, &npy, *to, type, checked < 0 ? npy.count : checked, least, most, err);
 }
 
-/* The matrix's field follows the type of its values. */
+/* Sets the matrix's field by the type of its values. */
 static spry_status read_values(npz *f, int dimensions, void **to, spry_type type, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(open_array(f, "data.npy", dimensions, &f->data, err));
@@ -512,11 +521,11 @@ static spry_status read_values(npz *f, int dimensions, void **to, spry_type type
 
 static spry_status read_sizes(npz *f, const spryi_text *text, const spry_read_options *options, spry_error *err)
 {
-    int there;
+    int exists;
     int64_t *shape = NULL, two = 2;
     npy_array npy;
-    SPRYI_OK_OR_RETURN(open_npy(&f->zip, "format.npy", &npy, &there, err));
-    if (!there)
+    SPRYI_OK_OR_RETURN(open_npy(&f->zip, "format.npy", &npy, &exists, err));
+    if (!exists)
         return spryi_fail_file(err, SPRY_UNSUPPORTED, f->name, 0,
                                "is a zip archive without the member format.npy of scipy.sparse.save_npz; if it holds a "
                                "matrix file, unpack it (unzip)");
@@ -528,12 +537,12 @@ static spry_status read_sizes(npz *f, const spryi_text *text, const spry_read_op
     }
     spryi_release(f->context, shape);
     if (status != SPRY_OK) return status;
-    SPRYI_OK_OR_RETURN(open_npy(&f->zip, "data.npy", &npy, &there, err));
-    const double entries = there ? 2 * (double)npy.count : 0;
+    SPRYI_OK_OR_RETURN(open_npy(&f->zip, "data.npy", &npy, &exists, err));
+    const double entries = exists ? 2 * (double)npy.count : 0;
     return spryi_note_needs(8 * (f->head.m + 1), spryi_text_enough(text, entries, f->head.m, SPRY_I64), "offsets", err);
 }
 
-/* Offsets of `majors` rows, columns or rows of blocks; *count: what they end with. */
+/* Reads offsets of `majors` rows, columns or block rows. *count: the last offset. */
 static spry_status read_pointers(npz *f, int64_t majors, int64_t *count, spry_error *err)
 {
     int64_t length = majors + 1;
@@ -559,7 +568,7 @@ static spry_status allocate_entries(npz *f, int64_t count, int with_values, spry
     return spryi_allocate(f->context, &e->values, count, spry_type_bytes(e->value_type), "values", err);
 }
 
-/* csr and csc: arrays may be longer than what indptr tells, as SciPy allows. */
+/* Reads csr and csc. Arrays may be longer than indptr states, as SciPy permits. */
 static spry_status read_compressed(npz *f, int by_column, spry_error *err)
 {
     spryi_mtx_entries *e = &f->entries;
@@ -595,7 +604,7 @@ static int64_t place(const npy_array *npy, int64_t a, int64_t b, int64_t c)
     return npy->fortran ? (c * npy->shape[1] + b) * npy->shape[0] + a : (a * npy->shape[1] + b) * npy->shape[2] + c;
 }
 
-/* One value of a block or diagonal becomes an entry, or is counted where there are no entries yet; zeros are none. */
+/* Adds a value of a block or diagonal as an entry, or only counts it if entries are not allocated yet. Skips zeros. */
 static void add_entry(npz *f, int64_t i, int64_t j, int64_t at, int filling)
 {
     spryi_mtx_entries *e = &f->entries;
@@ -634,7 +643,7 @@ static void walk_diagonals(npz *f, int filling)
     }
 }
 
-/* The values tell where zeros are, whatever is kept of them; entries are counted, then filled in. */
+/* Reads the values, which show where zeros are, also if they are not kept. Counts the entries, then fills them in. */
 static spry_status fill_entries(npz *f, void (*walk)(npz *, int), spry_error *err)
 {
     walk(f, 0);
@@ -676,7 +685,7 @@ static spry_status read_entries(npz *f, spry_error *err)
                            "format.npy tells format '%s'; csr, csc, coo, bsr and dia are read", f->format);
 }
 
-/* ---- together ----------------------------------------------------------------------------------- */
+/* ---- the whole file --------------------------------------------------------------------------- */
 
 static void tell_source(const npz *f, spryi_source *source)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The system's name of an open file, which linkat needs. */
+/* Writes the system's name of an open file, which linkat needs. */
 typedef struct fd_path {
     char text[40];
 } fd_path;
@@ -47,52 +47,55 @@ static int open_nameless(spryi_output *output)
 }
 
 /*
- * Takes a new name in the target's folder. link 0: creates a file there (O_EXCL, with the mode of any new file, so
- * that the umask holds). link 1: links the nameless file.
+ * Creates a new name in the target's folder. link 0: creates a file with that name (O_EXCL, with the mode of any
+ * new file, so that the umask applies). link 1: links the nameless file.
  */
-static int take_name_beside(spryi_output *output, int link)
+static int take_temporary_name(spryi_output *output, int link)
 {
     static _Atomic unsigned counter;
     for (int attempt = 0; attempt < 100; attempt++) {
-        int length = snprintf(output->beside, sizeof output->beside, "%s.%ld-%u.tmp", output->target, (long)getpid(),
-                              atomic_fetch_add(&counter, 1));
-        if (length < 0 || (size_t)length >= sizeof output->beside) {
+        int length = snprintf(output->temporary, sizeof output->temporary, "%s.%ld-%u.tmp", output->target,
+                              (long)getpid(), atomic_fetch_add(&counter, 1));
+        if (length < 0 || (size_t)length >= sizeof output->temporary) {
             errno = ENAMETOOLONG;
             break;
         }
-        if (!link) output->fd = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        int good = link
-                       ? linkat(AT_FDCWD, path_of_fd(output->fd).text, AT_FDCWD, output->beside, AT_SYMLINK_FOLLOW) == 0
-                       : output->fd >= 0;
+        if (!link) output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int good =
+            link ? linkat(AT_FDCWD, path_of_fd(output->fd).text, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0
+                 : output->fd >= 0;
         if (good) return 1;
         if (errno != EEXIST) break;
     }
-    output->beside[0] = '\0';
+    output->temporary[0] = '\0';
     return 0;
 }
 
-/* Without nameless files (NFS, no /proc) a killed process leaves the file beside the target behind. */
+/*
+ * Creates a file with a temporary name, if nameless files are not available (NFS, no /proc). A killed process leaves
+ * that file in the target's folder.
+ */
 static spry_status open_beside(spryi_output *output, spry_error *err)
 {
-    if (open_nameless(output) || take_name_beside(output, 0)) return SPRY_OK;
+    if (open_nameless(output) || take_temporary_name(output, 0)) return SPRY_OK;
     return spryi_fail_errno(err, output->name, "cannot be created", errno);
 }
 
 /*
- * Gives the complete file its name. No call replaces a file by a nameless file, so the new file gets a temporary name
- * before it replaces an existing one.
+ * Gives the complete file its name. No system call replaces a file by a nameless file, so the new file first gets a
+ * temporary name if a file exists.
  */
 static int put_in_place(spryi_output *output)
 {
-    if (!output->beside[0]) {
+    if (!output->temporary[0]) {
         fd_path from = path_of_fd(output->fd);
         if (linkat(AT_FDCWD, from.text, AT_FDCWD, output->target, AT_SYMLINK_FOLLOW) == 0) return 1;
-        if (errno != EEXIST || !take_name_beside(output, 1)) return 0;
+        if (errno != EEXIST || !take_temporary_name(output, 1)) return 0;
     }
-    return rename(output->beside, output->target) == 0;
+    return rename(output->temporary, output->target) == 0;
 }
 
-/* 1: name[0..length) ends with the suffix, in any case, and something stands before it. */
+/* Returns whether name[0..length) ends with the suffix, in any case, after at least one character. */
 static int ends_with(const char *name, size_t length, const char *suffix)
 {
     const size_t end = strlen(suffix);
@@ -163,7 +166,7 @@ int spryi_output_target(char target[PATH_MAX], const char *path)
         memcpy(target + begin, from, length);
         target[begin + length] = '\0';
         const ssize_t count = readlink(target, to, sizeof to);
-        if (count < 0) return 1; /* no link */
+        if (count < 0) return 1; /* not a link */
         const char *slash = to[0] == '/' ? NULL : strrchr(target, '/');
         begin = slash ? (size_t)(slash + 1 - target) : 0;
         length = (size_t)count;
@@ -177,12 +180,12 @@ spry_status spryi_output_open(spryi_output *output, const char *path, spry_error
 {
     output->name = path;
     output->direct = 0;
-    output->beside[0] = '\0';
+    output->temporary[0] = '\0';
     if (strcmp(path, "-") == 0) {
         output->name = "standard output";
         output->direct = 1;
         output->fd = STDOUT_FILENO;
-        (void)fflush(stdout); /* what the program printed before comes first */
+        (void)fflush(stdout); /* earlier output of the program comes first */
         return SPRY_OK;
     }
     struct stat facts;
@@ -192,7 +195,7 @@ spry_status spryi_output_open(spryi_output *output, const char *path, spry_error
         return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "is a directory, expected a file to write");
     if (exists && !S_ISREG(facts.st_mode)) return open_direct(output, path, err);
     if (exists && access(path, W_OK) != 0) return spryi_fail_errno(err, path, "cannot be replaced", errno);
-    /* A link stays a link: what it leads to is made, or replaced. */
+    /* A link remains a link: its target is created or replaced. */
     if (!spryi_output_target(output->target, path)) return spryi_fail_errno(err, path, "cannot be created", errno);
     spry_status status = open_beside(output, err);
     if (status == SPRY_OK && exists) (void)fchmod(output->fd, facts.st_mode & 07777);
@@ -212,7 +215,7 @@ spry_status spryi_output_write(const spryi_output *output, const void *data, siz
     return SPRY_OK;
 }
 
-/* Finds out what closing would report while the file can still be given its name. */
+/* Finds write errors that closing would report, while the name can still be withheld. */
 static int flush_file(int fd)
 {
     int copy = dup(fd);
@@ -226,7 +229,7 @@ spry_status spryi_output_close(spryi_output *output, spry_status status, spry_er
         status = spryi_fail_errno(err, output->name, "cannot be written", errno);
     if (status == SPRY_OK && !output->direct && !put_in_place(output))
         status = spryi_fail_errno(err, output->name, "cannot be put in place", errno);
-    if (status != SPRY_OK && output->beside[0]) (void)unlink(output->beside);
+    if (status != SPRY_OK && output->temporary[0]) (void)unlink(output->temporary);
     (void)close(output->fd);
     return status;
 }

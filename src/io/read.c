@@ -1,4 +1,4 @@
-/* Reading a matrix: what is asked for, and what kind of file there is. */
+/* Reading a matrix: options, and the kind of the file. */
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
@@ -31,7 +31,7 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     return spryi_check_memory_limit_option("read", options->memory_limit_bytes, err);
 }
 
-/* Options that hold for text of edges alone, or for what is sorted while it is read. */
+/* Rejects options that only apply to edge lists, or to files that are sorted while being read. */
 static spry_status refuse_options(const spry_read_options *o, const char *kind, int sorts, spry_error *err)
 {
     const char *given = o->input                       ? "input"
@@ -46,7 +46,7 @@ static spry_status refuse_options(const spry_read_options *o, const char *kind, 
                       sorts || given[0] != 'd' ? "edge lists" : "text and npz files", kind);
 }
 
-/* Reads no more of a file's first bytes than show its kind, because a pipe may have no more yet. */
+/* Reads only the first bytes that show the kind, because a pipe may not have more yet. */
 static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, got, err));
@@ -54,7 +54,7 @@ static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_erro
     return more > 0 ? spryi_text_peek(text, head, more, got, err) : SPRY_OK;
 }
 
-/* Says how to convert a MATLAB file. */
+/* Describes how to convert a MATLAB file. */
 static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_error *err)
 {
     return spryi_fail_file(err, SPRY_UNSUPPORTED, text->name, 0,
@@ -63,7 +63,9 @@ static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_
                            memcmp(head, "MATLAB 7.3", 10) == 0 ? " of version 7.3" : "");
 }
 
-/* The content of a file shows its kind. Lists of edges, which may begin with anything, are known by their name. */
+/*
+ * Reads a file by the kind that its content shows. Lists of edges may begin with anything and are identified by name.
+ */
 static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     char head[10];
@@ -87,7 +89,10 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
     return spryi_mtx_read(text, A, &chosen, err);
 }
 
-/* The head of a file is read with up to HEAD_BYTES, whatever the limit, so that a refusal can report what suffices. */
+/*
+ * Reads the head of a file with up to HEAD_BYTES, independent of the limit, so that a refusal can report the sufficient
+ * limit.
+ */
 static void begin_limit(spryi_memory_limit *limit, const spry_read_options *o)
 {
     enum { HEAD_BYTES = 1 << 20 };
@@ -100,7 +105,7 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
 {
     spry_read_options o;
     SPRYI_DEFAULT_FLOATS;
-    /* Without bytes, content may be NULL. */
+    /* content may be NULL if there are no bytes */
     SPRYI_OK_OR_RETURN(check_options(context, A, content || bytes == 0 ? "" : NULL, "content", &o, options, err));
     spryi_text opened;
     if (!name) name = "memory";
@@ -132,7 +137,7 @@ spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char 
     return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), opened.name);
 }
 
-/* ---- what a matrix keeps of its file ------------------------------------------------------------------- */
+/* ---- source of the matrix --------------------------------------------------------------------------- */
 
 spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info, spry_error *err)
 {

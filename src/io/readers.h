@@ -38,7 +38,7 @@ static inline int spryi_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* A word of a line; empty: there is none. */
+/* A word of a line. p == end: no word. */
 typedef struct spryi_word {
     const char *p, *end;
 } spryi_word;
@@ -53,7 +53,7 @@ static inline spryi_word spryi_next_word(const char **p, const char *end)
     return w;
 }
 
-/* Reads the number that the digits at p spell. *past: the number exceeds INT64_MAX. Returns behind the last digit. */
+/* Reads the number of the digits at p. Sets *past if the number exceeds INT64_MAX. Returns the end of the digits. */
 static inline const char *spryi_read_digits(const char *p, const char *end, int64_t *value, int *past)
 {
     *value = *past = 0;
@@ -62,21 +62,21 @@ static inline const char *spryi_read_digits(const char *p, const char *end, int6
     return p;
 }
 
-/* A word for a message: short, in quotes, printable; "the end of the line" if there is none. */
+/* A word for a message: shortened, in quotes, printable; "the end of the line" if it is empty. */
 typedef struct spryi_shown {
     char text[64];
 } spryi_shown;
 spryi_shown spryi_show_word(const char *p, const char *end);
 
-/* Returns the first word of a text, behind a byte order mark if there is one, and moves *p behind the word. */
+/* Returns the first word of a text, after a byte order mark if present, and moves *p after the word. */
 spryi_word spryi_first_word(const char **p, const char *end);
 
 /* Returns whether the word is "%%MatrixMarket", in any case. */
 bool spryi_is_banner(spryi_word w);
 
 /*
- * Writes a comment (may be NULL) as lines that begin with '%', of at most 1024 characters as the format asks, broken at
- * blanks if there are any. Returns the number of bytes. to NULL: only counts.
+ * Writes a comment (may be NULL) as lines that begin with '%'. Lines have at most 1024 characters, the format's limit,
+ * and are broken at blanks if possible. Returns the number of bytes. If `to` is NULL, only counts.
  */
 size_t spryi_mtx_comment(char *to, const char *comment);
 
@@ -93,12 +93,12 @@ typedef struct spryi_fault {
     char text[256];
 } spryi_fault;
 
-/* Writes what is wrong to fault, which may be NULL. Returns SPRYI_LINE_BAD. */
+/* Writes the reason to fault, which may be NULL. Returns SPRYI_LINE_BAD. */
 spryi_line spryi_bad_line(spryi_fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- entries -------------------------------------------------------------------------------------- */
 
-/* Order of the entries of a file, found block by block. */
+/* Order of the entries of a file, determined block by block. */
 typedef struct spryi_entry_order {
     int strict;            /* sorted by row, then by column, each position once */
     int by_row, by_column; /* sorted by row then column, or by column then row; positions may repeat */
@@ -106,12 +106,12 @@ typedef struct spryi_entry_order {
 
 #define SPRYI_ALL_ORDERS ((spryi_entry_order){1, 1, 1})
 
-/* Adds entry (i, j), which follows entry (before, beside). */
-SPRYI_INLINE void spryi_order_add(spryi_entry_order *order, int64_t before, int64_t beside, int64_t i, int64_t j)
+/* Adds entry (i, j), which follows entry (before_i, before_j). */
+SPRYI_INLINE void spryi_order_add(spryi_entry_order *order, int64_t before_i, int64_t before_j, int64_t i, int64_t j)
 {
-    order->strict &= (i > before) | ((i == before) & (j > beside));
-    order->by_row &= (i > before) | ((i == before) & (j >= beside));
-    order->by_column &= (j > beside) | ((j == beside) & (i >= before));
+    order->strict &= (i > before_i) | ((i == before_i) & (j > before_j));
+    order->by_row &= (i > before_i) | ((i == before_i) & (j >= before_j));
+    order->by_column &= (j > before_j) | ((j == before_j) & (i >= before_i));
 }
 
 /* Returns the order of a block. type is a constant after inlining. */
@@ -124,17 +124,17 @@ SPRYI_INLINE spryi_entry_order spryi_order_of(const void *rows, const void *cols
     return order;
 }
 
-/* Appends a block that begins with entry (i, j) to entries that end with (before, beside). */
-static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_order *block, int64_t before,
-                                    int64_t beside, int64_t i, int64_t j)
+/* Appends a block that begins with entry (i, j) to entries that end with (before_i, before_j). */
+static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_order *block, int64_t before_i,
+                                    int64_t before_j, int64_t i, int64_t j)
 {
     all->strict &= block->strict;
     all->by_row &= block->by_row;
     all->by_column &= block->by_column;
-    spryi_order_add(all, before, beside, i, j);
+    spryi_order_add(all, before_i, before_j, i, j);
 }
 
-/* Head of a file, or the facts of another file that its entries need. */
+/* Head of a Matrix Market file, or equivalent facts of another file. */
 typedef struct spryi_mtx {
     const char *name; /* of the file, in messages */
     int array;        /* dense values by columns, no indices */
@@ -152,7 +152,7 @@ typedef struct spryi_mtx_entries {
     spry_index_type index_type;
     spry_type value_type; /* SPRY_PATTERN: no values */
     int64_t count;
-    int64_t first_line;         /* line of the first entry if each line after it holds one, else 0 */
+    int64_t first_line;         /* line of the first entry if every line after it has one entry, else 0 */
     void *rows, *cols, *values; /* dense array: rows and cols are NULL */
     spryi_entry_order order;
 } spryi_mtx_entries;
@@ -174,7 +174,10 @@ static inline spry_type spryi_read_as(spry_type value_type)
     return value_type != SPRY_PATTERN && spryi_value_slot(value_type) < 0 ? SPRY_F64 : value_type;
 }
 
-/* Picks the index type of an m x n matrix that the options ask for. SPRY_BAD_FILE: the type cannot hold the sizes. */
+/*
+ * Selects the index type of an m x n matrix by the options. Returns SPRY_BAD_FILE if the type cannot represent the
+ * sizes.
+ */
 spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_options *options, spry_index_type *type,
                                       spry_error *err);
 
@@ -195,10 +198,9 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
  * refused. In an array, which is dense by columns, every value that is not zero becomes an entry. A number past the
  * largest becomes infinite, by rounding to nearest.
  */
-bool spryi_mtx_is_banner(const char *p,
-                         const char *end); /* the text begins with the banner, right or wrong behind it */
+bool spryi_mtx_is_banner(const char *p, const char *end); /* whether the text begins with the banner, valid or not */
 
-/* Reads the banner, comments and the size line. text then stands before the first entry. */
+/* Reads the banner, comments and the size line. The text then continues with the first entry. */
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err);
 
 /* Allocates and reads all entries. value_type SPRY_PATTERN: values are checked and dropped. Frees on failure. */
@@ -207,8 +209,8 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*
- * Lists of edges. *are: the name, or `stated`, says that the text is a list of edges, and the text does not begin like
- * Matrix Market. Nothing of the text is taken.
+ * Finds whether the text is a list of edges: the name's ending or `stated` says so, and the text does not begin like
+ * Matrix Market. Does not consume text.
  */
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);

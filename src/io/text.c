@@ -27,9 +27,9 @@
 
 enum {
     BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, /* of a block */
-    TAIL_BYTES = 4 << 10,                                    /* first read behind a block, for its last line */
+    TAIL_BYTES = 4 << 10,                                    /* first read after a block, for its last line */
     FIRST_BYTES = 64 << 10,                                  /* first allocation of a feed */
-    INPUT_BYTES = 128 << 10                                  /* compressed bytes that one read brings */
+    INPUT_BYTES = 128 << 10                                  /* compressed bytes per read */
 };
 
 static void close_feed(spryi_feed *feed)
@@ -49,7 +49,7 @@ static int read_some(spryi_feed *feed, char *to, int64_t most, int64_t *got)
     do count = read(feed->fd, to, (size_t)most);
     while (count < 0 && errno == EINTR);
     if (count < 0) return errno;
-    feed->at_end = count == 0; /* a terminal would have to be told its end again */
+    feed->at_end = count == 0; /* a terminal would need its end typed again */
     feed->total += count;
     *got = count;
     return 0;
@@ -89,7 +89,7 @@ char *spryi_feed_give(spryi_feed *feed)
     return block;
 }
 
-/* Takes the next bytes, at most `most`; *got is 0 at the end. Returns 0 or an errno. */
+/* Consumes the next bytes, at most `most`. *got is 0 at the end. Returns 0 or an errno. */
 static int take_feed(spryi_feed *feed, char *to, int64_t most, int64_t *got)
 {
     int64_t held = spryi_feed_held(feed);
@@ -106,7 +106,7 @@ static int take_feed(spryi_feed *feed, char *to, int64_t most, int64_t *got)
 static const struct {
     const char *name, *suffix, *add;
     int64_t ratio;
-    int filter; /* libarchive's number of it */
+    int filter; /* libarchive's id of the format */
 } packings[] = {[SPRYI_PLAIN] = {"", "", NULL, 1, 0},
                 [SPRYI_GZIP] = {"gzip", ".gz", NULL, 1032, 1},
                 [SPRYI_BZIP2] = {"bzip2", ".bz2", "archive_read_support_filter_bzip2", 2 << 20, 2},
@@ -170,7 +170,7 @@ static struct {
 } archive;
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
-static void *library; /* NULL: missing, or functions are */
+static void *library; /* NULL: the library or one of its functions is missing */
 
 static void load(void)
 {
@@ -192,19 +192,19 @@ typedef struct spryi_inflater {
     stage stage;
     spryi_text *text;
     spryi_packing packing; /* SPRYI_PLAIN: the input is the text */
-    bool begun;            /* text was handed out */
-    bool in_long_line;     /* the next bytes belong to a line whose beginning was handed out */
+    bool begun;            /* text was given to a reader */
+    bool in_long_line;     /* the next bytes belong to a line whose beginning was given to a reader */
     int64_t taken;         /* bytes of the input that were read */
-    int64_t carried;       /* bytes of carry, which are handed out first */
-    int64_t barren;        /* bytes of the input since the latest that brought text */
-    int64_t left_out;      /* bytes of long lines that were skipped */
-    char fault[160];       /* BROKEN: the reason */
-    spry_status status;    /* BROKEN: the status of that reason */
+    int64_t carried;       /* bytes of carry, which are the next text */
+    int64_t barren;        /* bytes of the input since the last that produced text */
+    int64_t left_out;      /* skipped bytes of long lines */
+    char fault[160];       /* reason if BROKEN */
+    spry_status status;    /* status if BROKEN */
     /* bzip2, xz and Zstandard */
     struct archive *archive;
-    int64_t archive_taken; /* packed bytes that libarchive was given */
-    bool opened;           /* libarchive has read the head of the packed data */
-    const char *unpacked;  /* bytes in libarchive's memory that were not handed out */
+    int64_t archive_taken; /* compressed bytes passed to libarchive */
+    bool opened;           /* libarchive has read the head of the compressed data */
+    const char *unpacked;  /* bytes in libarchive's memory that were not given to a reader */
     int64_t unpacked_left; /* number of these bytes */
     char input[INPUT_BYTES];
     char carry[BUFFER_BYTES];
@@ -219,7 +219,7 @@ static spry_status unsupported(const inflater *in, spry_error *err)
                            library ? "install a newer one" : "install it (Debian, Ubuntu: libarchive13)");
 }
 
-/* Begins an archive of one packing. Filters that libarchive could only run as another program are refused. */
+/* Opens an archive of one packing. Rejects filters that libarchive can only run as another program. */
 static spry_status create_archive(inflater *in, spry_error *err)
 {
     int (*add)(struct archive *);
@@ -241,7 +241,7 @@ static void destroy_inflater(spry_context *context, inflater *in)
     spryi_release(context, in);
 }
 
-/* Creates the inflater of text->packing. SPRYI_PLAIN: text->feed brings the text itself. */
+/* Creates the inflater of text->packing. For SPRYI_PLAIN, text->feed is the text. */
 static spry_status create_inflater(spryi_text *text, spry_error *err)
 {
     inflater *in = NULL;
@@ -252,7 +252,7 @@ static spry_status create_inflater(spryi_text *text, spry_error *err)
     in->packing = text->packing;
     spryi_gzip_allocate_with(&in->z, text->context);
     if (in->packing == SPRYI_GZIP) {
-        const int result = inflateInit2(&in->z, 15 + 16); /* the largest window, gzip head and check sum */
+        const int result = inflateInit2(&in->z, 15 + 16); /* largest window, gzip head and checksum */
         if (result != Z_OK) status = spryi_gzip_fail(result, err);
     } else if (in->packing != SPRYI_PLAIN) {
         status = create_archive(in, err);
@@ -264,7 +264,7 @@ static spry_status create_inflater(spryi_text *text, spry_error *err)
     return status;
 }
 
-/* Returns the most text that can be left, by the packing's ratio. */
+/* Returns the most text that can be left, from the packing's largest ratio. */
 static int64_t most_inflated(const inflater *in)
 {
     const spryi_feed *feed = &in->text->feed;
@@ -278,7 +278,7 @@ static int64_t most_inflated(const inflater *in)
     return in->carried + (input < INT64_MAX / 2 / ratio ? input * ratio : INT64_MAX / 2);
 }
 
-/* Returns the bytes that the feed has to hold so that `bytes` of text can be left. */
+/* Returns the bytes that the feed must hold so that `bytes` of text can be left. */
 static int64_t input_for(const inflater *in, int64_t bytes)
 {
     const spryi_feed *feed = &in->text->feed;
@@ -287,7 +287,7 @@ static int64_t input_for(const inflater *in, int64_t bytes)
     return missing / packings[in->packing].ratio + 1 - (feed->total - spryi_feed_held(feed));
 }
 
-/* Ends the text behind the bytes that were read. The first failure stays. */
+/* Ends the text after the bytes that were read. Keeps the first failure. */
 __attribute__((format(printf, 3, 4))) static void broken(inflater *in, spry_status status, const char *format, ...)
 {
     va_list list;
@@ -299,7 +299,7 @@ __attribute__((format(printf, 3, 4))) static void broken(inflater *in, spry_stat
     va_end(list);
 }
 
-/* Adds to `count` bytes that bring no entry. Returns true if a feed has brought more of them than it may. */
+/* Adds to `count` bytes without entries. Returns whether a feed has exceeded the limit for such bytes. */
 static bool passes_limit(const inflater *in, int64_t *count, int64_t bytes)
 {
     *count += bytes;
@@ -318,14 +318,14 @@ static void cannot_be_read(inflater *in, int number)
     broken(in, SPRY_FILE_ERROR, "cannot be read: %s", spryi_errno_reason(number).text);
 }
 
-/* Reads more compressed bytes if none are left. At the end of the input avail_in stays 0. */
+/* Reads more compressed bytes if none are left. At the end of the input, avail_in remains 0. */
 static void refill(inflater *in)
 {
     if (in->z.avail_in > 0) return;
     int64_t left = in->text->bytes - in->taken;
     if (left > INPUT_BYTES) left = INPUT_BYTES;
     if (in->text->memory) {
-        /* zlib does not write to its input; older headers lack the const. */
+        /* zlib does not write to its input; older headers lack the const */
         in->z.next_in = (Bytef *)(uintptr_t)(in->text->memory + in->taken);
     } else {
         int number = 0;
@@ -403,7 +403,7 @@ static int64_t inflate_up_to(inflater *in, char *buffer, int64_t have, int64_t w
     return have;
 }
 
-/* Takes the compressed bytes that come next; -1 after a failure. */
+/* Consumes the compressed bytes that were read. Returns their number, or -1 after a failure. */
 static int64_t take_compressed(inflater *in, const void **data)
 {
     refill(in);
@@ -424,7 +424,7 @@ static ssize_t give_compressed(struct archive *of, void *user, const void **data
     return got < 0 ? ARCHIVE_FATAL : (ssize_t)got;
 }
 
-/* Keeps the reason for libarchive's failure. A failure of the input comes first. */
+/* Stores the reason of libarchive's failure, unless the input has failed before. */
 static void archive_failed(inflater *in)
 {
     const char *const why = archive.archive_error_string(in->archive), *const packing = packings[in->packing].name;
@@ -434,7 +434,7 @@ static void archive_failed(inflater *in)
         broken(in, SPRY_BAD_FILE, "the %s data are damaged or cut short: %s", packing, why ? why : "unknown fault");
 }
 
-/* libarchive reports no error if bytes follow that begin no further member. */
+/* libarchive reports no error if bytes follow that do not begin another member. */
 static void end_archive(inflater *in)
 {
     const void *more;
@@ -489,7 +489,7 @@ static int64_t unpack_up_to(inflater *in, char *buffer, int64_t have, int64_t wa
     return have;
 }
 
-/* Copies plain text. Returns after the first line, so that a wrong first line is refused early. */
+/* Copies plain text. Returns after the first line, so that a wrong first line is rejected early. */
 static int64_t copy_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     while (have < want && in->stage == IN_MEMBER) {
@@ -514,7 +514,7 @@ static int64_t fill(inflater *in, char *buffer, int64_t have, int64_t want)
 
 /* ---- whole lines of a feed or of compressed input ------------------------------------------------ */
 
-/* Skips the rest of a long line. Returns the number of bytes in the buffer that follow it. */
+/* Skips the rest of a long line. Returns the number of bytes in the buffer after it. */
 static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
 {
     while (in->in_long_line) {
@@ -530,7 +530,7 @@ static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
     return filled;
 }
 
-/* Makes the next call hand out these bytes first. They were just handed out, so carry has room for them. */
+/* Makes these bytes the first of the next call. They were just returned, so they fit in carry. */
 static void put_back(inflater *in, const char *from, int64_t bytes)
 {
     memmove(in->carry + bytes, in->carry, (size_t)in->carried);
@@ -539,8 +539,8 @@ static void put_back(inflater *in, const char *from, int64_t bytes)
 }
 
 /*
- * Writes *have bytes of whole lines to buffer; 0 at the end. If a line fills the buffer, its beginning is handed out
- * and its rest is skipped. A fault in the stream is reported by the call after the last whole line before the fault.
+ * Writes *have bytes of whole lines to buffer; 0 at the end. If a line fills the buffer, its beginning is returned and
+ * its rest is skipped. A fault in the stream is reported by the call after the last whole line.
  */
 static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry_error *err)
 {
@@ -557,7 +557,7 @@ static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry
     in->begun = true;
     int64_t whole = newline ? newline + 1 - buffer : 0;
     in->in_long_line = whole == 0 && in->stage != AT_END && in->stage != BROKEN;
-    if (in->stage == AT_END || in->in_long_line) whole = filled; /* the last line, or the beginning of one */
+    if (in->stage == AT_END || in->in_long_line) whole = filled; /* the last line, or the beginning of a long one */
     *have = whole;
     if (whole == 0 && in->stage == BROKEN)
         return in->status == SPRY_OUT_OF_MEMORY ? spryi_fail(err, in->status, NULL, "%s", in->fault)
@@ -566,7 +566,7 @@ static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry
     return SPRY_OK;
 }
 
-/* Reads until `bytes` or the end of the file. */
+/* Reads `bytes`, or to the end of the file. */
 static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int64_t offset, int64_t *got,
                            spry_error *err)
 {
@@ -597,10 +597,13 @@ spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *
     return SPRY_OK;
 }
 
-/* The first bytes tell the packing; two tell most text from packed data, and a pipe may have no more yet. */
+/*
+ * Detects the packing by the first bytes. Two bytes distinguish most text from compressed data, and a pipe may not have
+ * more yet.
+ */
 static spry_status recognise(spryi_text *text, spry_error *err)
 {
-    char head[10]; /* the longest signature */
+    char head[10]; /* length of the longest signature */
     int64_t got = 0;
     SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, &got, err));
     if (got == 2 && (memcmp(head, "BZ", 2) == 0 || (unsigned char)head[0] > 0x7f || head[0] == '('))
@@ -630,7 +633,7 @@ static spry_status open_regular(spryi_text *text, const char *path, int standard
         text->bytes = facts.st_size;
         text->fd = fd;
         fd = -1;
-    } else { /* standard input may be a file read half by someone before us: from here on */
+    } else { /* standard input may be a partly read file: starts at its position */
         text->feed = (spryi_feed){.context = text->context, .fd = fd, .keeps_open = standard};
         fd = -1;
     }
@@ -678,7 +681,7 @@ int64_t spryi_text_most_left(const spryi_text *text)
 
 int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, spry_index_type index_type)
 {
-    enum { LEAST_LINE = 4, MOST_PARSED = 3 * sizeof(int64_t), FIXED = 1 << 20 }; /* bytes of a line, and parsed */
+    enum { LEAST_LINE = 4, MOST_PARSED = 3 * sizeof(int64_t), FIXED = 1 << 20 }; /* bytes */
     const int64_t reader = BUFFER_BYTES + (BUFFER_BYTES / LEAST_LINE + 1) * MOST_PARSED;
     const int64_t readers = spryi_team(text->context->threads) * reader;
     const int64_t feed = text->feed.fd < 0 ? 0 : 2 * (int64_t)SPRYI_AHEAD_BYTES;
@@ -686,7 +689,7 @@ int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, 
                            spryi_assembly_bytes(text->context, entries, (double)rows, index_type, sizeof(double)));
 }
 
-spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err)
+spry_status spryi_text_read_ahead(spryi_text *text, int64_t bytes, spry_error *err)
 {
     if (text->feed.fd < 0) return SPRY_OK;
     int64_t wanted = input_for(text->inflater, bytes);
@@ -711,7 +714,7 @@ void spryi_block_destroy(const spryi_text *text, spryi_block *block)
     block->buffer = NULL;
 }
 
-/* Behind the first newline at or after p; NULL if there is none before end. */
+/* Returns the position after the first newline at or after p, or NULL if there is none before end. */
 static const char *next_line(const char *p, const char *end)
 {
     const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
@@ -719,13 +722,13 @@ static const char *next_line(const char *p, const char *end)
 }
 
 /*
- * Finds the lines that begin in a range of the text. data is one byte before the range, or the beginning of the text.
- * complete: data_end is the end of the file. Returns 0 if the end of the last line is not in the data.
+ * Finds the lines that begin in a range of the text. data starts one byte before the range, or at the beginning of the
+ * text. complete: data_end is the end of the file. Returns 0 if the end of the last line is not in the data.
  */
 static int cut(spryi_block *block, const char *data, const char *data_end, int at_start, int64_t range, int complete)
 {
     const char *first = at_start ? data : next_line(data, data_end);
-    const char *range_end = data + (at_start ? 0 : 1) + range; /* lines that begin before it are ours */
+    const char *range_end = data + (at_start ? 0 : 1) + range; /* lines that begin before it belong to this range */
     block->text = block->end = data;
     if (!first && !complete && data_end < range_end) return 0;
     if (!first || first >= range_end) return 1;
@@ -754,7 +757,7 @@ static spry_status read_range(const spryi_text *text, spryi_block *block, int64_
         int64_t got;
         SPRYI_OK_OR_RETURN(read_at(text, block->buffer + have, want - have, from + have, &got, err));
         have += got;
-        int complete = have < want || want == BUFFER_BYTES; /* a line past a full buffer is too long anyway */
+        int complete = have < want || want == BUFFER_BYTES; /* a line that exceeds a full buffer is too long anyway */
         if (have < want && from + have < text->bytes)
             return spryi_fail_file(err, SPRY_FILE_ERROR, text->name, 0,
                                    "became shorter while it was read: %lld bytes instead of %lld",
@@ -814,23 +817,23 @@ void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *f
     }
 }
 
-/* ---- reading by several threads ---------------------------------------------------------------- */
+/* ---- reading by multiple threads ---------------------------------------------------------------- */
 
 typedef struct reading {
     spryi_text *text;
     const spryi_readers *how;
     void *job;
-    spryi_block *blocks;        /* one of each reader */
-    char *own;                  /* of how->own_bytes bytes each */
+    spryi_block *blocks;        /* one per reader */
+    char *own;                  /* how->own_bytes bytes per reader */
     spryi_memory_limit *limit;  /* the caller's */
-    _Atomic int64_t next_block; /* the one that may be joined now */
+    _Atomic int64_t next_block; /* the block that may be joined next */
     _Atomic int stop;
-    /* belong to the thread that has the next block */
+    /* used only by the thread with the next block to join */
     spry_status status;
     spry_error error;
 } reading;
 
-/* Takes blocks until there are none, or one has failed. */
+/* Reads blocks until none are left or one has failed. */
 static void read_blocks(reading *r, spryi_block *block, void *own)
 {
     while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
@@ -852,7 +855,7 @@ static void read_blocks(reading *r, spryi_block *block, void *own)
     }
 }
 
-/* zlib allocates where a reader first inflates. */
+/* zlib allocates when a reader first inflates */
 static void read_all(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
@@ -868,7 +871,7 @@ spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *j
     spry_context *context = text->context;
     const int64_t blocks = spryi_text_most_left(text) / SPRYI_BLOCK_BYTES + 1;
     int threads = spryi_team(context->threads), made = 0;
-    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
+    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* at least two blocks each */
     reading r = {.text = text, .how = how, .job = job, .limit = spryi_get_memory_limit()};
     void *own = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &r.blocks, threads, "readers", err));

@@ -1,4 +1,4 @@
-/* Dense vectors: Matrix Market, of which arrays of n x k are written and coordinate files are read too, and CSV. */
+/* Dense vectors in Matrix Market and CSV. Writers produce n x k arrays; readers also accept coordinate files. */
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
@@ -30,7 +30,10 @@ static spry_status check_head(const spryi_mtx *head, spry_error *err)
     return SPRY_OK;
 }
 
-/* Array: every value in order, column by column. Coordinate: added up where they belong, in file order. */
+/*
+ * Stores the values: of an array in order, column by column; of a coordinate file added at their positions, in file
+ * order.
+ */
 static void add_entries(const spry_vector *v, const spryi_mtx_entries *entries)
 {
     for (int64_t k = 0; k < entries->count; k++) {
@@ -57,7 +60,7 @@ static spry_status read_text(spryi_text *text, spry_vector *v, spry_type type, s
     SPRYI_TRY(check_head(&head, err));
     spryi_block_destroy(text, &block);
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, head.m, head.n, 0, err));
-    /* The entries first, so that nothing is allocated for a file that is cut short. */
+    /* Reads the entries first, so that nothing is allocated for a truncated file. */
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, type, &entries, err));
     SPRYI_TRY(spry_vector_create(text->context, &made, head.m * head.n, type, 0, err));
     made.length = made.column_stride = head.m;
@@ -105,7 +108,7 @@ static spry_status check_write(const spry_context *context, const spry_const_vec
     return SPRY_OK;
 }
 
-/* Vectors are plain text. */
+/* Vectors are written uncompressed. */
 static spry_status check_name(const char *path, spryi_output_kind *kind, spry_error *err)
 {
     bool gzip;
@@ -148,7 +151,7 @@ static spry_status write_numbers(const spryi_output *output, const spry_const_ve
     return spryi_output_write(output, text, (size_t)(to - text), err);
 }
 
-/* Writes what text holds if the room behind it does not hold one more number. */
+/* Writes the text to the output if the buffer has no space for another number. */
 static spry_status make_room(const spryi_output *output, char *text, char **to, spry_error *err)
 {
     const size_t bytes = (size_t)(*to - text);
@@ -157,7 +160,7 @@ static spry_status make_room(const spryi_output *output, char *text, char **to, 
     return spryi_output_write(output, text, bytes, err);
 }
 
-/* Writes a line for each row: its number and its values. */
+/* Writes a line for each row: its index and its values. */
 static spry_status write_rows(const spryi_output *output, const spry_const_vector *v, int base, char *text,
                               spry_error *err)
 {

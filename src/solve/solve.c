@@ -335,7 +335,7 @@ static spry_status read_oldest(const spryi_vector_work *w, spryi_recorded *recor
                                spry_error *err)
 {
     const int chosen = recorded->on_way[recorded->seen++ % 2];
-    return w->ops->read_oldest(recorded->of[chosen].rounds, states, bytes, err);
+    return w->ops->see(recorded->of[chosen].rounds, states, bytes, err);
 }
 
 spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
