@@ -336,8 +336,8 @@ static spryi_line read_line(const spryi_mtx *head, const char *p, const char *en
  * file order that has a fault reports it.
  *
  * There are three tiers. Most files have lines "i j -d.ddde-dd" with single blanks and at most 63 characters. A mask of
- * the characters that are not digits divides such a line into words. The division takes a few bit operations without loops or
- * branches that depend on the data, so the processor works on multiple lines at a time. Numbers with more blanks or
+ * the characters that are not digits divides such a line into words. The division is a few bit operations without loops
+ * or branches that depend on the data, so the processor works on multiple lines at a time. Numbers with more blanks or
  * digits are read word by word, eight characters at a time. read_line reads all other lines and finds faults.
  */
 typedef struct parsed_block {

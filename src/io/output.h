@@ -1,5 +1,5 @@
 /*
- * Output to a file that appears under its name only when it is complete. Until then the file has no name, or a
+ * Output to a file that appears under its name only when it is complete. Before, the file has no name, or a
  * temporary name in the same folder if the file system has no nameless files. Devices, FIFOs and standard output are
  * written directly.
  */

@@ -1,8 +1,8 @@
 /*
  * Text of one input, distributed to multiple threads in blocks of whole lines.
  *
- * A regular file is read with pread into a buffer that remains in the thread's cache. That is as fast as a mapping, and
- * a file that is truncated meanwhile is an error instead of a SIGBUS. gzip, bzip2, xz and Zstandard (any number of
+ * A regular file is read with pread into a buffer that remains in the thread's cache. Reading is as fast as a mapping,
+ * and a file that is truncated meanwhile is an error instead of a SIGBUS. gzip, bzip2, xz and Zstandard (any number of
  * members) are decompressed. Compressed files and feeds (pipes, devices) are read block by block under a lock, while
  * the other threads parse.
  *

@@ -10,25 +10,25 @@
 #include <string.h>
 
 /*
- * Grouping in two passes: entries are spread over at most MAX_BUCKETS ranges of majors, each of which then fits
- * a cache and is ordered by itself. Both passes keep the stored order, so how the entries were cut into chunks
- * leaves no trace. Lists are then sorted: by insertion while short, by radix when long.
+ * Grouping in two passes. The first distributes entries to at most MAX_BUCKETS ranges of majors. The second orders each
+ * range, which fits in a cache. Both passes keep the stored order, so the result does not depend on the division into
+ * chunks. Lists are then sorted: short ones by insertion, long ones by radix.
  */
 enum {
     RADIX_BITS = 8,
     RADIX = 1 << RADIX_BITS,
-    SHORT_ROW = 40,      /* entries up to which insertion is faster */
-    MAX_BUCKETS = 1024,  /* as many write streams as a core follows without missing its second-level TLB */
-    SERIAL_BELOW = 16384 /* entries for which starting threads costs more than it gains */
+    SHORT_ROW = 40,      /* up to this number of entries insertion is faster */
+    MAX_BUCKETS = 1024,  /* the number of write streams that a core follows without missing its second-level TLB */
+    SERIAL_BELOW = 16384 /* below this number of entries, starting threads costs more than it saves */
 };
 
 typedef struct grouping {
     int chunks, shift;
-    int one_pass; /* 1: a bucket is a major, and the entries are spread into the result itself */
+    bool one_pass; /* a bucket is one major, and entries are written directly to the result */
     int64_t buckets;
-    int64_t *cursors;             /* chunks x buckets: where the chunk's next entry of the bucket goes */
+    int64_t *cursors;             /* chunks x buckets: position of the chunk's next entry in the bucket */
     int64_t *starts;              /* buckets + 1 */
-    void *major, *minor, *values; /* the entries, bucket by bucket */
+    void *major, *minor, *values; /* the entries, grouped by bucket */
 } grouping;
 
 static int64_t chunk_start(const grouping *g, int64_t nnz, int chunk)
@@ -76,8 +76,8 @@ int spryi_threads(const spry_context *context, int64_t work)
 }
 
 /*
- * Returns the number of threads that was asked for. Otherwise each thread of the context gets enough bytes to read
- * that waking it is worth it: waiting for a thread that lost its processor takes longer than a small product.
+ * Returns the requested number of threads. Without a request, gives each thread enough bytes to make waking it
+ * worthwhile: waiting for a thread that lost its processor takes longer than a small product.
  */
 int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked)
 {
@@ -128,7 +128,7 @@ typedef struct sort_job {
     const typed_steps *steps;
     const spryi_compressed *a;
     void *scratch, *scratch_values;
-    atomic_llong longest, repeats; /* longest: list that is not sorted */
+    atomic_llong longest, repeats; /* longest: the longest list that is not sorted */
 } sort_job;
 
 static void inspect_majors(void *job, int64_t begin, int64_t end)
@@ -192,7 +192,7 @@ static int in_major_order(const spry_context *context, const spryi_entries *from
     return !j.falls;
 }
 
-/* Takes the pointers out of *from, whose arrays are owned. */
+/* Moves an owned array out of *from. */
 static void *take_array(const void **array)
 {
     void *taken = (void *)(uintptr_t)*array;
@@ -211,12 +211,12 @@ static void release_owned(spry_context *context, spryi_entries *from)
 typedef struct keep_job {
     const spryi_compressed *to;
     const spryi_entries *from;
-    int take;
+    bool take;
 } keep_job;
 
 static void keep_entries(void *job, int64_t begin, int64_t end)
 {
-    const int take = ((const keep_job *)job)->take;
+    const bool take = ((const keep_job *)job)->take;
     const spryi_compressed made = *((const keep_job *)job)->to, *to = &made; /* copies that no store can change */
     const spryi_entries given = *((const keep_job *)job)->from, *from = &given;
     for (int64_t k = begin; k < end; k++) {
@@ -229,11 +229,13 @@ static void keep_entries(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Entries that come major by major: offsets from where the major changes, the rest is taken over or copied. */
+/*
+ * Groups entries that are already in the order of majors: computes offsets, and takes over or copies the other arrays.
+ */
 static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
                               spry_error *err)
 {
-    const int take = from->owned && from->index_type == to->index_type;
+    const bool take = from->owned && from->index_type == to->index_type;
     SPRYI_OK_OR_RETURN(take ? SPRYI_NEW(context, &to->offsets, to->majors + 1, "offsets", err)
                             : spryi_compressed_allocate(context, to, err));
     spryi_loop(context, threads, from->nnz + 1, 0, keep_entries, &(keep_job){to, from, take});
@@ -244,7 +246,10 @@ static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi
     return from->in_order ? SPRY_OK : spryi_sort(context, to, err);
 }
 
-/* The buckets of *from: one for each major where entries are local and the counters take no more memory than they. */
+/*
+ * Chooses the buckets of *from: one per major if entries are local and the counters need no more memory than the
+ * entries, else up to MAX_BUCKETS.
+ */
 static spry_status grouping_create(spry_context *context, grouping *g, const spryi_entries *from, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -315,7 +320,7 @@ static void order_buckets(void *job, int64_t begin, int64_t end)
     for (int64_t bucket = begin; bucket < end; bucket++) j->steps->order(j->g, j->to, bucket);
 }
 
-/* Counts each chunk's entries of each bucket, and turns counts into positions: by bucket, then by chunk. */
+/* Counts each chunk's entries per bucket, and converts the counts to positions: by bucket, then by chunk. */
 static void place_chunks(const spry_context *context, group_job *j)
 {
     const grouping *g = j->g;
@@ -333,7 +338,7 @@ static void place_chunks(const spry_context *context, group_job *j)
     g->starts[g->buckets] = sum;
 }
 
-/* Releases owned entries after they are spread. */
+/* Groups entries in buckets. Releases owned entries after distributing them. */
 static spry_status group_in_buckets(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
                                     spry_error *err)
 {
@@ -389,7 +394,7 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Counts entries of major i at the position of the entry before. type is a constant after inlining. */
+/* Counts entries of major i at the position of the previous entry. type is a constant after inlining. */
 SPRYI_INLINE int64_t repeats_as(const spryi_compressed *a, int64_t i, spry_index_type type)
 {
     const void *indices = a->indices;
@@ -479,7 +484,7 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     spryi_compressed made = *a;
     made.offsets = NULL;
     made.indices = made.values = NULL;
-    made.labels = NULL; /* handed over when all is done */
+    made.labels = NULL; /* transferred at the end */
     made.value_type = value_type;
     enum { MAJORS = 1024 };
     const int threads = spryi_threads(context, a->nnz);
@@ -505,9 +510,9 @@ done:
     return status;
 }
 
-/* ---- between arrays of a matrix and compressed ones ---------------------------------------------- */
+/* ---- conversion between matrices and compressed arrays --------------------------------------------- */
 
-/* Rows to an entry from which offsets for all of them, 8 bytes each, are worse than sorting on one thread. */
+/* Above this number of rows per entry, offsets for all rows, 8 bytes each, cost more than sorting on one thread. */
 enum { SPARSE_ROWS = 32 };
 
 spry_arrays spryi_compressed_view(const spryi_compressed *a)
@@ -538,7 +543,7 @@ static void expand_majors(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* (*indices)[k] = the major of entry k: i, or labels[i]. */
+/* Sets (*indices)[k] to the major of entry k: i, or labels[i]. */
 static spry_status expand(spry_context *context, void **indices, const void *offsets, spry_index_type offset_type,
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
                           spry_error *err)
@@ -592,7 +597,7 @@ done:
     return status;
 }
 
-/* The majors that occur and where their entries begin, from all entries' majors in order. */
+/* Finds the majors that occur and where their entries begin, from the sorted majors of all entries. */
 static void label(spryi_compressed *a, const void *major, spry_index_type type)
 {
     a->majors = 0;
@@ -606,8 +611,8 @@ static void label(spryi_compressed *a, const void *major, spry_index_type type)
 }
 
 /*
- * spryi_group where most majors have no entries: their indices are sorted as one list, each with the number of its
- * entry, which the sort moves like a value. O(nnz) memory and time, on one thread: these are few entries.
+ * Groups like spryi_group if most majors have no entries. Sorts the majors as one list. Each has the number of its
+ * entry, which the sort moves like a value. O(nnz) memory and time on one thread; there are few entries.
  */
 static spry_status group_few(spry_context *context, spryi_compressed *to, const spryi_entries *from,
                              spry_index_type index_type, spry_error *err)
@@ -652,14 +657,14 @@ done:
 }
 
 /*
- * Returns 1 if most consecutive entries are near each other in the direction of grouping, as in meshes and grids. Of
- * STRETCHES samples all but a few span no more majors than a cache holds ends of.
+ * Returns whether most consecutive entries have close majors, as in meshes and grids: all but a few of STRETCHES
+ * samples span at most the number of majors whose positions fit in a cache.
  */
-static int are_local(const spryi_entries *e)
+static bool are_local(const spryi_entries *e)
 {
     enum { STRETCHES = 128, LENGTH = 256, MOST_MAJORS = 1 << 15, FEW = STRETCHES / 16 };
     int wide = 0;
-    if (e->majors <= MOST_MAJORS) return 1;
+    if (e->majors <= MOST_MAJORS) return true;
     for (int n = 0; n < STRETCHES && wide <= FEW; n++) {
         const int64_t begin = (int64_t)((double)e->nnz / STRETCHES * n);
         const int64_t end = begin + LENGTH < e->nnz ? begin + LENGTH : e->nnz;
@@ -677,7 +682,7 @@ static int are_local(const spryi_entries *e)
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err)
 {
-    const int whole = A->triangle == SPRY_ALL_ENTRIES;
+    const bool whole = A->triangle == SPRY_ALL_ENTRIES;
     if (A->nnz > 0 && !A->indices)
         return spryi_fail(err, SPRY_INTERNAL, "A", "compress: the matrix is a container's, without arrays");
     if (whole && A->layout == (layout == SPRY_COO ? SPRY_CSR : layout))
@@ -691,7 +696,7 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
         rows = A->layout == SPRY_CSC ? A->indices : expanded;
         columns = A->layout == SPRY_CSC ? expanded : A->indices;
     }
-    int by_column = layout == SPRY_CSC;
+    bool by_column = layout == SPRY_CSC;
     spryi_entries entries = {.majors = by_column ? A->columns : A->rows,
                              .minors = by_column ? A->rows : A->columns,
                              .nnz = A->nnz,
@@ -702,7 +707,7 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
                              .values = A->values,
                              .symmetry = whole ? SPRY_GENERAL : A->symmetry};
     entries.local = are_local(&entries);
-    int few = whole && layout == SPRY_COO && entries.majors / SPARSE_ROWS > entries.nnz;
+    bool few = whole && layout == SPRY_COO && entries.majors / SPARSE_ROWS > entries.nnz;
     SPRYI_TRY(few ? group_few(context, to, &entries, index_type, err)
                   : spryi_group(context, to, &entries, index_type, err));
 done:
@@ -740,7 +745,7 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
     arrays.sorted = SPRY_KNOWN_YES;
     arrays.unique = unique;
     arrays.symmetry = symmetry;
-    *a = (spryi_compressed){0}; /* adopt has them, whatever it returns */
+    *a = (spryi_compressed){0}; /* the matrix owns the arrays, also after a failure */
     return spryi_matrix_adopt(context, A, &arrays, field, err);
 done:
     spryi_compressed_clear(context, a);

@@ -1,9 +1,8 @@
 /*
- * Putting entries in order: the steps from any layout to sorted, compressed arrays. Reading, generating,
- * converting and the formats share them. All are parallel over the context's threads, and their result
- * does not depend on how many those are.
+ * Ordering of entries: the steps from any layout to sorted, compressed arrays. Readers, generators, conversions and
+ * formats share the steps. All run on the context's threads, and results do not depend on the number of threads.
  *
- * "Major" is the index that offsets run over (rows of CSR, columns of CSC), "minor" the other one.
+ * "Major" is the index that offsets run over (rows of CSR, columns of CSC), "minor" the other index.
  */
 #pragma once
 
@@ -11,8 +10,9 @@
 #include "spry/spry.h"
 
 /*
- * Compressed arrays while they are being made: 64-bit offsets whatever they become. All owned, by spryi_allocate.
- * On the way to COO, which has no offsets, majors without entries may be left out: labels then tells which are there.
+ * Compressed arrays under construction, with 64-bit offsets. All arrays are owned and come from spryi_allocate. If the
+ * result is COO, which has no offsets, majors without entries may be omitted: labels then lists the majors with
+ * entries.
  */
 typedef struct spryi_compressed {
     int64_t majors, minors, nnz;
@@ -20,87 +20,87 @@ typedef struct spryi_compressed {
     spry_type value_type; /* SPRY_PATTERN: values is NULL */
     int64_t *offsets;     /* majors + 1 */
     void *indices, *values;
-    int distinct;       /* 1: known to have no two entries at one position */
-    int64_t *labels;    /* NULL: all; else majors of them, rising */
-    int64_t all_majors; /* beside labels: of the matrix */
+    bool distinct;      /* known to have at most one entry at each position */
+    int64_t *labels;    /* majors that are not omitted, in rising order; NULL: none is omitted */
+    int64_t all_majors; /* number of majors of the matrix, if labels is not NULL */
 } spryi_compressed;
 
-/* Entries in any order, as COO has them. Indices must be in range. */
+/* Entries in any order, as in COO. Indices must be in range. */
 typedef struct spryi_entries {
     int64_t majors, minors, nnz;
     spry_index_type index_type; /* of major and minor */
     spry_type value_type;
     const void *major, *minor, *values;
-    spry_symmetry symmetry; /* not SPRY_GENERAL: an entry off the diagonal stands for its mirror image too */
-    int owned;    /* 1: the arrays are blocks of spryi_allocate that spryi_group takes over or releases in any case */
-    int in_order; /* 1: known to be sorted by major, then by minor, each position once */
-    int local;    /* 1: entries that follow each other lie near each other mostly, as in files: one pass is faster */
+    spry_symmetry symmetry; /* if not SPRY_GENERAL, an entry off the diagonal also stands for its mirror image */
+    bool owned;    /* arrays are from spryi_allocate; spryi_group takes over or releases them, also on failure */
+    bool in_order; /* sorted by major, then by minor, without duplicates */
+    bool local;    /* consecutive entries have mostly close majors, as in files: one pass is faster */
 } spryi_entries;
 
-/* Threads worth starting for so many entries or rows: 1, or the context's. */
+/* Returns the number of threads for `work` entries or rows: 1, or the context's. */
 int spryi_threads(const spry_context *context, int64_t work);
 
 /*
- * Threads of a product that reads a storage of so many bytes, where `asked` are asked for; 0: one for each
+ * Returns the number of threads for a product that reads `storage_bytes`: `asked`, or if that is 0, one thread for each
  * SPRYI_BYTES_A_THREAD, up to the context's.
  */
 enum { SPRYI_BYTES_A_THREAD = 64 << 10 };
 int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked);
 
-/* Allocates the arrays of *a, whose sizes and types are set; offsets that are there stay. */
+/* Allocates the arrays of *a, whose sizes and types are set. Keeps existing offsets. */
 spry_status spryi_compressed_allocate(spry_context *context, spryi_compressed *a, spry_error *err);
 
-/* Releases the arrays and clears the struct; fine on a cleared one. */
+/* Releases the arrays and clears the struct, which may be clear already. */
 void spryi_compressed_clear(spry_context *context, spryi_compressed *a);
 
-/* *a as CSR whose arrays stay a's. */
+/* Returns *a as CSR. *a keeps its arrays. */
 spry_arrays spryi_compressed_view(const spryi_compressed *a);
 
 /*
- * Gathers entries by major index and sorts each by minor index, entries at one position staying in stored
- * order, an image right behind its entry. Duplicates are kept. index_type is the result's and must hold majors and
- * minors. Cost: two passes over the entries, a copy of them as workspace; no comparison sort. Local entries take one
- * pass, and a counter for each major and thread. Entries that come major
- * by major are copied once, or not at all where they are owned and of the right index type.
+ * Groups entries by major index and sorts each group by minor index. Entries at one position keep their stored order,
+ * and an image directly follows its entry. Duplicates are kept. index_type is the result's and must represent majors
+ * and minors. Cost: two passes over the entries and a copy of them as workspace; no comparison sort. Local entries need
+ * one pass, and a counter per major and thread. Entries in the order of majors are copied once, or not at all if they
+ * are owned and have the index type.
  */
 spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entries *from, spry_index_type index_type,
                         spry_error *err);
 
-/* Sorts each major's entries by minor index, stably. Looks first: sorted arrays cost one pass and no memory. */
+/* Sorts each major's entries by minor index, stably. Checks first: sorted arrays cost one pass and no memory. */
 spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err);
 
 /*
- * Sums the entries of sorted a at one position (in stored order, in f64, rounded once), or keeps the first. Changes
- * the value type. Entries of a pattern count as 1; a pattern as the result keeps positions. Returns early if nothing
- * changes. *duplicates (may be NULL) is the number of entries at the position of an earlier entry.
+ * Sums the entries of sorted a at one position (in stored order, in f64, rounded once), or keeps the first. Converts to
+ * value_type. Entries of a pattern count as 1; a pattern as the result keeps positions. Returns early if nothing
+ * changes. *duplicates (may be NULL): the number of entries at the position of an earlier entry.
  */
 typedef enum spryi_duplicates { SPRYI_SUM_ALL = 0, SPRYI_KEEP_ALL = 1, SPRYI_KEEP_FIRST = 2 } spryi_duplicates;
 spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, spryi_duplicates what,
                         int64_t *duplicates, spry_error *err);
 
 /*
- * Copies A, CSR or CSC, or transposes it (then majors of the result are minors of A), or groups COO. Duplicates are
- * kept. One triangle gives both.
- * layout SPRY_COO groups by rows, for spryi_compressed_finish with SPRY_COO. If A has far more rows than entries and
- * no offsets, the result has labels instead of offsets for all rows, and memory grows with the entries.
+ * Copies A, CSR or CSC; or transposes A (majors of the result are minors of A); or groups COO. Keeps duplicates.
+ * Expands one triangle to both.
+ * With layout SPRY_COO, groups by rows for spryi_compressed_finish. If A has far more rows than entries and no offsets,
+ * the result has labels instead of offsets for all rows, and memory is proportional to the entries.
  */
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err);
 
 /*
- * Makes the matrix: offsets narrowed to offset_type, or for SPRY_COO turned into row indices. Takes over a's
- * arrays (also on failure) and clears a. types must have been picked to hold the sizes.
+ * Builds the matrix: narrows offsets to offset_type, or converts them to row indices for SPRY_COO. Takes over a's
+ * arrays, also on failure, and clears a. The types must represent the sizes.
  */
 spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spryi_compressed *a, spry_layout layout,
                                     spry_index_type offset_type, spry_known unique, spry_symmetry symmetry,
                                     spryi_field field, spry_error *err);
 
-/* offsets[0 .. count] holds counts in 1 .. count: sums them up, offsets[0] becomes 0. */
+/* Converts counts in offsets[1 .. count] to offsets, a prefix sum. Sets offsets[0] to 0. */
 void spryi_scan(int64_t *offsets, int64_t count);
 
 /*
- * Bounds the bytes that are held while so many entries, which come in any order, become compressed rows: `lines` of
- * them, with duplicates summed and values converted. value_bytes is of the wider type.
+ * Bounds the bytes that are in use while this number of entries, in any order, becomes `lines` compressed rows, with
+ * duplicates summed and values converted. value_bytes: size of the wider type.
  */
 int64_t spryi_assembly_bytes(const spry_context *context, double entries, double lines, spry_index_type index_type,
                              size_t value_bytes);

@@ -1,9 +1,9 @@
 /*
- * The part of assemble.c for one type of indices SPRY_J and, where HAS_VALUES is 1, one of values, which are moved as
+ * The part of assemble.c for one index type SPRY_J and, if HAS_VALUES is 1, one value type. Values are moved as
  * integers SPRY_B.
  */
 
-/* Stable, for short lists. */
+/* Sorts short lists stably. */
 static void SPRY_FN(insertion_sort)(SPRY_J *key, SPRY_B *value, int64_t n)
 {
     for (int64_t k = 1; k < n; k++) {
@@ -33,7 +33,9 @@ static int SPRY_FN(is_sorted)(const SPRY_J *key, int64_t n)
     return 1;
 }
 
-/* One pass of a radix sort by the digit at `shift`; 0 when all have the same digit and nothing was moved. */
+/*
+ * Runs one pass of a radix sort by the digit at `shift`. Returns 0 without moving entries if all have the same digit.
+ */
 static int SPRY_FN(radix_pass)(SPRY_J *to, SPRY_B *to_value, const SPRY_J *key, const SPRY_B *value, int64_t n,
                                int shift)
 {
@@ -58,7 +60,7 @@ static int SPRY_FN(radix_pass)(SPRY_J *to, SPRY_B *to_value, const SPRY_J *key, 
     return 1;
 }
 
-/* Stable. key2 and value2 are workspace for n entries, needed from SHORT_ROW + 1 entries on. */
+/* Sorts stably. key2 and value2 are workspace for n entries, which lists longer than SHORT_ROW need. */
 static void SPRY_FN(sort_entries)(SPRY_J *key, SPRY_B *value, int64_t n, SPRY_J *key2, SPRY_B *value2)
 {
     if (SPRY_FN(is_sorted)(key, n)) return;
@@ -87,7 +89,7 @@ static void SPRY_FN(sort_entries)(SPRY_J *key, SPRY_B *value, int64_t n, SPRY_J 
 }
 
 #if HAS_VALUES
-/* The bits of -value; NaN stays as it is. */
+/* Returns the bits of -value, or of NaN unchanged. */
 static SPRY_B SPRY_FN(negated)(SPRY_B bits)
 {
     SPRY_S stored;
@@ -97,7 +99,10 @@ static SPRY_B SPRY_FN(negated)(SPRY_B bits)
 }
 #endif
 
-/* First pass of grouping: a chunk's entries to their buckets, in stored order, each image behind its entry. */
+/*
+ * First pass of grouping: moves a chunk's entries to their buckets in stored order, each image directly after its
+ * entry.
+ */
 static void SPRY_FN(spread)(const grouping *g, const spryi_entries *from, int chunk)
 {
     SPRY_J *major = g->major, *minor = g->minor;
@@ -127,7 +132,7 @@ static void SPRY_FN(spread)(const grouping *g, const spryi_entries *from, int ch
     }
 }
 
-/* Second pass: a bucket's entries to their majors, then each major's sorted. A bucket fits a cache. */
+/* Second pass: moves a bucket's entries to their majors, then sorts each major's entries. A bucket fits in a cache. */
 static void SPRY_FN(order)(const grouping *g, const spryi_compressed *a, int64_t bucket)
 {
     const SPRY_J *major = g->major;
@@ -137,7 +142,7 @@ static void SPRY_FN(order)(const grouping *g, const spryi_compressed *a, int64_t
     int64_t begin = bucket << g->shift, end = begin + ((int64_t)1 << g->shift);
     if (end > a->majors) end = a->majors;
 
-    /* next[i] is where i's next entry goes; when all are placed, that is offsets[i + 1]. */
+    /* next[i] is the position of i's next entry; after the last entry it is offsets[i + 1] */
     int64_t *next = a->offsets + 1, sum = first;
     for (int64_t i = begin; i < end; i++) next[i] = 0;
     for (int64_t k = first; k < last; k++) next[major[k]]++;
@@ -157,7 +162,7 @@ static void SPRY_FN(order)(const grouping *g, const spryi_compressed *a, int64_t
     (indices + k, HAS_VALUES ? values + k : NULL, next[i] - k, minor + k, HAS_VALUES ? moved + k : NULL);
 }
 
-/* Sorts the entries of majors begin .. end - 1; scratch as long as a's arrays, or NULL where rows are short. */
+/* Sorts the entries of majors begin .. end - 1. scratch: arrays as long as a's, or NULL if rows are short. */
 static void SPRY_FN(sort_majors)(const spryi_compressed *a, int64_t begin, int64_t end, void *scratch,
                                  void *scratch_values)
 {
@@ -171,7 +176,10 @@ static void SPRY_FN(sort_majors)(const spryi_compressed *a, int64_t begin, int64
     }
 }
 
-/* Length of the longest unsorted list of entries, 0 if all are sorted; *repeats grows by neighbours that are equal. */
+/*
+ * Returns the length of the longest unsorted list of entries, 0 if all are sorted. Adds the number of equal neighbours
+ * to *repeats.
+ */
 static int64_t SPRY_FN(longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end, int64_t *repeats)
 {
     const SPRY_J *key = a->indices;

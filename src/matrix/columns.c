@@ -1,6 +1,6 @@
 /*
- * Ranges are fetched by pieces of the array: the device gathers the pieces that ranges touch, and one copy brings them.
- * A range's pieces follow one another in the copy as in the array.
+ * Fetches ranges as pieces of the array. The device gathers the pieces that the ranges touch, and one copy transfers
+ * them. A range's pieces are consecutive in the copy, as in the array.
  */
 #include "matrix/columns.h"
 
@@ -12,7 +12,7 @@
 
 enum { PIECE = SPRYI_PIECE_BYTES };
 
-/* Stands in front of the pieces of a fetch. */
+/* Head of the block with the pieces of a fetch. */
 typedef struct spryi_columns_batch {
     struct spryi_columns_batch *before;
 } spryi_columns_batch;
@@ -29,7 +29,7 @@ void spryi_reader_close(spryi_column_reader *reader)
     reader->ranges = NULL;
 }
 
-static int make_room(spryi_column_reader *reader)
+static bool grow(spryi_column_reader *reader)
 {
     spryi_range *ranges = NULL;
     const int64_t room = reader->room > 0 ? 2 * reader->room : 256;
@@ -43,15 +43,15 @@ static int make_room(spryi_column_reader *reader)
 
 int64_t spryi_want_range(spryi_column_reader *reader, int64_t begin, int64_t end)
 {
-    if (reader->count == reader->room && !make_room(reader)) {
-        reader->out_of_memory = 1; /* the next fetch tells */
+    if (reader->count == reader->room && !grow(reader)) {
+        reader->out_of_memory = true; /* the next fetch reports the failure */
         return 0;
     }
     reader->ranges[reader->count] = (spryi_range){.begin = begin, .end = end};
     return reader->count++;
 }
 
-/* Pieces first .. first + count - 1 that a range touches. */
+/* Returns the number of pieces that a range touches, and the first of them. */
 static int64_t pieces_of(const spryi_column_reader *reader, const spryi_range *range, int64_t *first)
 {
     const int64_t size = (int64_t)spryi_index_type_bytes(reader->csr->index_type);
@@ -59,7 +59,7 @@ static int64_t pieces_of(const spryi_column_reader *reader, const spryi_range *r
     return range->begin < range->end ? (range->end * size - 1) / PIECE - *first + 1 : 0;
 }
 
-/* The pieces of all ranges that are wanted, in list, which may be NULL; how many. */
+/* Lists the pieces of all requested ranges; list may be NULL. Returns the number of pieces. */
 static int64_t list_pieces(const spryi_column_reader *reader, int64_t *list)
 {
     int64_t count = 0;
@@ -72,7 +72,7 @@ static int64_t list_pieces(const spryi_column_reader *reader, int64_t *list)
     return count;
 }
 
-/* Sets the bases of the ranges. Their pieces follow each other from `at`. */
+/* Sets the bases of the ranges, whose pieces are consecutive from `at`. */
 static void place_ranges(spryi_column_reader *reader, uintptr_t at)
 {
     for (; reader->fetched < reader->count; reader->fetched++) {

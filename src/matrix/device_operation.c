@@ -16,7 +16,7 @@ spry_status spryi_operand_device(const spryi_device **device, const spry_context
     return SPRY_OK;
 }
 
-/* A GPU makes CSR of the natural types. */
+/* A GPU creates CSR with default types. */
 static spry_status check_form(const char *who, const spry_matrix_options *o, spry_type value_type, spry_error *err)
 {
     if (o->layout != SPRY_CSR)
@@ -84,7 +84,7 @@ static spry_status order_of(const spryi_device_result *result, spryi_row_order *
     return result->functions->inspect(result->device, order, &A->a, err);
 }
 
-/* *to = a with sorted rows and values of value_type. */
+/* Copies a to *to with sorted rows and values of value_type. */
 static spry_status sort_rows(const spryi_device_result *result, spry_arrays *to, bool *repeats, const spry_arrays *a,
                              spry_type value_type, bool keep_duplicates, spry_error *err)
 {
@@ -119,7 +119,7 @@ spry_status spryi_rising_on_device(spryi_device_result *result, int slot, spry_a
     return SPRY_OK;
 }
 
-/* Sorts result->made unless its order is fine. */
+/* Sorts result->made unless its order is sufficient. */
 static spry_status tidy(spryi_device_result *result, bool keep_duplicates, bool *repeats, spry_error *err)
 {
     spryi_row_order order = SPRYI_ROWS_RISING;
@@ -140,7 +140,8 @@ spry_status spryi_deliver_from_device(spryi_device_result *result, spry_matrix *
     bool repeats;
     SPRYI_OK_OR_RETURN(tidy(result, o->keep_duplicates, &repeats, err));
     spry_arrays made = result->made;
-    result->made.offsets = result->made.indices = result->made.values = NULL; /* adopt has them in any case */
+    result->made.offsets = result->made.indices = result->made.values = NULL; /* the matrix owns the arrays, also
+                                                                               * after a failure */
     const bool is_exact = !repeats || (o->keep_duplicates || o->value_type == SPRY_PATTERN);
     made.symmetry = is_exact ? result->symmetry : SPRY_GENERAL;
     if (o->value_type == SPRY_PATTERN && made.symmetry == SPRY_SKEW_SYMMETRIC) made.symmetry = SPRY_SYMMETRIC;

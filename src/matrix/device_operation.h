@@ -1,4 +1,4 @@
-/* Steps that operations on matrices in device memory share. */
+/* Common steps of operations on matrices in device memory. */
 #pragma once
 
 #include "matrix/operation.h"
@@ -24,7 +24,7 @@ spry_status spryi_operand_device(const spryi_device **device, const spry_context
 
 /*
  * Begins the operation `who` on A: checks the options, whose value type must be `value_type`, and waits for the stream.
- * If the call succeeds, spryi_end_on_device releases what is not delivered.
+ * If the call succeeds, spryi_end_on_device releases the objects that are not delivered.
  */
 spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *context, const char *who,
                                   const spry_matrix *A, const spry_matrix_options *o, spry_type value_type,

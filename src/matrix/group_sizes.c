@@ -21,7 +21,7 @@ static double at_least_1(double x)
 }
 
 /*
- * The paper's "SRSS" in case 2 is read as SRS, with of_ssrs as the adjusted SSRS; SRS of cases 3 and 4 is of the
+ * "SRSS" in the paper's case 2 is read as SRS, and of_ssrs as the adjusted SSRS. SRS of cases 3 and 4 depends on the
  * adjusted SSRS.
  */
 static void adjust_for_volta(double *ssrs, double *srs, spryi_group_case which, int of_ssrs)

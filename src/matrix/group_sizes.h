@@ -18,9 +18,9 @@
 
 enum {
     SPRYI_GROUP_SRS = 96,      /* rows, on CPUs: geometric mean of Lane and Booth's best sizes (section 4.2) */
-    SPRYI_GROUP_SSRS = 8,      /* super-rows, on CPUs; the paper prefers csr2 there and gives no constant */
+    SPRYI_GROUP_SSRS = 8,      /* super-rows, on CPUs; the paper prefers csr2 on CPUs and gives no constant */
     SPRYI_GROUP_SSSRS = 8,     /* super-super-rows, likewise */
-    SPRYI_MOST_GROUP = 1 << 15 /* rows or super-rows: kernels count those of a block in 32 bits */
+    SPRYI_MOST_GROUP = 1 << 15 /* rows or super-rows; kernels count those of a block in 32 bits */
 };
 
 /* Rule for the sizes, in the order of the words of csr3's parameter "tuning" and of spry_ordering_options.tuning. */
@@ -42,7 +42,7 @@ typedef enum spryi_group_case {
     SPRYI_GROUP_CASE_4
 } spryi_group_case;
 
-/* Size for a mean row length d: constant - fall * ln d, rounded, times the factor of case 2, 3 or 4. */
+/* A size for mean row length d: constant - fall * ln d, rounded, times the factor of case 2, 3 or 4. */
 typedef struct spryi_size_formula {
     double constant, fall, factor[3];
 } spryi_size_formula;
@@ -50,7 +50,7 @@ typedef struct spryi_size_formula {
 /* Sizes fitted to a machine (spry_context_load_tuning). All zero: none. */
 typedef struct spryi_group_table {
     int64_t csr2_srs, csr3_srs, csr3_ssrs; /* on CPUs; 0: not fitted */
-    int gpu_major;                         /* compute capability of the formulas; 0: there are none */
+    int gpu_major;                         /* compute capability of the formulas; 0: no formulas */
     spryi_size_formula ssrs, srs;
     int64_t step, most; /* sizes are multiples of step, at most `most`; step 0: any size up to SPRYI_MOST_GROUP */
 } spryi_group_table;
@@ -74,9 +74,8 @@ typedef struct spryi_group_sizes {
 } spryi_group_sizes;
 
 /*
- * Returns the sizes of csr<k> by a rule. table holds the loaded sizes; NULL means none. SPRYI_GROUPS_TABLE needs a
- * table with formulas. With k = 2 on a CPU, ssrs is 0. A matrix without entries counts as one with a mean row length
- * of 1.
+ * Returns the sizes of csr<k> by a rule. table contains the loaded sizes; NULL: none. SPRYI_GROUPS_TABLE needs a table
+ * with formulas. With k = 2 on a CPU, ssrs is 0. A matrix without entries counts as one with mean row length 1.
  */
 spryi_group_sizes spryi_find_group_sizes(spryi_group_rule rule, int k, spryi_group_case which, int64_t rows,
                                          int64_t nnz, const spryi_group_table *table);

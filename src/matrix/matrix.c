@@ -1,4 +1,4 @@
-/* Matrices: creation, views, and the arrays of all entries of a container or of one triangle. */
+/* Matrices: creation, views, and arrays of all entries for a container or one triangle. */
 #include "matrix/matrix.h"
 
 #include "base/bisect.h"
@@ -114,7 +114,7 @@ static spry_status check_claim(const char *name, spry_known claim, spry_error *e
                              "SPRY_NOT_KNOWN, SPRY_KNOWN_NO or SPRY_KNOWN_YES", err);
 }
 
-/* Checks the size of blocks and what has to be a multiple of it. */
+/* Checks the block size, and that the shape is a multiple of it. */
 static spry_status check_blocks(const spry_arrays *a, spry_error *err)
 {
     enum { MOST = 1 << 16 };
@@ -166,7 +166,7 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
     return SPRY_OK;
 }
 
-/* A square matrix by now, where symmetry is claimed. */
+/* Checks the triangle. The matrix is square if symmetry is claimed. */
 static spry_status check_triangle(const spry_arrays *a, spry_error *err)
 {
     if (a->triangle == SPRY_ALL_ENTRIES) return SPRY_OK;
@@ -175,7 +175,7 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
     if (a->symmetry == SPRY_GENERAL)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "symmetry", a->symmetry, SPRY_SKEW_SYMMETRIC,
                                 "arrays: symmetry is SPRY_GENERAL, but one triangle needs SPRY_SYMMETRIC or "
-                                "SPRY_SKEW_SYMMETRIC to tell the other");
+                                "SPRY_SKEW_SYMMETRIC to define the other");
     if (a->device > 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", a->device, 0,
                                 "arrays: device is %d, but one triangle has to be in host memory", a->device);
@@ -183,9 +183,9 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
 }
 
 /*
- * Refuses offsets of the other width if a few of them show it. If 64-bit offsets are read as 32 bits, every second one
+ * Rejects offsets of the other width if a few of them show it. If 64-bit offsets are read as 32 bits, every second one
  * is an upper half, so a 0 follows a larger offset near the end. If 32-bit offsets are read as 64 bits, two of them
- * form one offset, which exceeds nnz. Nothing beyond the last pair of the array is read.
+ * form one offset, which exceeds nnz. Reads nothing after the last pair of the array.
  */
 static spry_status check_width(const spry_arrays *a, spry_error *err)
 {
@@ -211,7 +211,7 @@ static spry_status check_width(const spry_arrays *a, spry_error *err)
     return SPRY_OK;
 }
 
-/* Loads of an int or a double anywhere else are undefined. */
+/* Checks alignment, since unaligned loads of int or double are undefined. */
 static spry_status check_alignment(const char *name, const void *array, size_t item_bytes, spry_error *err)
 {
     if (item_bytes == 0 || (uintptr_t)array % item_bytes == 0) return SPRY_OK;
@@ -239,8 +239,9 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
         SPRYI_OK_OR_RETURN(check_alignment("offsets", a->offsets, spryi_index_type_bytes(a->offset_type), err));
     SPRYI_OK_OR_RETURN(check_alignment("indices", a->indices, index_bytes, err));
     SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
-    if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
-    SPRYI_OK_OR_RETURN(check_width(a, err)); /* before the last offset, which may not be the caller's */
+    if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* entries on a device cannot be read by the host */
+    SPRYI_OK_OR_RETURN(check_width(a, err)); /* first the width, since the last offset may be outside the caller's
+                                              * array */
     const int64_t first = spryi_offset_of(a, 0);
     if (first != a->index_base)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, a->index_base,
@@ -266,7 +267,7 @@ static spry_status copy_array(spry_matrix *A, int slot, const void **array, int6
     return SPRY_OK;
 }
 
-/* Offsets and indices alone. */
+/* Checks only offsets and indices. */
 static spry_status copy_structure(spry_matrix *A, spry_error *err)
 {
     size_t index_bytes = spryi_index_type_bytes(A->a.index_type);
@@ -276,7 +277,7 @@ static spry_status copy_structure(spry_matrix *A, spry_error *err)
     return copy_array(A, 2, &A->a.indices, spryi_index_count(&A->a), index_bytes, "indices", err);
 }
 
-/* Counts from 0 what counts from 1. The arrays are the matrix's own. */
+/* Converts indices that count from 1 to count from 0. The matrix owns the arrays. */
 static void count_from_zero(spry_matrix *A)
 {
     const struct {
@@ -301,7 +302,7 @@ static spry_status copy_arrays(spry_matrix *A, spry_error *err)
     return copies ? copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err) : SPRY_OK;
 }
 
-/* Unused fields are cleared, so that nothing later mistakes them for arrays. */
+/* Clears unused fields, so that later code cannot mistake them for arrays. */
 static spry_arrays tidy(const spry_arrays *a)
 {
     spry_arrays tidied = *a;
@@ -389,7 +390,7 @@ static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arr
 {
     if (A->stored) return spryi_fail(err, SPRY_INTERNAL, "A", "view: the matrix is a container's, without arrays");
     SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
-    /* A view without arrays of its own is left out, else views of views would be a chain that grows with updates. */
+    /* skips a view without arrays of its own; otherwise a chain of views would grow with updates */
     const int has_own = A->owned[0] || A->owned[1] || A->owned[2] || A->owned[3];
     (*made)->index_base = A->index_base;
     (*made)->structure_of = spryi_matrix_retain(A->structure_of && !has_own ? A->structure_of : A);
@@ -466,11 +467,11 @@ static void release_stored(spry_context *context, spryi_stored *stored)
     if (!stored) return;
     spryi_matrix_release(stored->csr);
     pthread_mutex_destroy(&stored->making);
-    spryi_release(context, stored->storage); /* its arrays are not its own */
+    spryi_release(context, stored->storage); /* the storage's arrays belong to others */
     spryi_release(context, stored);
 }
 
-/* The memory is of the device that made it. */
+/* Releases a block of a device's memory, or of the host's for number 0. block may be NULL. */
 static void release_block(const spry_context *context, int number, void *block)
 {
     const spryi_device *device = block ? context->device_at(context, number) : NULL;
@@ -514,7 +515,7 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
                             spry_type_bytes(a.value_type)};
     const int count = a.value_type == SPRY_PATTERN ? 2 : 3;
     spry_status status = SPRY_OK;
-    int fetched = 0; /* arrays of `a` that are host memory, or NULL, now */
+    int fetched = 0; /* arrays of `a` that are in host memory or NULL now */
     for (; fetched < count && status == SPRY_OK; fetched++)
         status = spryi_fetch_array(d, arrays[fetched], counts[fetched], sizes[fetched], err);
     if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err);
@@ -523,7 +524,7 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
         return status;
     }
     a.device = 0;
-    status = spryi_matrix_adopt(d->context, host, &a, A->field, err); /* takes them over, also on failure */
+    status = spryi_matrix_adopt(d->context, host, &a, A->field, err); /* owns the arrays, also on failure */
     if (status == SPRY_OK) {
         (*host)->index_base = A->index_base;
         (*host)->symmetry_holds = A->symmetry_holds;
@@ -533,7 +534,7 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A)
 {
-    spry_matrix *counted = (spry_matrix *)(uintptr_t)A; /* the count is no part of the value */
+    spry_matrix *counted = (spry_matrix *)(uintptr_t)A; /* the reference count is no part of the value */
     atomic_fetch_add(&counted->references, 1);
     return counted;
 }
@@ -586,7 +587,7 @@ static void remove_dependents(spry_matrix *A)
     pthread_mutex_unlock(&dependents_lock);
 }
 
-/* Returns a plan that does not have the present values, or NULL. */
+/* Returns a plan that lacks the present values, or NULL. */
 static spryi_dependent *find_outdated(const spry_matrix *A)
 {
     pthread_mutex_lock(&dependents_lock);
@@ -596,7 +597,7 @@ static spryi_dependent *find_outdated(const spry_matrix *A)
     return plan;
 }
 
-/* An update of one plan may create and destroy others, so the search starts anew after each. */
+/* Updates all plans. An update may create and destroy other plans, so the search restarts after each. */
 spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options, spry_error *err)
 {
     if (!A) return spryi_fail_missing(err, "A");
@@ -650,10 +651,10 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
 {
     if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(arrays, err));
-    spry_matrix *shown; /* a triangle as it was given */
+    spry_matrix *shown; /* a triangle as the caller gave it */
     SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &shown, err) : SPRY_OK);
     SPRYI_GIVE(arrays, A->stored ? &shown->a : &A->a);
-    if (A->stored) spryi_matrix_release(shown); /* A keeps it */
+    if (A->stored) spryi_matrix_release(shown); /* A keeps it alive */
     return SPRY_OK;
 }
 
@@ -675,13 +676,13 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
     }
     *kept = *stored;
     kept->csr = NULL;
-    pthread_mutex_init(&kept->making, NULL); /* cannot fail with default attributes where we build for */
+    pthread_mutex_init(&kept->making, NULL); /* cannot fail with default attributes on the supported systems */
     made->stored = kept;
     *A = made;
     return SPRY_OK;
 }
 
-/* Converts a storage to CSR. Checks the order, which formats forget and files may state wrongly. */
+/* Converts a storage to CSR. Checks the order, which formats do not record and files may state wrongly. */
 static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error *err)
 {
     spry_matrix *made = NULL;
@@ -693,7 +694,7 @@ static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error 
         return status;
     }
     made->a.symmetry = A->a.symmetry;
-    made->symmetry_holds = false; /* the file's claim, which the check above has not seen */
+    made->symmetry_holds = false; /* the claim is the file's; the check did not include it */
     made->index_base = A->index_base;
     made->field = A->field;
     *csr = made;
@@ -764,7 +765,7 @@ spry_status spryi_check_triangle(const spry_context *context, const spry_arrays 
                             lower ? "above" : "below", lower ? "lower" : "upper", base);
 }
 
-/* Builds CSR of both triangles. Offsets are as wide as the triangle's, or 64 bits if necessary. */
+/* Builds CSR of both triangles. Offsets have the type of those of the triangle, widened to 64 bits if necessary. */
 static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error *err)
 {
     const spry_arrays *a = &A->a;
@@ -779,7 +780,7 @@ static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error 
     SPRYI_TRY(spryi_compressed_finish(A->context, whole, &both, SPRY_CSR, offset_type, a->unique, a->symmetry, A->field,
                                       err));
     (*whole)->index_base = A->index_base;
-    (*whole)->symmetry_holds = a->symmetry == SPRY_SYMMETRIC; /* a skew diagonal is as it was stored */
+    (*whole)->symmetry_holds = a->symmetry == SPRY_SYMMETRIC; /* the diagonal of a skew-symmetric matrix is unchecked */
 done:
     spryi_compressed_clear(A->context, &both);
     return status;
@@ -825,7 +826,7 @@ static void write_block_rows(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Builds sorted CSR of the blocks. Offsets are as wide as those of the blocks, or 64 bits if necessary. */
+/* Builds sorted CSR of the blocks. Offsets have the type of those of the blocks, widened to 64 bits if necessary. */
 static spry_status expand_blocks(const spry_matrix *A, spry_matrix **entries, spry_error *err)
 {
     const spry_arrays *a = &A->a;
@@ -860,7 +861,7 @@ spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, sp
     return SPRY_OK;
 }
 
-/* ---- values, to be written ------------------------------------------------------------------------------- */
+/* ---- writable values --------------------------------------------------------------------------------------- */
 
 spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *err)
 {

@@ -4,13 +4,13 @@
 #include "core/device.h"
 #include "spry/study.h"
 
-#ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
+#ifndef __cplusplus /* CUDA sources use only the arrays of matrices */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #endif
 
-/* The field named in a Matrix Market banner, kept so that writing gives back what was read. */
+/* Field of a Matrix Market banner, kept so that a written file has the field that was read. */
 typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTERN = 2 } spryi_field;
 
 /*
@@ -18,24 +18,24 @@ typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTER
  * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
  */
 #ifndef __cplusplus
-/* Storage of a format that is a matrix, from a container or of the caller's blocks. CSR is built on demand. */
+/* Storage of a format that is a matrix, from a container or from the caller's blocks. CSR is built on demand. */
 typedef struct spryi_stored {
     const struct spryi_format *format;
-    void *storage;         /* the format's struct; its arrays are the matrix's mapping or block */
+    void *storage;         /* the format's struct; the matrix's mapping or block contains its arrays */
     bool from_arrays;      /* the arrays are the caller's blocks, whose values may change */
     int64_t parameters[8]; /* SPRYI_PARAMETERS of the format, as resolved; 0: none, or not known */
-    char text[64];         /* the same as text */
+    char text[64];         /* parameters in text form */
     pthread_mutex_t making;
-    spry_matrix *csr; /* NULL: nobody has asked yet */
+    spry_matrix *csr; /* NULL until first use */
 } spryi_stored;
 
 /* Source of a matrix, for spry_matrix_get_source. All zero: the matrix was not read. */
 typedef struct spryi_source {
-    const char *kind; /* constants, NULL: none */
+    const char *kind; /* constants; NULL: none */
     const char *field, *symmetry;
     char layout[96];
     const char *packing;         /* spryi_packing_name; NULL: none */
-    int64_t rows, cols, entries; /* -1: not told */
+    int64_t rows, cols, entries; /* -1: unknown */
     spry_known by_row, by_column, duplicates;
 } spryi_source;
 
@@ -44,7 +44,7 @@ typedef struct spryi_source {
  * list. A matrix that is freed before its plans empties the list.
  */
 typedef struct spryi_dependent {
-    struct spryi_dependent *next, **link; /* link: the pointer to this dependent; NULL: in no list */
+    struct spryi_dependent *next, **link; /* link: the pointer to this dependent; NULL: not in a list */
     const spry_matrix *matrix;
     int64_t change; /* the last change of the matrix's values that the plan has */
     spry_status (*update)(struct spryi_dependent *self, const spry_update_options *options, spry_error *err);
@@ -55,15 +55,15 @@ struct spry_matrix {
     _Atomic int references;
     spry_arrays a;
     spryi_field field;
-    int index_base;            /* 0 or 1: messages count from it, arrays from 0 */
-    bool symmetry_holds;       /* a.symmetry is true, and stays true: nobody else can write the values */
-    void *owned[4];            /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
-    spry_matrix *structure_of; /* whose arrays these are, but for the values; NULL: no other's */
-    void *mapping;             /* of the file that holds the arrays, or NULL */
+    int index_base;            /* 0 or 1: base of indices in messages; arrays count from 0 */
+    bool symmetry_holds;       /* a.symmetry is true and remains true, since no other code can write the values */
+    void *owned[4];            /* spryi_allocate blocks of a's arrays; NULL: borrowed */
+    spry_matrix *structure_of; /* owner of these arrays, except the values; NULL: none */
+    void *mapping;             /* of the file with the arrays, or NULL */
     size_t mapping_bytes;
-    spryi_stored *stored; /* NULL: a's arrays are the matrix; else they are NULL, and a tells sizes and types */
+    spryi_stored *stored; /* NULL: the matrix is a's arrays; else a has sizes and types, and its arrays are NULL */
     spryi_source source;
-    spryi_row_look look; /* of arrays on a device, once `looked` is 1 */
+    spryi_row_look look; /* of arrays on a device; valid if `looked` is 1 */
     _Atomic int looked;  /* 2: a thread is writing it */
     spryi_dependent *dependents;
     int64_t changes; /* calls of spry_matrix_values_changed */
@@ -71,8 +71,8 @@ struct spry_matrix {
 #endif
 
 /*
- * Takes over arrays made with spryi_allocate, or on a->device by the plug-in (also on failure: they are released
- * then). a->ownership is set to SPRY_COPY. a must be sound; nothing is checked again.
+ * Takes over arrays from spryi_allocate, or from the plug-in if on a->device. Releases them after a failure. Sets
+ * a->ownership to SPRY_COPY. a must be valid; nothing is checked.
  */
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                                spry_error *err);
@@ -81,28 +81,33 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
                            int32_t index_type);
 
-/* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
+/*
+ * Sets *csr to A as CSR with values of value_type: A itself, retained, if possible, else a conversion with all entries.
+ */
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 spry_error *err);
 
-/* A matrix of A's structure, which it keeps alive, with the caller's values where A's are. */
+/* Creates a matrix with A's structure, which it keeps alive, and the caller's values. */
 spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
 
-/* A's entries without their values, in A's arrays, which it keeps alive. */
+/* Creates the pattern of A in A's arrays, which it keeps alive. */
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
 
 /*
- * An array of the device's, copied to host memory: *array becomes the host's, or NULL, also on failure; the caller
- * releases it. It is there when the device's default stream has been waited for.
+ * Starts a copy of a device array to host memory and sets *array to the copy, or to NULL if that fails. The caller
+ * releases the copy. It is complete after a wait for the device's default stream.
  */
 spry_status spryi_fetch_array(const spryi_device *device, const void **array, int64_t count, size_t size,
                               spry_error *err);
 
-/* Looks at the rows of a matrix on a device, which is kept: a later look that checks nothing need not be made. */
+/*
+ * Summarizes the rows of a matrix on a device (ops.look_at_rows). The matrix keeps the result for later calls that
+ * check nothing.
+ */
 spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err);
 
 /*
- * Converts A, CSR in host memory, to CSC of the same types, which owns its arrays. Entries of a column are in the order
+ * Converts A, CSR in host memory, to CSC with the same types and its own arrays. Entries of a column are in the order
  * of their rows; entries at one position keep the stored order. The arrays do not depend on the number of threads.
  */
 spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err);
@@ -110,10 +115,10 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
 /* Returns A^T as CSR of the same types. A is in host memory, of any layout. The arrays of CSC are shared. */
 spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);
 
-/* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
+/* Copies a matrix with CSR arrays in device memory to the host. */
 spry_status spryi_matrix_fetch(const spryi_device *device, spry_matrix **host, const spry_matrix *A, spry_error *err);
 
-/* Returns a view of the transpose: the same arrays in another layout. */
+/* Returns a view of the transpose: the same arrays with another layout. */
 spry_arrays spryi_transposed_view(const spry_arrays *a);
 
 #ifndef __cplusplus
@@ -125,22 +130,28 @@ void spryi_remove_dependent(spryi_dependent *plan);
 void spryi_note_update(spryi_dependent *plan);
 
 /*
- * Returns a matrix whose arrays hold all entries, retained: A itself if its arrays do. A container's storage becomes
- * CSR, which A keeps. One triangle becomes CSR of both, sorted by column. Each call builds it, as values may change.
- * Every public function that reads arrays calls this function once.
+ * Returns a matrix whose arrays contain all entries, retained: A itself if possible. A container's storage is converted
+ * to CSR, which A keeps. One triangle is expanded to CSR of both, sorted by column, on each call, since values may
+ * change. Every public function that reads arrays calls this function once.
  */
 spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
 
-/* A matrix of a copy of *stored, whose format, storage, parameters and text are set, and which it owns on success. */
+/*
+ * Creates a matrix from a copy of *stored, whose format, storage, parameters and text are set. The matrix owns the
+ * storage on success.
+ */
 spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, const spryi_stored *stored,
                                     spry_symmetry symmetry, spryi_field field, spry_error *err);
 
-/* SPRY_INVALID_MATRIX, with row and column in `base`, if an entry of *a, one triangle, lies in the other. */
+/*
+ * Returns SPRY_INVALID_MATRIX, with row and column in `base`, if an entry of *a, one triangle, is in the other
+ * triangle.
+ */
 spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
 /* ---- symmetry ---- */
 
-/* How an entry a_ij is compared with its mirror image a_ji. Entries at one position count as their sum. */
+/* Rules to compare an entry a_ij with its mirror image a_ji. Entries at one position count as their sum. */
 typedef struct spryi_symmetry_test {
     bool skew;        /* the image is -a_ji */
     bool positions;   /* an entry without an image differs; otherwise the missing image counts as 0 */
@@ -159,7 +170,7 @@ typedef struct spryi_unequal {
 spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const spryi_symmetry_test *how,
                                spry_error *err);
 
-/* Finds the first entry that contradicts the claim of symmetry. Takes constant time if the claim is known to hold. */
+/* Finds the first entry that contradicts the claim of symmetry. Constant time if the claim is known to hold. */
 spry_status spryi_find_false_claim(spryi_unequal *found, const spry_matrix *A, spry_error *err);
 
 /* Returns SPRY_INVALID_MATRIX if the claim of symmetry does not hold. */
@@ -169,7 +180,7 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);
 spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);
 
-/* Row, column or entry i in A's base, as messages show it, followed by "(counted from %d)" with A->index_base. */
+/* Row, column or entry i in A's base, for messages that say "(counted from %d)" with A->index_base. */
 #ifndef __cplusplus
 static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
 {
@@ -182,12 +193,12 @@ static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
     (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_stored_row((a)->value_type)]                                   \
            [spryi_index_pair((a)->offset_type, (a)->index_type)]
 
-/* The row of entry k of CSR, the column of CSC; within the matrix whatever the offsets are. */
+/* Returns the row of entry k of CSR, or the column for CSC. The result is within the matrix for any offsets. */
 int64_t spryi_major_of(const spry_arrays *a, int64_t k);
 
 /*
- * SPRY_INVALID_ARGUMENT where what the caller asks for is no type, "WHO: value_type is 9, expected ...". `least` is
- * SPRY_TYPE_DEFAULT where that may be asked for, else SPRY_F32.
+ * Returns SPRY_INVALID_ARGUMENT if the requested type is invalid, "WHO: value_type is 9, expected ...". least:
+ * SPRY_TYPE_DEFAULT if that is permitted, else SPRY_F32.
  */
 spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err);
 spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err);
@@ -198,7 +209,7 @@ static inline int64_t spryi_index_count(const spry_arrays *a)
     return a->layout == SPRY_BSR && a->block_size > 0 ? a->nnz / a->block_size / a->block_size : a->nnz;
 }
 
-/* Returns whether the arrays do not list all entries: one triangle, or blocks. */
+/* Returns whether the arrays are compact, one triangle or blocks, and do not list all entries. */
 static inline bool spryi_is_compact(const spry_arrays *a)
 {
     return a->triangle != SPRY_ALL_ENTRIES || a->layout == SPRY_BSR;
@@ -207,7 +218,7 @@ static inline bool spryi_is_compact(const spry_arrays *a)
 /* Returns the blocks of BSR as the entries of a pattern in CSR. */
 spry_arrays spryi_block_pattern(const spry_arrays *bsr);
 
-/* The arrays that hold a matrix. A layout that lacks one has 0 bytes of it. */
+/* The arrays of a matrix. A missing array has 0 bytes. */
 enum { SPRYI_VALUES, SPRYI_INDICES, SPRYI_ROW_INDICES, SPRYI_OFFSETS, SPRYI_ARRAYS };
 typedef struct spryi_array {
     const void *data;
@@ -215,10 +226,10 @@ typedef struct spryi_array {
 } spryi_array;
 void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a);
 
-/* Returns the bytes of the arrays that hold A. */
+/* Returns the bytes of A's arrays. */
 int64_t spryi_arrays_bytes(const spry_arrays *a);
 
-/* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */
+/* Chooses the smallest valid index types for a shape. A type that is not DEFAULT is kept and checked for range. */
 spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
                                    int64_t cols, int64_t nnz, spry_error *err);
 

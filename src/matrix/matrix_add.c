@@ -28,7 +28,7 @@ typedef struct sum_types {
     spry_type a_values, b_values, c_values;
 } sum_types;
 
-/* Returns the sum of the entries in column `column` from *k on, and moves *k behind them. */
+/* Returns the sum of the entries in column `column` from *k on, and moves *k after them. */
 SPRYI_INLINE double sum_of_run(const spry_arrays *rows, spry_index_type type, spry_type values, int64_t *k, int64_t end,
                                int64_t column)
 {
@@ -193,7 +193,7 @@ done:
     return status;
 }
 
-/* Returns the type that holds the values of both operands. */
+/* Returns the type that represents the values of both operands. */
 static spry_type common_type(spry_type a, spry_type b)
 {
     if (a == SPRY_PATTERN || a == b) return b;

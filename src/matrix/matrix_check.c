@@ -1,4 +1,4 @@
-/* Checks of a matrix: the symmetry that it claims, and its arrays, in host memory and on devices. */
+/* Checks of a matrix: the claim of symmetry, and the arrays, in host memory and on devices. */
 #include "base/bisect.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -132,9 +132,8 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
 /*
- * Offsets are checked first. Entries are read only within offsets that rise from 0 to nnz, so that arrays of garbage
- * are never left. Threads count their findings, and the counts are added. The first finding of each kind is the one
- * with the smallest entry.
+ * Checks offsets first. Reads entries only within offsets that rise from 0 to nnz, so that invalid arrays are not left.
+ * Threads count findings, and the counts are added. The first finding of each kind is that with the smallest entry.
  */
 
 static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
@@ -216,8 +215,8 @@ static void check_offsets(const spry_context *context, const spry_arrays *a, fin
 }
 
 /*
- * Returns the end of major i's entries, and their beginning in *first. Both are 0 if the offsets are no range of
- * entries.
+ * Returns the end of major i's entries, and their beginning in *first. Both are 0 if the offsets are not a valid range
+ * of entries.
  */
 static int64_t range_of(const spry_arrays *a, int64_t i, int64_t *first)
 {
@@ -254,7 +253,10 @@ static void check_compressed(const spry_context *context, const spry_arrays *a, 
 {
     int64_t majors = majors_of(a);
     if (!offsets_sound) {
-        /* Ranges may overlap. None is entered twice, or many of them could cost far more than the entries. */
+        /*
+         * Ranges may overlap. Each entry is visited at most once, since many overlaps could cost far more than the
+         * entries.
+         */
         int64_t reached = 0;
         for (int64_t i = 0; i < majors; i++) {
             int64_t first, last = range_of(a, i, &first);
@@ -290,7 +292,7 @@ static void check_coo(const spry_context *context, const spry_arrays *a, tally *
     spryi_loop(context, threads, a->nnz, 0, check_triples, &(check_job){.a = a, .t = t});
 }
 
-/* The major of entry k, -1 if faulty offsets give it to none. */
+/* Returns the major of entry k, or -1 if faulty offsets assign it to none. */
 static int64_t major_of(const spry_arrays *a, int64_t k, int offsets_sound)
 {
     if (a->layout == SPRY_COO) return spryi_row_of(a, k);
@@ -321,7 +323,7 @@ static void check_values(const spry_context *context, const spry_arrays *a, int 
 
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
-/* Copies of the entries in range, with their numbers, to be put in order. */
+/* Copies of the entries in range with their numbers, for sorting. */
 typedef struct numbered {
     int64_t *major, *minor, count;
     double *number; /* exact up to 2^53, more entries than any memory holds */
@@ -339,7 +341,10 @@ static void number_entries(const spry_arrays *a, numbered *to, int64_t major, in
     }
 }
 
-/* Out of order: entries are grouped, which keeps the stored order of those at one position. O(nnz + majors) memory. */
+/*
+ * Counts duplicates of unsorted entries by grouping, which keeps the stored order of entries at one position. O(nnz +
+ * majors) memory.
+ */
 static spry_status check_duplicates(spry_context *context, const spry_arrays *a, tally *t, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -379,7 +384,7 @@ done:
     return status;
 }
 
-/* Counts duplicates of sorted entries, which follow each other: no memory is needed. */
+/* Counts duplicates of sorted entries, which are consecutive; needs no memory. */
 static void count_neighbours(void *job, int64_t begin, int64_t end)
 {
     const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
@@ -395,9 +400,9 @@ static void count_neighbours(void *job, int64_t begin, int64_t end)
     join_tally(((const check_job *)job)->t, &mine);
 }
 
-/* ---- all together ---------------------------------------------------------------------------- */
+/* ---- the whole check ------------------------------------------------------------------------- */
 
-/* Offsets are shown as the caller's array has them: they count from `base`. */
+/* Shows offsets as in the caller's array, which counts from `base`. */
 static spry_status fail_offsets(const spry_arrays *a, const finding *falling, int base, spry_error *err)
 {
     int64_t first = spryi_offset_of(a, 0), majors = majors_of(a), last = spryi_offset_of(a, majors);
@@ -456,7 +461,7 @@ static void fill_report(spry_matrix_report *report, const finding *falling, int6
     report->first_not_finite_major = t->not_finite.count ? t->not_finite.major : -1;
 }
 
-/* One triangle tells the other, but not that the diagonal of a skew-symmetric matrix is zero. */
+/* Checks one triangle, and that the diagonal of a skew-symmetric matrix is zero. */
 static spry_status check_one_triangle(const spry_matrix *A, spry_error *err)
 {
     const spry_arrays *a = &A->a;
@@ -469,7 +474,7 @@ static spry_status check_one_triangle(const spry_matrix *A, spry_error *err)
     return status;
 }
 
-/* Claims of the caller that the entries deny. */
+/* Reports claims of the caller that the entries contradict. */
 static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error *err)
 {
     if (A->a.sorted == SPRY_KNOWN_YES && t->unsorted.count > 0)
@@ -602,7 +607,7 @@ static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_er
     return SPRY_OK;
 }
 
-/* ---- structure alone ----------------------------------------------------------------------------------- */
+/* ---- structure only -------------------------------------------------------------------------------------- */
 
 typedef struct range_job {
     const void *indices;
@@ -611,7 +616,7 @@ typedef struct range_job {
     atomic_int bad;
 } range_job;
 
-/* Negative indices are large without their sign. */
+/* Negative indices are large as unsigned. */
 static void find_bad_indices(void *job, int64_t begin, int64_t end)
 {
     range_job *j = job;
@@ -627,16 +632,16 @@ static void find_bad_indices(void *job, int64_t begin, int64_t end)
     if (bad) atomic_store(&j->bad, 1);
 }
 
-/* 1: all of `count` indices are within 0 .. bound - 1. */
-static int in_range(const spry_context *context, const void *indices, spry_index_type type, int64_t count,
-                    int64_t bound, int threads)
+/* Returns whether all of `count` indices are within 0 .. bound - 1. */
+static bool in_range(const spry_context *context, const void *indices, spry_index_type type, int64_t count,
+                     int64_t bound, int threads)
 {
     range_job j = {.indices = indices, .type = type, .bound = bound};
     spryi_loop(context, threads, count, 0, find_bad_indices, &j);
     return !j.bad;
 }
 
-/* Checks arrays in host memory. The passes of spry_matrix_check find the fault. */
+/* Checks arrays in host memory. If they are invalid, the passes of spry_matrix_check find the fault. */
 static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
     const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
@@ -660,7 +665,7 @@ static spry_status check_structure(const spry_context *context, const spry_array
 spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err)
 {
     const spryi_device *device = A->context->device_at(A->context, A->a.device);
-    spry_matrix *kept = (spry_matrix *)A; /* as all matrices are made: it notes what it is, and does not change */
+    spry_matrix *kept = (spry_matrix *)A; /* only the cached summary changes */
     int none = 0;
     if (!checked && atomic_load(&kept->looked) == 1) {
         *look = A->look;
@@ -674,7 +679,8 @@ spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int ch
 }
 
 /*
- * CSR, as all in device memory is. The device says whether all is well; of what is not, a copy on the host tells where.
+ * Checks CSR in device memory. The device finds whether the arrays are valid; a host copy of invalid arrays shows the
+ * fault.
  */
 static spry_status check_on_device(const spry_matrix *A, spry_error *err)
 {
@@ -706,7 +712,7 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_c
     if (report)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "report",
                           "check: only SPRY_CHECK_ALL fills a report, expected report NULL");
-    if (A->stored) return SPRY_OK; /* checked by the reader */
+    if (A->stored) return SPRY_OK; /* the reader has checked it */
     if (A->a.layout == SPRY_BSR) return check_block_structure(A, err);
     return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, A->index_base, err);
 }

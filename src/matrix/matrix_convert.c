@@ -1,4 +1,4 @@
-/* spry_matrix_convert: the matrix in another layout, with other types, sorted, duplicates summed if wanted. */
+/* spry_matrix_convert: the matrix in another layout or with other types, sorted, with duplicates summed on request. */
 #include "base/context.h"
 #include "base/element.h"
 #include "base/error.h"
@@ -20,7 +20,7 @@ typedef struct rounded {
 
 static const rounded nothing = {.largest_at = -1, .overflowed_at = -1};
 
-/* Entry k, whose value was `before`, has been stored as `after`. */
+/* Counts the rounding of entry k from `before` to `after`. */
 static inline void count_rounding(rounded *r, int64_t k, double before, double after)
 {
     if (before == after || before != before) return;
@@ -35,7 +35,7 @@ static inline void count_rounding(rounded *r, int64_t k, double before, double a
     }
 }
 
-/* Adds what entries behind those of *r came to. */
+/* Adds the result of entries that follow those of *r. */
 static void add_rounding(rounded *r, const rounded *behind)
 {
     if (r->overflowed == 0) r->overflowed_at = behind->overflowed_at;
@@ -69,8 +69,8 @@ static void round_blocks(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* a's values, which are f64, become value_type. */
-static spry_status round_values(spry_context *context, spryi_compressed *a, spry_type value_type, rounded *told,
+/* Converts a's values from f64 to value_type. */
+static spry_status round_values(spry_context *context, spryi_compressed *a, spry_type value_type, rounded *result,
                                 spry_error *err)
 {
     const int64_t blocks = (a->nnz + ROUNDED_TOGETHER - 1) / ROUNDED_TOGETHER;
@@ -81,8 +81,8 @@ static spry_status round_values(spry_context *context, spryi_compressed *a, spry
     SPRYI_TRY(spryi_allocate(context, &values, a->nnz, spry_type_bytes(value_type), "values", err));
     spryi_loop(context, spryi_threads(context, a->nnz), blocks, 1, round_blocks,
                &(round_job){a, values, value_type, parts});
-    *told = nothing;
-    for (int64_t b = 0; b < blocks; b++) add_rounding(told, &parts[b]);
+    *result = nothing;
+    for (int64_t b = 0; b < blocks; b++) add_rounding(result, &parts[b]);
     spryi_release(context, a->values);
     a->values = values;
     a->value_type = value_type;
@@ -93,7 +93,7 @@ done:
     return status;
 }
 
-/* Row and column of entry k of B, -1 for k = -1. */
+/* Finds row and column of entry k of B; both are -1 if k is -1. */
 static void place_of(const spry_arrays *B, int64_t k, int64_t *row, int64_t *col)
 {
     *row = *col = -1;
@@ -104,16 +104,16 @@ static void place_of(const spry_arrays *B, int64_t k, int64_t *row, int64_t *col
     *col = B->layout == SPRY_CSC ? major : minor;
 }
 
-static void tell_rounding(spry_rounding *rounding, const rounded *r, const spry_arrays *B)
+static void fill_rounding(spry_rounding *rounding, const rounded *r, const spry_arrays *B)
 {
-    spry_rounding told = {.struct_size = sizeof told,
-                          .rounded = r->count,
-                          .overflowed = r->overflowed,
-                          .vanished = r->vanished,
-                          .largest = r->largest};
-    place_of(B, r->largest_at, &told.largest_row, &told.largest_column);
-    place_of(B, r->overflowed_at, &told.overflowed_row, &told.overflowed_column);
-    SPRYI_GIVE(rounding, &told);
+    spry_rounding result = {.struct_size = sizeof result,
+                            .rounded = r->count,
+                            .overflowed = r->overflowed,
+                            .vanished = r->vanished,
+                            .largest = r->largest};
+    place_of(B, r->largest_at, &result.largest_row, &result.largest_column);
+    place_of(B, r->overflowed_at, &result.overflowed_row, &result.overflowed_column);
+    SPRYI_GIVE(rounding, &result);
 }
 
 static spry_status convert_on_host(spry_context *context, spry_matrix **B, spry_rounding *rounding,
@@ -123,7 +123,7 @@ static spry_status convert_on_host(spry_context *context, spry_matrix **B, spry_
     spryi_compressed c = {0};
     spry_matrix *entries = NULL, *made = NULL;
     int64_t duplicates = 0;
-    rounded told = nothing;
+    rounded result = nothing;
     const spryi_duplicates what = o->keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL;
     SPRYI_TRY(spryi_check_result(o, A->a.rows, A->a.columns, o->keep_duplicates ? A->a.nnz : 0, err));
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
@@ -132,12 +132,12 @@ static spry_status convert_on_host(spry_context *context, spry_matrix **B, spry_
     if (rounding && o->value_type != SPRY_PATTERN) {
         const spry_type exact = o->keep_duplicates ? c.value_type : SPRY_PATTERN;
         SPRYI_TRY(spryi_merge(context, &c, SPRY_F64, what, &duplicates, err));
-        SPRYI_TRY(round_values(context, &c, o->value_type, &told, err));
+        SPRYI_TRY(round_values(context, &c, o->value_type, &result, err));
         if (duplicates > 0 && o->value_type != exact) symmetry = SPRY_GENERAL;
     }
     SPRYI_TRY(spryi_deliver(context, &made, &c, o, entries, symmetry, err));
     if (duplicates > 0) made->field = spryi_field_of(A, o->value_type, !o->keep_duplicates);
-    if (rounding) tell_rounding(rounding, &told, &made->a);
+    if (rounding) fill_rounding(rounding, &result, &made->a);
     *B = made;
 done:
     spryi_matrix_release(entries);

@@ -57,8 +57,8 @@ static bool are_equal(const spry_selection *s, const spry_selection *t)
 /* New columns of the columns of A. */
 typedef struct column_map {
     int64_t first, count; /* of a range */
-    int64_t *place;       /* of each column of A its first new column, or -1; NULL: a range is selected */
-    int64_t *next;        /* of each new column the next with the same column of A, or -1; NULL: there are none */
+    int64_t *place;       /* first new column by column of A, or -1; NULL: a range is selected */
+    int64_t *next;        /* next new column with the same column of A, or -1; NULL: there are none */
     bool complete;        /* each column is selected once */
 } column_map;
 
@@ -162,7 +162,7 @@ static void fill_picked(void *job, int64_t begin, int64_t end)
         pick_rows(j, begin, end, j->rows.index_type, j->to.index_type, width);
 }
 
-/* Sums counts to offsets. */
+/* Converts counts to offsets. */
 static spry_status sum_counts(spryi_compressed *to, spry_error *err)
 {
     const int64_t most = INT64_MAX / 64;

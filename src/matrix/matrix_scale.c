@@ -25,7 +25,7 @@ static inline double factor_at(const spry_const_vector *v, int64_t i)
     return v->data ? spryi_value_at(v->data, v->type, i * v->row_stride) : 1;
 }
 
-/* Multiplies by the factor of the smaller index first: an entry and its mirror image get the same bits. */
+/* Multiplies by the factor of the smaller index first, so that an entry and its mirror image get the same bits. */
 static void scale_majors(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
@@ -42,7 +42,7 @@ static void scale_majors(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Scales the values of *c, which become of value_type. */
+/* Scales the values of *c and converts them to value_type. */
 static spry_status scale_values(spry_context *context, spryi_compressed *c, const spry_const_vector *major,
                                 const spry_const_vector *minor, spry_type value_type, spry_error *err)
 {
@@ -81,7 +81,7 @@ static spry_status scale_on_host(spry_context *context, spry_matrix **B, const s
         const spry_type type = duplicates > 0 && !o->keep_duplicates ? SPRY_F64 : o->value_type;
         SPRYI_TRY(scale_values(context, &c, by_column ? column : row, by_column ? row : column, type, err));
     }
-    /* Scaled duplicates may have another sum than their mirror images. */
+    /* scaled duplicates may have another sum than their mirror images */
     const bool keeps = are_equal(row, column) && !(scales && duplicates > 0);
     SPRYI_TRY(spryi_deliver(context, &made, &c, o, entries, keeps ? entries->a.symmetry : SPRY_GENERAL, err));
     if (scales && o->value_type != SPRY_PATTERN) made->field = SPRYI_REAL;
@@ -161,7 +161,7 @@ static void sum_diagonal(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Sums the diagonal of COO, whose entries come in any order. */
+/* Sums the diagonal of COO, whose entries are in any order. */
 static spry_status sum_scattered(spry_context *context, const spry_arrays *a, const spry_vector *d, spry_error *err)
 {
     SPRYI_DEFAULT_FLOATS;
@@ -177,7 +177,7 @@ static spry_status sum_scattered(spry_context *context, const spry_arrays *a, co
     return SPRY_OK;
 }
 
-/* One triangle has the whole diagonal. Containers and blocks do not list their entries. */
+/* One triangle contains the whole diagonal. Containers and blocks do not list their entries. */
 static spry_status diagonal_on_host(const spry_matrix *A, const spry_vector *d, spry_error *err)
 {
     spry_matrix *entries = NULL;

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* 0; 1; 2..3; 4..7; ... */
+/* Returns the class of a length: 0; 1; 2..3; 4..7; ... */
 static int bin_of(int64_t length)
 {
     int bin = length == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)length);
     return bin < SPRY_HISTOGRAM_BINS ? bin : SPRY_HISTOGRAM_BINS - 1;
 }
 
-/* One thread: sums of squares come out the same whatever the number of threads. */
+/* Uses one thread, so that sums of squares do not depend on the number of threads. */
 static void row_lengths(spry_matrix_stats *s, const spry_arrays *a)
 {
     s->mean_row = a->rows > 0 ? (double)a->nnz / (double)a->rows : 0;
@@ -78,8 +78,8 @@ static int columns(const spry_context *context, spry_matrix_stats *s, const spry
 }
 
 /*
- * Rows in order meet the columns of each earlier row in order. One cursor for each row begins behind the diagonal and
- * is at the mirror image of the next entry. O(nnz); stops at the first fault.
+ * Checks symmetry. Ordered rows meet the columns of each earlier row in order. Each row has a cursor that starts after
+ * the diagonal and is at the mirror image of the next entry. O(nnz); stops at the first fault.
  */
 static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
 {
@@ -92,7 +92,7 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
             if (image >= spryi_offset_of(a, j + 1) || spryi_minor_of(a, image) != i) return;
             same_values &= spryi_value_of(a, k) == spryi_value_of(a, image);
         }
-        if (k < last && spryi_minor_of(a, k) == i) k++; /* an entry of the diagonal is its own image, NaN as well */
+        if (k < last && spryi_minor_of(a, k) == i) k++; /* an entry of the diagonal is its own image, also NaN */
         cursor[i] = k;
     }
     for (int64_t i = 0; i < a->rows; i++)
@@ -101,10 +101,7 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
     if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
 }
 
-/*
- * Returns the share of entries off the diagonal whose mirror image is stored. A cursor passes over entries without an
- * image.
- */
+/* Returns the share of off-diagonal entries whose mirror image is stored. A cursor skips entries without an image. */
 static double mirrored_share(const spry_arrays *a, int64_t *cursor)
 {
     int64_t pairs = 0, off_diagonal = 0;

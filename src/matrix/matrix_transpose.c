@@ -14,7 +14,7 @@ static bool only_moves(const spry_matrix_options *o, const spry_arrays *a)
     return offset_type == a->offset_type && index_type == a->index_type;
 }
 
-/* Moves A's entries to columns and reads the columns as rows. *B stays NULL if duplicates have to be summed. */
+/* Moves A's entries to columns and reads the columns as rows. *B remains NULL if duplicates must be summed. */
 static spry_status move_entries(spry_context *context, spry_matrix **B, const spry_matrix *A, bool keep_duplicates,
                                 spry_error *err)
 {

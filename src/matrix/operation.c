@@ -19,7 +19,7 @@ spry_status spryi_take_matrix_options(spry_matrix_options *o, const spry_matrix_
     SPRYI_OK_OR_RETURN(spryi_check_index_type(who, "index_type", o->index_type, err));
     if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
     if (o->index_type == SPRY_INDEX_DEFAULT) o->index_type = A->a.index_type;
-    if (o->layout == SPRY_COO) o->offset_type = SPRY_I64; /* of the arrays on the way; COO has no offsets */
+    if (o->layout == SPRY_COO) o->offset_type = SPRY_I64; /* of intermediate arrays; COO has no offsets */
     return SPRY_OK;
 }
 
@@ -98,7 +98,7 @@ spry_status spryi_deliver(spry_context *context, spry_matrix **B, spryi_compress
     SPRYI_TRY(
         spryi_merge(context, c, o->value_type, o->keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL, &duplicates, err));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, majors, c->minors, c->nnz, err));
-    /* Sums that were rounded may differ from their mirror images. */
+    /* rounded sums may differ from their mirror images */
     if (duplicates > 0 && o->value_type != exact) symmetry = SPRY_GENERAL;
     if (o->value_type == SPRY_PATTERN && symmetry == SPRY_SKEW_SYMMETRIC) symmetry = SPRY_SYMMETRIC;
     const spry_known unique = duplicates > 0 && o->keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES;

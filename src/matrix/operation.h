@@ -1,4 +1,4 @@
-/* Steps that operations on matrices share: options, operands, results on the host and on a device. */
+/* Common steps of operations on matrices: options, operands, results on the host and on a device. */
 #pragma once
 
 #include "matrix/assemble.h"
@@ -20,11 +20,11 @@
 spry_status spryi_take_matrix_options(spry_matrix_options *o, const spry_matrix_options *options, const char *who,
                                       const spry_matrix *A, spry_error *err);
 
-/* Checks that the types of o hold a result of that size with at least `nnz` entries. */
+/* Checks that the types of o can represent a result of this size with at least `nnz` entries. */
 spry_status spryi_check_result(const spry_matrix_options *o, int64_t rows, int64_t columns, int64_t nnz,
                                spry_error *err);
 
-/* Returns SPRY_UNSUPPORTED unless values of the type can be computed with: f32, f64 or a pattern. */
+/* Returns SPRY_UNSUPPORTED unless arithmetic is possible with the type: f32, f64 or a pattern. */
 spry_status spryi_check_arithmetic(const char *who, const char *name, spry_type type, spry_error *err);
 
 /*
@@ -39,7 +39,7 @@ spry_status spryi_check_operand_vector(spry_const_vector *v, const char *who, co
 spry_status spryi_show_rows(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_matrix *A,
                             bool sorted, spry_error *err);
 
-/* Returns the field that a file of a result names: that of A if the values fit it. merged: duplicates were summed. */
+/* Returns the field for files of a result: that of A if the values are compatible. merged: duplicates were summed. */
 spryi_field spryi_field_of(const spry_matrix *A, spry_type value_type, bool merged);
 
 /*
@@ -49,7 +49,7 @@ spryi_field spryi_field_of(const spry_matrix *A, spry_type value_type, bool merg
 spry_status spryi_deliver(spry_context *context, spry_matrix **B, spryi_compressed *c, const spry_matrix_options *o,
                           const spry_matrix *A, spry_symmetry symmetry, spry_error *err);
 
-/* Does the same with *c by rows, which are in any order. */
+/* Does so for *c by rows, in any order. */
 spry_status spryi_deliver_rows(spry_context *context, spry_matrix **B, spryi_compressed *c,
                                const spry_matrix_options *o, const spry_matrix *A, spry_symmetry symmetry,
                                spry_error *err);

@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "matrix/assemble.h"
 
-/* type is a constant where it is inlined. */
+/* type is a constant after inlining. */
 SPRYI_INLINE int64_t longest_of(const void *offsets, spry_index_type type, int64_t first, int64_t end)
 {
     int64_t longest = 0;
@@ -35,7 +35,7 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
     return j.longest;
 }
 
-/* The types are constants where it is inlined. */
+/* The types are constants after inlining. */
 SPRYI_INLINE int falls_in(const spry_arrays *csr, spry_index_type offset_type, spry_index_type index_type,
                           int64_t first, int64_t end)
 {
@@ -72,7 +72,7 @@ int spryi_rows_rise(const spry_context *context, const spry_arrays *csr)
     return !j.falls;
 }
 
-/* type is a constant where it is inlined. */
+/* type is a constant after inlining. */
 SPRYI_INLINE int64_t count_of(const void *offsets, spry_index_type type, int64_t first, int64_t end, int64_t *rows_of,
                               int64_t most)
 {
@@ -141,7 +141,7 @@ void spryi_sort_lengths(int64_t *lengths, int64_t count)
             longest = length > longest ? length : longest;
             continue;
         }
-        int64_t to = at++; /* few: by insertion */
+        int64_t to = at++; /* few, so by insertion */
         for (; to > 0 && lengths[to - 1] < length; to--) lengths[to] = lengths[to - 1];
         lengths[to] = length;
     }
@@ -149,16 +149,16 @@ void spryi_sort_lengths(int64_t *lengths, int64_t count)
         for (int32_t n = 0; n < rows_of[length]; n++) lengths[at++] = length;
 }
 
-/* ---- how neighbouring rows resemble each other ---------------------------------------------------- */
+/* ---- similarity of neighbouring rows --------------------------------------------------------------- */
 
-enum { MOST_ENTRIES = 512 /* of a row that are compared */ };
+enum { MOST_ENTRIES = 512 /* compared entries per row */ };
 
-/* Two rows of one length that follow each other, by their entries, and their ranges of the reader. */
+/* Two consecutive rows of equal length: their first entries, and their ranges of the reader. */
 typedef struct row_pair {
     int64_t before, begin, length, before_range, range;
 } row_pair;
 
-/* How much further the second row's columns lie than the first's: 0 or 1; -1: not all by as much, or more. */
+/* Returns the distance, 0 or 1, by which all columns of the second row exceed those of the first; -1: none. */
 static int step_of(const spryi_column_reader *reader, const row_pair *p)
 {
     const int64_t step = spryi_column_at(reader, p->range, p->begin) -
@@ -171,12 +171,12 @@ static int step_of(const spryi_column_reader *reader, const row_pair *p)
     return (int)step;
 }
 
-/* Places of a sample: `rows` rows behind the first of each of `count` parts. */
+/* A sample: the first `rows` + 1 rows of each of `count` parts. */
 typedef struct places {
     int64_t count, rows;
 } places;
 
-/* Returns the places. Few rows have fewer parts, so that each part has rows to compare. */
+/* Chooses the sample. Matrices with few rows have fewer parts, so that each part has rows to compare. */
 static places places_of(const spry_arrays *csr, spryi_effort effort)
 {
     enum { PLACES = 128, ROWS = 64, QUICK_PLACES = 16, QUICK_ROWS = 24, QUICK_LEAST = 6, QUICK_ENTRIES = 1 << 13 };
@@ -187,7 +187,7 @@ static places places_of(const spry_arrays *csr, spryi_effort effort)
     return (places){count, enough < QUICK_LEAST ? QUICK_LEAST : enough < QUICK_ROWS ? enough : QUICK_ROWS};
 }
 
-/* The rows of a place, of which the first is only compared to. */
+/* Returns the first row of sample part p, which is only compared with, and the end of its rows. */
 static int64_t place_at(const spry_arrays *csr, places all, int64_t p, int64_t *end)
 {
     const int64_t first = csr->rows * p / all.count, most = csr->rows * (p + 1) / all.count;
@@ -200,7 +200,7 @@ typedef struct relation_sums {
     int64_t seen, adjacent, repeated, moved, compared;
 } relation_sums;
 
-/* Row i, of whose entries some are looked at, and the row before. */
+/* Adds row i, compared with the previous row. Reads a part of long rows. */
 static void add_row(relation_sums *sums, const spryi_column_reader *reader, int64_t i, int64_t range)
 {
     const spry_arrays *csr = reader->csr;

@@ -1,4 +1,4 @@
-/* Rows of CSR arrays: their lengths, the order of their columns, and how neighbouring rows resemble each other. */
+/* Row lengths of CSR arrays, the order of columns in rows, and the similarity of neighbouring rows. */
 #pragma once
 
 #include "core/estimate.h"
@@ -12,18 +12,18 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr);
 int spryi_rows_rise(const spry_context *context, const spry_arrays *csr);
 
 /*
- * Counts rows first .. end - 1 in rows_of[length]. Rows of `most` or more entries count in rows_of[most]. The caller
+ * Counts rows first .. end - 1 in rows_of[length]. Rows with `most` or more entries count in rows_of[most]. The caller
  * clears rows_of. Returns the first of the longest rows.
  */
 int64_t spryi_count_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
 /*
- * Returns one of the longest rows, usually the longest. Halves the ranges of rows that have the most entries, again and
- * again, and keeps the half with more entries.
+ * Returns one of the longest rows, usually the longest. Halves the ranges of rows with most entries repeatedly, and
+ * keeps the half with more entries.
  */
 int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges);
 
-/* Sorts, the longest first. Fast if few rows have 512 entries or more. */
+/* Sorts in descending order. Fast if few rows have 512 entries or more. */
 void spryi_sort_lengths(int64_t *lengths, int64_t count);
 
 /* Returns the first row of the n-th range of rows. */
@@ -32,6 +32,6 @@ static inline int64_t spryi_range_of_rows(int64_t rows, int64_t n, int64_t range
     return rows / ranges * n + rows % ranges * n / ranges;
 }
 
-/* Computes from a sample of rows how neighbouring rows of CSR resemble each other. */
+/* Computes the similarity of neighbouring rows of CSR from a sample of rows. */
 spry_status spryi_find_relations(spryi_row_relations *relations, spryi_column_reader *reader, spryi_effort effort,
                                  spry_error *err);

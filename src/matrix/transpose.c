@@ -1,13 +1,14 @@
 /*
- * CSR to CSC by counting. Each thread gets one part of the rows with about equal work and counts its entries of every
- * column. The sums of the counts by column and then by part are the positions of each part's next entry of each
- * column. Then every part moves its entries, some at a time. It computes their positions first, so that the cache
- * lines are loaded meanwhile. Parts are independent, and entries of a column are in the order of the rows for any
- * number of parts.
+ * Converts CSR to CSC by counting.
  *
- * Cost: columns are read twice, values once, and all are written once, to as many positions at a time as the current
- * rows have columns. This is fast if columns are near their rows. Workspace: one number for each part and column.
- * Matrices with far more columns than entries in a part have fewer parts.
+ * Idea: each thread has a part of the rows with about equal work, and counts the part's entries per column. Sums over
+ * columns and then parts give the position of each part's next entry per column. Each part then moves its entries in
+ * small groups. It computes a group's positions first, so that their cache lines are loaded meanwhile. Parts are
+ * independent, and entries of a column are in the order of rows for any number of parts.
+ *
+ * Cost: columns are read twice, values once, and both are written once. The number of write positions in use is the
+ * number of distinct columns in nearby rows, so the conversion is fast if columns are near their rows. Workspace: one
+ * value per part and column. Matrices with far more columns than entries per part have fewer parts.
  */
 #include "base/bisect.h"
 #include "base/context.h"
@@ -22,7 +23,7 @@
 typedef struct transposition {
     const spry_arrays *a;
     int parts;
-    void *places; /* parts x n numbers of the offsets' type: counts, then where the next entry goes */
+    void *places; /* parts x columns, in the offsets' type: counts, then positions of next entries */
     void *offsets, *rows, *values;
 } transposition;
 
@@ -53,7 +54,7 @@ static const typed_steps steps_of_pair[] = {{count_32_32, sum_32_32, place_32_32
 typedef struct part_job {
     const transposition *t;
     const typed_steps *steps;
-    int64_t *sums; /* of a slice of the columns for each part; later where its entries begin */
+    int64_t *sums; /* by slice of columns: number of entries, then position of the first */
 } part_job;
 
 static void count_parts(void *job, int64_t begin, int64_t end)
@@ -82,7 +83,7 @@ static void move_parts(void *job, int64_t begin, int64_t end)
     for (int part = (int)begin; part < end; part++) j->steps->move(j->t, part);
 }
 
-/* Counts to places, in as many slices of the columns as there are parts. */
+/* Converts counts to positions, with one slice of the columns per part. */
 static void place_entries(const spry_context *context, part_job *j)
 {
     const transposition *t = j->t;
@@ -127,8 +128,8 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
     made.indices = t.rows;
     made.values = t.values;
     made.ownership = SPRY_COPY;
-    made.sorted = SPRY_KNOWN_YES;         /* rows are moved in their order, whatever the order within them */
-    t.offsets = t.rows = t.values = NULL; /* adopt has them, whatever it returns */
+    made.sorted = SPRY_KNOWN_YES;         /* rows are moved in order, so columns are sorted */
+    t.offsets = t.rows = t.values = NULL; /* the matrix owns the arrays, also after a failure */
     status = spryi_matrix_adopt(context, csc, &made, A->field, err);
 done:
     spryi_release(context, t.offsets);

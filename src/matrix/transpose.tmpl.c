@@ -1,4 +1,4 @@
-/* The steps of transpose.c for one index pair. Values are moved by their width, never computed with. */
+/* The steps of transpose.c for one index pair. Values are moved by their width, without arithmetic. */
 
 static void SPRY_FN(count)(const transposition *t, int part)
 {
@@ -10,7 +10,7 @@ static void SPRY_FN(count)(const transposition *t, int part)
     for (int64_t k = Ap[part_begin(t, part)]; k < end; k++) count[Aj[k]]++;
 }
 
-/* Entries in columns begin .. end - 1. */
+/* Returns the number of entries in columns begin .. end - 1. */
 static int64_t SPRY_FN(sum)(const transposition *t, int64_t begin, int64_t end)
 {
     int64_t sum = 0;
@@ -36,8 +36,8 @@ static void SPRY_FN(place)(const transposition *t, int64_t begin, int64_t end, i
 }
 
 /*
- * Some entries at a time: first the places of all, whose lines are asked for, then all are written there. One by one,
- * an entry would wait for the line of the one before it.
+ * Moves some entries at a time: prefetches the positions of all, then writes all. A single entry would wait for the
+ * cache line of the entry before.
  */
 SPRYI_INLINE void SPRY_FN(move_of)(const transposition *t, int part, const int width)
 {
@@ -59,7 +59,7 @@ SPRYI_INLINE void SPRY_FN(move_of)(const transposition *t, int part, const int w
         }
         for (int64_t q = 0; width > 0 && q < n; q++)
             memcpy(to + (int64_t)at[q] * width, from + (k + q) * width, (size_t)width);
-        for (int64_t q = 0; q < n; i += q < n) { /* row i may go on in the next ones */
+        for (int64_t q = 0; q < n; i += q < n) { /* row i may continue in the next group */
             const int64_t end = Ap[i + 1] - k < n ? Ap[i + 1] - k : n;
             for (; q < end; q++) rows[at[q]] = (SPRY_J)i;
         }

@@ -1,8 +1,8 @@
 /*
  * Builds a plan's storage in memory that its device reads. A device with a converter for the format converts CSR, which
- * is copied to the device unless it is stored there. The conversion then runs at the device's bandwidth, and the bus carries
- * CSR instead of the padded arrays. All other storages are built on the host. A device with its own memory gets copies
- * of the arrays.
+ * is copied to the device unless it is stored there. The conversion then runs at the device's bandwidth, and the bus
+ * carries CSR instead of the padded arrays. All other storages are built on the host. A device with its own memory gets
+ * copies of the arrays.
  */
 #include "base/clock.h"
 #include "base/element.h"

@@ -58,9 +58,9 @@ static inline void spry_cuda_ignore(cudaError_t code)
 cudaError_t spry_cuda_wait_for_device(void);
 
 /*
- * Kernels launched by launch_early start before the previous kernel in the stream has ended. An early start saves about a
- * microsecond per product. Every thread of such a kernel calls wait_for_kernel_before first, even if the thread has no
- * work: later kernels rely on that wait.
+ * Kernels launched by launch_early start before the previous kernel in the stream has ended. An early start saves about
+ * a microsecond per product. Every thread of such a kernel calls wait_for_kernel_before first, even if the thread has
+ * no work: later kernels rely on that wait.
  */
 static __device__ __forceinline__ void wait_for_kernel_before(void)
 {

@@ -6,9 +6,9 @@
  * the shift in device memory for the next pass, so that no value goes to the host. Rounds of an iteration, including
  * products, are recorded as a CUDA graph (vector_ops_cuda.cu).
  * Work distribution: thread blocks with blockIdx.y = c process column c. A column is divided into pieces of 8 KB. A
- * thread has PER elements of a piece, with stride THREADS. Block b processes the pieces b, b + grid, ... The grid depends
- * only on the length (at most MOST_BLOCKS). Sums are added by fixed trees, whichever block is last. Every run on
- * every GPU gives the same bits.
+ * thread has PER elements of a piece, with stride THREADS. Block b processes the pieces b, b + grid, ... The grid
+ * depends only on the length (at most MOST_BLOCKS). Sums are added by fixed trees, whichever block is last. Every run
+ * on every GPU gives the same bits.
  * Cost: the bytes of the vectors; a pass also takes about 2 us, which matters below 100 000 rows.
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
