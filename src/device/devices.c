@@ -79,7 +79,7 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
 }
 
 /* Passes a block to the release hook. All work with the block must be done. */
-static void give_back(const spryi_device *device, block *removed)
+static void release_to_hook(const spryi_device *device, block *removed)
 {
     const spryi_hooked_memory *memory = &device->context->devices->hooked_memory;
     int previous;
@@ -95,7 +95,7 @@ static void release(const spryi_device *device, void *pointer)
     block *removed = pointer ? remove_block(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
     if (!removed) return;
     (void)device->ops->finish(device, NULL);
-    give_back(device, removed);
+    release_to_hook(device, removed);
 }
 
 static void release_in_order(const spryi_device *device, void *pointer)
@@ -103,7 +103,7 @@ static void release_in_order(const spryi_device *device, void *pointer)
     block *removed = pointer ? remove_block(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
     if (!removed) return;
     (void)device->ops->synchronize(device, NULL, NULL);
-    give_back(device, removed);
+    release_to_hook(device, removed);
 }
 
 static void init_hooked_memory(spry_context *context, const spry_device_hooks *hooks)

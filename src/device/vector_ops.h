@@ -5,7 +5,7 @@
  * pass reads its factors from the state. It stores sums, and the factors that iteration.h computes from them, in the
  * state. If the state's `stop` is set, a pass does nothing.
  *
- * A GPU's functions only start the work in w->stream. spryi_vector_look (solve/solve.h) waits for it.
+ * A GPU's functions only start the work in w->stream. spryi_vector_get (solve/solve.h) waits for it.
  *
  * Sums are computed in f64 over blocks whose size depends only on the length. The sums of blocks are added in a fixed
  * order. Any number of threads gives the same bits.

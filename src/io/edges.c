@@ -802,7 +802,7 @@ static void fill_source(const job *work, spryi_source *source)
     source->entries = work->count;
 }
 
-static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_options *options, spry_error *err)
+static spry_status build_matrix(job *work, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     spryi_mtx_entries entries;
     spry_index_type index_type;
@@ -856,7 +856,7 @@ spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_
                 .order = SPRYI_ALL_ORDERS};
     if (work.type == SPRY_PATTERN && edges.weighted) work.type = SPRY_F64; /* weights are checked, then dropped */
     status = spryi_text_share(text, &readers, &work, err);
-    if (status == SPRY_OK) status = explain_gaps(&work, make_matrix(&work, A, options, err), err);
+    if (status == SPRY_OK) status = explain_gaps(&work, build_matrix(&work, A, options, err), err);
     for (part *p = work.first, *next; p; p = next) {
         next = p->next;
         release_part(text->context, p);

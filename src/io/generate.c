@@ -390,7 +390,7 @@ done:
     return status;
 }
 
-static spry_status relabel_as_asked(spryi_generation *g, spryi_compressed *a, spry_error *err)
+static spry_status relabel_by_options(spryi_generation *g, spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t *to = NULL;
@@ -466,7 +466,7 @@ static spry_status generate(spryi_generation *g, spry_matrix **A, const spry_rea
     if (kind->prepare) SPRYI_TRY(kind->prepare(g, err));
     SPRYI_TRY(kind->list ? build_list(g, &a, err) : build_rows(g, &a, err));
     release_work(g);
-    SPRYI_TRY(relabel_as_asked(g, &a, err));
+    SPRYI_TRY(relabel_by_options(g, &a, err));
     if (!kind->own_values) SPRYI_TRY(draw_values(g, &a, value_type, err));
 
     index_type = first_index;
@@ -499,7 +499,7 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
     return status;
 }
 
-static void tell_source(spry_matrix *A)
+static void fill_source(spry_matrix *A)
 {
     A->index_base = 1;
     A->source = (spryi_source){.kind = SPRYI_GENERATED,
@@ -526,6 +526,6 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
     spryi_memory_limit limit;
     spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
     status = spryi_end_memory_limit(&limit, generate(&g, A, &o, err), err);
-    if (status == SPRY_OK) tell_source(*A);
+    if (status == SPRY_OK) fill_source(*A);
     return status;
 }

@@ -765,7 +765,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static spry_status make_lower(spry_context *context, lower *l, int64_t m, const spryi_mtx_entries *e, spry_error *err)
+static spry_status build_lower(spry_context *context, lower *l, int64_t m, const spryi_mtx_entries *e, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &l->offsets, m + 2, "offsets of a triangle", err));
     for (int64_t i = 0; i < m + 2; i++) l->offsets[i] = 0;
@@ -798,7 +798,7 @@ static spry_status check_triangles(spry_context *context, const spryi_mtx *head,
     lower l = {0};
     spry_status status = SPRY_OK;
     if (!has_both_triangles(e)) return SPRY_OK;
-    SPRYI_TRY(make_lower(context, &l, head->m, e, err));
+    SPRYI_TRY(build_lower(context, &l, head->m, e, err));
     for (int64_t k = 0; k < e->count; k++) {
         const int64_t i = row_of(e, k), j = col_of(e, k);
         if (i >= j || !is_in(&l, j, i)) continue;
@@ -842,7 +842,7 @@ static spry_status check_limit(const spryi_text *text, const spryi_mtx *head, sp
     return spryi_note_needs(head->entries * (indices + values) + 8 * (head->m + 1), enough, "entries and offsets", err);
 }
 
-static void tell_source(const spryi_text *text, const spryi_mtx *head, spryi_source *source)
+static void fill_source(const spryi_text *text, const spryi_mtx *head, spryi_source *source)
 {
     source->kind = SPRYI_MATRIX_MARKET;
     source->field = head->field_name;
@@ -875,7 +875,7 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
         goto done;
     }
     status = spryi_mtx_to_csr(text->context, A, &head, &entries, options, err);
-    if (status == SPRY_OK) tell_source(text, &head, &(*A)->source);
+    if (status == SPRY_OK) fill_source(text, &head, &(*A)->source);
     if (status == SPRY_OK) (*A)->index_base = 1;
 done:
     spryi_block_destroy(text, &block);

@@ -94,7 +94,7 @@ typedef struct value_job {
     atomic_llong entries;
 } value_job;
 
-static void look_at_values(void *job, int64_t begin, int64_t end)
+static void inspect_values(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
     value_job *j = job;
@@ -132,7 +132,7 @@ static spryi_field resolve_field(const writing *w, int threads)
     if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
     if (A->field == SPRYI_REAL) return SPRYI_REAL;
     value_job j = {.w = w};
-    spryi_loop(A->context, threads, a->nnz, 0, look_at_values, &j);
+    spryi_loop(A->context, threads, a->nnz, 0, inspect_values, &j);
     if (A->field == SPRYI_FIELD_PATTERN && !j.not_one) return SPRYI_FIELD_PATTERN;
     return A->field == SPRYI_INTEGER && !j.not_whole ? SPRYI_INTEGER : SPRYI_REAL;
 }
@@ -146,8 +146,8 @@ static int64_t count_entries(const writing *w, int threads)
 }
 
 /* Writes banner, comment and size line to a text of *bytes bytes. */
-static spry_status make_head(const writing *w, const char *comment, int threads, char **text, size_t *bytes,
-                             spry_error *err)
+static spry_status build_head(const writing *w, const char *comment, int threads, char **text, size_t *bytes,
+                              spry_error *err)
 {
     static const char *const fields[] = {"real", "integer", "pattern"};
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
@@ -334,7 +334,7 @@ static spry_status write_text(const spry_matrix *A, const char *path, bool csv, 
     int lower = !csv && A->a.symmetry != SPRY_GENERAL && !(options && options->full);
     if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));
     w.lower = lower && !(w.field == SPRYI_FIELD_PATTERN && A->a.symmetry == SPRY_SKEW_SYMMETRIC);
-    SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
+    SPRYI_TRY(build_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
     SPRYI_TRY(spryi_output_open(&w.output, path, err));
     SPRYI_TRY(write_head(&w, head, head_bytes, gzip, err));
     SPRYI_TRY(write_all(&w, gzip, threads, err));

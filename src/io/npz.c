@@ -69,7 +69,7 @@ static uLong ZCALLBACK read_file(voidpf opaque, voidpf stream, void *to, uLong s
     return got;
 }
 
-static ZPOS64_T ZCALLBACK tell_file(voidpf opaque, voidpf stream)
+static ZPOS64_T ZCALLBACK position_in_file(voidpf opaque, voidpf stream)
 {
     (void)stream;
     return (ZPOS64_T)((zip_archive *)opaque)->at;
@@ -111,7 +111,7 @@ static spry_status open_zip(zip_archive *zip, const spryi_text *text, spry_error
                                "is a zip archive, as .npz files are, which is not read from a pipe");
     zlib_filefunc64_def functions = {.zopen64_file = open_file,
                                      .zread_file = read_file,
-                                     .ztell64_file = tell_file,
+                                     .ztell64_file = position_in_file,
                                      .zseek64_file = seek_file,
                                      .zclose_file = close_file,
                                      .zerror_file = close_file,
@@ -687,7 +687,7 @@ static spry_status read_entries(npz *f, spry_error *err)
 
 /* ---- the whole file --------------------------------------------------------------------------- */
 
-static void tell_source(const npz *f, spryi_source *source)
+static void fill_source(const npz *f, spryi_source *source)
 {
     static const char *const types[] = {"float16", "float32", "float64", "int8",   "int16",  "int32",
                                         "int64",   "uint8",   "uint16",  "uint32", "uint64", "bool"};
@@ -716,7 +716,7 @@ spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_op
                                          : spryi_order_of(e->rows, e->cols, SPRY_I64, e->count);
     f.head.entries = e->count;
     SPRYI_TRY(spryi_mtx_to_csr(f.context, A, &f.head, e, options, err));
-    tell_source(&f, &(*A)->source);
+    fill_source(&f, &(*A)->source);
 done:
     close_zip(&f.zip);
     spryi_mtx_release(f.context, &f.entries);

@@ -75,7 +75,7 @@ static int take_temporary_name(spryi_output *output, int link)
  * Creates a file with a temporary name, if nameless files are not available (NFS, no /proc). A killed process leaves
  * that file in the target's folder.
  */
-static spry_status open_beside(spryi_output *output, spry_error *err)
+static spry_status open_temporary(spryi_output *output, spry_error *err)
 {
     if (open_nameless(output) || take_temporary_name(output, 0)) return SPRY_OK;
     return spryi_fail_errno(err, output->name, "cannot be created", errno);
@@ -197,7 +197,7 @@ spry_status spryi_output_open(spryi_output *output, const char *path, spry_error
     if (exists && access(path, W_OK) != 0) return spryi_fail_errno(err, path, "cannot be replaced", errno);
     /* A link remains a link: its target is created or replaced. */
     if (!spryi_output_target(output->target, path)) return spryi_fail_errno(err, path, "cannot be created", errno);
-    spry_status status = open_beside(output, err);
+    spry_status status = open_temporary(output, err);
     if (status == SPRY_OK && exists) (void)fchmod(output->fd, facts.st_mode & 07777);
     return status;
 }

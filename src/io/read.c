@@ -144,21 +144,21 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
     if (!A || !info) return spryi_fail_missing(err, !A ? "A" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_source *s = &A->source;
-    spry_source_info told = {.rows = -1, .columns = -1, .entries = -1, .index_base = A->index_base};
+    spry_source_info source = {.rows = -1, .columns = -1, .entries = -1, .index_base = A->index_base};
     if (s->kind) {
-        snprintf(told.kind, sizeof told.kind, "%s", s->kind);
-        snprintf(told.layout, sizeof told.layout, "%s", s->layout);
-        snprintf(told.field, sizeof told.field, "%s", s->field ? s->field : "");
-        snprintf(told.symmetry, sizeof told.symmetry, "%s", s->symmetry ? s->symmetry : "");
-        snprintf(told.packing, sizeof told.packing, "%s", s->packing ? s->packing : "");
-        told.rows = s->rows;
-        told.columns = s->cols;
-        told.entries = s->entries;
-        told.by_row = s->by_row;
-        told.by_column = s->by_column;
-        told.duplicates = s->duplicates;
+        snprintf(source.kind, sizeof source.kind, "%s", s->kind);
+        snprintf(source.layout, sizeof source.layout, "%s", s->layout);
+        snprintf(source.field, sizeof source.field, "%s", s->field ? s->field : "");
+        snprintf(source.symmetry, sizeof source.symmetry, "%s", s->symmetry ? s->symmetry : "");
+        snprintf(source.packing, sizeof source.packing, "%s", s->packing ? s->packing : "");
+        source.rows = s->rows;
+        source.columns = s->cols;
+        source.entries = s->entries;
+        source.by_row = s->by_row;
+        source.by_column = s->by_column;
+        source.duplicates = s->duplicates;
     }
-    SPRYI_GIVE(info, &told);
+    SPRYI_GIVE(info, &source);
     return SPRY_OK;
 }
 

@@ -43,7 +43,7 @@ typedef struct spryi_word {
     const char *p, *end;
 } spryi_word;
 
-/* Returns the next word of p..end, within a line, and moves *p behind it. */
+/* Returns the next word of p..end, within a line, and moves *p after it. */
 static inline spryi_word spryi_next_word(const char **p, const char *end)
 {
     while (*p < end && spryi_is_blank(**p)) (*p)++;

@@ -347,7 +347,7 @@ static void refill(inflater *in)
 }
 
 /* Finds the next member or the end. Some tapes and archives append zeros. */
-static void look_for_member(inflater *in)
+static void find_member(inflater *in)
 {
     while (in->stage == BETWEEN_MEMBERS) {
         refill(in);
@@ -394,7 +394,7 @@ static int64_t inflate_some(inflater *in, char *buffer, int64_t have, int64_t wa
 static int64_t inflate_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     while (have < want) {
-        if (in->stage == BETWEEN_MEMBERS) look_for_member(in);
+        if (in->stage == BETWEEN_MEMBERS) find_member(in);
         if (in->stage != IN_MEMBER) break;
         refill(in);
         if (in->stage == BROKEN) break;

@@ -60,17 +60,17 @@ void spryi_end_on_device(spryi_device_result *result)
     for (int l = 0; l < result->lists; l++) result->device->ops->release(result->device, result->list[l]);
 }
 
-spry_status spryi_upload_list(spryi_device_result *result, const int64_t **there, const int64_t *list, int64_t count,
-                              spry_error *err)
+spry_status spryi_upload_list(spryi_device_result *result, const int64_t **on_device, const int64_t *list,
+                              int64_t count, spry_error *err)
 {
     const spryi_device *device = result->device;
     const int64_t bytes = count * (int64_t)sizeof *list;
     void **made = &result->list[result->lists];
-    *there = NULL;
+    *on_device = NULL;
     if (!list) return SPRY_OK;
     SPRYI_OK_OR_RETURN(device->ops->allocate(device, made, bytes, "selection", err));
     result->lists++;
-    *there = *made;
+    *on_device = *made;
     return bytes > 0 ? device->ops->copy(device, *made, list, bytes, SPRYI_TO_DEVICE, NULL, err) : SPRY_OK;
 }
 

@@ -31,9 +31,9 @@ spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *con
                                   spry_error *err);
 void spryi_end_on_device(spryi_device_result *result);
 
-/* Copies a list from the host. *there is NULL if the list is NULL. */
-spry_status spryi_upload_list(spryi_device_result *result, const int64_t **there, const int64_t *list, int64_t count,
-                              spry_error *err);
+/* Copies a list from the host to *on_device, which is NULL if the list is NULL. */
+spry_status spryi_upload_list(spryi_device_result *result, const int64_t **on_device, const int64_t *list,
+                              int64_t count, spry_error *err);
 
 /* Shows A with sorted rows: A's arrays, or a sorted copy. *repeats: A has duplicates, which are kept. */
 spry_status spryi_sorted_on_device(spryi_device_result *result, spry_arrays *rows, bool *repeats, const spry_matrix *A,

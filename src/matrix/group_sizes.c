@@ -24,38 +24,39 @@ static double at_least_1(double x)
  * "SRSS" in the paper's case 2 is read as SRS, and of_ssrs as the adjusted SSRS. SRS of cases 3 and 4 depends on the
  * adjusted SSRS.
  */
-static void adjust_for_volta(double *ssrs, double *srs, spryi_group_case which, int of_ssrs)
+static void adjust_for_volta(double *ssrs, double *srs, spryi_group_case length_case, int of_ssrs)
 {
-    if (which == SPRYI_GROUP_CASE_1) return;
-    if (which == SPRYI_GROUP_CASE_2) {
+    if (length_case == SPRYI_GROUP_CASE_1) return;
+    if (length_case == SPRYI_GROUP_CASE_2) {
         *ssrs = rounded(*ssrs * 1.5);
         *srs = 2 * (of_ssrs ? *ssrs : *srs);
         return;
     }
-    *ssrs *= which == SPRYI_GROUP_CASE_3 ? 4 : 5;
+    *ssrs *= length_case == SPRYI_GROUP_CASE_3 ? 4 : 5;
     *srs = floor(*ssrs / 2);
 }
 
-static void adjust_for_ampere(double *ssrs, double *srs, spryi_group_case which, int of_ssrs)
+static void adjust_for_ampere(double *ssrs, double *srs, spryi_group_case length_case, int of_ssrs)
 {
-    if (which == SPRYI_GROUP_CASE_2) *srs = 4 * (of_ssrs ? *ssrs : *srs);
-    if (which == SPRYI_GROUP_CASE_3) {
+    if (length_case == SPRYI_GROUP_CASE_2) *srs = 4 * (of_ssrs ? *ssrs : *srs);
+    if (length_case == SPRYI_GROUP_CASE_3) {
         *ssrs = rounded(*ssrs * 2.5);
         *srs = *ssrs * 3;
     }
-    if (which == SPRYI_GROUP_CASE_4) {
+    if (length_case == SPRYI_GROUP_CASE_4) {
         *ssrs *= 2;
         *srs = *ssrs * 2;
     }
 }
 
 static int64_t size_by(const spryi_group_table *table, const spryi_size_formula *formula, double log_density,
-                       spryi_group_case which)
+                       spryi_group_case length_case)
 {
     const double step = table->step > 0 ? (double)table->step : 1;
     const double most = table->step > 0 ? (double)table->most : SPRYI_MOST_GROUP;
     double size = at_least_1(rounded(formula->constant - formula->fall * log_density));
-    if (which != SPRYI_GROUP_CASE_1) size = at_least_1(rounded(size * formula->factor[which - SPRYI_GROUP_CASE_2]));
+    if (length_case != SPRYI_GROUP_CASE_1)
+        size = at_least_1(rounded(size * formula->factor[length_case - SPRYI_GROUP_CASE_2]));
     size = fmax(step, step * rounded(size / step));
     return (int64_t)fmin(size, most);
 }
@@ -65,10 +66,11 @@ static double log_density_of(int64_t rows, int64_t nnz)
     return rows > 0 && nnz > 0 ? log((double)nnz / (double)rows) : 0;
 }
 
-static spryi_group_sizes sizes_by_table(const spryi_group_table *table, spryi_group_case which, double log_density)
+static spryi_group_sizes sizes_by_table(const spryi_group_table *table, spryi_group_case length_case,
+                                        double log_density)
 {
-    return (spryi_group_sizes){.srs = size_by(table, &table->srs, log_density, which),
-                               .ssrs = size_by(table, &table->ssrs, log_density, which)};
+    return (spryi_group_sizes){.srs = size_by(table, &table->srs, log_density, length_case),
+                               .ssrs = size_by(table, &table->ssrs, log_density, length_case)};
 }
 
 static spryi_group_sizes sizes_on_cpu(const spryi_group_table *table, int k)
@@ -80,20 +82,20 @@ static spryi_group_sizes sizes_on_cpu(const spryi_group_table *table, int k)
                                                   : SPRYI_GROUP_SSRS};
 }
 
-spryi_group_sizes spryi_find_group_sizes(spryi_group_rule rule, int k, spryi_group_case which, int64_t rows,
+spryi_group_sizes spryi_find_group_sizes(spryi_group_rule rule, int k, spryi_group_case length_case, int64_t rows,
                                          int64_t nnz, const spryi_group_table *table)
 {
     const double log_density = log_density_of(rows, nnz);
     if (rule == SPRYI_GROUPS_CPU) return sizes_on_cpu(table, k);
-    if (rule == SPRYI_GROUPS_TABLE) return sizes_by_table(table, which, log_density);
-    if (rule == SPRYI_GROUPS_HOPPER) return sizes_by_table(&hopper, which, log_density);
+    if (rule == SPRYI_GROUPS_TABLE) return sizes_by_table(table, length_case, log_density);
+    if (rule == SPRYI_GROUPS_HOPPER) return sizes_by_table(&hopper, length_case, log_density);
     const int volta = rule == SPRYI_GROUPS_VOLTA || rule == SPRYI_GROUPS_VOLTA_SSRS;
     const int of_ssrs = rule == SPRYI_GROUPS_VOLTA_SSRS || rule == SPRYI_GROUPS_AMPERE_SSRS;
     double super = at_least_1(rounded(volta ? 8.900 - 1.25 * log_density : 9.175 - 1.32 * log_density));
     double rows_each = at_least_1(rounded(volta ? 10.146 - 1.50 * log_density : 20.500 - 3.50 * log_density));
     if (volta)
-        adjust_for_volta(&super, &rows_each, which, of_ssrs);
+        adjust_for_volta(&super, &rows_each, length_case, of_ssrs);
     else
-        adjust_for_ampere(&super, &rows_each, which, of_ssrs);
+        adjust_for_ampere(&super, &rows_each, length_case, of_ssrs);
     return (spryi_group_sizes){.srs = (int64_t)at_least_1(rows_each), .ssrs = (int64_t)at_least_1(super)};
 }

@@ -77,5 +77,5 @@ typedef struct spryi_group_sizes {
  * Returns the sizes of csr<k> by a rule. table contains the loaded sizes; NULL: none. SPRYI_GROUPS_TABLE needs a table
  * with formulas. With k = 2 on a CPU, ssrs is 0. A matrix without entries counts as one with mean row length 1.
  */
-spryi_group_sizes spryi_find_group_sizes(spryi_group_rule rule, int k, spryi_group_case which, int64_t rows,
+spryi_group_sizes spryi_find_group_sizes(spryi_group_rule rule, int k, spryi_group_case length_case, int64_t rows,
                                          int64_t nnz, const spryi_group_table *table);

@@ -498,12 +498,12 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
 
 spry_status spryi_fetch_array(const spryi_device *d, const void **array, int64_t count, size_t size, spry_error *err)
 {
-    const void *there = *array;
-    void *here = NULL;
-    spry_status status = spryi_allocate(d->context, &here, count, size, "host copy of the matrix", err);
-    *array = here;
+    const void *source = *array;
+    void *copy = NULL;
+    spry_status status = spryi_allocate(d->context, &copy, count, size, "host copy of the matrix", err);
+    *array = copy;
     if (status != SPRY_OK || count == 0) return status;
-    return d->ops->copy(d, here, there, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
+    return d->ops->copy(d, copy, source, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
 }
 
 spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const spry_matrix *A, spry_error *err)
@@ -683,7 +683,7 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
 }
 
 /* Converts a storage to CSR. Checks the order, which formats do not record and files may state wrongly. */
-static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error *err)
+static spry_status build_csr(const spry_matrix *A, spry_matrix **csr, spry_error *err)
 {
     spry_matrix *made = NULL;
     SPRYI_OK_OR_RETURN(A->stored->format->to_csr(A->context, &made, A->stored->storage, err));
@@ -706,7 +706,7 @@ static spry_status csr_of_storage(const spry_matrix *A, spry_matrix **entries, s
     spryi_stored *stored = A->stored;
     spry_status status = SPRY_OK;
     pthread_mutex_lock(&stored->making);
-    if (!stored->csr) status = make_csr(A, &stored->csr, err);
+    if (!stored->csr) status = build_csr(A, &stored->csr, err);
     if (status == SPRY_OK) *entries = spryi_matrix_retain(stored->csr);
     pthread_mutex_unlock(&stored->making);
     return status;
@@ -740,7 +740,7 @@ typedef struct triangle_job {
     atomic_llong first; /* entry in the other triangle */
 } triangle_job;
 
-static void look_for_others(void *job, int64_t begin, int64_t end)
+static void find_others(void *job, int64_t begin, int64_t end)
 {
     triangle_job *j = job;
     const int64_t k = first_outside(j->a, begin, end);
@@ -751,7 +751,7 @@ spry_status spryi_check_triangle(const spry_context *context, const spry_arrays 
 {
     const int64_t count = a->layout == SPRY_COO ? a->nnz : a->rows;
     triangle_job j = {.a = a, .first = INT64_MAX};
-    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), count, 4096, look_for_others, &j);
+    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), count, 4096, find_others, &j);
     const int64_t first = j.first;
     if (first == INT64_MAX) return SPRY_OK;
     const int64_t major = a->layout == SPRY_COO ? spryi_row_of(a, first) : spryi_major_of(a, first);

@@ -41,7 +41,7 @@ typedef struct column_job {
     atomic_llong bandwidth, profile, diagonal, disorder;
 } column_job;
 
-static void look_at_columns(void *job, int64_t begin, int64_t end)
+static void inspect_columns(void *job, int64_t begin, int64_t end)
 {
     column_job *c = job;
     const spry_arrays *a = c->a;
@@ -70,7 +70,7 @@ static void look_at_columns(void *job, int64_t begin, int64_t end)
 static int columns(const spry_context *context, spry_matrix_stats *s, const spry_arrays *a)
 {
     column_job c = {.a = a};
-    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 1024, look_at_columns, &c);
+    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 1024, inspect_columns, &c);
     s->bandwidth = c.bandwidth;
     s->profile = c.profile;
     s->diagonal_entries = c.diagonal;

@@ -20,7 +20,7 @@ typedef struct length_job {
     atomic_llong longest;
 } length_job;
 
-static void look_at_lengths(void *job, int64_t begin, int64_t end)
+static void inspect_lengths(void *job, int64_t begin, int64_t end)
 {
     length_job *j = job;
     const void *offsets = j->csr->offsets;
@@ -31,7 +31,7 @@ static void look_at_lengths(void *job, int64_t begin, int64_t end)
 int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
 {
     length_job j = {.csr = csr};
-    spryi_loop(context, spryi_threads(context, csr->rows), csr->rows, 4096, look_at_lengths, &j);
+    spryi_loop(context, spryi_threads(context, csr->rows), csr->rows, 4096, inspect_lengths, &j);
     return j.longest;
 }
 

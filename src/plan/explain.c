@@ -87,7 +87,7 @@ static const char *ranked_kernel(const spryi_ranking *r, const spryi_plan *plan)
 static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     spryi_plan plan;
-    e->trial.anew = true;
+    e->trial.measure_again = true;
     SPRYI_OK_OR_RETURN(spryi_plan_one(e->context, &plan, A, o, &e->trial, NULL, err));
     e->choice.format = plan.target.format;
     e->choice.kernel = ranked_kernel(&e->ranking, &plan);
@@ -188,7 +188,7 @@ static spry_status fail_over_limit(spry_explanation *e, const request *q, const 
     }
     if (!least) return spryi_hand_on(err, why);
     return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", why->value, why->limit,
-                            "%s; a plan in %s would own the fewest, %lld", why->message, least, (long long)fewest);
+                            "%s; the smallest, in %s, has %lld", why->message, least, (long long)fewest);
 }
 
 /*
@@ -257,7 +257,7 @@ static void scale_to_device(spryi_ranking *r, const request *q)
 static void choose_stored(spryi_choice *choice, const spryi_stored *stored)
 {
     *choice = (spryi_choice){.format = stored->format, .code = SPRY_REASON_STORED};
-    spryi_tell_stored(choice->reason, sizeof choice->reason, stored);
+    spryi_write_stored_reason(choice->reason, sizeof choice->reason, stored);
 }
 
 static spry_status explain(spry_explanation *e, const request *q, spry_error *err)

@@ -137,8 +137,8 @@ enum { SPRYI_MOST_TRIED = 4 };
 
 /* Result of a trial of formats, for the policy "measure". */
 typedef struct spryi_trial {
-    bool anew; /* measure again, even if a result is remembered */
-    int count; /* number of formats that were timed; 0: no trial */
+    bool measure_again; /* measure again, even if a result is remembered */
+    int count;          /* number of formats that were timed; 0: no trial */
     struct {
         const char *format, *kernel;
         double us, setup_us;
@@ -253,7 +253,7 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
                                    spry_error *err);
 
 /* Writes the reason for reading a matrix in its stored format, as one sentence. */
-void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored);
+void spryi_write_stored_reason(char *reason, size_t size, const spryi_stored *stored);
 
 /*
  * Returns a matrix that keeps A alive and has A's blocks as a storage of format bsr. Returns A itself, retained, if A's

@@ -268,7 +268,7 @@ static bool can_be_converted(const spryi_plan *plan)
  * Converts on the device. *done is false if the device has no converter for this matrix, or too little memory. The host
  * then builds the storage.
  */
-static spry_status make_on_device(const spryi_plan *plan, spryi_plan_storage *made, bool *done, spry_error *err)
+static spry_status build_on_device(const spryi_plan *plan, spryi_plan_storage *made, bool *done, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     const spryi_converter *converter = d->ops->find_converter ? d->ops->find_converter(d, plan->target.format->name)
@@ -305,7 +305,7 @@ spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, c
     spry_status status = spryi_select_kernel(plan->request.device, &in_columns.target.kernel, in_columns.target.format,
                                              NULL, &request, NULL);
     if (status != SPRY_OK) return SPRY_OK;
-    SPRYI_TRY(make_on_device(&in_columns, &made, &done, err));
+    SPRYI_TRY(build_on_device(&in_columns, &made, &done, err));
     if (!done) return SPRY_OK;
     spry_arrays a = *spryi_storage_arrays(made.storage);
     a.device = plan->request.device->number;
@@ -319,7 +319,7 @@ done:
 
 /* ---- storage of the matrix itself ---------------------------------------------------------------------- */
 
-void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
+void spryi_write_stored_reason(char *reason, size_t size, const spryi_stored *stored)
 {
     if (stored->from_arrays)
         snprintf(reason, size, "the arrays are blocks of %lld x %lld, which format %s reads in place",
@@ -384,7 +384,7 @@ spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *store
         SPRYI_TRY(take_stored(plan, stored, err));
         return SPRY_OK;
     }
-    SPRYI_TRY(make_on_device(plan, stored, &done, err));
+    SPRYI_TRY(build_on_device(plan, stored, &done, err));
     if (done) return SPRY_OK;
     SPRYI_TRY(build(plan, stored, err));
     const bool needs_no_copy =
@@ -472,7 +472,7 @@ spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     bool done = false;
     if (borrows_values(plan)) return SPRY_OK;
-    if (plan->stored.made_on_device) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
+    if (plan->stored.made_on_device) SPRYI_TRY(build_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
     if (plan->stored.on_device) { /* streams and captured graphs use these addresses */
         SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
@@ -579,7 +579,7 @@ static spry_status predict_stored(spry_context *context, spryi_storage *storage,
     SPRYI_OK_OR_RETURN(predict(context, storage, entries, false, &o, err));
     storage->owned_bytes = on_cpu ? 0 : storage->bytes;
     storage->refused = o.memory_limit_bytes > 0 && storage->owned_bytes > o.memory_limit_bytes;
-    if (is_auto) spryi_tell_stored(storage->reason, sizeof storage->reason, A->stored);
+    if (is_auto) spryi_write_stored_reason(storage->reason, sizeof storage->reason, A->stored);
     return SPRY_OK;
 }
 

@@ -59,8 +59,8 @@ static void fill(const spry_context *context, spry_vector *v, int64_t count)
     spryi_loop(context, spryi_threads(context, count), count, 0, fill_some, v);
 }
 
-static spry_status make_vector(const spryi_plan *plan, spry_vector *v, int64_t length, int64_t columns, bool filled,
-                               spry_error *err)
+static spry_status create_vector(const spryi_plan *plan, spry_vector *v, int64_t length, int64_t columns, bool filled,
+                                 spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     const spry_spmv_options *o = &plan->request.options;
@@ -145,8 +145,8 @@ spry_status spry_spmv_plan_measure(spry_spmv_plan *of, spry_measurement *measure
     spry_vector x = {0}, y = {0};
     spry_measurement m = SPRY_INIT(spry_measurement);
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(measurement, err));
-    SPRYI_TRY(make_vector(plan, &x, plan->request.x_length, 1, true, err));
-    SPRYI_TRY(make_vector(plan, &y, plan->request.y_length, 1, true, err));
+    SPRYI_TRY(create_vector(plan, &x, plan->request.x_length, 1, true, err));
+    SPRYI_TRY(create_vector(plan, &y, plan->request.y_length, 1, true, err));
     SPRYI_TRY(measure(plan, x, y, &m, err));
     SPRYI_GIVE(measurement, &m);
 done:
@@ -181,12 +181,12 @@ typedef struct trial {
 /* ---- vectors to measure with ---------------------------------------------------------------------------- */
 
 /* Creates vectors to multiply. *made is false if there is too little memory. */
-static spry_status make_vectors(trial *t, bool *made, spry_error *err)
+static spry_status create_vectors(trial *t, bool *made, spry_error *err)
 {
     const int64_t columns = t->base->request.options.count > 1 ? t->base->request.options.count : 1;
     spry_error why = SPRY_ERROR_INIT;
-    spry_status status = make_vector(t->base, &t->x, t->base->request.x_length, columns, true, &why);
-    if (status == SPRY_OK) status = make_vector(t->base, &t->y, t->base->request.y_length, columns, false, &why);
+    spry_status status = create_vector(t->base, &t->x, t->base->request.x_length, columns, true, &why);
+    if (status == SPRY_OK) status = create_vector(t->base, &t->y, t->base->request.y_length, columns, false, &why);
     *made = status == SPRY_OK;
     if (status == SPRY_OK || status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK;
     return spryi_hand_on(err, &why);
@@ -428,7 +428,7 @@ static spry_status try_formats(spryi_plan *plan, spry_choice_info *asked, spryi_
     SPRYI_TRY(begin_all(&t, err));
     int best = 0;
     bool timed = false;
-    if (t.count > 1) SPRYI_TRY(make_vectors(&t, &timed, err));
+    if (t.count > 1) SPRYI_TRY(create_vectors(&t, &timed, err));
     if (timed) {
         SPRYI_TRY(time_all(&t, err));
         best = best_of(&t);
@@ -695,10 +695,11 @@ spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *result, bool *done
     SPRYI_OK_OR_RETURN(fingerprint(base, &asked, err));
     SPRYI_OK_OR_RETURN(spryi_choose_state_get(base->context, &state, err));
     spryi_choices *choices = &state->choices;
-    if (!result->anew && spryi_choice_find(choices, &asked)) return take_remembered(base, &asked, result, done, err);
+    if (!result->measure_again && spryi_choice_find(choices, &asked))
+        return take_remembered(base, &asked, result, done, err);
     pthread_mutex_lock(&choices->measuring);
     /* another plan may have measured the same matrix meanwhile */
-    const bool found = !result->anew && spryi_choice_find(choices, &asked);
+    const bool found = !result->measure_again && spryi_choice_find(choices, &asked);
     spry_status status = found ? SPRY_OK : try_formats(plan, &asked, result, err);
     pthread_mutex_unlock(&choices->measuring);
     if (found) return take_remembered(base, &asked, result, done, err);

@@ -21,9 +21,9 @@ static spry_status check_strides(const spry_const_vector *v, const char *name, s
 {
     if (v->count == 1 && v->row_stride == 1 && v->column_stride >= 0) return SPRY_OK;
     const bool one = v->count <= 1;
-    const bool apart = v->row_stride == 1 ? one || v->column_stride >= v->length
-                                          : one || (v->column_stride == 1 && v->row_stride >= v->count);
-    if (v->count < 0 || v->row_stride < 1 || v->column_stride < 0 || !apart)
+    const bool fits = v->row_stride == 1 ? one || v->column_stride >= v->length
+                                         : one || (v->column_stride == 1 && v->row_stride >= v->count);
+    if (v->count < 0 || v->row_stride < 1 || v->column_stride < 0 || !fits)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 v->row_stride == 1 ? v->length : v->count,
                                 "%s: %lld vectors of %lld entries with row_stride %lld and column_stride %lld, "
@@ -216,9 +216,9 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
                           const spry_const_vector *y)
 {
     const bool by_rows = x->column_stride == 1 && y->column_stride == 1;
-    const bool apart = x->column_stride != 1 &&
-                       y->column_stride != 1; /* else a vector of one entry a column is either */
-    const bool by_columns = apart && x->row_stride == 1 && y->row_stride == 1;
+    const bool strided = x->column_stride != 1 &&
+                         y->column_stride != 1; /* else a vector of one entry a column is either */
+    const bool by_columns = strided && x->row_stride == 1 && y->row_stride == 1;
     const bool strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
     return x->count > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
            !alpha_is_zero(plan, args);

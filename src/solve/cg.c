@@ -219,7 +219,7 @@ static spry_status apply(spry_cg_plan *s, const spryi_vector_work *w, spry_error
 /* Waits for all started work, and copies the states from the device. */
 static spry_status read_states(spry_cg_plan *s, spry_error *err)
 {
-    return spryi_vector_look(&s->work, s->current.states, (size_t)s->work.columns * sizeof *s->current.states, err);
+    return spryi_vector_get(&s->work, s->current.states, (size_t)s->work.columns * sizeof *s->current.states, err);
 }
 
 /* Computes *ax = A*x with the caller's A and all of x found so far. *ax is in q or outer_q. */

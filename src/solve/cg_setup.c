@@ -243,7 +243,7 @@ static spry_status iterate_once(spry_cg_plan *s, const spryi_vector_work *w, con
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     SPRYI_OK_OR_RETURN(spryi_cg_multiply(s, &product, err));
     SPRYI_OK_OR_RETURN(w->ops->cg->dots(w, v, err));
-    SPRYI_OK_OR_RETURN(spryi_vector_look(w, state, sizeof *state, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_get(w, state, sizeof *state, err));
     return w->ops->cg->step(w, v, err);
 }
 
@@ -313,7 +313,7 @@ static spry_status create_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_sol
         names->device = s->system.device == 0 ? SPRY_CPU : s->system.device;
     spry_spmv_plan_destroy(*plan);
     *plan = NULL;
-    return spryi_solve_make_plan(s->context, plan, B, type, names, s->current.product.stream, err);
+    return spryi_solve_create_plan(s->context, plan, B, type, names, s->current.product.stream, err);
 }
 
 /* Returns whether `narrow`, B with f32 values, is exact. Returns false if duplicates of B were added. */

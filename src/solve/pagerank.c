@@ -407,7 +407,7 @@ static spry_status product(const ranking *r, const buffers *at, const spry_spmv_
 
 static spry_status read_state(ranking *r, spry_error *err)
 {
-    return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
+    return spryi_vector_get(&r->work, &r->state, sizeof r->state, err);
 }
 
 /*
@@ -684,7 +684,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     /* the links may be a host copy of a matrix on the device */
     if (r->names.device == SPRY_DEVICE_DEFAULT) r->names.device = r->device == 0 ? SPRY_CPU : r->device;
     SPRYI_OK_OR_RETURN(
-        spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err));
+        spryi_solve_create_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err));
     SPRYI_OK_OR_RETURN(spry_spmv_plan_get_info(r->plan, &info, err));
     result->upload_us = r->links.upload_us + info.upload_us;
     result->format = r->names.format;

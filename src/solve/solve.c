@@ -113,8 +113,8 @@ spry_vector spryi_solve_vector(spry_const_vector v)
                          .device = spryi_device_number(v.device)};
 }
 
-spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
-                                  spryi_solve_plan *names, void *stream, spry_error *err)
+spry_status spryi_solve_create_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
+                                    spryi_solve_plan *names, void *stream, spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -289,7 +289,7 @@ spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size
     return SPRY_OK;
 }
 
-spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err)
+spry_status spryi_vector_get(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err)
 {
     if (w->device == 0) {
         memcpy(state, w->state.data, bytes);
@@ -334,7 +334,7 @@ spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *reco
 static spry_status read_oldest(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
                                spry_error *err)
 {
-    const int chosen = recorded->on_way[recorded->seen++ % 2];
+    const int chosen = recorded->in_flight[recorded->seen++ % 2];
     return w->ops->see(recorded->of[chosen].rounds, states, bytes, err);
 }
 
@@ -342,11 +342,11 @@ spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *rec
                                  size_t bytes, bool (*have_stopped)(const void *states, int64_t columns),
                                  spry_error *err)
 {
-    for (int64_t k = recorded->seen; k < recorded->started; k++) left -= recorded->of[recorded->on_way[k % 2]].count;
+    for (int64_t k = recorded->seen; k < recorded->started; k++) left -= recorded->of[recorded->in_flight[k % 2]].count;
     while (recorded->started - recorded->seen < 2 && (left > 0 || recorded->started == recorded->seen)) {
         const int chosen = left >= SPRYI_MANY_ROUNDS ? 0 : 1;
         SPRYI_OK_OR_RETURN(w->ops->replay(w, recorded->of[chosen].rounds, err));
-        recorded->on_way[recorded->started++ % 2] = chosen;
+        recorded->in_flight[recorded->started++ % 2] = chosen;
         left -= recorded->of[chosen].count;
     }
     SPRYI_OK_OR_RETURN(read_oldest(w, recorded, states, bytes, err));

@@ -49,8 +49,8 @@ typedef struct spryi_solve_plan {
     int64_t columns; /* expected vectors per product; 0 means 1 */
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
-spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
-                                  spryi_solve_plan *names, void *stream, spry_error *err);
+spry_status spryi_solve_create_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
+                                    spryi_solve_plan *names, void *stream, spry_error *err);
 
 /* Creates *made, a copy of v on `device`. Destroy it also after a failure. */
 spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device, void *stream,
@@ -81,7 +81,7 @@ void spryi_vector_work_clear(spryi_vector_work *w);
 
 /* Copy states to the device, and back after all work that was started. */
 spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
-spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
+spry_status spryi_vector_get(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
 
 /*
  * Returns the number of iterations to start before the states are read. Starts with few, so that at most an eighth is
@@ -110,7 +110,7 @@ typedef struct spryi_recording {
 } spryi_recording;
 typedef struct spryi_recorded {
     spryi_recording of[2]; /* many, few */
-    int on_way[2];         /* which of the two was started: start k is in [k % 2] */
+    int in_flight[2];      /* which of the two was started: start k is in [k % 2] */
     int64_t started, seen; /* counts of starts, and of starts whose states were read */
 } spryi_recorded;
 

@@ -396,7 +396,7 @@ static void memory_limits(void **state)
     expect("explain gen:rmat16,scale=8 --device h200 --memory-limit 34K", 1, NULL,
            "a plan in csr would own 35676 bytes, over the limit of 34816\n");
     expect("explain gen:fem3,x=12,y=12,z=12 --device h200 --memory-limit 1K --json", 1, NULL,
-           "a plan in csr would own 4348516 bytes, over the limit of 1024; a plan in bsr would own the fewest, 3076964\n");
+           "a plan in csr would own 4348516 bytes, over the limit of 1024; the smallest, in bsr, has 3076964\n");
     const char *const command = "bench gen:rmat16,scale=8 --formats csr,ell --runs 1 --device cpu --json";
     char limited[256];
     for (int limit = 0; limit < 3; limit++) {

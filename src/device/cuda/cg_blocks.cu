@@ -106,7 +106,7 @@ template <typename V, typename E, int B> static __global__ void dots_blocks_kern
 
 /* Computes the second half of a step. */
 template <typename E, int B, typename V>
-static __device__ void turn_blocks(const column<V> &c, const spryi_cg_blocks &M)
+static __device__ void second_half_blocks(const column<V> &c, const spryi_cg_blocks &M)
 {
     const V alpha = (V)c.state->alpha, beta = (V)c.state->beta;
     EACH_BLOCK(t, M)
@@ -165,7 +165,7 @@ template <typename V, typename E, int B> static __global__ void step_blocks_kern
     begin_pass();
     const column<V> c = of_block(first);
     if (c.state->second_half) {
-        turn_blocks<E, B>(c, M);
+        second_half_blocks<E, B>(c, M);
         return;
     }
     if (c.state->stop) return;

@@ -82,8 +82,9 @@ template <typename V> static __global__ void dots_kernel(column<V> first)
 }
 
 /* Computes the second half of a step. */
-template <typename V> static __device__ void turn_pieces(const column<V> &c, V *__restrict__ x, V *__restrict__ p,
-                                                         const V *__restrict__ r, const V *__restrict__ D)
+template <typename V> static __device__ void second_half_pieces(const column<V> &c, V *__restrict__ x,
+                                                                V *__restrict__ p, const V *__restrict__ r,
+                                                                const V *__restrict__ D)
 {
     const V alpha = (V)c.state->alpha, beta = (V)c.state->beta;
     EACH_PIECE(V, piece, c.n)
@@ -137,7 +138,7 @@ template <typename V> static __device__ __forceinline__ void step_of(const colum
 {
     double sums[2] = {0, 0};
     if (c.state->second_half) {
-        turn_pieces(c, c.x, c.p, c.r, c.D);
+        second_half_pieces(c, c.x, c.p, c.r, c.D);
         return;
     }
     if (c.state->stop) return;
@@ -189,7 +190,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, BLOCKS_A
     column<V> c = of_block(first);
     spryi_cg_state *const shared_state = c.state;
     double sums[2] = {0, 0}, all[4] = {0, 0, 0, 0}, of_step[2] = {0, 0};
-    take_state(&state, shared_state);
+    load_state(&state, shared_state);
     add_partials(shared_state, c.partials, 2, of_step);
     __syncthreads();
     c.state = &state;
@@ -206,7 +207,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, BLOCKS_A
     totals_of_block(shared_state, all, scratch[1]);
     if (threadIdx.x == 0) spryi_cg_stepped_and_dotted(&state, all + 2, all);
     __syncthreads();
-    if (blockIdx.x == 0) give_state(shared_state, &state);
+    if (blockIdx.x == 0) store_state(shared_state, &state);
     step_of(c, scratch[0]);
 }
 
@@ -367,7 +368,7 @@ template <typename V> static __global__ void collect_kernel(double *__restrict__
 template <typename V> static __global__ void replace_kernel(column<V> c, const double *b, const double *q)
 {
     begin_pass();
-    const bool turns = !c.state->rules.separate_M;
+    const bool updates_p = !c.state->rules.separate_M;
     double sums[2] = {0, 0};
     EACH_PIECE(V, piece, c.n)
     {
@@ -376,18 +377,18 @@ template <typename V> static __global__ void replace_kernel(column<V> c, const d
         load(rs, c.r, piece, c.n);
         load(bs, b, piece, c.n);
         load(qs, q, piece, c.n);
-        if (turns) load(ps, c.p, piece, c.n);
+        if (updates_p) load(ps, c.p, piece, c.n);
         if (c.D) load(Ds, c.D, piece, c.n);
         EACH_ENTRY(V, u)
         {
             const V residual = (V)(bs[u] - qs[u]), z = c.D ? Ds[u] * residual : residual;
-            if (turns) ps[u] += z - (c.D ? Ds[u] * rs[u] : rs[u]);
+            if (updates_p) ps[u] += z - (c.D ? Ds[u] * rs[u] : rs[u]);
             rs[u] = residual;
             sums[0] += (double)residual * (double)residual;
             sums[1] += (double)residual * (double)z;
         }
         store(c.r, rs, piece, c.n);
-        if (turns) store(c.p, ps, piece, c.n);
+        if (updates_p) store(c.p, ps, piece, c.n);
     }
     finish<replaced>(c.state, c.partials, sums);
 }

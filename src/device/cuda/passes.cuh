@@ -136,16 +136,16 @@ add_partials(const STATE *state, const double *partials, int first, double (&sum
 }
 
 /*
- * take_state copies a state to shared memory, give_state copies it back except the counters of blocks. All threads of a
- * block call.
+ * load_state copies a state to shared memory, store_state copies it back except the counters of blocks. All threads of
+ * a block call.
  */
-template <typename STATE> static __device__ __forceinline__ void take_state(STATE *copy, const STATE *state)
+template <typename STATE> static __device__ __forceinline__ void load_state(STATE *copy, const STATE *state)
 {
     enum { WORDS = sizeof(STATE) / sizeof(double) };
     static_assert(sizeof(STATE) % sizeof(double) == 0, "copied in words");
     for (int k = threadIdx.x; k < WORDS; k += THREADS) ((double *)copy)[k] = __ldcg((const double *)state + k);
 }
-template <typename STATE> static __device__ __forceinline__ void give_state(STATE *state, const STATE *copy)
+template <typename STATE> static __device__ __forceinline__ void store_state(STATE *state, const STATE *copy)
 {
     enum { FIRST = offsetof(STATE, arrived) / sizeof(int), WORDS = sizeof(STATE) / sizeof(int) };
     for (int k = threadIdx.x; k < WORDS; k += THREADS)
@@ -185,13 +185,13 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    take_state(&copy, state);
+    load_state(&copy, state);
     double sums[WHAT::ALL] = {};
     add_partials(state, partials, 0, sums);
     totals_of_block(state, sums, scratch[1]);
     if (threadIdx.x == 0) WHAT::go(&copy, sums);
     __syncthreads();
-    give_state(state, &copy);
+    store_state(state, &copy);
 }
 
 /* ---- launches ----------------------------------------------------------------------------------- */

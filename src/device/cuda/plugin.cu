@@ -226,7 +226,7 @@ static const struct spryi_vector_ops *vector_ops(const spryi_device *device)
 }
 
 /* C++ before 20 has no designated initializers. */
-static spryi_device_ops make_ops(void)
+static spryi_device_ops build_ops(void)
 {
     spryi_device_ops ops = {};
     ops.allocate = spry_cuda_allocate;
@@ -257,7 +257,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_plugin *spryi_plug
     static spryi_device_ops ops = {};
     static spryi_plugin plugin = {};
     if (plugin.build_id) return &plugin; /* initialized under the loader's lock */
-    ops = make_ops();
+    ops = build_ops();
     plugin.ops = &ops;
     plugin.count = count;
     plugin.describe = describe;

@@ -50,7 +50,7 @@ static unsigned blocks_for(int64_t count)
 /* ---- entries ------------------------------------------------------------------------------------ */
 
 template <typename V> static __global__ void __launch_bounds__(THREADS)
-    look_kernel(const V *__restrict__ Ax, int64_t nnz, link_words *words)
+    inspect_kernel(const V *__restrict__ Ax, int64_t nnz, link_words *words)
 {
     const int64_t step = (int64_t)gridDim.x * THREADS;
     unsigned long long bad = NOWHERE;
@@ -65,14 +65,14 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
     if (__syncthreads_or(not_ones) && threadIdx.x == 0) words->not_ones = 1; /* every writer writes 1 */
 }
 
-template <typename V> static spry_status look_typed(const spryi_device *device, spryi_entry_facts *facts, const V *Ax,
-                                                    int64_t nnz, spry_error *err)
+template <typename V> static spry_status inspect_typed(const spryi_device *device, spryi_entry_facts *facts,
+                                                       const V *Ax, int64_t nnz, spry_error *err)
 {
     scratch words;
     link_words found;
     V value;
     SPRY_CUDA_TRY(make_words(device, &words, err));
-    look_kernel<<<blocks_for(nnz), THREADS>>>(Ax, nnz, (link_words *)words.at);
+    inspect_kernel<<<blocks_for(nnz), THREADS>>>(Ax, nnz, (link_words *)words.at);
     SPRY_CUDA_TRY(read_words(&words, &found, "pagerank: values", err));
     facts->all_ones = !found.not_ones;
     facts->bad = found.first_bad == NOWHERE ? -1 : (int64_t)found.first_bad;
@@ -82,13 +82,14 @@ template <typename V> static spry_status look_typed(const spryi_device *device, 
     return SPRY_OK;
 }
 
-static spry_status look(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err)
+static spry_status inspect(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr,
+                           spry_error *err)
 {
     const device_scope scope(device->ordinal);
     *facts = (spryi_entry_facts){-1, 0, 1};
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
     if (csr->value_type == SPRY_PATTERN || csr->nnz == 0) return SPRY_OK;
-    return SPRY_BY_TYPE(csr->value_type, V, look_typed(device, facts, (const V *)csr->values, csr->nnz, err));
+    return SPRY_BY_TYPE(csr->value_type, V, inspect_typed(device, facts, (const V *)csr->values, csr->nnz, err));
 }
 
 /* ---- sums --------------------------------------------------------------------------------------- */
@@ -226,4 +227,4 @@ static spry_status transpose(const spryi_device *device, void *offsets, void *in
 }
 
 extern const spryi_links_passes spry_cuda_links_passes;
-const spryi_links_passes spry_cuda_links_passes = {look, add, invert, transpose};
+const spryi_links_passes spry_cuda_links_passes = {inspect, add, invert, transpose};

@@ -35,8 +35,8 @@ static __device__ void join_block(unsigned long long longest, unsigned long long
 
 /* Aj NULL: neither offsets nor indices are checked. */
 template <typename P, typename I> static __global__ void __launch_bounds__(THREADS)
-    look_at_rows_kernel(const P *__restrict__ Ap, const I *__restrict__ Aj, int64_t rows, int64_t cols, int64_t nnz,
-                        row_words *words)
+    summarize_kernel(const P *__restrict__ Ap, const I *__restrict__ Aj, int64_t rows, int64_t cols, int64_t nnz,
+                     row_words *words)
 {
     const int64_t step = (int64_t)gridDim.x * THREADS, first = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     unsigned long long longest = 0, squares = 0;
@@ -57,11 +57,11 @@ template <typename P> static void start_of_offsets(const spry_arrays *a, int che
 {
     const P *const offsets = (const P *)a->offsets;
     if (a->index_type == SPRY_I32)
-        look_at_rows_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int32_t *)a->indices : NULL, a->rows,
-                                                 a->columns, a->nnz, words);
+        summarize_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int32_t *)a->indices : NULL, a->rows,
+                                              a->columns, a->nnz, words);
     else
-        look_at_rows_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int64_t *)a->indices : NULL, a->rows,
-                                                 a->columns, a->nnz, words);
+        summarize_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int64_t *)a->indices : NULL, a->rows,
+                                              a->columns, a->nnz, words);
 }
 
 /* Summarizes the rows. The words of all blocks are in host memory on return. */

@@ -2,7 +2,7 @@
  * The table of vector passes on a GPU: passes (cg_passes.cu, rank_passes.cu), PageRank's set-up (rank_links.cu), and
  * recorded rounds of iterations.
  * A round is recorded as a CUDA graph of the work that a method starts in a stream. One call starts the graph. Then a
- * copy of the state goes to pinned host memory. There are LOOKS copies, so that the host can start more rounds before
+ * copy of the state goes to pinned host memory. There are COPIES of them, so that the host can start more rounds before
  * it reads an older copy.
  */
 #include "device/cuda/cuda_common.cuh"
@@ -33,7 +33,7 @@ cudaError_t spry_cuda_wait_for_device(void)
 typedef struct recorded {
     cudaGraphExec_t graph;
     cudaEvent_t copied[COPIES];
-    char *copies; /* LOOKS times `bytes` */
+    char *copies; /* COPIES times `bytes` */
     size_t bytes; /* of the states of all columns */
     int64_t started, seen;
 } recorded;
