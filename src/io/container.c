@@ -303,7 +303,7 @@ static spry_status check_origin(opened *file, spry_error *err)
     if (memcmp(file->base, spryi_container_magic, known) != 0) {
         const char *bytes = (const char *)file->base;
         SPRYI_OK_OR_RETURN(spryi_refuse_foreign(file->name, bytes, bytes + file->bytes, err));
-        return BAD_FILE("is no Spry container: its first eight bytes are not a container's (changed by a "
+        return BAD_FILE("is not a Spry container: its first eight bytes are not a container's (changed by a "
                         "transfer as text?)");
     }
     if (file->bytes < SPRYI_CONTAINER_HEAD)
@@ -314,7 +314,7 @@ static spry_status check_origin(opened *file, spry_error *err)
         return BAD_FILE("made by a newer version: container version %u, this library reads up to %d",
                         (unsigned)file->head.version, SPRYI_CONTAINER_VERSION);
     if (spryi_container_checksum(&file->head) != file->head.checksum)
-        return BAD_FILE("head is damaged: its checksum does not hold");
+        return BAD_FILE("head is damaged: its checksum is wrong");
     return SPRY_OK;
 }
 
@@ -405,14 +405,14 @@ static spry_status check_table(const opened *file, spry_error *err)
                     section->item_bytes > 0 && section->reserved[0] == 0 && section->reserved[1] == 0 &&
                     !__builtin_mul_overflow(section->count, section->item_bytes, &bytes) &&
                     !__builtin_add_overflow(begin, bytes, &after) && after <= h->file_bytes;
-        if (!sound) return BAD_FILE("head makes no sense: the place or size of section %u", (unsigned)s + 1);
+        if (!sound) return BAD_FILE("head is invalid: the place or size of section %u", (unsigned)s + 1);
         if (!is_zero(file->base + end, begin - end))
             return BAD_FILE("is damaged: bytes before section %s are not zero", section->name);
         end = after;
     }
     const unsigned char *unused = (const unsigned char *)&h->sections[h->section_count];
     if (end != h->file_bytes || !is_zero(unused, (uint64_t)((const unsigned char *)(h + 1) - unused)))
-        return BAD_FILE("head makes no sense: sections end at byte %llu, the file at %llu", (unsigned long long)end,
+        return BAD_FILE("head is invalid: sections end at byte %llu, the file at %llu", (unsigned long long)end,
                         (unsigned long long)h->file_bytes);
     return SPRY_OK;
 }
@@ -421,7 +421,7 @@ static spry_status check_head(opened *file, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(check_origin(file, err));
     const char *odd = odd_field(&file->head);
-    if (odd) return BAD_FILE("head makes no sense: %s", odd);
+    if (odd) return BAD_FILE("head is invalid: %s", odd);
     if ((uint64_t)file->bytes != file->head.file_bytes)
         return BAD_FILE("%s: %lld bytes, expected %llu",
                         (uint64_t)file->bytes < file->head.file_bytes ? "is cut short" : "has bytes behind its end",
@@ -464,7 +464,7 @@ static spry_status create(const opened *file, spry_matrix **A, const spry_arrays
     spry_error fault = SPRY_ERROR_INIT;
     spry_status status = spry_matrix_create(file->context, A, a, &fault);
     if (status == SPRY_OK) return SPRY_OK;
-    if (status != SPRY_OUT_OF_MEMORY) return BAD_FILE("head makes no sense: %s", fault.message);
+    if (status != SPRY_OUT_OF_MEMORY) return BAD_FILE("head is invalid: %s", fault.message);
     if (err) *err = fault;
     return status;
 }
@@ -486,7 +486,7 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
     spryi_container_part parts[3];
     const void *data[3] = {NULL, NULL, NULL};
     int coo = layout == SPRY_COO;
-    if ((a.offset_type == SPRY_INDEX_DEFAULT) != coo) return BAD_FILE("head makes no sense: type of the offsets");
+    if ((a.offset_type == SPRY_INDEX_DEFAULT) != coo) return BAD_FILE("head is invalid: type of the offsets");
     int count = parts_of(&a, parts);
     if ((int)h->section_count != count)
         return BAD_FILE("has %u sections, expected %d", (unsigned)h->section_count, count);
@@ -605,7 +605,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
         SPRYI_TRY(BAD_FILE("%s storage: %s", h->layout, fault.message));
     const spry_arrays *a = spryi_storage_arrays(stored.storage);
     if (a->rows != h->rows || a->columns != h->cols || !is_type_of(h, a))
-        SPRYI_TRY(BAD_FILE("head makes no sense: sizes or types differ from the storage's"));
+        SPRYI_TRY(BAD_FILE("head is invalid: sizes or types differ from the storage's"));
     take_parameters(&stored, h);
     SPRYI_TRY(spryi_matrix_of_storage(file->context, &made, &stored, (spry_symmetry)h->kind.symmetry,
                                       (spryi_field)h->kind.field, err));

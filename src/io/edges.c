@@ -391,7 +391,7 @@ static spry_status choose_columns(edge_list *edges, names *n, const char *p, con
     if (columns != 2 && columns != 3)
         return BAD_EDGES(edges->lines,
                          "expected two or three columns, source, target and perhaps a weight, found %d; of "
-                         "more, the first line has to name source and target",
+                         "more, the first line must name source and target",
                          columns);
     edges->weighted = columns == 3;
     return SPRY_OK;
@@ -776,7 +776,7 @@ static spry_status explain_gaps(const job *work, spry_status status, spry_error 
 {
     if (status != SPRY_OUT_OF_MEMORY || work->largest / 64 <= work->count) return status;
     return spryi_fail_file(err, status, work->edges->name, 0,
-                           "numbers of nodes go up to %lld, and rows of so many take %s at least; expected "
+                           "node numbers go up to %lld, and that many rows need at least %s; expected "
                            "numbers without large gaps",
                            (long long)(work->largest + work->edges->base),
                            spryi_show_size(8 * (work->largest + 1)).text);

@@ -189,8 +189,8 @@ static spry_status close_member(zip_archive *zip, spry_error *err)
 {
     const int result = unzCloseCurrentFile(zip->archive);
     const int holds = zip->stored == 0 || zip->left > 0 || zip->sum == zip->wanted;
-    const spry_status status =
-        result == UNZ_OK && holds ? SPRY_OK : fail_zip(zip, "is damaged: its check sum does not hold", err);
+    const spry_status status = result == UNZ_OK && holds ? SPRY_OK
+                                                         : fail_zip(zip, "is damaged: its checksum is wrong", err);
     zip->member = NULL;
     return status;
 }
@@ -271,9 +271,9 @@ static spry_status read_head(zip_archive *zip, npy_array *npy, spry_error *err)
 {
     unsigned char start[12];
     char head[HEAD_BYTES];
-    SPRYI_OK_OR_RETURN(zip->left < 10 ? fail(zip, npy, SPRY_BAD_FILE, "is no NumPy array", err)
+    SPRYI_OK_OR_RETURN(zip->left < 10 ? fail(zip, npy, SPRY_BAD_FILE, "is not a NumPy array", err)
                                       : read_bytes(zip, start, 10, err));
-    if (memcmp(start, "\x93NUMPY", 6) != 0) return fail(zip, npy, SPRY_BAD_FILE, "is no NumPy array", err);
+    if (memcmp(start, "\x93NUMPY", 6) != 0) return fail(zip, npy, SPRY_BAD_FILE, "is not a NumPy array", err);
     int64_t bytes = start[8] | start[9] << 8;
     if (start[6] > 1) {
         SPRYI_OK_OR_RETURN(read_bytes(zip, start + 10, 2, err));
@@ -287,11 +287,11 @@ static spry_status read_head(zip_archive *zip, npy_array *npy, spry_error *err)
     if (!take_type(value_of(head, "descr"), npy))
         return fail(zip, npy, SPRY_UNSUPPORTED, "has elements of an unknown type, expected numbers", err);
     if (!fortran || !take_shape(value_of(head, "shape"), npy))
-        return fail(zip, npy, SPRY_BAD_FILE, "has a head that makes no sense", err);
+        return fail(zip, npy, SPRY_BAD_FILE, "has an invalid head", err);
     npy->fortran = strncmp(fortran, "True", 4) == 0;
     int64_t expected;
     if (__builtin_mul_overflow(npy->count, npy->item_bytes, &expected) || expected != zip->left)
-        return fail(zip, npy, SPRY_BAD_FILE, "has another number of bytes than its shape tells", err);
+        return fail(zip, npy, SPRY_BAD_FILE, "has a number of bytes that does not match its shape", err);
     return SPRY_OK;
 }
 
@@ -577,9 +577,9 @@ static spry_status read_compressed(npz *f, int by_column, spry_error *err)
     void **major = by_column ? &e->cols : &e->rows, **minor = by_column ? &e->rows : &e->cols;
     SPRYI_OK_OR_RETURN(read_pointers(f, majors, &count, err));
     SPRYI_OK_OR_RETURN(read_indices(f, "indices.npy", e->index_type, minor, &length, count, 0, minors - 1, err));
-    if (length < count) return bad(f, err, "indices has fewer elements than indptr tells");
+    if (length < count) return bad(f, err, "indices has fewer elements than indptr states");
     SPRYI_OK_OR_RETURN(read_values(f, 1, &e->values, e->value_type, err));
-    if (f->data.count < count) return bad(f, err, "data has fewer elements than indptr tells");
+    if (f->data.count < count) return bad(f, err, "data has fewer elements than indptr states");
     SPRYI_OK_OR_RETURN(spryi_allocate(f->context, major, count, spryi_index_type_bytes(e->index_type), "indices", err));
     const int64_t *pointers = f->pointers;
     for (int64_t i = 0; i < majors; i++)
@@ -661,7 +661,7 @@ static spry_status read_bsr(npz *f, spry_error *err)
     SPRYI_OK_OR_RETURN(
         read_indices(f, "indices.npy", SPRY_I64, &f->indices, &blocks, -1, 0, f->head.n / width - 1, err));
     SPRYI_OK_OR_RETURN(read_pointers(f, f->head.m / height, &count, err));
-    if (count > blocks) return bad(f, err, "data has fewer blocks than indptr tells");
+    if (count > blocks) return bad(f, err, "data has fewer blocks than indptr states");
     return fill_entries(f, walk_blocks, err);
 }
 
@@ -682,7 +682,7 @@ static spry_status read_entries(npz *f, spry_error *err)
     if (strcmp(f->format, "bsr") == 0) return read_bsr(f, err);
     if (strcmp(f->format, "dia") == 0) return read_dia(f, err);
     return spryi_fail_file(err, SPRY_UNSUPPORTED, f->name, 0,
-                           "format.npy tells format '%s'; csr, csc, coo, bsr and dia are read", f->format);
+                           "format.npy states format '%s'; csr, csc, coo, bsr and dia are read", f->format);
 }
 
 /* ---- the whole file --------------------------------------------------------------------------- */

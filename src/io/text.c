@@ -359,7 +359,7 @@ static void find_member(inflater *in)
             in->z.avail_in--;
             count_barren(in, 1);
         } else if (*in->z.next_in != 0x1f) {
-            broken(in, SPRY_BAD_FILE, "bytes that are no gzip follow the end of the gzip data");
+            broken(in, SPRY_BAD_FILE, "bytes that are not gzip follow the end of the gzip data");
         } else {
             (void)inflateReset(&in->z);
             in->stage = IN_MEMBER;
@@ -442,7 +442,7 @@ static void end_archive(inflater *in)
     if (archive.archive_filter_bytes(in->archive, -1) == in->archive_taken && take_compressed(in, &more) == 0)
         in->stage = AT_END;
     else
-        broken(in, SPRY_BAD_FILE, "bytes that are no %s follow the end of the %s data", packing, packing);
+        broken(in, SPRY_BAD_FILE, "bytes that are not %s follow the end of the %s data", packing, packing);
 }
 
 /* Lets libarchive unpack its next block. */

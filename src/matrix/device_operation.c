@@ -21,13 +21,13 @@ static spry_status check_form(const char *who, const spry_matrix_options *o, spr
 {
     if (o->layout != SPRY_CSR)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "layout", o->layout, SPRY_CSR,
-                                "%s: layout is %d, but a result on a GPU has to be SPRY_CSR", who, (int)o->layout);
+                                "%s: layout is %d, but a result on a GPU must be SPRY_CSR", who, (int)o->layout);
     if (o->index_type != SPRY_I32)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "index_type", o->index_type, SPRY_I32,
                                 "%s: index_type is SPRY_I64, but a result on a GPU has 32-bit indices", who);
     if (o->value_type != value_type)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "value_type", o->value_type, value_type,
-                                "%s: value_type is %s, but the result on a GPU has to be %s", who,
+                                "%s: value_type is %s, but the result on a GPU must be %s", who,
                                 spry_type_name(o->value_type), spry_type_name(value_type));
     return SPRY_OK;
 }

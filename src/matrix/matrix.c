@@ -96,7 +96,7 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
                           "arrays: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
     SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "index_base", a->index_base, 0, 1, "0 or 1", err));
     if (a->index_base != 0 && a->device > 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "index_base", "arrays in device memory have to count from 0");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "index_base", "arrays in device memory must count from 0");
     SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "ownership", a->ownership, SPRY_BORROW, SPRY_COPY,
                                          "SPRY_BORROW or SPRY_COPY", err));
     if (a->device < SPRY_CPU)
@@ -104,7 +104,7 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
                                 "arrays: device is %d, expected 0 (host memory) or a GPU's number", a->device);
     if (a->device > 0 && (a->layout != SPRY_CSR || a->ownership != SPRY_BORROW))
         return spryi_fail(err, SPRY_UNSUPPORTED, a->layout != SPRY_CSR ? "layout" : "ownership",
-                          "arrays in device memory have to be CSR and borrowed");
+                          "arrays in device memory must be CSR and borrowed");
     return SPRY_OK;
 }
 
@@ -134,7 +134,7 @@ static spry_status check_blocks(const spry_arrays *a, spry_error *err)
                                     (long long)b);
     if (a->triangle != SPRY_ALL_ENTRIES)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "triangle", a->triangle, SPRY_ALL_ENTRIES,
-                                "arrays: SPRY_BSR has to store all entries, not one triangle");
+                                "arrays: SPRY_BSR must store all entries, not one triangle");
     return SPRY_OK;
 }
 
@@ -178,7 +178,7 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
                                 "SPRY_SKEW_SYMMETRIC to define the other");
     if (a->device > 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", a->device, 0,
-                                "arrays: device is %d, but one triangle has to be in host memory", a->device);
+                                "arrays: device is %d, but one triangle must be in host memory", a->device);
     return SPRY_OK;
 }
 

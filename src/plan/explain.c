@@ -355,7 +355,7 @@ static int list_general(spryi_feature_value *list, const spryi_features *f)
          {"warp_sectors", "the same of 32 entries that follow each other", f->warp_sectors},
          {"near_sectors", "the same of 128 rows that follow each other", f->near_sectors},
          {"far_sectors", "those of these over 512 KB of x from the diagonal", f->far_sectors},
-         {"adjacent", "share of entries whose right neighbour is an entry too", f->relations.adjacent},
+         {"adjacent", "share of entries whose right neighbour is also an entry", f->relations.adjacent},
          {"repeated", "share of entries whose columns follow from the row before", f->relations.repeated},
          {"scattered", "1: neighbouring entries gather x from all over", f->scattered}};
     _Static_assert(sizeof general / sizeof *general == GENERAL_FEATURES, "all of them");

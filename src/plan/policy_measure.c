@@ -238,8 +238,8 @@ static spry_status begin(trial *t, int place, spry_error *err)
 }
 
 /*
- * Returns whether the budget has time to build the format and run a few rounds of two runs for all formats. A device's
- * copies are made again for every format.
+ * Returns whether the budget has time to build the format and run a few rounds of two runs for all formats. Each
+ * format uploads its own copies to a device.
  */
 static bool fits(const trial *t, int place)
 {

@@ -33,8 +33,7 @@ typedef struct device_rates {
     memory_rates one, all;
     double cache_bytes;
     double run_us, all_run_us;     /* of an empty run: by one thread or launch, and by all threads */
-    bool has_bus;                  /* to_device, from_device and bus_us are measured; only for devices with their own
-                                    * memory */
+    bool has_bus;                  /* the next three are measured; only for devices with their own memory */
     double to_device, from_device; /* bytes per microsecond */
     double bus_us;                 /* of both copies of a run, however short */
 } device_rates;

@@ -216,8 +216,7 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
                           const spry_const_vector *y)
 {
     const bool by_rows = x->column_stride == 1 && y->column_stride == 1;
-    const bool strided = x->column_stride != 1 &&
-                         y->column_stride != 1; /* else a vector of one entry a column is either */
+    const bool strided = x->column_stride != 1 && y->column_stride != 1; /* a single element per vector is both */
     const bool by_columns = strided && x->row_stride == 1 && y->row_stride == 1;
     const bool strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
     return x->count > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
@@ -338,8 +337,8 @@ typedef struct holding {
 } holding;
 
 /*
- * Gives a run without a caller's workspace one. On a CPU, runs that overlap allocate one each. If host vectors are
- * copied to a device, a run waits for the other. For vectors on the device the caller ensures that runs do not overlap.
+ * Finds a workspace, unless the caller has given one. On a CPU, overlapping runs allocate one each. If host vectors are
+ * copied to a device, overlapping runs wait for each other. For vectors on the device, the caller must prevent overlap.
  */
 static spry_status take_workspace(const spryi_plan *plan, holding *h, void **workspace, spry_error *err)
 {

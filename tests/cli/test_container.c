@@ -33,7 +33,7 @@ static void refused(void **state)
     write_file("damaged.spry", "\x89SPY\r\n\x1a\n and nothing more");
     expect("info $D/damaged.spry", 2, NULL, "is cut short: 25 bytes, expected a head of 4096 at least");
     write_file("foreign.spry", "\x89XYZ\r\n\x1a\n");
-    expect("spmv $D/foreign.spry", 2, NULL, "is no Spry container");
+    expect("spmv $D/foreign.spry", 2, NULL, "is not a Spry container");
     expect("convert $D/small.mtx -o $D/none.spry --format nothing", 2, NULL, "no format \"nothing\"");
     expect("convert $D/small.mtx -o $D/none.spry --format auto", 2, NULL, "auto is a plan's choice of a format");
     expect("convert $D/small.mtx -o $D/none.spry --format bsr:block=2:block=2", 2, NULL, "block is given twice");

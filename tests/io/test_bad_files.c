@@ -331,7 +331,7 @@ static void test_broken_gzip(void **state)
     packed = gzip_of(t.text, t.bytes, &bytes);
     packed = realloc(packed, bytes + 1);
     packed[bytes] = 'x';
-    expect_gzip(packed, bytes + 1, "bytes that are no gzip follow the end of the gzip data");
+    expect_gzip(packed, bytes + 1, "bytes that are not gzip follow the end of the gzip data");
     free(packed);
     free(t.text);
 }

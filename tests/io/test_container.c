@@ -394,7 +394,7 @@ typedef struct forgery {
 #define HEAD(field) 0, offsetof(spryi_container_head, field), sizeof(((spryi_container_head *)0)->field)
 #define TABLE(s, field)                                                                                                \
     0, offsetof(spryi_container_head, sections) + 64 * (s) + offsetof(spryi_container_section, field), 8
-#define ODD "x: head makes no sense: "
+#define ODD "x: head is invalid: "
 
 static const forgery forgeries[] = {
     {SPRY_CSR, HEAD(version), 4, "x: made by a newer version: container version 4, this library reads up to 3"},
@@ -549,8 +549,8 @@ static void test_pattern_values(void **state)
 static void test_foreign(void **state)
 {
     static const unsigned char other[] = {0x89, 'P', 'I', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13};
-    static const char *const message = "x: is no Spry container: its first eight bytes are not a container's (changed "
-                                       "by a transfer as text?)";
+    static const char *const message = "x: is not a Spry container: its first eight bytes are not a container's "
+                                       "(changed by a transfer as text?)";
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};

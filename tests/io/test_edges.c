@@ -166,7 +166,7 @@ static void test_names(void **state)
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
 #define WHOLE "; names of nodes are expected to be whole numbers"
-#define MORE "; of more, the first line has to name source and target"
+#define MORE "; of more, the first line must name source and target"
 #define NOT_BOTH ", but the columns of nodes are not named source and target; expected these names"
 #define NAMELESS                                                                                                       \
     "the first column has no name, and no columns are named source and target; name them, or write the file without "  \
@@ -268,7 +268,7 @@ static void test_gaps(void **state)
     spry_error err = {0};
     assert_int_equal(SPRY_OUT_OF_MEMORY,
                      spry_matrix_read_memory(context, &A, text, sizeof text - 1, "x.el", NULL, &err));
-    assert_string_equal(err.message, "x.el: numbers of nodes go up to 1000000000000000, and rows of so many take "
+    assert_string_equal(err.message, "x.el: node numbers go up to 1000000000000000, and that many rows need at least "
                                      "8 PB at least; expected numbers without large gaps");
     spry_read_options o = SPRY_INIT(spry_read_options);
     o.memory_limit_bytes = 1 << 20;

@@ -144,7 +144,7 @@ static const endless cases[] = {
     {COORDINATE "2 2 1\n1 1 1", TEXT(" "), SPRY_BAD_FILE, ":3: the line has more than 65536 characters"},
     {COORDINATE "9 9 9\n1 1 1\n%", TEXT("%"), SPRY_BAD_FILE, "long lines take more than 64 MB, the limit in a pipe"},
     {"\x89SPY\r\n\x1a\n", TEXT("\0"), SPRY_BAD_FILE, "head is damaged"},
-    {"\x89", TEXT("\0"), SPRY_BAD_FILE, "is no Spry container"},
+    {"\x89", TEXT("\0"), SPRY_BAD_FILE, "is not a Spry container"},
 };
 
 static void test_endless(void **state)

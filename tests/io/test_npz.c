@@ -208,7 +208,7 @@ static const struct wrong {
     {{"format.npy", NULL, NULL, 0}, SPRY_UNSUPPORTED, "is a zip archive without the member format.npy"},
     {{"format.npy", ARRAY("|S3", "()"), "lil", 3}, SPRY_UNSUPPORTED, "tells format 'lil'; csr, csc, coo, bsr and dia"},
     {{"format.npy", ARRAY("<i4", "()"), DATA(int32_t, 1)}, SPRY_BAD_FILE, "format.npy: expected a word"},
-    {{"format.npy", "no array at all", NULL, 0}, SPRY_BAD_FILE, "format.npy: is no NumPy array"},
+    {{"format.npy", "no array at all", NULL, 0}, SPRY_BAD_FILE, "format.npy: is not a NumPy array"},
     {{"shape.npy", NULL, NULL, 0}, SPRY_BAD_FILE, "has no member shape.npy"},
     {{"shape.npy", ARRAY("<i8", "(3,)"), DATA(int64_t, 2, 3, 4)},
      SPRY_BAD_FILE,
@@ -218,7 +218,7 @@ static const struct wrong {
     {{"data.npy", NULL, NULL, 0}, SPRY_BAD_FILE, "has no member data.npy"},
     {{"data.npy", ARRAY("<f8", "(2,)"), DATA(double, 1, 2)},
      SPRY_BAD_FILE,
-     "data has fewer elements than indptr tells"},
+     "data has fewer elements than indptr states"},
     {{"data.npy", ARRAY("<f8", "(4,)"), DATA(double, 1, 2, 3)},
      SPRY_BAD_FILE,
      "another number of bytes than its shape"},
@@ -227,8 +227,8 @@ static const struct wrong {
      "data.npy has 2 dimensions, expected 1"},
     {{"data.npy", ARRAY("<c16", "(1,)"), DATA(double, 1, 2)}, SPRY_UNSUPPORTED, "data.npy: values are complex128"},
     {{"data.npy", ARRAY("|O", "(3,)"), DATA(double, 1, 2, 3)}, SPRY_UNSUPPORTED, "has elements of an unknown type"},
-    {{"data.npy", ARRAY("<f8", "(99999999999999999999,)"), NULL, 0}, SPRY_BAD_FILE, "has a head that makes no sense"},
-    {{"data.npy", "{'descr': '<f8', 'shape': (0,), }", NULL, 0}, SPRY_BAD_FILE, "has a head that makes no sense"},
+    {{"data.npy", ARRAY("<f8", "(99999999999999999999,)"), NULL, 0}, SPRY_BAD_FILE, "has an invalid head"},
+    {{"data.npy", "{'descr': '<f8', 'shape': (0,), }", NULL, 0}, SPRY_BAD_FILE, "has an invalid head"},
     {{"indices.npy", ARRAY("<i4", "(3,)"), DATA(int32_t, 0, 3, 1)}, SPRY_BAD_FILE, "element 1 is not within 0 .. 2"},
     {{"indices.npy", ARRAY("<i4", "(3,)"), DATA(int32_t, 0, 2, -1)}, SPRY_BAD_FILE, "element 2 is not within 0 .. 2"},
     {{"indices.npy", ARRAY("<f4", "(3,)"), DATA(float, 0, 2, 1)}, SPRY_BAD_FILE, "expected whole numbers"},
@@ -255,7 +255,7 @@ static void test_what_is_wrong(void **state)
                      (int)wrongs[w].status, wrongs[w].message);
         assert_string_equal(err.file, "x.npz");
     }
-    /* SciPy's arrays may be longer than indptr tells; what is behind means nothing */
+    /* SciPy's arrays may be longer than indptr states; what is behind means nothing */
     make_archive(&a, &(member){"indices.npy", ARRAY("<i8", "(4,)"), DATA(int64_t, 0, 2, 1, -77)});
     assert_int_equal(SPRY_OK, read_archive(&a, &A, &err));
     assert_int_equal(3, A->a.nnz);
@@ -291,7 +291,7 @@ static void test_damage(void **state)
         b = a;
         b.bytes[at + 7] ^= 1;
         assert_int_equal(SPRY_BAD_FILE, read_archive(&b, NULL, &err));
-        assert_string_equal(err.message, "x.npz: data.npy: is damaged: its check sum does not hold");
+        assert_string_equal(err.message, "x.npz: data.npy: is damaged: its checksum is wrong");
     }
     make_archive(&b, NULL);
     b = (archive){0};

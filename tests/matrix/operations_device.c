@@ -395,7 +395,7 @@ static void blocks(void **state)
     a.device = DEVICE;
     spry_matrix *B = NULL;
     REFUSED(spry_matrix_create(*state, &B, &a, &err), SPRY_UNSUPPORTED, "layout",
-            "arrays in device memory have to be CSR and borrowed");
+            "arrays in device memory must be CSR and borrowed");
     spry_matrix_destroy(A);
 }
 
@@ -412,11 +412,11 @@ static void refusals(void **state)
     double d[55] = {0};
     o.layout = SPRY_CSC;
     REFUSED(spry_matrix_transpose(*state, &B, p.A, &o, &err), SPRY_UNSUPPORTED, "layout",
-            "transpose: layout is 3, but a result on a GPU has to be SPRY_CSR");
+            "transpose: layout is 3, but a result on a GPU must be SPRY_CSR");
     o = SPRY_INIT(spry_matrix_options);
     o.value_type = SPRY_F32;
     REFUSED(spry_matrix_extract(*state, &B, p.A, NULL, NULL, &o, &err), SPRY_UNSUPPORTED, "value_type",
-            "extract: value_type is f32, but the result on a GPU has to be f64");
+            "extract: value_type is f32, but the result on a GPU must be f64");
     o = SPRY_INIT(spry_matrix_options);
     o.index_type = SPRY_I64;
     REFUSED(spry_matrix_add(*state, &B, NULL, p.A, NULL, p.A, &o, &err), SPRY_UNSUPPORTED, "index_type",
