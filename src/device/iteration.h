@@ -54,7 +54,7 @@ typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_gu
 typedef struct spryi_cg_rules {
     double tolerance;    /* for the relative residual */
     double absolute;     /* for the norm of the residual; the larger of both bounds counts */
-    double replacements; /* decrease of the residual after which it is replaced; 0: never */
+    double replacements; /* factor by which the residual decreases before it is replaced; 0: never */
     double reach;        /* of the guards: a power of two */
     int guards;          /* active ones, of spryi_cg_guard */
     double trusted;      /* fraction of rz below which the predicted rz is not used */

@@ -46,7 +46,7 @@ typedef struct spryi_cg_vectors {
     void *x, *r, *p, *q;
     void *z, *z_before; /* for a separate M */
     const void *b;
-    bool b_is_f64; /* b is f64, also if the type is not, and start rounds it. Only for one column */
+    bool b_is_f64; /* b is f64 although the work's type is not; start rounds b. Only for one column */
     const void *D; /* reciprocals of the diagonal; NULL: ones */
 } spryi_cg_vectors;
 
