@@ -98,8 +98,8 @@ static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry
 }
 
 /*
- * Reduces the set-up of csr if it was chosen for few calls. A CPU then searches rows for no spans, and with fewer calls
- * not for runs either, which takes half a product.
+ * Reduces the set-up of csr if it was chosen for few calls. A CPU then does not search the rows for spans, and with
+ * still fewer calls not for runs. The search for runs takes half the time of a product.
  */
 static void reduce_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
 {
