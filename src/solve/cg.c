@@ -787,7 +787,7 @@ static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c,
     result->true_residual = column->true_residual;
 }
 
-/* Solves for the first columns of s->x and s->b. */
+/* Solves for the first columns of s->current.x and s->current.b. */
 static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
 {
     bool residuals = false;
