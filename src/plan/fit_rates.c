@@ -444,7 +444,7 @@ static spry_status check(const spry_observation *o, int64_t n, const spryi_own_c
         : o->explanation->context != context                           ? "is of another context"
         : strcmp(o->explanation->ranking.device->name, own->name) != 0 ? "is of another class of devices"
         : o->explanation->ranking.count == 0                           ? "is of a matrix without entries"
-        : has_wrong_kernel(o)                                          ? "names a kernel of another format"
+        : has_wrong_kernel(o)                                          ? "names a kernel that its format does not have"
         : row_of(own, o) < 0                                           ? "is of a format without rates"
         : !(o->time_us >= LEAST_US && o->time_us <= MOST_US) ? "has a time_us outside the range from 0.001 to 1e12"
         : !(o->setup_us >= 0 && o->setup_us <= MOST_US)      ? "has a setup_us outside the range from 0 to 1e12"

@@ -297,23 +297,23 @@ static void wrong_observations_are_refused(void **state)
         bad = o->list[0];                                                                                              \
     } while (0)
     bad.time_us = NAN;
-    REFUSED(SPRY_INVALID_ARGUMENT, "observation 0 has a time that is no number");
+    REFUSED(SPRY_INVALID_ARGUMENT, "observation 0 has a time_us outside the range");
     bad.time_us = 0;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.time_us = 1e-300;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time_us outside the range from 0.001 to 1e12");
     bad.setup_us = -1;
-    REFUSED(SPRY_INVALID_ARGUMENT, "has a set-up that is no number");
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a setup_us outside the range");
     bad.setup_us = INFINITY;
-    REFUSED(SPRY_INVALID_ARGUMENT, "has a set-up that is no number");
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a setup_us outside the range");
     bad.struct_size = 0;
     REFUSED(SPRY_INVALID_ARGUMENT, "observation 0 has struct_size 0, expected ");
     bad.struct_size = sizeof bad + 8;
     REFUSED(SPRY_INVALID_ARGUMENT, "has struct_size");
     bad.kernel = "abacus";
-    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel of another format");
+    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel that its format does not have");
     bad.kernel = strcmp(bad.format, "bsr") == 0 ? "csr_vector_cuda" : "bsr_blocks_cuda";
-    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel of another format");
+    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel that its format does not have");
     bad.time_us = 1e300;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.format = "scoo";

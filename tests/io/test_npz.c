@@ -206,7 +206,7 @@ static const struct wrong {
     const char *message;
 } wrongs[] = {
     {{"format.npy", NULL, NULL, 0}, SPRY_UNSUPPORTED, "is a zip archive without the member format.npy"},
-    {{"format.npy", ARRAY("|S3", "()"), "lil", 3}, SPRY_UNSUPPORTED, "tells format 'lil'; csr, csc, coo, bsr and dia"},
+    {{"format.npy", ARRAY("|S3", "()"), "lil", 3}, SPRY_UNSUPPORTED, "states format 'lil'; csr, csc, coo, bsr and dia"},
     {{"format.npy", ARRAY("<i4", "()"), DATA(int32_t, 1)}, SPRY_BAD_FILE, "format.npy: expected a word"},
     {{"format.npy", "no array at all", NULL, 0}, SPRY_BAD_FILE, "format.npy: is not a NumPy array"},
     {{"shape.npy", NULL, NULL, 0}, SPRY_BAD_FILE, "has no member shape.npy"},
@@ -221,7 +221,7 @@ static const struct wrong {
      "data has fewer elements than indptr states"},
     {{"data.npy", ARRAY("<f8", "(4,)"), DATA(double, 1, 2, 3)},
      SPRY_BAD_FILE,
-     "another number of bytes than its shape"},
+     "a number of bytes that does not match its shape"},
     {{"data.npy", ARRAY("<f8", "(3, 1)"), DATA(double, 1, 2, 3)},
      SPRY_BAD_FILE,
      "data.npy has 2 dimensions, expected 1"},
