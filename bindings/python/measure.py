@@ -1,9 +1,9 @@
-"""Times the package beside SciPy: python measure.py [--side 1000] [--threads 1] [--mesh FOLDER]
+"""Compares the package's speed with SciPy's: python measure.py [--side 1000] [--threads 1] [--mesh FOLDER]
 
-Calls of a 5 x 5 plan in ns; on a grid of side x side rows SciPy's products and Spry's, which take turns, in ms: the
-median of seven rounds, each of at least 0.2 s. With --mesh the same of the list *mesh*, whose G3_circuit.mtx.gz is in
-FOLDER, in three rounds, and the geometric means; some matrices are squared in a smaller size. Run it alone on the
-machine, with `taskset -c 0` for one thread.
+Prints times of calls of a 5 x 5 plan in ns. Then prints times of products of SciPy and Spry in ms, for a grid with
+side x side rows: medians of seven rounds of at least 0.2 s, in which all products run in turn. With --mesh, measures
+the matrices of the list *mesh* in three rounds instead and prints geometric means. FOLDER has G3_circuit.mtx.gz. For
+A @ A, smaller versions replace some matrices. Run it on an idle machine, with `taskset -c 0` for one thread.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def seconds(call):
 
 
 def in_turn(calls, count, measure):
-    """Medians of `count` rounds in which the calls of a dict are measured in turn, by their names."""
+    """Measures the calls of a dict in turn, in `count` rounds. Returns the median of each, by name."""
     for call in calls.values():
         call()
     rounds = [{name: measure(call) for name, call in calls.items()} for _ in range(count)]
@@ -49,7 +49,7 @@ def in_turn(calls, count, measure):
 
 
 def beside(title, theirs, ours, count=7):
-    """ours: a dict of calls."""
+    """Compares SciPy's call `theirs` with a dict of calls. Prints times and returns the speedups over SciPy."""
     times = in_turn({"SciPy": theirs, **ours}, count, seconds)
     for name, median in times.items():
         print(f"{title:<8}{name:<24}{median * 1e3:9.3f} ms{times['SciPy'] / median:8.2f} x", flush=True)
@@ -65,7 +65,7 @@ def patched(call):
 
 
 def of_vectors(A, count=7):
-    """Ratios over SciPy of plan @ x, of plan.run and of plan @ X."""
+    """Returns the speedups over SciPy of plan @ x, plan.run and plan @ X."""
     rng = np.random.default_rng(1)
     x, X = rng.standard_normal(A.shape[1]), rng.standard_normal((A.shape[1], 8))
     plan, csr, wide = spry.plan(A), spry.plan(A, format="csr"), spry.plan(A, count=8)
@@ -87,7 +87,7 @@ def of_vectors(A, count=7):
 
 
 def of_square(A, count=7):
-    """Ratios over SciPy of spgemm and of its plan."""
+    """Returns the speedups over SciPy of spgemm and its plan."""
     product = spry.spgemm_plan(A, A)
     square = beside("A @ A", lambda: A @ A, {
         "spgemm": lambda: spry.spgemm(A, A),
@@ -99,7 +99,7 @@ def of_square(A, count=7):
 
 
 def matrix_of(name, folder):
-    """Of the list, or of a file in FOLDER."""
+    """Generates a matrix of the list, or reads it from FOLDER."""
     if name in MESH and name != "G3_circuit":
         return spry.generate(name)
     return spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz"))

@@ -1,8 +1,8 @@
-"""Times the package beside CuPy on a GPU: python measure_gpu.py [--matrices FOLDER] [NAME ...]
+"""Compares the package's speed with CuPy's on a GPU: python measure_gpu.py [--matrices FOLDER] [NAME ...]
 
-NAME: a generator of spry.generate or a file in FOLDER; none: the list *mesh*. Of each matrix, in f32 and f64, the mean
-of a batch of products that are waited for once, and one product alone without a plan to keep, waited for. All take
-turns; the median of nine rounds, microseconds, and CuPy's time over it.
+NAME: a generator of spry.generate or a file in FOLDER; none: the list *mesh*. For each matrix in f32 and f64, measures
+a batch of products with one synchronization at its end, and a single product without a kept plan. All calls run in
+turn. Prints the median of nine rounds in microseconds and CuPy's time divided by it.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def batch(call, calls=50):
 
 
 def beside(title, calls, measure):
-    """calls: a dict, CuPy's first. The ratios of CuPy's time over each."""
+    """Measures a dict of calls, CuPy's first. Prints times and returns the speedups over CuPy."""
     times = in_turn(calls, 9, measure)
     ratios = {name: times["CuPy"] / median for name, median in times.items()}
     for name, ratio in ratios.items():
@@ -61,7 +61,7 @@ def of_matrix(name, A, dtype):
 
 
 def of_calls():
-    """What a call costs beside the kernel: a small matrix, many calls."""
+    """Measures the overhead of a call: a small matrix, many calls."""
     A = cupyx.scipy.sparse.csr_matrix(spry.generate("laplace5", x=10, y=10))
     x, y = cupy.ones(100), cupy.empty(100)
     plan = spry.plan(A)

@@ -1,14 +1,14 @@
-"""The build back end: scikit-build-core's, but that a source distribution holds the library's sources, too.
+"""The build back end: scikit-build-core, extended to add the library's sources to a source distribution.
 
-They lie above this folder in the repository, where a source distribution cannot reach. So they are copied beside this
-file, into library/, while it is made.
+In the repository the library's sources are above this folder, and a source distribution cannot contain them. So they
+are copied to library/, next to this file, while the source distribution is built.
 """
 
 import shutil
 from pathlib import Path
 
 from scikit_build_core import build as backend
-from scikit_build_core.build import (  # noqa: F401  what a front end looks for
+from scikit_build_core.build import (  # noqa: F401  hooks for front ends
     build_wheel,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -17,12 +17,12 @@ from scikit_build_core.build import (  # noqa: F401  what a front end looks for
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LIBRARY = HERE / "library"
-# what the library's CMakeLists.txt needs without tests, program and plug-ins
+# Files that the library's CMakeLists.txt needs to build without tests, program and plug-ins.
 PARTS = ["CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake", "include", "src"]
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    if LIBRARY.exists():  # this is a source distribution itself
+    if LIBRARY.exists():  # this folder is an unpacked source distribution
         return backend.build_sdist(sdist_directory, config_settings)
     try:
         for part in PARTS:

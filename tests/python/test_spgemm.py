@@ -156,7 +156,7 @@ def test_plan_sees_other_arrays_of_values(grid):
     A.data = A.data / 4
     squared.update()
     assert spgemm_error(squared.run(), A, A) <= 1
-    with pytest.raises(TypeError, match="b is a matrix, .*, expected the array of its values, as A.data"):
+    with pytest.raises(TypeError, match="b is a matrix, .*, expected the array of its values, such as A.data"):
         plan.update(b=B)
 
 

@@ -1,4 +1,4 @@
-/* Errors of the library as exceptions. Which status is which exception stands in the package's _errors.py. */
+/* Errors of the library as exceptions. The package's _errors.py maps statuses to exceptions. */
 #include "spry_python.h"
 
 #include <stdarg.h>

@@ -1,8 +1,7 @@
-/* Structs of the library as dicts, and options from dicts, both by tables of their fields. */
+/* Conversion of library structs to dicts, and of dicts to option structs, by tables of fields. */
 #include "spry/solve.h"
 #include "spry_python.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static PyObject *value_of(const void *filled, const spry_field *field)
@@ -30,7 +29,7 @@ PyObject *spry_python_dict(const void *filled, const spry_field *fields)
     PyObject *const dict = PyDict_New();
     for (; dict && fields->name; fields++) {
         PyObject *const value = value_of(filled, fields);
-        const int failed = !value || PyDict_SetItemString(dict, fields->name, value) < 0;
+        const bool failed = !value || PyDict_SetItemString(dict, fields->name, value) < 0;
         Py_XDECREF(value);
         if (failed) {
             Py_DECREF(dict);
@@ -48,7 +47,7 @@ static int take_type(void *at, PyObject *value)
             *(spry_type *)at = types[t];
             return 0;
         }
-    spry_python_invalid("%R is no type of the library", value);
+    spry_python_invalid("%R is not a type of the library", value);
     return -1;
 }
 
@@ -57,7 +56,7 @@ static int take_int(void *at, PyObject *value, const char *name)
     const long long number = PyLong_AsLongLong(value);
     if (number == -1 && PyErr_Occurred()) return -1;
     if (number < INT32_MIN || number > INT32_MAX) {
-        spry_python_invalid("%s is %lld, which 32 bits do not hold", name, number);
+        spry_python_invalid("%s is %lld, expected an integer of 32 bits", name, number);
         return -1;
     }
     *(int *)at = (int)number;
@@ -91,12 +90,12 @@ static int take(void *options, const spry_field *field, PyObject *value)
     case SPRY_FIELD_STRING:
         if (PyBytes_Check(value)) return (*(const char **)at = PyBytes_AsString(value)) ? 0 : -1;
         if (!PyUnicode_Check(value)) {
-            PyErr_Format(PyExc_TypeError, "%s is %R, a string was expected", field->name, value);
+            PyErr_Format(PyExc_TypeError, "%s is %R, expected a string", field->name, value);
             return -1;
         }
         return (*(const char **)at = PyUnicode_AsUTF8AndSize(value, NULL)) ? 0 : -1;
     case SPRY_FIELD_TYPE: return take_type(at, value);
-    default: PyErr_Format(PyExc_SystemError, "%s is not to be given", field->name); return -1;
+    default: PyErr_Format(PyExc_SystemError, "%s is not an option", field->name); return -1;
     }
 }
 
@@ -106,7 +105,7 @@ int spry_python_options(void *options, const spry_field *fields, PyObject *dict)
     Py_ssize_t place = 0;
     if (!dict || dict == Py_None) return 0;
     if (!PyDict_Check(dict)) {
-        PyErr_SetString(PyExc_TypeError, "options are a dict");
+        PyErr_Format(PyExc_TypeError, "options is %R, expected a dict or None", (PyObject *)Py_TYPE(dict));
         return -1;
     }
     while (PyDict_Next(dict, &place, &key, &value)) {
@@ -114,7 +113,7 @@ int spry_python_options(void *options, const spry_field *fields, PyObject *dict)
         while (field->name && !(PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, field->name) == 0))
             field++;
         if (!field->name) {
-            PyErr_Format(PyExc_TypeError, "there is no option %R", key);
+            PyErr_Format(PyExc_TypeError, "unknown option %R", key);
             return -1;
         }
         if (take(options, field, value) < 0) return -1;

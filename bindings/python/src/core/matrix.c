@@ -1,6 +1,7 @@
 /*
- * spry._core.Matrix: a matrix handle with what keeps its arrays alive. It is made of arrays of NumPy or of views of a
- * GPU's memory, which it borrows, or it is the library's own, whose arrays NumPy, or views, then show. _arrays.py makes them of SciPy's matrices, and back.
+ * spry._core.Matrix: a matrix handle and references to the owners of its arrays. Either it borrows NumPy arrays or
+ * views of a GPU's memory, or the library owns the arrays and NumPy arrays or views expose them. _arrays.py converts
+ * SciPy matrices to Matrix and back.
  */
 #include "spry/io.h"
 #include "spry_python.h"
@@ -31,14 +32,14 @@ PyObject *spry_python_own(spry_matrix *matrix)
     return self;
 }
 
-/* ---- of borrowed arrays ---- */
+/* ---- borrowed arrays ---- */
 
-/* Numbers that a matrix borrows, one behind the other. */
+/* A contiguous array that a matrix borrows. */
 typedef struct Flat {
     const void *data;
-    PyObject *type; /* what tells it, for messages; borrowed */
-    char kind;      /* 'i' of signed integers, 'f' of floating-point numbers, else another */
-    int bytes;      /* of one */
+    PyObject *type; /* type for messages: borrowed reference to a dtype or a str */
+    char kind;      /* 'i': signed integers, 'f': floating-point, another character otherwise */
+    int bytes;      /* bytes per element */
     int device;
 } Flat;
 
@@ -60,7 +61,7 @@ static int take_array(Flat *flat, int64_t *length, PyObject *given, const char *
 {
     PyArrayObject *const array = (PyArrayObject *)given;
     if (!PyArray_Check(given) || PyArray_NDIM(array) != 1 || !PyArray_ISCARRAY_RO(array)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a flat array of NumPy, contiguous and aligned", name);
+        PyErr_Format(PyExc_TypeError, "%s: expected a NumPy array of one dimension, contiguous and aligned", name);
         return -1;
     }
     *length = PyArray_SIZE(array);
@@ -73,7 +74,7 @@ static int take_array(Flat *flat, int64_t *length, PyObject *given, const char *
     return 0;
 }
 
-/* Keeps `given`, a flat array of NumPy or a view of at least `length` numbers, in *kept; 0, or -1 with TypeError. */
+/* Stores a reference to `given` in *kept: a NumPy array or a view with at least `length` elements. */
 static int keep(Flat *flat, PyObject **kept, PyObject *given, int64_t length, const char *name)
 {
     int64_t found;
@@ -86,11 +87,11 @@ static int keep(Flat *flat, PyObject **kept, PyObject *given, int64_t length, co
     return 0;
 }
 
-/* All arrays of a matrix are in one memory: that of the array that was taken last. */
-static int in_one_memory(spry_arrays *arrays, const Flat *flat, const char *name)
+/* Checks that an array is in the memory of the device that holds the indices. */
+static int check_memory(spry_arrays *arrays, const Flat *flat, const char *name)
 {
     if (flat->device == arrays->device) return 0;
-    spry_python_invalid("%s is in another memory than the indices", name);
+    spry_python_invalid("%s is not in the same memory as the indices", name);
     return -1;
 }
 
@@ -104,9 +105,9 @@ static int keep_indices(PyObject **kept, const void **data, spry_index_type *typ
         return -1;
     }
     *type = flat.bytes == 4 ? SPRY_I32 : SPRY_I64;
-    if (!arrays->indices) arrays->device = flat.device; /* the first that is taken */
+    if (!arrays->indices) arrays->device = flat.device; /* the column indices come first */
     *data = flat.data;
-    return in_one_memory(arrays, &flat, name);
+    return check_memory(arrays, &flat, name);
 }
 
 static int keep_values(SpryMatrix *m, spry_arrays *arrays, PyObject *given)
@@ -121,7 +122,7 @@ static int keep_values(SpryMatrix *m, spry_arrays *arrays, PyObject *given)
     }
     arrays->value_type = flat.bytes == 8 ? SPRY_F64 : SPRY_F32;
     arrays->values = flat.data;
-    return in_one_memory(arrays, &flat, "values");
+    return check_memory(arrays, &flat, "values");
 }
 
 static PyObject *matrix_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -144,13 +145,13 @@ static PyObject *matrix_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!m) return NULL;
     spry_index_type unused;
     if (keep_indices(&m->indices, &a.indices, &a.index_type, &a, indices, nnz, "indices") < 0) goto fail;
-    const int failed = layout == SPRY_COO
-                           ? keep_indices(&m->row_indices, &a.row_indices, &unused, &a, offsets, nnz, "row")
-                           : keep_indices(&m->offsets, &a.offsets, &a.offset_type, &a, offsets,
-                                          (layout == SPRY_CSC ? cols : rows) + 1, "indptr");
+    const bool failed = layout == SPRY_COO
+                            ? keep_indices(&m->row_indices, &a.row_indices, &unused, &a, offsets, nnz, "row")
+                            : keep_indices(&m->offsets, &a.offsets, &a.offset_type, &a, offsets,
+                                           (layout == SPRY_CSC ? cols : rows) + 1, "indptr");
     if (failed || keep_values(m, &a, values) < 0) goto fail;
     if (layout == SPRY_COO && unused != a.index_type) {
-        PyErr_SetString(PyExc_TypeError, "row and col hold numbers of two types");
+        PyErr_SetString(PyExc_TypeError, "row and col have different types, expected both int32 or both int64");
         goto fail;
     }
     if (spry_matrix_create(context, &m->matrix, &a, &err) != SPRY_OK) {
@@ -163,10 +164,10 @@ fail:
     return NULL;
 }
 
-/* ---- the library's arrays ---- */
+/* ---- arrays of the library ---- */
 
-/* An array of NumPy that shows `length` numbers, which `owner` keeps alive. */
-static PyObject *show(PyObject *owner, const void *data, int64_t length, int numpy_type, int writable)
+/* Creates a NumPy array on `length` elements that `owner` keeps alive. */
+static PyObject *show(PyObject *owner, const void *data, int64_t length, int numpy_type, bool is_writable)
 {
     static double nothing[1];
     npy_intp size = (npy_intp)length;
@@ -178,34 +179,34 @@ static PyObject *show(PyObject *owner, const void *data, int64_t length, int num
         Py_DECREF(array);
         return NULL;
     }
-    if (!writable) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    if (!is_writable) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
     return array;
 }
 
 PyObject *spry_python_show_indices(PyObject *owner, const spry_arrays *arrays, const void *data, int64_t length,
-                                   spry_index_type type, int writable)
+                                   spry_index_type type, bool is_writable)
 {
     if (arrays->device > 0)
         return spry_python_show_view(owner, data, length, type == SPRY_I32 ? "int32" : "int64", arrays->device);
-    return show(owner, data, length, type == SPRY_I32 ? NPY_INT32 : NPY_INT64, writable);
+    return show(owner, data, length, type == SPRY_I32 ? NPY_INT32 : NPY_INT64, is_writable);
 }
 
-static PyObject *show_values(PyObject *owner, const spry_arrays *a, int writable)
+static PyObject *show_values(PyObject *owner, const spry_arrays *a, bool is_writable)
 {
     if (a->device > 0 && (a->value_type == SPRY_F64 || a->value_type == SPRY_F32))
         return spry_python_show_view(owner, a->values, a->nnz, spry_python_number_name(a->value_type), a->device);
     switch (a->value_type) {
-    case SPRY_F64: return show(owner, a->values, a->nnz, NPY_DOUBLE, writable);
-    case SPRY_F32: return show(owner, a->values, a->nnz, NPY_FLOAT, writable);
-    case SPRY_F16: return show(owner, a->values, a->nnz, NPY_HALF, writable);
-    case SPRY_BF16: return show(owner, a->values, a->nnz, NPY_UINT16, writable);
+    case SPRY_F64: return show(owner, a->values, a->nnz, NPY_DOUBLE, is_writable);
+    case SPRY_F32: return show(owner, a->values, a->nnz, NPY_FLOAT, is_writable);
+    case SPRY_F16: return show(owner, a->values, a->nnz, NPY_HALF, is_writable);
+    case SPRY_BF16: return show(owner, a->values, a->nnz, NPY_UINT16, is_writable);
     default: Py_RETURN_NONE;
     }
 }
 
 PyDoc_STRVAR(arrays_doc, "arrays() -> (layout, rows, cols, nnz, offsets or rows, indices, values or None)\n\n"
-                         "The arrays where they are: those that were given, or the library's, which the matrix keeps\n"
-                         "alive. Those of a mapped file are read-only.");
+                         "The arrays without a copy: the borrowed ones, or the library's, which the matrix keeps\n"
+                         "alive. Arrays of a mapped file are read-only.");
 
 static PyObject *matrix_arrays(PyObject *self, PyObject *unused)
 {
@@ -217,19 +218,19 @@ static PyObject *matrix_arrays(PyObject *self, PyObject *unused)
     if (m->indices)
         return Py_BuildValue("iLLLOOO", (int)a.layout, (long long)a.rows, (long long)a.columns, (long long)a.nnz,
                              m->offsets ? m->offsets : m->row_indices, m->indices, m->values ? m->values : Py_None);
-    const int writable = a.ownership == SPRY_COPY;
+    const bool is_writable = a.ownership == SPRY_COPY;
     PyObject *const first = a.layout == SPRY_COO
-                                ? spry_python_show_indices(self, &a, a.row_indices, a.nnz, a.index_type, writable)
+                                ? spry_python_show_indices(self, &a, a.row_indices, a.nnz, a.index_type, is_writable)
                                 : spry_python_show_indices(self, &a, a.offsets,
                                                            (a.layout == SPRY_CSC ? a.columns : a.rows) + 1,
-                                                           a.offset_type, writable);
-    PyObject *const indices = spry_python_show_indices(self, &a, a.indices, a.nnz, a.index_type, writable);
-    PyObject *const values = show_values(self, &a, writable);
+                                                           a.offset_type, is_writable);
+    PyObject *const indices = spry_python_show_indices(self, &a, a.indices, a.nnz, a.index_type, is_writable);
+    PyObject *const values = show_values(self, &a, is_writable);
     return Py_BuildValue("iLLLNNN", (int)a.layout, (long long)a.rows, (long long)a.columns, (long long)a.nnz, first,
-                         indices, values); /* which fails, and releases them, where one is NULL */
+                         indices, values); /* if one is NULL, Py_BuildValue fails and releases all three */
 }
 
-PyDoc_STRVAR(check_doc, "check_structure()\n\nLooks at every offset and index; ValueError with the first bad one.");
+PyDoc_STRVAR(check_doc, "check_structure()\n\nChecks every offset and index. InvalidError reports the first bad one.");
 
 static PyObject *matrix_check_structure(PyObject *self, PyObject *unused)
 {
@@ -242,7 +243,7 @@ static PyObject *matrix_check_structure(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(write_doc, "write(path, options)\n\nWrites a file: Matrix Market, or a container where the name ends in\n"
+PyDoc_STRVAR(write_doc, "write(path, options)\n\nWrites a Matrix Market file, or a container if the name ends in\n"
                         ".spry. options: full, comment, format.");
 
 static PyObject *matrix_write(PyObject *self, PyObject *args)
@@ -274,7 +275,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, (void *)(uintptr_t) "A matrix of the library, with what keeps its arrays alive."},
+    {Py_tp_doc, (void *)(uintptr_t) "A matrix of the library, with references to the owners of its arrays."},
     {Py_tp_new, (void *)matrix_new},
     {Py_tp_dealloc, (void *)matrix_dealloc},
     {Py_tp_methods, methods},

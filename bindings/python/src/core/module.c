@@ -1,4 +1,4 @@
-/* What Python calls when it loads the extension: functions, types, contexts and how many threads they have. */
+/* Module initialization, contexts, thread limit and memory. */
 #define SPRY_PYTHON_IMPORTS_NUMPY
 #include "spry_python.h"
 
@@ -32,8 +32,10 @@ PyObject *spry_python_call(const char *module, const char *name, const char *for
 
 /* ---- contexts ---- */
 
-/* One for each number of threads that was asked for. They are never many, and other threads may be at work in them when
-   Python ends, so they stay. */
+/*
+ * One context per requested number of threads, in a list. Contexts are never freed: other threads may run in them when
+ * Python exits, and there are few.
+ */
 typedef struct Context {
     struct Context *next;
     int threads;
@@ -48,21 +50,21 @@ spry_context *spry_python_context(int threads)
     spry_error err;
     for (const Context *c = contexts; c; c = c->next)
         if (c->threads == threads) return c->context;
-    Context *const made = PyMem_Malloc(sizeof *made);
-    if (!made) {
+    Context *const created = PyMem_Malloc(sizeof *created);
+    if (!created) {
         PyErr_NoMemory();
         return NULL;
     }
-    options.threads = made->threads = threads;
+    options.threads = created->threads = threads;
     options.cuda_plugin = spry_python_plugin;
-    if (spry_context_create(&made->context, &options, &err) != SPRY_OK) {
-        PyMem_Free(made);
+    if (spry_context_create(&created->context, &options, &err) != SPRY_OK) {
+        PyMem_Free(created);
         spry_python_fail(&err);
         return NULL;
     }
-    made->next = contexts;
-    contexts = made;
-    return made->context;
+    created->next = contexts;
+    contexts = created;
+    return created->context;
 }
 
 static PyObject *get_threads(PyObject *module, PyObject *unused)
@@ -127,7 +129,7 @@ static PyObject *held_bytes(PyObject *module, PyObject *unused)
 int spry_python_add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **kept)
 {
     PyObject *const type = PyType_FromSpec(spec);
-    const int failed = !type || PyModule_AddObjectRef(module, name, type) < 0;
+    const bool failed = !type || PyModule_AddObjectRef(module, name, type) < 0;
     if (kept)
         *kept = (PyTypeObject *)type;
     else
@@ -155,12 +157,12 @@ static PyObject *version(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
-    {"version", version, METH_NOARGS, "The library's version."},
-    {"get_threads", get_threads, METH_NOARGS, "Threads that a product may use now."},
+    {"version", version, METH_NOARGS, "Returns the library's version."},
+    {"get_threads", get_threads, METH_NOARGS, "Returns the number of threads that a product may use now."},
     {"set_threads", set_threads, METH_O, "Limits the threads of products; 0: no limit."},
-    {"set_plugin", set_plugin, METH_O, "The CUDA plug-in's path, before the first matrix is made."},
-    {"trim", trim, METH_NOARGS, "Gives kept memory back to the system; how many bytes."},
-    {"held_bytes", held_bytes, METH_NOARGS, "Bytes that the library holds."},
+    {"set_plugin", set_plugin, METH_O, "Sets the CUDA plug-in's path. Call it before the first matrix is created."},
+    {"trim", trim, METH_NOARGS, "Returns cached memory to the system. Returns the number of bytes."},
+    {"held_bytes", held_bytes, METH_NOARGS, "Returns the number of bytes that the library holds."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -173,7 +175,7 @@ PyMODINIT_FUNC PyInit__core(void)
     char wanted[32];
     snprintf(wanted, sizeof wanted, "%d.%d.", SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR);
     if (strncmp(spry_version(), wanted, strlen(wanted)) != 0) {
-        PyErr_Format(PyExc_ImportError, "libspry is version %s, the extension was built for %sx", spry_version(),
+        PyErr_Format(PyExc_ImportError, "libspry has version %s, the extension was built for %sx", spry_version(),
                      wanted);
         return NULL;
     }

@@ -1,45 +1,50 @@
 /*
- * spry._core.Plan: products with vectors and blocks of columns. The class of the package, spry.Plan, is derived from it
- * in _plan.py; what is called often is here.
+ * spry._core.Plan: products with vectors and blocks of columns. The public class spry.Plan in _plan.py derives from it.
+ * Functions that are called often are in this file.
  *
- * NumPy lays blocks out row by row, vectors are better off with a plan that does not expect rows: a plan of the library
- * is made for one of both. So there may be two, the second made when the first block comes.
+ * A library plan is built either for vectors or for row-major blocks, NumPy's default. So an object may own two plans.
+ * The second is built when the first row-major block is multiplied.
  *
- * Python's lock is released where a product takes some microseconds. Runs may meet then, which plans allow; an update
- * may meet nothing, and is refused where it would.
+ * Python's lock is released during products that take more than some microseconds. Runs may then overlap, which plans
+ * support. An update must not overlap with a run or another update, and is refused if it would.
  */
 #include "spry_python.h"
 
-/* Bytes of a result from which it stays with the plan for the next one. */
+/* Least size in bytes of a result whose memory the plan keeps for later results. */
 enum { LARGE_RESULT = 1 << 20 };
 
-/* Entries and rows, of all columns, from which a product lasts much longer than the lock takes to be released. */
+/*
+ * Least work of a product that releases the lock: (nnz + rows + columns of A) times the columns of x. Such a product
+ * takes much longer than releasing the lock.
+ */
 enum { LARGE_PRODUCT = 8192 };
 
 typedef struct Plan {
     PyObject_HEAD SpryMatrix *matrix;
-    PyObject *options; /* a dict, which holds the strings */
+    PyObject *options; /* a dict, which owns the strings */
     spry_context *context;
-    spry_spmv_plan *plan, *by_rows; /* by_rows: NULL until it is needed */
-    spry_type type;                 /* of vectors */
-    int64_t x_length, y_length, work;
-    int is_checked;         /* 1: another plan looks at the structure first */
-    int takes_rows;         /* 1: `plan` is made for rows of all columns itself */
-    int threads, runs;      /* that a run may use; runs at work without the lock */
-    PyArrayObject *kept[2]; /* memory of results of before, or NULL: see take_result */
-    int oldest;             /* of both, the next to make way */
-    int updating;           /* 1: an update is at work */
+    spry_spmv_plan *plan, *row_major_plan; /* row_major_plan: for row-major blocks, NULL until needed */
+    spry_type type;                        /* type of vectors */
+    int64_t x_length, y_length;
+    int64_t work;           /* nnz + rows + columns of A */
+    bool checks_structure;  /* check the structure before row_major_plan is built */
+    bool is_row_major;      /* `plan` itself is built for row-major blocks */
+    int threads;            /* threads that a run may use */
+    int runs;               /* number of runs, and builds of row_major_plan, without the lock */
+    PyArrayObject *kept[2]; /* memory of earlier results, or NULL; see take_result */
+    int oldest;             /* index in kept of the memory to replace next */
+    bool is_updating;
 } Plan;
 
 static PyTypeObject *plan_type = NULL;
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void plan_dealloc(PyObject *self)
 {
     Plan *const p = (Plan *)self;
     spry_spmv_plan_destroy(p->plan);
-    spry_spmv_plan_destroy(p->by_rows);
+    spry_spmv_plan_destroy(p->row_major_plan);
     Py_XDECREF((PyObject *)p->matrix);
     Py_XDECREF(p->options);
     Py_XDECREF((PyObject *)p->kept[0]);
@@ -47,19 +52,19 @@ static void plan_dealloc(PyObject *self)
     spry_python_free(self);
 }
 
-/* A plan of p's options; columns > 1: for rows of so many. stream: of the GPU whose memory the matrix is in. */
-static spry_spmv_plan *make_plan(Plan *p, int64_t columns, void *stream)
+/* Builds a plan with p's options; columns > 1: for row-major blocks. stream: stream of the GPU that holds the matrix. */
+static spry_spmv_plan *build_plan(Plan *p, int64_t columns, void *stream)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = NULL;
     spry_status status;
     spry_error err;
     if (spry_python_options(&options, spry_python_spmv_options, p->options) < 0) return NULL;
-    if (columns > 1) options.row_major = 1, options.count = columns;
+    if (columns > 1) options.row_major = true, options.count = columns;
     options.stream = stream;
     SPRY_WITHOUT_LOCK(status = spry_spmv_plan_create(p->context, &plan, p->matrix->matrix, &options, &err));
     if (status != SPRY_OK) spry_python_fail(&err);
-    p->takes_rows = columns > 1 ? p->takes_rows : options.row_major;
+    p->is_row_major = columns > 1 ? p->is_row_major : options.row_major;
     if (columns <= 1) p->type = options.vector_type;
     return plan;
 }
@@ -82,9 +87,10 @@ static int describe(Plan *p)
 
 PyDoc_STRVAR(
     plan_doc,
-    "Plan(matrix, options, threads=0, stream=0, check=False)\n\nA matrix made ready for products; spry.plan makes\n"
-    "one. options: those of spry_spmv_options, vector_type among them. stream: of a GPU, after whose\n"
-    "work the matrix's arrays are read. check: plans that are made later look at the structure first.");
+    "Plan(matrix, options, threads=0, stream=0, check=False)\n\nA matrix prepared for products; spry.plan creates\n"
+    "plans. options: fields of spry_spmv_options, with vector_type. stream: a GPU stream; the matrix's arrays are "
+    "read\n"
+    "after its pending work. check: check the structure before a plan for row-major blocks is built.");
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -99,18 +105,18 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (!p) return NULL;
     p->matrix = (SpryMatrix *)Py_NewRef(matrix);
     p->options = PyDict_Copy(options);
-    p->is_checked = check;
+    p->checks_structure = check;
     p->context = spry_python_context(threads);
-    if (p->options && p->context) p->plan = make_plan(p, 0, (void *)(uintptr_t)stream);
+    if (p->options && p->context) p->plan = build_plan(p, 0, (void *)(uintptr_t)stream);
     if (p->plan && p->type != SPRY_F32 && p->type != SPRY_F64)
-        spry_python_invalid("vector_type is to be f32 or f64");
+        spry_python_invalid("vector_type is %s, expected f32 or f64", spry_type_name(p->type));
     else if (p->plan && describe(p) == 0)
         return (PyObject *)p;
     Py_DECREF(p);
     return NULL;
 }
 
-/* ---- multiplying ---- */
+/* ---- products ---- */
 
 static int refuse(const char *message)
 {
@@ -120,38 +126,38 @@ static int refuse(const char *message)
     return -1;
 }
 
-/* Sees to it that there is a plan for rows of several columns. */
-static int need_by_rows(Plan *p, int64_t columns, void *stream)
+/* Builds the plan for row-major blocks if it does not exist. */
+static int need_row_major_plan(Plan *p, int64_t columns, void *stream)
 {
-    if (p->by_rows || p->takes_rows) return 0;
+    if (p->row_major_plan || p->is_row_major) return 0;
     spry_status status = SPRY_OK;
-    spry_spmv_plan *made = NULL;
+    spry_spmv_plan *built = NULL;
     spry_error err;
-    p->runs++;           /* no update meanwhile */
-    if (p->is_checked) { /* SciPy may have changed the arrays in place since the first plan was made */
+    p->runs++;                 /* refuses updates while the lock is released */
+    if (p->checks_structure) { /* SciPy may have changed the arrays in place since the first plan was built */
         SPRY_WITHOUT_LOCK(status = spry_matrix_check(p->matrix->matrix, NULL, SPRY_CHECK_STRUCTURE, &err));
         if (status != SPRY_OK) spry_python_fail(&err);
     }
-    if (status == SPRY_OK) made = make_plan(p, columns, stream);
+    if (status == SPRY_OK) built = build_plan(p, columns, stream);
     p->runs--;
-    if (!made) return -1;
-    if (p->by_rows)
-        spry_spmv_plan_destroy(made); /* another thread was faster */
+    if (!built) return -1;
+    if (p->row_major_plan)
+        spry_spmv_plan_destroy(built); /* another thread was faster */
     else
-        p->by_rows = made;
+        p->row_major_plan = built;
     return 0;
 }
 
-/* `on_gpu`: of a run in a GPU's memory, which is only started here; else NULL. */
+/* Runs a product. on_gpu: options of a product in a GPU's memory, which is only enqueued; NULL for host memory. */
 static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const double *alpha, const double *beta,
                     const spry_spmv_run_options *on_gpu)
 {
     const int64_t columns = x->vector.count;
-    if (columns == 0) return 0; /* which the library takes for one */
-    if (p->updating) return refuse("the plan is being updated by another thread");
-    const int by_rows = spry_python_by_rows(x) || spry_python_by_rows(y);
-    if (by_rows && need_by_rows(p, columns, on_gpu ? on_gpu->stream : NULL) < 0) return -1;
-    const spry_spmv_plan *const plan = by_rows && !p->takes_rows ? p->by_rows : p->plan;
+    if (columns == 0) return 0; /* the library reads a count of 0 as 1 */
+    if (p->is_updating) return refuse("the plan is being updated by another thread");
+    const bool is_row_major = spry_python_is_row_major(x) || spry_python_is_row_major(y);
+    if (is_row_major && need_row_major_plan(p, columns, on_gpu ? on_gpu->stream : NULL) < 0) return -1;
+    const spry_spmv_plan *const plan = is_row_major && !p->is_row_major ? p->row_major_plan : p->plan;
     const float alpha_f32 = alpha ? (float)*alpha : 1, beta_f32 = beta ? (float)*beta : 0;
     const void *const a = !alpha ? NULL : p->type == SPRY_F32 ? (const void *)&alpha_f32 : alpha;
     const void *const b = !beta ? NULL : p->type == SPRY_F32 ? (const void *)&beta_f32 : beta;
@@ -179,18 +185,18 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
 }
 
 /*
- * An array for the result. malloc may take large blocks from the system each time, which clears their pages: that is
- * as long as a good part of the product. So the memory of the last two such results stays with the plan, and serves
- * again once nobody else refers to it. Two, since of y = plan @ x the old y is there while the new one is made.
+ * Creates an array for the result. malloc may map large blocks anew on each call, and clearing their pages takes a large
+ * part of a product's time. So the plan keeps the memory of the last two large results and reuses it once nothing else
+ * refers to it. Two are needed: in y = plan @ x the old y exists until the new one is assigned.
  */
 static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
 {
     const int64_t size = (int64_t)spry_type_bytes(p->type);
     int64_t bytes;
     if (__builtin_mul_overflow(p->y_length * size, x->vector.count, &bytes) || bytes < LARGE_RESULT)
-        return spry_python_result(y, x, p->type, p->y_length); /* which says what is too large */
+        return spry_python_result(y, x, p->type, p->y_length); /* NumPy reports a size that overflows */
     for (int k = 0; k < 2; k++)
-        if (p->kept[k] && spry_python_serves(p->kept[k], bytes))
+        if (p->kept[k] && spry_python_is_reusable(p->kept[k], bytes))
             return spry_python_result_in(p->kept[k], y, x, p->type, p->y_length);
     PyArrayObject *const memory = spry_python_memory(bytes), *const dropped = p->kept[p->oldest];
     if (!memory) return -1;
@@ -200,8 +206,8 @@ static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
     return spry_python_result_in(memory, y, x, p->type, p->y_length);
 }
 
-/* 1: x is an array of another library, which _homes.py takes. */
-static int is_foreign(PyObject *x)
+/* Returns true if x is an array of another library, which _homes.py converts. */
+static bool is_foreign(PyObject *x)
 {
     return !PyArray_Check(x) &&
            (PyObject_HasAttrString(x, "__dlpack__") || PyObject_HasAttrString(x, "__cuda_array_interface__"));
@@ -219,7 +225,7 @@ static PyObject *plan_matmul(PyObject *left, PyObject *right)
     return (PyObject *)y.array;
 }
 
-/* What run() was given; alpha and beta are NULL where they were not, or are None. */
+/* Arguments of run(). An omitted argument is NULL. alpha and beta may also be None. */
 typedef struct run_arguments {
     PyObject *x, *out, *alpha, *beta;
 } run_arguments;
@@ -230,7 +236,7 @@ static int take_arguments(run_arguments *taken, PyObject *const *args, Py_ssize_
     PyObject **const places[] = {&taken->x, &taken->out, &taken->alpha, &taken->beta};
     const Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
     if (given > 4) {
-        PyErr_Format(PyExc_TypeError, "run() takes at most 4 arguments, %zd were given", given);
+        PyErr_Format(PyExc_TypeError, "run() takes at most 4 arguments, got %zd", given);
         return -1;
     }
     for (Py_ssize_t k = 0; k < given; k++) *places[k] = args[k];
@@ -239,7 +245,7 @@ static int take_arguments(run_arguments *taken, PyObject *const *args, Py_ssize_
         int n = 0;
         while (n < 4 && PyUnicode_CompareWithASCIIString(key, names[n]) != 0) n++;
         if (n == 4 || *places[n]) {
-            PyErr_Format(PyExc_TypeError, n == 4 ? "run() has no argument %R" : "run() was given %R twice", key);
+            PyErr_Format(PyExc_TypeError, n == 4 ? "run() has no argument %R" : "run() got %R twice", key);
             return -1;
         }
         *places[n] = args[given + k];
@@ -252,7 +258,7 @@ static int take_arguments(run_arguments *taken, PyObject *const *args, Py_ssize_
     return 0;
 }
 
-/* *number is `given`, or stays; 0, or -1 where it is no number. */
+/* Stores `given` in *number and points *used to it. Changes nothing if `given` is NULL or None. */
 static int take_scalar(const double **used, double *number, PyObject *given)
 {
     if (!given || given == Py_None) return 0;
@@ -263,11 +269,11 @@ static int take_scalar(const double **used, double *number, PyObject *given)
 
 PyDoc_STRVAR(run_doc,
              "run($self, x, out=None, alpha=1.0, beta=0.0)\n--\n\n"
-             "alpha*A@x + beta*out, written into out, which is returned; out=None: into a new array.\n\n"
-             "x and out have one column, of shapes (n,) and (m,), or k, (n, k) and (m, k), of the plan's dtype. What\n"
-             "out holds is not read where beta is 0. Nothing is allocated for arrays whose columns, or rows of all\n"
-             "columns, are contiguous; others are copied on the way.\n\n"
-             "ValueError: sizes that do not fit, out overlaps x or A. TypeError: numbers of another type.");
+             "Computes alpha*A@x + beta*out into out and returns out; out=None: into a new array.\n\n"
+             "x and out are vectors of shapes (n,) and (m,), or blocks of shapes (n, k) and (m, k), of the plan's\n"
+             "dtype. If beta is 0, out is not read. Arrays with contiguous columns and row-major blocks are used\n"
+             "without a copy; others are copied.\n\n"
+             "Raises ValueError if sizes do not match or out overlaps x or A, TypeError for elements of another type.");
 
 static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t given, PyObject *keywords)
 {
@@ -281,7 +287,7 @@ static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t give
         take_scalar(&beta, &beta_number, taken.beta) < 0)
         return NULL;
     if (!taken.out && beta && *beta != 0) {
-        spry_python_invalid("beta is not 0, so that out is to be given");
+        spry_python_invalid("beta is not 0 and out is missing, expected out");
         return NULL;
     }
     if (is_foreign(taken.x))
@@ -291,7 +297,7 @@ static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t give
     if (spry_python_operand(&x, taken.x, p->type, p->x_length, "x") < 0) return NULL;
     const int failed = taken.out ? spry_python_target(&y, taken.out, &x, p->type, p->y_length) : take_result(p, &y, &x);
     if (!failed && multiply(p, &y, &x, alpha, beta, NULL) == 0 &&
-        (!taken.out || spry_python_bring_back(&y, taken.out) == 0))
+        (!taken.out || spry_python_copy_back(&y, taken.out) == 0))
         result = Py_NewRef(taken.out ? taken.out : (PyObject *)y.array);
     Py_DECREF(x.array);
     Py_XDECREF((PyObject *)y.array);
@@ -300,8 +306,8 @@ static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t give
 
 PyDoc_STRVAR(start_doc,
              "_start(y, x, alpha, beta, stream, workspace, workspace_bytes)\n\n"
-             "Starts alpha*A@x + beta*y in a stream, for views of a GPU's memory. alpha, beta: numbers, or None. A\n"
-             "workspace of 0 is the plan's own.");
+             "Enqueues alpha*A@x + beta*y in a stream, for views of a GPU's memory. alpha, beta: numbers or None. If\n"
+             "workspace is 0, the plan's own is used.");
 
 static PyObject *plan_start(PyObject *self, PyObject *args)
 {
@@ -325,12 +331,13 @@ static PyObject *plan_start(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ---- values that change ---- */
+/* ---- updates ---- */
 
-PyDoc_STRVAR(update_doc,
-             "_update(matrix, stream=0)\n\nFor new values in the same structure: those of another Matrix with\n"
-             "the same index arrays, which the plan keeps from then on; None: its own, changed in place.\n"
-             "stream: of a GPU, after whose work they are read.");
+PyDoc_STRVAR(
+    update_doc,
+    "_update(matrix, stream=0)\n\nTakes over new values in the same structure. matrix: a Matrix with the same\n"
+    "index arrays, which replaces the plan's; None: the plan's own values have changed in place.\n"
+    "stream: a GPU stream; the values are read after its pending work.");
 
 static PyObject *plan_update(PyObject *self, PyObject *args)
 {
@@ -345,8 +352,8 @@ static PyObject *plan_update(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_TypeError, "expected a Matrix, or None");
         return NULL;
     }
-    if (p->runs > 0 || p->updating) {
-        refuse("the plan is in use by another thread: it is updated when its products have ended");
+    if (p->runs > 0 || p->is_updating) {
+        refuse("the plan is in use by another thread, update it after its products have ended");
         return NULL;
     }
     if (given != Py_None) {
@@ -356,25 +363,25 @@ static PyObject *plan_update(PyObject *self, PyObject *args)
         options.values = arrays.values;
     }
     spry_status status;
-    p->updating = 1;
+    p->is_updating = true;
     SPRY_WITHOUT_LOCK(status = spry_spmv_plan_update(p->plan, &options, &err));
     if (status == SPRY_OK && given != Py_None) {
         Py_DECREF((PyObject *)p->matrix);
         p->matrix = (SpryMatrix *)Py_NewRef(given);
     }
-    if (status == SPRY_OK && p->by_rows) {
-        SPRY_WITHOUT_LOCK(status = spry_spmv_plan_update(p->by_rows, &options, &err));
-        if (status != SPRY_OK) { /* it has the old values: the next block makes another */
-            spry_spmv_plan_destroy(p->by_rows);
-            p->by_rows = NULL;
+    if (status == SPRY_OK && p->row_major_plan) {
+        SPRY_WITHOUT_LOCK(status = spry_spmv_plan_update(p->row_major_plan, &options, &err));
+        if (status != SPRY_OK) { /* it still has the old values; the next row-major block builds a new plan */
+            spry_spmv_plan_destroy(p->row_major_plan);
+            p->row_major_plan = NULL;
         }
     }
-    p->updating = 0;
+    p->is_updating = false;
     if (status != SPRY_OK) return spry_python_fail(&err);
     Py_RETURN_NONE;
 }
 
-/* ---- what it is ---- */
+/* ---- info ---- */
 
 #define INFO(kind, member) SPRY_FIELD(spry_spmv_plan_info, kind, member)
 
@@ -404,18 +411,18 @@ static const spry_field info_fields[] = {
     SPRY_FIELDS_END,
 };
 
-PyDoc_STRVAR(info_doc, "_info(by_rows)\n\nWhat the library tells of the plan as a dict; of the plan for blocks where\n"
-                       "by_rows is true, None where there is none.");
+PyDoc_STRVAR(info_doc, "_info(row_major)\n\nReturns the plan's info as a dict. If row_major is true: info of the plan\n"
+                       "for row-major blocks, or None if it does not exist.");
 
-static PyObject *plan_info(PyObject *self, PyObject *by_rows)
+static PyObject *plan_info(PyObject *self, PyObject *row_major)
 {
     const Plan *const p = (const Plan *)self;
-    const int wanted = PyObject_IsTrue(by_rows);
+    const int wanted = PyObject_IsTrue(row_major);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_status status;
     spry_error err;
-    if (wanted < 0 || (p->updating && refuse("the plan is being updated by another thread") < 0)) return NULL;
-    const spry_spmv_plan *const plan = wanted && !p->takes_rows ? p->by_rows : p->plan;
+    if (wanted < 0 || (p->is_updating && refuse("the plan is being updated by another thread") < 0)) return NULL;
+    const spry_spmv_plan *const plan = wanted && !p->is_row_major ? p->row_major_plan : p->plan;
     if (!plan) Py_RETURN_NONE;
     status = spry_spmv_plan_get_info(plan, &info, &err);
     return status == SPRY_OK ? spry_python_dict(&info, info_fields) : spry_python_fail(&err);
@@ -442,9 +449,11 @@ int spry_python_add_plan(PyObject *module)
     return spry_python_add_type(module, "Plan", &spec, &plan_type);
 }
 
-/* ---- a product without a plan to keep ---- */
+/* ---- one product without a plan ---- */
 
-PyDoc_STRVAR(spmv_doc, "spmv(matrix, x, is_f32)\n\nA @ x without a plan to keep; x holds float32 or float64.");
+PyDoc_STRVAR(spmv_doc,
+             "spmv(matrix, x, is_f32)\n\nReturns A @ x without keeping a plan. x holds float32 if is_f32, else\n"
+             "float64.");
 
 static PyObject *spmv(PyObject *module, PyObject *args)
 {

@@ -1,6 +1,6 @@
 /*
- * Conjugate Gradient, spry._core.CgPlan for systems that are solved many times, and PageRank. Iterations run without
- * Python's lock; every few hundredths of a second the lock is taken, so that Ctrl-C is seen.
+ * Conjugate Gradient, PageRank, and spry._core.CgPlan for systems that are solved many times. Iterations run without
+ * Python's lock. At most every 0.05 s a solver takes the lock between two iterations to handle Ctrl-C.
  */
 #include "spry/solve.h"
 #include "spry_python.h"
@@ -10,9 +10,9 @@
 /* ---- Ctrl-C ---- */
 
 typedef struct Watch {
-    PyThreadState *state; /* of the thread, while it has no lock */
-    double looked;        /* seconds, when signals were last looked at */
-    PyObject *asked;      /* a function that tells whether to end, or NULL; borrowed */
+    PyThreadState *state;  /* state of the thread while the lock is released */
+    double last_check;     /* time of the last check for signals, in seconds */
+    PyObject *should_stop; /* function without arguments, or NULL; borrowed */
 } Watch;
 
 static double seconds(void)
@@ -22,45 +22,43 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* 1: `asked` says that nobody waits for the result, or raises an exception. */
-static int is_left(PyObject *asked)
+/* Returns true if `should_stop` returns true or raises an exception. */
+static bool is_stopped(PyObject *should_stop)
 {
-    PyObject *const answer = asked ? PyObject_CallNoArgs(asked) : NULL;
-    const int left = answer ? PyObject_IsTrue(answer) != 0 : asked != NULL;
+    PyObject *const answer = should_stop ? PyObject_CallNoArgs(should_stop) : NULL;
+    const bool stopped = answer ? PyObject_IsTrue(answer) != 0 : should_stop != NULL;
     Py_XDECREF(answer);
-    return left;
+    return stopped;
 }
 
-/* The library's observer: 1 where a signal's handler has raised an exception, which stays set, or nobody waits. */
+/* The library's observer. Returns 1 to stop: a signal handler raised an exception, which remains set, or is_stopped. */
 static int watch(void *user, int64_t iteration, double residual)
 {
     (void)iteration, (void)residual;
     Watch *const w = user;
     const double now = seconds();
-    if (now - w->looked < 0.05) return 0;
-    w->looked = now;
+    if (now - w->last_check < 0.05) return 0;
+    w->last_check = now;
     PyEval_RestoreThread(w->state);
-    const int stop = PyErr_CheckSignals() < 0 || is_left(w->asked);
+    const int stop = PyErr_CheckSignals() < 0 || is_stopped(w->should_stop);
     w->state = PyEval_SaveThread();
     return stop;
 }
 
-/* A call of a solver: its vectors, of the type of both, and the watch. */
+/* One call of a solver. */
 typedef struct Call {
-    spry_operand x, b; /* b.array and b.vector are NULL where there is none */
+    spry_operand x, b; /* b is zeroed if the solver has no right side */
     Watch watch;
 } Call;
 
-/*
- * Vectors of a solver are the very arrays that Python gives, or views: columns one behind the other, of the type of both.
- */
+/* Converts a vector of a solver without a copy: a view, or an array of the given type with contiguous columns. */
 static int take_vector(spry_operand *operand, PyObject *given, spry_type type, int64_t length, const char *name)
 {
     if (PyTuple_Check(given)) return spry_python_view_operand(operand, given, name);
     if (spry_python_operand(operand, given, type, length, name) < 0) return -1;
-    if (!operand->copied && !spry_python_by_rows(operand)) return 0;
+    if (!operand->is_copy && !spry_python_is_row_major(operand)) return 0;
     Py_CLEAR(operand->array);
-    spry_python_invalid("%s: expected columns that lie one behind the other", name);
+    spry_python_invalid("%s: expected contiguous columns", name);
     return -1;
 }
 
@@ -71,14 +69,14 @@ static void drop_vectors(Call *call)
 }
 
 /*
- * Takes the vectors and lets the lock go; -1, with the lock, where they are refused. right may be None, and so may
- * asked, which may be NULL, too.
+ * Converts the vectors and releases the lock. Returns -1 with the lock held if a vector is refused. right may be None;
+ * should_stop may be None or NULL.
  */
-static int begin(Call *call, PyObject *into, PyObject *right, int is_f32, int64_t length, const char *name,
-                 PyObject *asked)
+static int begin(Call *call, PyObject *into, PyObject *right, bool is_f32, int64_t length, const char *name,
+                 PyObject *should_stop)
 {
     const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
-    *call = (Call){.watch = {.looked = seconds(), .asked = asked == Py_None ? NULL : asked}};
+    *call = (Call){.watch = {.last_check = seconds(), .should_stop = should_stop == Py_None ? NULL : should_stop}};
     if (take_vector(&call->x, into, type, length, "x") < 0 ||
         (right != Py_None && take_vector(&call->b, right, type, length, name) < 0)) {
         drop_vectors(call);
@@ -88,7 +86,10 @@ static int begin(Call *call, PyObject *into, PyObject *right, int is_f32, int64_
     return 0;
 }
 
-/* Takes the lock. The result as a dict with the message of a failure, or NULL where the solver did not run. */
+/*
+ * Takes the lock and releases the vectors. Returns the result as a dict, with a message if the solver did not converge;
+ * NULL after other errors and after Ctrl-C.
+ */
 static PyObject *end(Call *call, const void *result, const spry_field *fields, spry_status status,
                      const spry_error *err)
 {
@@ -151,16 +152,16 @@ static const spry_field cg_fields[] = {
     RESULT(INT64, vector),         RESULT(INT64, converged),   SPRY_FIELDS_END,
 };
 
-PyDoc_STRVAR(cg_doc, "cg(A, x, b, is_f32, options, threads, asked=None) -> dict\n\n"
-                     "Solves A*x = b into the array x. asked() is true: ends early.");
+PyDoc_STRVAR(cg_doc, "cg(A, x, b, is_f32, options, threads, should_stop=None) -> dict\n\n"
+                     "Solves A*x = b into the array x. Ends early once should_stop() returns true.");
 
 static PyObject *cg(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *matrix, *into, *right, *dict, *asked = NULL;
+    PyObject *matrix, *into, *right, *dict, *should_stop = NULL;
     int is_f32, threads;
     if (!PyArg_ParseTuple(args, "O!OOpOi|O", spry_python_matrix_type, &matrix, &into, &right, &is_f32, &dict, &threads,
-                          &asked))
+                          &should_stop))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
     spry_cg_options options = SPRY_INIT(spry_cg_options);
@@ -171,7 +172,7 @@ static PyObject *cg(PyObject *module, PyObject *args)
     options.observe = watch;
     options.observe_user = &call.watch;
     if (!context || spry_python_options(&options, cg_options, dict) < 0 ||
-        begin(&call, into, right, is_f32, spry_matrix_rows(A), "b", asked) < 0)
+        begin(&call, into, right, is_f32, spry_matrix_rows(A), "b", should_stop) < 0)
         return NULL;
     const spry_const_vector b = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_cg(context, call.x.vector, &result, A, b, &options, &err);
@@ -181,11 +182,11 @@ static PyObject *cg(PyObject *module, PyObject *args)
 /* ---- systems that are solved many times ---- */
 
 typedef struct CgPlan {
-    PyObject_HEAD PyObject *matrix; /* whose arrays the plan reads */
-    PyObject *options;              /* a dict, which holds the strings */
+    PyObject_HEAD PyObject *matrix; /* the plan reads its arrays */
+    PyObject *options;              /* a dict, which owns the strings */
     spry_cg_plan *plan;
     int64_t rows;
-    int running;
+    bool running;
 } CgPlan;
 
 static void cg_plan_dealloc(PyObject *self)
@@ -197,7 +198,7 @@ static void cg_plan_dealloc(PyObject *self)
     spry_python_free(self);
 }
 
-/* Of a matrix that cannot be solved with, a fault of the matrix. */
+/* Sets the exception for a plan that cannot be created or updated. SPRY_NOT_CONVERGED is reported as a bad matrix. */
 static PyObject *refuse_matrix(spry_error *err)
 {
     if (err->status == SPRY_NOT_CONVERGED) err->status = SPRY_INVALID_MATRIX;
@@ -235,11 +236,11 @@ static int is_running(const CgPlan *p)
 {
     spry_error err = {.status = SPRY_UNSUPPORTED, .message = "the plan is in use by another thread"};
     if (!p->running) return 0;
-    spry_python_fail(&err); /* other threads may run meanwhile */
+    spry_python_fail(&err); /* may run other threads, so p->running is not read again */
     return 1;
 }
 
-PyDoc_STRVAR(cg_plan_run_doc, "run(x, b, is_f32, options) -> dict\n\nSolves for one right side, or one block of them.");
+PyDoc_STRVAR(cg_plan_run_doc, "run(x, b, is_f32, options) -> dict\n\nSolves for one right side or one block of them.");
 
 static PyObject *cg_plan_run(PyObject *self, PyObject *args)
 {
@@ -256,15 +257,15 @@ static PyObject *cg_plan_run(PyObject *self, PyObject *args)
         spry_python_options(&options, cg_run_options, dict) < 0 ||
         begin(&call, into, right, is_f32, p->rows, "b", NULL) < 0)
         return NULL;
-    p->running = 1; /* as the lock is let go, nobody looks before it is taken again */
+    p->running = true;
     const spry_const_vector b = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_cg_plan_run(p->plan, call.x.vector, &result, b, &options, &err);
-    PyObject *const told = end(&call, &result, cg_fields, status, &err);
-    p->running = 0;
-    return told;
+    PyObject *const dict_of_result = end(&call, &result, cg_fields, status, &err);
+    p->running = false;
+    return dict_of_result;
 }
 
-PyDoc_STRVAR(cg_plan_update_doc, "update()\n\nFor new values in the same structure, changed in place.");
+PyDoc_STRVAR(cg_plan_update_doc, "update()\n\nTakes over values that have changed in place, in the same structure.");
 
 static PyObject *cg_plan_update(PyObject *self, PyObject *unused)
 {
@@ -273,9 +274,9 @@ static PyObject *cg_plan_update(PyObject *self, PyObject *unused)
     spry_status status;
     spry_error err;
     if (is_running(p)) return NULL;
-    p->running = 1;
+    p->running = true;
     SPRY_WITHOUT_LOCK(status = spry_cg_plan_update(p->plan, NULL, &err));
-    p->running = 0;
+    p->running = false;
     if (status != SPRY_OK) return refuse_matrix(&err);
     Py_RETURN_NONE;
 }
@@ -335,16 +336,17 @@ static const spry_field pagerank_fields[] = {
     SPRY_FIELDS_END,
 };
 
-PyDoc_STRVAR(pagerank_doc, "pagerank(A, x, personalization or None, is_f32, options, threads, asked=None) -> dict\n\n"
-                           "Writes the ranks of a graph's nodes into the array x. asked() is true: ends early.");
+PyDoc_STRVAR(pagerank_doc, "pagerank(A, x, personalization or None, is_f32, options, threads, should_stop=None) -> dict"
+                           "\n\nWrites the ranks of a graph's nodes into the array x. Ends early once should_stop()\n"
+                           "returns true.");
 
 static PyObject *pagerank(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *matrix, *into, *personalization, *dict, *asked = NULL;
+    PyObject *matrix, *into, *personalization, *dict, *should_stop = NULL;
     int is_f32, threads;
     if (!PyArg_ParseTuple(args, "O!OOpOi|O", spry_python_matrix_type, &matrix, &into, &personalization, &is_f32, &dict,
-                          &threads, &asked))
+                          &threads, &should_stop))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
     spry_pagerank_options options = SPRY_INIT(spry_pagerank_options);
@@ -355,7 +357,7 @@ static PyObject *pagerank(PyObject *module, PyObject *args)
     options.observe = watch;
     options.observe_user = &call.watch;
     if (!context || spry_python_options(&options, pagerank_options, dict) < 0 ||
-        begin(&call, into, personalization, is_f32, spry_matrix_rows(A), "personalization", asked) < 0)
+        begin(&call, into, personalization, is_f32, spry_matrix_rows(A), "personalization", should_stop) < 0)
         return NULL;
     if (personalization != Py_None) options.personalization = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_pagerank(context, call.x.vector, &result, A, &options, &err);

@@ -1,18 +1,18 @@
 /*
- * Sparse products, and spry._core.SpgemmPlan for products that are repeated with new values. _products.py makes SciPy's
- * matrices of the results, whose arrays stay where the library has put them.
+ * Sparse products, and spry._core.SpgemmPlan for products that are repeated with new values. _products.py wraps results
+ * in SciPy matrices without copying their arrays.
  */
 #include "spry/spgemm.h"
 #include "spry_python.h"
 
 #include <string.h>
 
-/* ---- options and what is told ---- */
+/* ---- options and info ---- */
 
 typedef struct Given {
     spry_spgemm_options options;
-    double alpha_f64; /* alpha, as it is given ... */
-    float alpha_f32;  /* ... and rounded */
+    double alpha_f64; /* alpha from the caller */
+    float alpha_f32;  /* alpha_f64 rounded */
 } Given;
 
 static const spry_field option_fields[] = {
@@ -51,7 +51,7 @@ static const spry_field info_fields[] = {
     SPRY_FIELDS_END,
 };
 
-/* The context of the product, or NULL. Options of None in `dict` are the defaults. */
+/* Fills `given` from `dict`, where None means the default. Returns the context of the product. */
 static spry_context *take_options(Given *given, PyObject *dict)
 {
     *given = (Given){.options = SPRY_INIT(spry_spgemm_options), .alpha_f64 = 1};
@@ -62,7 +62,7 @@ static spry_context *take_options(Given *given, PyObject *dict)
     return spry_python_context(0);
 }
 
-/* alpha has C's type, which is that of values of A or B. */
+/* Sets options.alpha unless it is 1. alpha has the type of C: A's value type, or B's if A is a pattern. */
 static void point_to_alpha(Given *given, const spry_matrix *A, const spry_matrix *B)
 {
     spry_arrays a = SPRY_INIT(spry_arrays), b = SPRY_INIT(spry_arrays);
@@ -94,18 +94,18 @@ static PyObject *spgemm(PyObject *module, PyObject *args)
     point_to_alpha(&given, A, B);
     SPRY_WITHOUT_LOCK(status = spry_spgemm(context, &C, &info, A, B, &given.options, &err));
     if (status != SPRY_OK) return spry_python_fail(&err);
-    PyObject *const made = spry_python_own(C);
-    PyObject *const told = spry_python_dict(&info, info_fields);
-    return Py_BuildValue("NN", made, told);
+    PyObject *const product = spry_python_own(C);
+    PyObject *const info_dict = spry_python_dict(&info, info_fields);
+    return Py_BuildValue("NN", product, info_dict);
 }
 
 /* ---- plans ---- */
 
 typedef struct SpgemmPlan {
-    PyObject_HEAD PyObject *A, *B; /* whose arrays the plan reads */
+    PyObject_HEAD PyObject *A, *B; /* the plan reads their arrays */
     PyObject *options;
     spry_spgemm_plan *plan;
-    int running;
+    bool running;
 } SpgemmPlan;
 
 static void plan_dealloc(PyObject *self)
@@ -143,7 +143,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 }
 
 PyDoc_STRVAR(structure_doc, "structure() -> (rows, cols, nnz, indptr, indices, dtype)\n\n"
-                            "C's structure. The arrays are the plan's: read-only, and the same for all results.");
+                            "Returns C's structure. The plan owns the arrays: read-only, shared by all results.");
 
 static PyObject *plan_structure(PyObject *self, PyObject *unused)
 {
@@ -157,7 +157,7 @@ static PyObject *plan_structure(PyObject *self, PyObject *unused)
                          spry_python_number_name(c.value_type));
 }
 
-/* Where C's values go to: an array of NumPy, or a view; NULL with an exception. */
+/* Returns the address of the array for C's values: a NumPy array or a view. */
 static void *take_values(const SpgemmPlan *p, PyObject *values)
 {
     static double nothing[1]; /* C without entries */
@@ -177,8 +177,9 @@ static void *take_values(const SpgemmPlan *p, PyObject *values)
     return NULL;
 }
 
-PyDoc_STRVAR(run_doc, "run(values, stream=0)\n\nWrites C's values for the present values of A and B into an array, or\n"
-                      "a view in whose GPU's stream it runs.");
+PyDoc_STRVAR(run_doc,
+             "run(values, stream=0)\n\nWrites C's values into an array, or a view in a GPU's memory, from the current\n"
+             "values of A and B. stream: stream of the GPU.");
 
 static PyObject *plan_run(PyObject *self, PyObject *args)
 {
@@ -196,14 +197,14 @@ static PyObject *plan_run(PyObject *self, PyObject *args)
         err = (spry_error){.status = SPRY_UNSUPPORTED, .message = "the plan is being run by another thread"};
         return spry_python_fail(&err);
     }
-    p->running = 1;
+    p->running = true;
     SPRY_WITHOUT_LOCK(status = spry_spgemm_plan_run(p->plan, into, &options, &err));
-    p->running = 0;
+    p->running = false;
     if (status != SPRY_OK) return spry_python_fail(&err);
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(plan_info_doc, "info()\n\nWhat the library tells of the plan and its last run, as a dict.");
+PyDoc_STRVAR(plan_info_doc, "info()\n\nReturns the library's info about the plan and its last run, as a dict.");
 
 static PyObject *plan_info(PyObject *self, PyObject *unused)
 {

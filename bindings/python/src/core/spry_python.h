@@ -1,21 +1,21 @@
 /*
- * What the files of the extension spry._core share. The extension hands Python's objects to the library and back; what
- * needs no speed (SciPy's classes, defaults, texts) stands in the package's Python files.
+ * Shared declarations of the extension spry._core. The extension converts Python objects to library objects and back.
+ * Code that needs no speed (SciPy's classes, defaults, texts) is in the package's Python files.
  *
- *   module.c     what Python calls when it loads the extension: functions, types, threads
+ *   module.c     module initialization, contexts, thread limit
  *   fields.c     structs of the library as dicts, and options from dicts
  *   errors.c     errors of the library as exceptions
- *   vectors.c    NumPy's arrays as vectors
+ *   vectors.c    NumPy arrays as vectors
  *   views.c      arrays in a GPU's memory
- *   matrix.c     spry._core.Matrix: borrowed arrays, or arrays of the library that NumPy shows
+ *   matrix.c     spry._core.Matrix: a matrix on borrowed arrays, or library arrays exposed to NumPy
  *   plan.c       spry._core.Plan: products with vectors
- *   spgemm.c     sparse products, and their plans
+ *   spgemm.c     sparse products and their plans
  *   solve.c      Conjugate Gradient and PageRank
  *   tools.c      files, generators, orderings, explanations, lists
  *
- * Python's limited API of 3.11 is used, so that one binary serves all later versions, and NumPy's C API, which keeps
- * to the limited one; docs/decisions.md (23) has the reasons. Functions return NULL, or -1, with an
- * exception set, where nothing else is said.
+ * The extension uses Python's limited API of 3.11 and NumPy's C API, so one binary serves all later versions;
+ * docs/decisions.md (23) has the reasons. Unless stated otherwise, functions return NULL or -1 on failure, with an
+ * exception set.
  */
 #pragma once
 
@@ -35,20 +35,22 @@
 #include <spry/solve.h>
 #include <spry/spry.h>
 
+#include <stdbool.h>
+
 /* ---- fields.c ---- */
 typedef enum spry_field_kind {
-    SPRY_FIELD_INT,     /* int, also an enum */
+    SPRY_FIELD_INT,     /* int or enum */
     SPRY_FIELD_BOOL,    /* bool, or an int that is 0 or 1 */
     SPRY_FIELD_INT64,   /* int64_t */
     SPRY_FIELD_DOUBLE,  /* double */
     SPRY_FIELD_STRING,  /* const char *; None is NULL */
-    SPRY_FIELD_POINTER, /* void *, by its number */
+    SPRY_FIELD_POINTER, /* void *; Python sees its address as an int */
     SPRY_FIELD_TEXT,    /* char[] */
     SPRY_FIELD_TYPE,    /* spry_type, by its name: "f64" */
     SPRY_FIELD_VERDICT  /* spry_verdict, by its text */
 } spry_field_kind;
 
-/* A field of a struct, by the name that Python sees. Tables end with a name of NULL. */
+/* A struct field and its name in Python. Tables end with a NULL name. */
 typedef struct spry_field {
     const char *name;
     spry_field_kind kind;
@@ -70,124 +72,126 @@ typedef struct spry_field {
 
 PyObject *spry_python_dict(const void *filled, const spry_field *fields);
 
-/* Fills `options` from a dict, or from None. Strings stay the dict's, which has to live as long. */
+/* Fills `options` from a dict or None. Strings still belong to the dict, which must outlive `options`. */
 int spry_python_options(void *options, const spry_field *fields, PyObject *dict);
 
-/* Options of plans, which explanations take too. */
+/* Options of plans and explanations. */
 extern const spry_field spry_python_spmv_options[];
 
 /* ---- errors.c ---- */
-/* A str of any bytes, as names of files are: those that are no UTF-8 become surrogates, as os.fsdecode has them. */
+/* Decodes bytes, such as a file name, to a str. Bytes that are not UTF-8 become surrogates, as in os.fsdecode. */
 PyObject *spry_python_text(const char *text);
 
+/* Sets the exception for a library error. Returns NULL. */
 PyObject *spry_python_fail(const spry_error *err);
 
-/* Sets an InvalidError, with a message as PyErr_Format's. */
+/* Sets an InvalidError. The message is formatted like PyErr_Format's. */
 void spry_python_invalid(const char *format, ...);
 
 /* ---- module.c ---- */
-/* The context with so many threads; 0: the default of spry_context_options. Contexts live as long as the process. */
+/* Returns the context with this number of threads; 0: the default of spry_context_options. Contexts are never freed. */
 spry_context *spry_python_context(int threads);
 
-/* Threads that products may use at present; 0: no limit. */
+/* Current maximum number of threads per product; 0: no limit. */
 extern int spry_python_thread_limit;
 
-/* The attribute `name` of the package's file `module` ("spry._vectors"), called with arguments as Py_BuildValue's. */
+/* Calls the attribute `name` of a Python module ("spry._vectors"). Arguments are formatted as for Py_BuildValue. */
 PyObject *spry_python_call(const char *module, const char *name, const char *format, ...);
 
-/* The CUDA plug-in of contexts that are made from then on; NULL: where the library looks for it. */
+/* Path of the CUDA plug-in for contexts created later. NULL: the library's default search. */
 extern char *spry_python_plugin;
 
-/* Makes the type of a spec and gives it to the module under a name; *kept, which may be NULL, refers to it, too. */
+/* Creates the type of a spec and adds it to the module. If kept is not NULL, *kept receives a reference. */
 int spry_python_add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **kept);
 
-/* An object of a type of the extension, cleared; and the memory of one that is gone, for its type's dealloc. */
+/* Creates a zeroed object of a type of the extension; frees its memory, for the type's dealloc. */
 PyObject *spry_python_new(PyTypeObject *type);
 void spry_python_free(PyObject *self);
 
 /* ---- vectors.c ---- */
-/* A vector, or a block of columns, in a product. */
+/* A vector or a block of columns in a product. */
 typedef struct spry_operand {
-    PyArrayObject *array; /* a reference */
-    int copied;           /* 1: it is a copy of what was given */
+    PyArrayObject *array; /* owned reference; NULL for a view */
+    bool is_copy;         /* array is a copy of the caller's */
     spry_vector vector;
 } spry_operand;
 
-/* NumPy's number of the type, NPY_DOUBLE or NPY_FLOAT. */
+/* Returns NumPy's type number, NPY_DOUBLE or NPY_FLOAT. */
 int spry_python_number(spry_type type);
 
-/* NumPy's name of it, "float64" or "float32". */
+/* Returns NumPy's type name, "float64" or "float32". */
 const char *spry_python_number_name(spry_type type);
 
-/* x as the library takes it: `length` entries in each column, else ValueError. Numbers that the type holds are
-   converted; others are a TypeError. What has strides that the library does not take is copied. */
+/*
+ * Converts x to an operand with `length` entries per column; another length is an InvalidError. Elements that the type
+ * holds exactly are converted; others are a TypeError. The array is copied if the library does not support its strides.
+ */
 int spry_python_operand(spry_operand *operand, PyObject *given, spry_type type, int64_t length, const char *name);
 
-/* An array to be written, of the very type and of the shape of a result beside x. copied is 1 where it has strides that
-   the library does not take: spry_python_bring_back writes it when the copy is done with. */
+/*
+ * Uses `given` for the result of a product with x. Its type and shape must match exactly. If the library does not
+ * support its strides, the operand is a copy, and spry_python_copy_back copies the result to `given`.
+ */
 int spry_python_target(spry_operand *operand, PyObject *given, const spry_operand *x, spry_type type, int64_t length);
-int spry_python_bring_back(const spry_operand *operand, PyObject *given);
+int spry_python_copy_back(const spry_operand *operand, PyObject *given);
 
-/* A new array for a result beside x: as many columns, in x's order. */
+/* Creates an array for the result of a product with x: `length` rows, x's number of columns and x's order. */
 int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type type, int64_t length);
 
-/* Memory for a result of so many bytes, an array of bytes; NULL with an exception. */
+/* Allocates memory for a result of `bytes` bytes, as an array of bytes. */
 PyArrayObject *spry_python_memory(int64_t bytes);
-/* 1: it has room for so many, and nobody but the caller refers to it, be it by what is left of a result. */
-int spry_python_serves(PyArrayObject *memory, int64_t bytes);
-/* The result in that memory, from a cache line on, which is faster to write; 0, or -1 with an exception. */
+/* Returns true if the memory fits a result of `bytes` bytes and only the caller refers to it. */
+bool spry_python_is_reusable(PyArrayObject *memory, int64_t bytes);
+/* Creates the result in that memory, aligned to a cache line for faster writes. */
 int spry_python_result_in(PyArrayObject *memory, spry_operand *operand, const spry_operand *x, spry_type type,
                           int64_t length);
 
-/* 1: rows of all columns lie one behind the other. */
-int spry_python_by_rows(const spry_operand *operand);
+/* Returns true if the block has more than one column and is row-major. */
+bool spry_python_is_row_major(const spry_operand *operand);
 
 /* ---- views.c ---- */
-/*
- * An array in a GPU's memory. Python's side (_homes.py) hands it over, and is handed it, as a tuple of these parts and
- * of what keeps the memory alive.
- */
+/* An array in a GPU's memory. Python code (_homes.py) sees a tuple of these fields and the object that owns the memory. */
 typedef struct spry_view {
     unsigned long long address;
-    long long length, columns, row_stride, column_stride; /* as spry_vector's */
+    long long length, columns, row_stride, column_stride; /* as in spry_vector */
     const char *type;                                     /* "float64", "float32", "int32", "int64" */
-    int device;                                           /* the library's number of it */
+    int device;                                           /* the library's device id */
 } spry_view;
 
-/* `given`, which is read while it lives; -1 with TypeError where it is no such tuple. */
+/* Fills `view` from a tuple, which must outlive it. Returns -1 with TypeError if `given` is not such a tuple. */
 int spry_python_view(spry_view *view, PyObject *given, const char *name);
 
-/* A new tuple for one column of numbers that `owner` keeps alive. */
+/* Creates the tuple of a contiguous vector that `owner` keeps alive. */
 PyObject *spry_python_show_view(PyObject *owner, const void *data, int64_t length, const char *type, int device);
 
-/* A view as a vector, with array NULL. Sizes and types are for the library to check. */
+/* Converts a view to an operand without an array. The library checks sizes and types. */
 int spry_python_view_operand(spry_operand *operand, PyObject *given, const char *name);
 
 /* ---- matrix.c ---- */
 typedef struct SpryMatrix {
     PyObject_HEAD spry_matrix *matrix;
-    /* borrowed: arrays of NumPy, or views; NULL: the library's own */
+    /* NumPy arrays or views that the matrix borrows from; NULL if the library owns the arrays */
     PyObject *offsets, *indices, *values, *row_indices;
 } SpryMatrix;
 
 extern PyTypeObject *spry_python_matrix_type;
 int spry_python_add_matrix(PyObject *module);
 
-/* A Matrix that owns `matrix`, also on failure. */
+/* Wraps `matrix` in a Matrix that owns it. Destroys `matrix` on failure. */
 PyObject *spry_python_own(spry_matrix *matrix);
 
-/* Indices of `arrays` that `owner` keeps alive: an array of NumPy, or a view where they are in a GPU's memory. */
+/* Exposes indices that `owner` keeps alive: a NumPy array, or a view if they are in a GPU's memory. */
 PyObject *spry_python_show_indices(PyObject *owner, const spry_arrays *arrays, const void *data, int64_t length,
-                                   spry_index_type type, int writable);
+                                   spry_index_type type, bool is_writable);
 
-/* ---- the others ---- */
+/* ---- plan.c, spgemm.c, solve.c, tools.c ---- */
 int spry_python_add_plan(PyObject *module);
 int spry_python_add_spgemm(PyObject *module);
 int spry_python_add_cg_plan(PyObject *module);
 extern PyMethodDef spry_python_plan_functions[], spry_python_spgemm_functions[], spry_python_solve_functions[],
     spry_python_tool_functions[];
 
-/* A call of the library without Python's lock. */
+/* Executes a library call with Python's global lock released. */
 #define SPRY_WITHOUT_LOCK(statement)                                                                                   \
     do {                                                                                                               \
         PyThreadState *const state_ = PyEval_SaveThread();                                                             \

@@ -36,7 +36,7 @@ static PyObject *read_file(PyObject *module, PyObject *args)
     return read;
 }
 
-PyDoc_STRVAR(read_bytes_doc, "read_bytes(bytes, name, options) -> Matrix\n\nThe same of a file's bytes.");
+PyDoc_STRVAR(read_bytes_doc, "read_bytes(bytes, name, options) -> Matrix\n\nReads a matrix from a file's bytes.");
 
 static PyObject *read_bytes(PyObject *module, PyObject *args)
 {
@@ -80,11 +80,11 @@ static PyObject *generate(PyObject *module, PyObject *args)
 
 /* ---- lists ---- */
 
-/* Adds a struct to the list as a dict; 0, or -1. */
+/* Appends a struct to the list, as a dict. */
 static int add(PyObject *list, const void *filled, const spry_field *fields)
 {
     PyObject *const dict = spry_python_dict(filled, fields);
-    const int failed = !dict || PyList_Append(list, dict) < 0;
+    const bool failed = !dict || PyList_Append(list, dict) < 0;
     Py_XDECREF(dict);
     return failed ? -1 : 0;
 }
@@ -104,7 +104,7 @@ static PyObject *generators(PyObject *module, PyObject *unused)
     return list;
 }
 
-PyDoc_STRVAR(formats_doc, "formats() -> list of dicts\n\nThe formats that plans may have, by their names.");
+PyDoc_STRVAR(formats_doc, "formats() -> list of dicts\n\nLists the names of the formats that a plan may use.");
 
 static PyObject *formats(PyObject *module, PyObject *unused)
 {
@@ -119,7 +119,8 @@ static PyObject *formats(PyObject *module, PyObject *unused)
 
 #define DEVICE(kind, member) SPRY_FIELD(spry_device_info, kind, member)
 
-PyDoc_STRVAR(devices_doc, "devices() -> list of dicts\n\nThe CPU, and GPUs, or the reason why there is none to use.");
+PyDoc_STRVAR(devices_doc,
+             "devices() -> list of dicts\n\nLists the CPU and the GPUs, or the reason why no GPU can be used.");
 
 static PyObject *devices(PyObject *module, PyObject *unused)
 {
@@ -143,7 +144,7 @@ static PyObject *devices(PyObject *module, PyObject *unused)
     return list;
 }
 
-PyDoc_STRVAR(device_doc, "device_number(name) -> int\n\nThe number of a device that can be used.");
+PyDoc_STRVAR(device_doc, "device_number(name) -> int\n\nReturns the id of a device that can be used.");
 
 static PyObject *device_number(PyObject *module, PyObject *given)
 {
@@ -175,7 +176,7 @@ static PyObject *synchronize(PyObject *module, PyObject *args)
 
 /* ---- orderings ---- */
 
-/* A new array of int64 with the numbers; None where there are none. */
+/* Copies integers to a new int64 array. Returns None if `numbers` is NULL. */
 static PyObject *copied(const int64_t *numbers, int64_t count)
 {
     npy_intp size = (npy_intp)count;
@@ -185,7 +186,7 @@ static PyObject *copied(const int64_t *numbers, int64_t count)
     return array;
 }
 
-PyDoc_STRVAR(order_doc, "order(A, method) -> (rows, columns or None)\n\nA new order: perm[new] = old.");
+PyDoc_STRVAR(order_doc, "order(A, method) -> (rows, columns or None)\n\nComputes an ordering: perm[new] = old.");
 
 static PyObject *order(PyObject *module, PyObject *args)
 {
@@ -242,7 +243,7 @@ static const spry_field feature_fields[] = {SPRY_FIELD(spry_feature, STRING, nam
                                             SPRY_FIELD(spry_feature, STRING, text),
                                             SPRY_FIELD(spry_feature, DOUBLE, value), SPRY_FIELDS_END};
 
-/* The explanation as a dict with two lists. */
+/* Returns the explanation as a dict with the lists "candidates" and "features". */
 static PyObject *explained(const spry_explanation *explanation)
 {
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
@@ -250,7 +251,7 @@ static PyObject *explained(const spry_explanation *explanation)
     if (spry_explanation_get_info(explanation, &info, &err) != SPRY_OK) return spry_python_fail(&err);
     PyObject *const dict = spry_python_dict(&info, explanation_fields);
     PyObject *const candidates = PyList_New(0), *const features = PyList_New(0);
-    int failed = !dict || !candidates || !features;
+    bool failed = !dict || !candidates || !features;
     for (int c = 0; !failed && c < info.candidates; c++) {
         spry_candidate candidate = SPRY_INIT(spry_candidate);
         failed = spry_explanation_get_candidate(explanation, &candidate, c, &err) != SPRY_OK;
@@ -272,7 +273,8 @@ static PyObject *explained(const spry_explanation *explanation)
     return NULL;
 }
 
-PyDoc_STRVAR(explain_doc, "explain(A, options, device_class, threads) -> dict\n\nWhy a plan takes its format.");
+PyDoc_STRVAR(explain_doc,
+             "explain(A, options, device_class, threads) -> dict\n\nExplains which format a plan would use.");
 
 static PyObject *explain(PyObject *module, PyObject *args)
 {

@@ -1,6 +1,6 @@
 /*
- * NumPy's arrays as vectors. An array of the right type whose columns, or rows of all columns, lie one behind the other
- * is taken where it is; for anything else _vectors.py makes such an array, or says why it does not.
+ * NumPy arrays as vectors. An array of the plan's type with contiguous columns, or a row-major block, is used without a
+ * copy. _vectors.py converts other objects or raises an exception.
  */
 #include "spry_python.h"
 
@@ -16,13 +16,13 @@ const char *spry_python_number_name(spry_type type)
     return type == SPRY_F32 ? "float32" : "float64";
 }
 
-static int has_type(PyArrayObject *array, spry_type type)
+static bool has_type(PyArrayObject *array, spry_type type)
 {
     return PyArray_TYPE(array) == spry_python_number(type) && PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array);
 }
 
-/* Fills `vector` from the array. 0: it has strides or dimensions that the library does not take. */
-static int lay_out(spry_vector *vector, PyArrayObject *array, spry_type type)
+/* Fills `vector` from the array. Returns false if the library does not support its strides or dimensions. */
+static bool lay_out(spry_vector *vector, PyArrayObject *array, spry_type type)
 {
     const int dimensions = PyArray_NDIM(array);
     if (dimensions != 1 && dimensions != 2) return 0;
@@ -34,48 +34,48 @@ static int lay_out(spry_vector *vector, PyArrayObject *array, spry_type type)
                             .row_stride = 1,
                             .column_stride = length > 0 ? length : 1,
                             .type = type};
-    if (length == 0 || columns == 0) return 1;
+    if (length == 0 || columns == 0) return true;
     if (columns == 1) return length == 1 || strides[0] == size;
     if (strides[1] == size && (length == 1 || (strides[0] >= columns * size && strides[0] % size == 0))) {
         vector->row_stride = length == 1 ? columns : strides[0] / size;
         vector->column_stride = 1;
-        return 1;
+        return true;
     }
     vector->column_stride = strides[1] / size;
     return (length == 1 || strides[0] == size) && strides[1] >= length * size && strides[1] % size == 0;
 }
 
-int spry_python_by_rows(const spry_operand *operand)
+bool spry_python_is_row_major(const spry_operand *operand)
 {
     return operand->vector.count > 1 && operand->vector.row_stride != 1;
 }
 
-static int has_length(const spry_operand *operand, int64_t length, const char *name)
+static bool has_length(const spry_operand *operand, int64_t length, const char *name)
 {
-    if (operand->vector.length == length) return 1;
+    if (operand->vector.length == length) return true;
     PyObject *const shape = PyObject_GetAttrString((PyObject *)operand->array, "shape");
     spry_python_invalid("%s has shape %S, expected (%lld,) or (%lld, k)", name, shape, (long long)length,
                         (long long)length);
     Py_XDECREF(shape);
-    return 0;
+    return false;
 }
 
 int spry_python_operand(spry_operand *operand, PyObject *given, spry_type type, int64_t length, const char *name)
 {
-    operand->copied = 0;
+    operand->is_copy = false;
     operand->array = (PyArrayObject *)given;
     if (PyArray_Check(given) && has_type(operand->array, type) && lay_out(&operand->vector, operand->array, type)) {
         Py_INCREF(given);
     } else {
-        PyObject *const made =
+        PyObject *const converted =
             spry_python_call("spry._vectors", "as_operand", "Oss", given, spry_python_number_name(type), name);
-        operand->array = (PyArrayObject *)made;
-        operand->copied = 1;
-        if (!made) return -1;
-        if (!PyArray_Check(made) || !has_type(operand->array, type) ||
+        operand->array = (PyArrayObject *)converted;
+        operand->is_copy = true;
+        if (!converted) return -1;
+        if (!PyArray_Check(converted) || !has_type(operand->array, type) ||
             !lay_out(&operand->vector, operand->array, type)) {
-            Py_DECREF(made);
-            PyErr_Format(PyExc_SystemError, "%s was not made ready", name);
+            Py_DECREF(converted);
+            PyErr_Format(PyExc_SystemError, "%s was not converted to a contiguous array", name);
             return -1;
         }
     }
@@ -84,7 +84,7 @@ int spry_python_operand(spry_operand *operand, PyObject *given, spry_type type, 
     return -1;
 }
 
-/* The shape of a result beside x. */
+/* Computes the shape of the result of a product with x. Returns the number of dimensions. */
 static int shape_of_result(npy_intp *shape, const spry_operand *x, int64_t length)
 {
     shape[0] = (npy_intp)length;
@@ -96,9 +96,9 @@ int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type t
 {
     npy_intp shape[2];
     const int dimensions = shape_of_result(shape, x, length);
-    const int by_columns = dimensions == 2 && shape[1] > 1 && !spry_python_by_rows(x);
-    operand->copied = 0;
-    operand->array = (PyArrayObject *)PyArray_EMPTY(dimensions, shape, spry_python_number(type), by_columns);
+    const bool is_column_major = dimensions == 2 && shape[1] > 1 && !spry_python_is_row_major(x);
+    operand->is_copy = false;
+    operand->array = (PyArrayObject *)PyArray_EMPTY(dimensions, shape, spry_python_number(type), is_column_major);
     return operand->array ? !lay_out(&operand->vector, operand->array, type) : -1;
 }
 
@@ -108,7 +108,7 @@ PyArrayObject *spry_python_memory(int64_t bytes)
     return (PyArrayObject *)PyArray_EMPTY(1, &all, NPY_UBYTE, 0);
 }
 
-int spry_python_serves(PyArrayObject *memory, int64_t bytes)
+bool spry_python_is_reusable(PyArrayObject *memory, int64_t bytes)
 {
     return Py_REFCNT((PyObject *)memory) == 1 && PyArray_CHKFLAGS(memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) &&
            PyArray_NBYTES(memory) == (npy_intp)bytes + CACHE_LINE;
@@ -118,11 +118,12 @@ int spry_python_result_in(PyArrayObject *memory, spry_operand *operand, const sp
                           int64_t length)
 {
     npy_intp shape[2];
-    const int dimensions = shape_of_result(shape, x, length), by_rows = dimensions == 1 || spry_python_by_rows(x);
+    const int dimensions = shape_of_result(shape, x, length);
+    const bool is_row_major = dimensions == 1 || spry_python_is_row_major(x);
     const int flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED |
-                      (by_rows ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS);
+                      (is_row_major ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS);
     char *const data = PyArray_BYTES(memory);
-    operand->copied = 0;
+    operand->is_copy = false;
     operand->array = (PyArrayObject *)PyArray_New(&PyArray_Type, dimensions, shape, spry_python_number(type), NULL,
                                                   data + (CACHE_LINE - (uintptr_t)data % CACHE_LINE) % CACHE_LINE, 0,
                                                   flags, NULL);
@@ -140,7 +141,7 @@ int spry_python_target(spry_operand *operand, PyObject *given, const spry_operan
     const int dimensions = shape_of_result(shape, x, length);
     PyArrayObject *const array = (PyArrayObject *)given;
     if (!PyArray_Check(given)) {
-        PyErr_Format(PyExc_TypeError, "out is %R, expected an array of NumPy", (PyObject *)Py_TYPE(given));
+        PyErr_Format(PyExc_TypeError, "out is %R, expected a NumPy array", (PyObject *)Py_TYPE(given));
         return -1;
     }
     if (!has_type(array, type)) {
@@ -158,8 +159,8 @@ int spry_python_target(spry_operand *operand, PyObject *given, const spry_operan
         return -1;
     }
     if (PyArray_FailUnlessWriteable(array, "out") < 0) return -1;
-    operand->copied = !lay_out(&operand->vector, array, type);
-    if (!operand->copied) {
+    operand->is_copy = !lay_out(&operand->vector, array, type);
+    if (!operand->is_copy) {
         Py_INCREF(given);
         operand->array = array;
         return 0;
@@ -171,7 +172,7 @@ int spry_python_target(spry_operand *operand, PyObject *given, const spry_operan
     return operand->array ? !lay_out(&operand->vector, operand->array, type) : -1;
 }
 
-int spry_python_bring_back(const spry_operand *operand, PyObject *given)
+int spry_python_copy_back(const spry_operand *operand, PyObject *given)
 {
-    return operand->copied ? PyArray_CopyInto((PyArrayObject *)given, operand->array) : 0;
+    return operand->is_copy ? PyArray_CopyInto((PyArrayObject *)given, operand->array) : 0;
 }

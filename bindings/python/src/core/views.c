@@ -1,4 +1,4 @@
-/* Arrays in a GPU's memory, which _homes.py tells apart, makes and wraps. */
+/* Arrays in a GPU's memory. _homes.py identifies their libraries and creates and wraps them. */
 #include "spry_python.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ int spry_python_view_operand(spry_operand *operand, PyObject *given, const char 
     spry_view view;
     if (spry_python_view(&view, given, name) < 0) return -1;
     operand->array = NULL;
-    operand->copied = 0;
+    operand->is_copy = false;
     operand->vector = (spry_vector){.data = (void *)(uintptr_t)view.address,
                                     .length = view.length,
                                     .count = view.columns,

@@ -1,18 +1,18 @@
 """Spry: fast sparse matrix products for matrices of SciPy, CuPy and PyTorch.
 
-    plan(A)            A made ready for products: plan @ x, plan.run(x, out), plan.T
-    spgemm(A, B)       sparse times sparse; spgemm_plan(A, B) for products that are repeated with new values
-    cg(A, b)           Conjugate Gradient, called as SciPy's; cg_plan(A) for many right sides
+    plan(A)            prepares A for products: plan @ x, plan.run(x, out), plan.T
+    spgemm(A, B)       multiplies sparse matrices; spgemm_plan(A, B) for products that are repeated with new values
+    cg(A, b)           Conjugate Gradient, called like SciPy's; cg_plan(A) for many right sides
     pagerank(A)        ranks of a graph's nodes
-    reorder(A)         a new order of rows and columns
-    mmread, mmwrite    files; generate makes matrices
-    patch_scipy()      sends SciPy's own A @ x through Spry, while a with block lasts
-    set_num_threads    how many threads products may use; threadpoolctl sees and limits them, too
+    reorder(A)         an ordering of rows and columns
+    mmread, mmwrite    read and write files; generate creates matrices
+    patch_scipy()      computes SciPy's own A @ x with Spry inside a with block
+    set_num_threads    limits the threads of products; threadpoolctl can also report and limit them
 
-NumPy is all that the import needs. SciPy is loaded where its matrices are taken or given.
+The import needs only NumPy. SciPy is loaded when a function takes or returns a SciPy matrix.
 """
 
-from . import _plugin  # noqa: F401  first, since the library looks for GPUs when it is first used
+from . import _plugin  # noqa: F401  first, because the library searches for GPUs on first use
 from ._core import version as _version
 from ._errors import BadFileError, Error, FileError, InvalidError, OutOfMemoryError
 from ._files import generate, generators, mmread, mmwrite

@@ -1,4 +1,4 @@
-"""The types of what `import spry` offers. Docstrings stand in the package's files."""
+"""Types of the package's public names. The .py files have the docstrings."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __version__: str
 
-# scipy.sparse and CuPy have no types of their own: their csr, csc, coo and others, arrays and matrices; of PyTorch
-# tensors with layout sparse_csr, sparse_csc and others
+# Sparse arrays and matrices of scipy.sparse and CuPy (csr, csc, coo and other formats), which have no types of their
+# own, and PyTorch tensors with layout sparse_csr, sparse_csc and others.
 Sparse = Any
 Vectors = NDArray[np.float64] | NDArray[np.float32]
 Device = str
@@ -21,7 +21,7 @@ Path = str | os.PathLike[str]
 class _Array(Protocol):
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-# Arrays of CuPy, PyTorch and others: results have the type of what they are results of.
+# Arrays of CuPy, PyTorch and other libraries. A result has the type of its argument.
 _Foreign = TypeVar("_Foreign", bound=_Array)
 
 class Error(RuntimeError):

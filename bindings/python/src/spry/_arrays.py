@@ -1,5 +1,4 @@
-"""Matrices of SciPy, CuPy and PyTorch as the library's, and back. Arrays are borrowed and adopted, never copied, but
-where it says so."""
+"""Conversion of SciPy, CuPy and PyTorch matrices to library matrices and back, without copies unless stated."""
 
 import weakref
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ _TYPES = {"float64": "f64", "float32": "f32"}
 
 @dataclass
 class Source:
-    """The arrays of a matrix, as their home has them. `first` are offsets (CSR, CSC) or rows (COO)."""
+    """The arrays of a matrix, in their home's array type. `first` holds offsets (CSR, CSC) or row indices (COO)."""
 
     layout: int
     shape: tuple[int, int]
@@ -26,12 +25,12 @@ class Source:
     indices: Any
     values: Any
     home: Any
-    converted_from: str = ""  # a format of the caller's whose arrays these are not
-    transposed: bool = False  # they are the transpose's: on a GPU the library takes csr alone
+    converted_from: str = ""  # format of the caller's matrix if it was converted, so that the arrays are copies
+    transposed: bool = False  # the arrays are the transpose's: on a GPU the library takes only csr
     is_copy: bool = False  # the values are in an array that the caller does not have
 
     def matrix(self, threads=0, symmetry=0, check=False) -> _core.Matrix:
-        """A handle on the arrays; check looks at every offset and index."""
+        """Creates a handle on the arrays. check: check every offset and index."""
         rows, cols = self.shape
         arrays = [self.home.shown(array) for array in (self.first, self.indices, self.values)]
         matrix = _core.Matrix(self.layout, rows, cols, self.nnz, *arrays, threads, symmetry)
@@ -45,7 +44,10 @@ class Source:
         return self.home.dtype(self.values)
 
     def for_gpu(self) -> "Source":
-        """With indices of 32 bits, copies where they are wider: those of GPUs' kernels. Offsets may stay of 64."""
+        """Returns the source with 32-bit indices, as GPU kernels need, by copies of wider ones.
+
+        Offsets remain 64-bit if there are too many entries for 32 bits.
+        """
         first = self._narrowed(self.first, max(self.shape) if self.layout == COO else self.nnz)
         return replace(self, first=first, indices=self._narrowed(self.indices, max(self.shape)))
 
@@ -57,7 +59,7 @@ class Source:
         return replace(self, values=values, is_copy=False)
 
     def with_own_values(self) -> "Source":
-        """With an array for values that the caller does not have, which holds none yet."""
+        """Returns the source with a new, uninitialized array for values."""
         return replace(self, values=self.home.empty(self.home.shape(self.values), self.dtype), is_copy=True)
 
     @property
@@ -66,17 +68,17 @@ class Source:
 
 
 def source_of(A, name="A", as_csr=False) -> Source:
-    """What scipy.sparse, cupyx.scipy.sparse or PyTorch has of A.
+    """Returns the arrays of a matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch.
 
-    csr and csc are taken as they are, and coo of SciPy. Others, bsr among them, are converted by tocsr(), and with
-    as_csr what would be transposed, too. Indices of 64 bits on a GPU, as PyTorch has them, are copied to 32.
+    csr and csc, and coo of SciPy, are borrowed. Other formats, such as bsr, are converted by tocsr(). With as_csr, a
+    csc matrix on a GPU is converted instead of transposed. 64-bit indices on a GPU, as PyTorch has, are copied to 32.
     """
     home = sparse_home_of(A)
     if home is not None:
         return _of_home(home, A, name, as_csr)
     if not hasattr(A, "tocsr"):
         raise TypeError(f"{name} is {_type_name(A)}, expected a sparse matrix of SciPy, CuPy or PyTorch"
-                        + ("; scipy.sparse.csr_array makes one of it" if isinstance(A, np.ndarray) else ""))
+                        + ("; scipy.sparse.csr_array converts it" if isinstance(A, np.ndarray) else ""))
     if len(A.shape) != 2:
         raise InvalidError(f"{name} has {len(A.shape)} dimensions, expected 2")
     converted_from = ""
@@ -91,7 +93,7 @@ def source_of(A, name="A", as_csr=False) -> Source:
         nnz = len(A.data)
         if not len(first) == len(indices) == nnz:
             raise InvalidError(f"{name}.row, {name}.col and {name}.data have {len(first)}, {len(indices)} and {nnz} "
-                               "entries, expected as many each")
+                               "entries, expected the same number of entries in each")
     else:
         first, indices = _indices(A.indptr, f"{name}.indptr"), _indices(A.indices, f"{name}.indices")
         if indices.itemsize > first.itemsize:
@@ -105,9 +107,9 @@ def source_of(A, name="A", as_csr=False) -> Source:
 
 
 def _of_home(home, A, name, as_csr) -> Source:
-    """Of CuPy and PyTorch."""
+    """Returns the arrays of a CuPy or PyTorch matrix."""
     if not hasattr(A, "tocsr") and not (hasattr(A, "layout") and str(A.layout) != "torch.strided"):
-        raise TypeError(f"{name} is dense, expected a sparse matrix: {name}.to_sparse_csr() makes one of a tensor")
+        raise TypeError(f"{name} is dense, expected a sparse matrix: {name}.to_sparse_csr() converts a tensor")
     if len(A.shape) != 2:
         raise InvalidError(f"{name} has {len(A.shape)} dimensions, expected 2")
     csr = home.to_csr(A) if as_csr else A
@@ -116,7 +118,7 @@ def _of_home(home, A, name, as_csr) -> Source:
         converted_from = str(getattr(A, "format", "") or A.layout).removeprefix("torch.sparse_")
     check_values(home.dtype(values), name)
     if len(home.shape(values)) != 1:
-        raise TypeError(f"{name} has blocks of values: {name}.to_sparse_csr() makes a matrix of numbers of it")
+        raise TypeError(f"{name} has blocks of values, expected single values: {name}.to_sparse_csr() converts it")
     if any(home.shape(array)[0] > 1 and home.strides(array)[0] != 1 for array in (first, indices, values)):
         raise InvalidError(f"{name} has arrays that are not contiguous: a plan would not see changes of their copies")
     shape = (int(A.shape[0]), int(A.shape[1]))
@@ -129,13 +131,13 @@ def _of_home(home, A, name, as_csr) -> Source:
 
 
 def source_for(A, device) -> Source:
-    """The source of A for work on a device, by its name; None: where A is."""
+    """Returns the source of A for work on a device with this name; None: the device where A is."""
     source = source_of(A)
     return source if device in (None, "cpu") else source.for_gpu()
 
 
 def host_source_of(A, name="A") -> Source:
-    """The source of A for what only matrices in host memory have."""
+    """Returns the source of A for operations on host memory. TypeError if A is in a GPU's memory."""
     source = source_of(A, name)
     if source.home.device:
         raise TypeError(f"{name} is in a GPU's memory: {name}.get() of CuPy and {name}.cpu() of PyTorch copy it")
@@ -143,29 +145,29 @@ def host_source_of(A, name="A") -> Source:
 
 
 def common_home(a: Source, b: Source):
-    """Where a result of both is."""
+    """Returns the home for results of both sources."""
     if a.home.device == b.home.device == 0 and type(a.home) is type(b.home):
         return b.home if getattr(b.home, "is_array", False) else a.home
     if a.home is not b.home:
-        raise TypeError("A and B are of two libraries or in two memories, expected both in one")
+        raise TypeError("A and B are of different libraries or in different memories, expected the same for both")
     return a.home
 
 
 def refuse_matrix(values, name="values"):
-    """TypeError where a matrix stands for its values."""
+    """Raises TypeError if `values` is a sparse matrix instead of an array of values."""
     if hasattr(values, "tocsr") or str(getattr(values, "layout", "")).startswith("torch.sparse"):
         of = "A.values()" if hasattr(values, "layout") else "A.data"
-        raise TypeError(f"{name} is a matrix, {_type_name(values)}, expected the array of its values, as {of}")
+        raise TypeError(f"{name} is a matrix, {_type_name(values)}, expected the array of its values, such as {of}")
 
 
 def write_values(source: Source, values, name="values"):
-    """Into the array that the source has. TypeError, InvalidError where they are a matrix or do not fit."""
+    """Copies values into the source's array. TypeError if they are a matrix, InvalidError for another shape."""
     refuse_matrix(values, name)
     source.home.copy_values(source.values[: source.nnz], values)
 
 
 def type_of(dtype) -> str:
-    """The library's name of a type of numbers."""
+    """Returns the library's name of a dtype."""
     name = np.dtype(dtype).name
     if name not in _TYPES:
         raise TypeError(f"dtype is {name}, expected float64 or float32")
@@ -187,7 +189,7 @@ def _type_name(thing):
 
 
 def _indices(array, name):
-    """int32 and int64 as they are; narrower ones are widened."""
+    """Returns indices as a contiguous array of int32 or int64. Other integer types are converted to int64."""
     array = np.asarray(array)
     if array.ndim != 1:
         raise InvalidError(f"{name} has {array.ndim} dimensions, expected 1")
@@ -205,7 +207,7 @@ def _is_array(A):
 
 
 def same_values(a: Source, b: Source) -> tuple[Source, Source]:
-    """Both with values of one type, of which the wider; the other's are copied."""
+    """Returns both sources with values of the wider of the two types. Narrower values are copied."""
     wider = np.result_type(a.dtype, b.dtype)
     return _widened(a, wider), _widened(b, wider)
 
@@ -218,23 +220,23 @@ def _widened(source, dtype):
 
 
 def origin_of(A, source: Source):
-    """A weak reference to the matrix whose arrays the source has; None: it has others, or A keeps them for ever."""
+    """Returns a weak reference to A if the source borrows A.data; None if it does not, or A cannot replace its values."""
     return weakref.ref(A) if hasattr(A, "tocsr") and getattr(A, "data", None) is source.values else None
 
 
 def later_values(source: Source, origin, call="values"):
-    """A.data where that is another array by now than the source's, else None. InvalidError of a converted matrix."""
+    """Returns A.data if the caller has replaced that array, else None. InvalidError if A was converted."""
     A = origin() if origin is not None else None
     if A is not None and A.data is not source.values:
         return A.data
     if source.converted_from:
-        raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix, which sees none of its changes: "
-                           f"update({call}) takes values in the order of its tocsr()")
+        raise InvalidError(f"the plan has a converted copy of a {source.converted_from} matrix and does not see its "
+                           f"changes: update({call}) takes values in the order of its tocsr()")
     return None
 
 
 def csr_of(matrix: _core.Matrix, home=HOST, canonical=False):
-    """The home's matrix on the arrays of the library's, which lives as long."""
+    """Wraps the library's arrays in a matrix of the home. The arrays keep the library's matrix alive."""
     layout, rows, cols, nnz, first, indices, values = matrix.arrays()
     first, indices = home.taken(first), home.taken(indices)
     values = home.ones(nnz) if values is None else home.taken(values)

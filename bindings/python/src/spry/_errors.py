@@ -1,12 +1,12 @@
 """Errors of the library as exceptions.
 
-All are spry.Error, a RuntimeError, and what Python calls such an error besides:
+Each class derives from spry.Error, a RuntimeError, and from Python's own class for such errors:
 
-    InvalidError       ValueError    an argument, a size, a matrix's arrays, a name that there is not
+    InvalidError       ValueError    invalid argument, size, array of a matrix, or unknown name
     OutOfMemoryError   MemoryError
     FileError          OSError       a file cannot be opened, read or written
-    BadFileError       ValueError    ... or it has something wrong in it: FileError, too
-    Error              RuntimeError  refused as too large, not supported, a device's failure, a fault of the library
+    BadFileError       ValueError    a file has invalid content; also a FileError
+    Error              RuntimeError  too large, not supported, a failure of a device, a fault of the library
 """
 
 
@@ -15,18 +15,18 @@ import re
 
 
 class Error(RuntimeError):
-    """What the library refused, or failed to do.
+    """An error of the library, and the base class of its other errors.
 
     Attributes
     ----------
     argument : str
-        Name of the offending argument, "" where there is none.
+        Name of the wrong argument, "" if none.
     value, limit : int
-        The offending value and the limit that it broke, 0 where there is none.
+        The wrong value and the limit that it violates, 0 if none.
     path : str
-        The input file, "" where there is none.
+        The input file, "" if none.
     line : int
-        The line in it, from 1; 0 where there is none.
+        Line in the input file, counted from 1; 0 if none.
     """
 
     argument = ""
@@ -37,11 +37,11 @@ class Error(RuntimeError):
 
 
 class InvalidError(Error, ValueError):
-    """An argument outside its range, sizes that do not fit together, arrays that are no matrix, an unknown name."""
+    """An argument outside its range, sizes that do not match, arrays that are not a valid matrix, or an unknown name."""
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """There is not so much memory."""
+    """Memory cannot be allocated."""
 
 
 class FileError(Error, OSError):
@@ -49,7 +49,7 @@ class FileError(Error, OSError):
 
 
 class BadFileError(FileError, ValueError):
-    """A file's content is wrong; `line` tells where."""
+    """A file's content is invalid; `line` is the line with the error."""
 
 
 # spry_status of the header
@@ -64,7 +64,7 @@ _CLASSES = {
 }
 
 
-# What the library calls otherwise than the arguments of Python.
+# Arguments whose names in the library and in Python differ.
 _ARGUMENTS = {"memory_limit_bytes": "memory_limit", "y": "out"}
 _TEXTS = (
     (re.compile(r"\bmemory_limit_bytes\b"), "memory_limit"),
@@ -79,7 +79,7 @@ _TEXTS = (
 
 
 def exception_of(status, message, argument, value, limit, path, line):
-    """The exception of a spry_error, for the extension to raise."""
+    """Creates the exception for a spry_error, which the extension raises."""
     error = _CLASSES.get(status, Error)(with_hints(in_python(message, path)))
     error.argument = _ARGUMENTS.get(argument, argument)
     error.value, error.limit, error.path, error.line = value, limit, path, line
@@ -87,7 +87,7 @@ def exception_of(status, message, argument, value, limit, path, line):
 
 
 def in_python(message, path=""):
-    """The message with Python's names of arguments. A file's name, where it begins with one, stays as it is."""
+    """Returns the message with Python's names of arguments. A path at its beginning is not changed."""
     begin = len(path) if path and message.startswith(path) else 0
     text = message[begin:]
     for pattern, replacement in _TEXTS:
@@ -96,7 +96,7 @@ def in_python(message, path=""):
 
 
 def with_hints(message):
-    """Adds how to get the CUDA plug-in to a message that it is missing."""
+    """Adds instructions for installing the CUDA plug-in if the message reports that it is missing."""
     if "no CUDA plug-in: " in message and not os.environ.get("SPRY_CUDA_PLUGIN") and not _plugin_is_installed():
         hint = "; the wheel spry-cuda13 has it, which bindings/python/wheel --cuda builds"
         return message.removesuffix("; ./quickstart --gpu builds it") + hint

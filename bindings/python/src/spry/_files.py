@@ -21,40 +21,41 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     Parameters
     ----------
     source : path, or an opened file
-        Compressed by gzip, bzip2, xz or Zstandard, or not. The content tells what it is; the name tells an edge list
-        (.txt, .csv, .tsv, .edges, .el). A compressed file, .npz or container is opened for reading bytes.
+        May be compressed by gzip, bzip2, xz or Zstandard. The content determines the kind of file, except for edge
+        lists, which have the ending .txt, .csv, .tsv, .edges or .el. Open compressed files, .npz and containers in
+        binary mode.
     dtype : float64 or float32
-        Values are rounded to it correctly. A pattern's entries are 1.
+        Type of the values. They are rounded correctly. Entries of a pattern are 1.
     memory_limit : int, optional
-        The most bytes that reading may hold at once, for files from elsewhere, 1 or more; None: no limit.
+        Maximum number of bytes in use while reading, 1 or more, for untrusted files; None: no limit.
     name : str, optional
-        Of an opened file, for messages and edge lists.
+        Name of an opened file, for messages and to recognize edge lists.
     index_base : int, optional
-        Of edge lists: the number of the first node, 0 or 1; None: 0.
+        Only for edge lists: index of the first node, 0 or 1; None: 0.
     drop_duplicates : bool
-        The first entry at a position counts; without it their sum.
+        True: keeps the first of the entries at one position. False: adds them up.
     undirected : bool
-        Of edge lists: each edge is entered both ways.
+        Only for edge lists: adds each edge in both directions.
     input : "edges", optional
-        The file is an edge list, whatever its name; None: its content and name show the kind.
+        The file is an edge list, whatever its name. None: content and name determine the kind.
 
     Returns
     -------
     csr_array
-        Rows sorted, both halves of a symmetric matrix, without the zeros of a dense file. A container has its own
-        layout (csr, csc, coo), and its arrays are the mapped file's, read-only. While they are in use nobody may cut
-        that file short: the system ends a process that reads what is gone with SIGBUS.
+        Rows are sorted. A symmetric matrix has both triangles. Zeros of a dense file are left out. A container keeps
+        its layout (csr, csc, coo), and its arrays are the mapped file, read-only. Do not truncate that file while the
+        arrays are in use: reading the missing part ends the process with SIGBUS.
 
     Raises
     ------
     OSError
-        No such file, no permission; FileError where the library finds out.
+        The file is missing or not readable; FileError if the library detects it.
     BadFileError
-        Something wrong in it, with the line.
+        The content is invalid; the exception has the line.
     Error
-        Complex values; over memory_limit.
+        The values are complex, or memory_limit is exceeded.
     KeyboardInterrupt
-        At once; a thread reads on to the end and forgets it.
+        Immediately. A thread reads to the end and discards the result.
     """
     base = whole(index_base, "index_base", least=0)
     options = _read_options(dtype, memory_limit, index_base=base, drop_duplicates=bool(drop_duplicates),
@@ -63,7 +64,7 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
         name = name or getattr(source, "name", "a file")
         name = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else str(name)
         return csr_of(interruptible(_core.read_bytes, _bytes_of(source, name), name, options))
-    os.stat(source)  # Python's own exception where there is none
+    os.stat(source)  # raises Python's own exception if the file is missing
     return csr_of(interruptible(_core.read, os.fspath(source), options))
 
 
@@ -71,16 +72,16 @@ def _bytes_of(source, name):
     try:
         data = source.read()
     except UnicodeDecodeError:
-        raise TypeError(f"{name} is opened as text and holds other bytes, expected a file opened with mode 'rb'") from None
+        raise TypeError(f"{name} is opened as text but has other content, expected a file opened with mode 'rb'") from None
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
 
 
 def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=None, check=True):
-    """Writes a matrix to a file, in the kind that its name tells.
+    """Writes a matrix to a file. The ending of its name determines the kind.
 
     .mtx or no ending: Matrix Market. .csv: a list of edges, with the columns source, target and weight, nodes counted
-    from 0. Both are compressed if .gz follows. .spry: a container. Values are written with as many digits as bring them
-    back. The file appears when it is complete.
+    from 0. Both are compressed if .gz follows. .spry: a container. Values are written with enough digits to read them
+    back exactly. The file appears when it is complete.
 
     Parameters
     ----------
@@ -88,18 +89,20 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     A : matrix of scipy.sparse
         As for spry.plan.
     comment : str, optional
-        Of Matrix Market.
+        Comment of a Matrix Market file.
     symmetry : "general", "symmetric" or "skew-symmetric"
-        What A is: of the last two one triangle is written, or both where `full` is true.
+        Symmetry of A. One triangle is written, except for "general".
+    full : bool
+        Writes both triangles.
     format : str, optional
-        Of containers: the format that A is stored in, for plans that read it in place; None: A's own.
+        Only for containers: the format to store A in, so that plans can use the file in place; None: A's own layout.
 
     Raises
     ------
     InvalidError
-        A is not what `symmetry` says; the name has another ending.
+        A does not have this symmetry, or the name has another ending.
     FileError
-        It cannot be written.
+        The file cannot be written.
     """
     kind = one_of(_SYMMETRIES, symmetry, "symmetry")
     matrix = host_source_of(A).matrix(0, kind, check)
@@ -107,21 +110,21 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
 
 
 def generate(name, *, dtype=float, memory_limit=None, **parameters):
-    """A generated matrix as a csr_array, the same on every machine: generate("grid5", x=1000, y=1000).
+    """Generates a matrix as a csr_array, equal on every machine: generate("grid5", x=1000, y=1000).
 
     spry.generators() lists names and parameters.
 
     Raises
     ------
     InvalidError
-        There is no such generator, or parameter.
+        The generator or a parameter is unknown.
     """
     if not isinstance(name, str):
-        raise TypeError(f'name is {name!r}, expected a name of spry.generators(), as "grid5"')
+        raise TypeError(f'name is {name!r}, expected a name of spry.generators(), such as "grid5"')
     spec = ",".join([name, *(f"{key}={value}" for key, value in parameters.items())])
     return csr_of(interruptible(_core.generate, spec, _read_options(dtype, memory_limit)))
 
 
 def generators() -> list[dict]:
-    """The generators: name, parameters with their defaults, description."""
+    """Lists the generators: name, parameters with their defaults, description."""
     return _core.generators()

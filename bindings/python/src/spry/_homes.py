@@ -1,11 +1,12 @@
-"""Where arrays are: NumPy's and SciPy's, CuPy's, PyTorch's, and how each makes, shows and takes them.
+"""Homes: adapters for the array libraries (NumPy and SciPy, CuPy, PyTorch) and the memory of their arrays.
 
-A home has what the package needs of a library of arrays. `device` is the library's number of a GPU, 0 for host memory,
-where the home's own arrays are shown to the extension as arrays of NumPy; of a GPU it is shown a view, a tuple of
+`device` is the library's id of a GPU, 0 for host memory. Methods `shown` convert an array of the home for the
+extension: to a NumPy array in host memory, or to a view of a GPU's memory, a tuple
 
     (address, length, columns, row stride, column stride, type, device, owner)
 
-with strides in entries, which keeps `owner` alive. Nothing here copies an array but where it says so.
+with strides in entries. A view keeps `owner` alive. Methods `taken` convert back. Nothing copies an array unless
+stated.
 """
 
 import functools
@@ -19,12 +20,12 @@ from ._vectors import refuse_shared
 
 CSR, COO, CSC = 1, 2, 3
 
-# What views tell of types.
+# Names of types in views.
 _NAMES = {np.dtype(name): name for name in ("float64", "float32", "int32", "int64")}
 
 
 def home_of(x):
-    """The home of a dense array that is none of NumPy's; None: it is no array of a library that is known here."""
+    """Returns the home of a dense CuPy or PyTorch array; None for other objects."""
     root = type(x).__module__.partition(".")[0]
     if root == "cupy":
         return _cupy(x.device.id)
@@ -34,7 +35,7 @@ def home_of(x):
 
 
 def adopt(x, name):
-    """An array of CuPy or PyTorch on the memory of x, which another library made."""
+    """Returns an array on the memory of x, from any other library: CuPy or PyTorch on a GPU, NumPy on the host."""
     if hasattr(x, "__cuda_array_interface__") or _dlpack_device(x) == _DLPACK_CUDA:
         for library, take in (("cupy", _to_cupy), ("torch", lambda torch, x: torch.from_dlpack(x))):
             try:
@@ -42,8 +43,8 @@ def adopt(x, name):
             except ImportError:
                 continue
             return take(module, x)
-        raise TypeError(f"{name} is {type(x).__module__}.{type(x).__qualname__} in a GPU's memory: CuPy or PyTorch is "
-                        "needed to take it")
+        raise TypeError(f"{name} is {type(x).__module__}.{type(x).__qualname__} in a GPU's memory, which needs CuPy or "
+                        "PyTorch: install one of them")
     return np.asarray(x)
 
 
@@ -59,14 +60,14 @@ def _to_cupy(cupy, x):
 
 
 def give_back(like, y):
-    """y in the library of `like`, where that one takes arrays of others (the array API standard), else y itself."""
+    """Converts y to the library of `like` if that follows the array API standard, else returns y."""
     if type(like) is type(y) or not hasattr(like, "__array_namespace__"):
         return y
     return like.__array_namespace__().from_dlpack(y)
 
 
 def sparse_home_of(A):
-    """The home of a sparse matrix of CuPy or PyTorch; None: it is none of theirs."""
+    """Returns the home of a CuPy or PyTorch sparse matrix; None for other objects."""
     root = type(A).__module__.partition(".")[0]
     if root == "cupyx":
         return _cupy(A.data.device.id)
@@ -76,18 +77,18 @@ def sparse_home_of(A):
 
 
 def check_conversion(found, wanted, name, hint=""):
-    """TypeError where numbers of type `found` are not held exactly by `wanted`, both as NumPy's names."""
+    """Raises TypeError if type `wanted` cannot represent all values of type `found`. Both are NumPy types or names."""
     if not np.can_cast(found, wanted, "safe"):
         raise TypeError(f"{name} holds {found}, the plan multiplies {wanted}, which does not hold such numbers "
                         f"exactly{hint}")
 
 
 def device_number(name, argument="device"):
-    """The library's number of a device by its name; None stays None, the default."""
+    """Returns the library's id of a device by its name. None, the default, is returned unchanged."""
     if name is None:
         return None
     if not isinstance(name, str):
-        raise TypeError(f'{argument} is {name!r}, expected a name, as "cpu" or "cuda", or None')
+        raise TypeError(f'{argument} is {name!r}, expected a name, such as "cpu" or "cuda", or None')
     return _core.device_number(name)
 
 
@@ -98,7 +99,7 @@ def check_shape(found, wanted):
 
 @functools.cache
 def _device(ordinal):
-    """The library's number of CUDA's GPU."""
+    """Returns the library's id of the GPU with CUDA's ordinal."""
     found = [d for d in _core.devices() if d["kind"] == "cuda"]
     for d in found:
         if d["available"] and d["ordinal"] == ordinal:
@@ -108,7 +109,7 @@ def _device(ordinal):
 
 
 def _lay_out(shape, strides):
-    """(length, columns, row stride, column stride) as the library takes them; None: it takes no such strides."""
+    """Returns (length, columns, row stride, column stride) for the library; None if it does not support the strides."""
     length = shape[0]
     columns = shape[1] if len(shape) == 2 else 1
     if length == 0 or columns == 0:
@@ -123,12 +124,12 @@ def _lay_out(shape, strides):
 
 
 class Host:
-    """Host memory: arrays of NumPy, matrices of SciPy."""
+    """Host memory with NumPy arrays and SciPy matrices."""
 
     device = 0
 
     def __init__(self, is_array=True):
-        self.is_array = is_array  # of sparray, not of spmatrix
+        self.is_array = is_array  # SciPy's sparray, not spmatrix
 
     def __reduce__(self):
         return host, (self.is_array,)
@@ -137,7 +138,7 @@ class Host:
         return 0
 
     def complete(self):
-        """Waits for what may still write arrays."""
+        """Waits for pending writes to arrays. Host memory has none."""
 
     def shown(self, array):
         return array
@@ -166,7 +167,7 @@ class Host:
         return array.astype(dtype)
 
     def columns(self, x, dtype, copy):
-        """x with columns that lie one behind the other, of that type, a copy where it is asked for or needed."""
+        """Returns x column-major and with that type; a copy if `copy` is true or x has another layout or type."""
         return np.array(x, dtype, order="F") if copy else np.require(x, dtype, ("F", "A"))
 
     def copy_values(self, target, values):
@@ -174,11 +175,11 @@ class Host:
         np.copyto(target, values, casting="safe")
 
     def compressed(self, layout, shape, values, indices, offsets, sorted_and_unique):
-        """A csr or csc of SciPy on these arrays. Its constructor would look at every index, and may copy them."""
+        """Creates a SciPy csr or csc on these arrays, past its constructor, which checks and may copy indices."""
         import scipy.sparse
 
         name = ("csr" if layout == CSR else "csc") + ("_array" if self.is_array else "_matrix")
-        if offsets.dtype != indices.dtype:  # SciPy has one type for both
+        if offsets.dtype != indices.dtype:  # SciPy requires one type for both
             indices = indices.astype(offsets.dtype)
         made = getattr(scipy.sparse, name)(shape, dtype=values.dtype)
         made.data, made.indices, made.indptr = values, indices, offsets
@@ -188,36 +189,36 @@ class Host:
 
 
 class OnGpu:
-    """What homes in a GPU's memory share."""
+    """Base class of homes in a GPU's memory."""
 
     ordinal: int
     device: int
 
     def complete(self):
-        """Waits for the stream, since the library looks at arrays outside it."""
+        """Waits for the stream, because the library reads the arrays outside it."""
         _core.synchronize(self.device, self.stream())
 
     def view(self, array, layout):
         return (self.address(array), *layout, _NAMES.get(self.dtype(array), "other"), self.device, array)
 
     def shown(self, array):
-        """Of a flat array, one number behind the other."""
+        """Returns the view of a contiguous array of one dimension."""
         length = self.shape(array)[0]
         return self.view(array, (length, 1, 1, max(length, 1)))
 
     def shown_columns(self, array):
-        """Of an array of one or two dimensions whose strides the library takes."""
+        """Returns the view of an array of one or two dimensions. The library must support its strides."""
         return self.view(array, _lay_out(self.shape(array), self.strides(array)))
 
     def columns(self, x, dtype, copy):
-        """x with columns that lie one behind the other, of that type, a copy where it is asked for or needed."""
+        """Returns x column-major and with that type; a copy if `copy` is true or x has another layout or type."""
         if self.dtype(x) != dtype:
             x, copy = self.converted(x, dtype), False
         layout = _lay_out(self.shape(x), self.strides(x))
         return self.by_columns(x) if copy or layout is None or layout[2] != 1 else x
 
     def vector(self, x, dtype, length, name):
-        """(x, its view): x itself, or a copy where its type or strides are not the library's."""
+        """Returns (x, its view), with a copy of x if the library does not support its type or strides."""
         self.check(x, name)
         found, shape = self.dtype(x), self.shape(x)
         if len(shape) not in (1, 2) or shape[0] != length:
@@ -228,7 +229,7 @@ class OnGpu:
         return self._viewed(x, shape)
 
     def result(self, x_view, dimensions, length, dtype):
-        """(y, its view): a new array for a result beside x, as many columns in the same order."""
+        """Creates an array for the result of a product with x, with x's columns and order. Returns (y, its view)."""
         columns, by_rows = x_view[2], x_view[3] != 1
         if dimensions == 1:
             y = self.empty(length, dtype)
@@ -240,10 +241,10 @@ class OnGpu:
         return y, self.view(y, layout)
 
     def target(self, out, dimensions, x_view, length, dtype):
-        """(out or a copy in its place, its view), checked to be a result's."""
+        """Checks that out fits the result. Returns (out, its view), with a copy if its strides are not supported."""
         shape = (length,) if dimensions == 1 else (length, x_view[2])
         if home_of(out) is not self:
-            raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected an array as x is, of "
+            raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected an array like x, of "
                             "the same library on the same GPU")
         if self.dtype(out) != dtype:
             raise TypeError(f"out holds {self.dtype(out)}, expected {dtype}")
@@ -253,7 +254,7 @@ class OnGpu:
         return self._viewed(out, shape)
 
     def _viewed(self, array, shape):
-        """(array, its view), or a contiguous copy and the copy's where the library does not take the strides."""
+        """Returns (array, its view), with a contiguous copy if the library does not support the strides."""
         layout = _lay_out(shape, self.strides(array))
         if layout is None:
             array = self.contiguous(array)
@@ -267,11 +268,11 @@ class OnGpu:
         self.copy_into(target, values)
 
     def check(self, x, name):
-        """Refuses what this library has and products have not."""
+        """Raises TypeError for features of this library that products do not support."""
 
 
 class CuPy(OnGpu):
-    """A GPU's memory, by CuPy, whose matrices are of cupyx.scipy.sparse."""
+    """A GPU's memory with CuPy arrays and cupyx.scipy.sparse matrices."""
 
     def __init__(self, ordinal):
         self.ordinal, self.device = ordinal, _device(ordinal)
@@ -284,7 +285,7 @@ class CuPy(OnGpu):
         return self.cupy.cuda.get_current_stream(self.ordinal).ptr
 
     def here(self):
-        """New arrays are made on the current GPU."""
+        """Returns a context manager that makes this GPU CuPy's current one, where new arrays are allocated."""
         return self.cupy.cuda.Device(self.ordinal)
 
     def address(self, array):
@@ -325,7 +326,7 @@ class CuPy(OnGpu):
             return array.astype(dtype)
 
     def by_columns(self, array):
-        """A copy whose columns lie one behind the other."""
+        """Returns a column-major copy."""
         with self.here():
             return self.cupy.array(array, order="F", copy=True)
 
@@ -338,7 +339,7 @@ class CuPy(OnGpu):
             target[...] = values
 
     def taken(self, shown):
-        """An array on the memory of a view."""
+        """Creates an array on the memory of a view, without a copy."""
         address, length, *_, dtype, _, owner = shown
         dtype = np.dtype(dtype)
         if length == 0:
@@ -347,7 +348,7 @@ class CuPy(OnGpu):
         return self.cupy.ndarray((length,), dtype, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def parts(self, A, name):
-        """(layout, offsets, indices, values, what it was converted from, or "")"""
+        """Returns (layout, offsets, indices, values, format that A was converted from or "")."""
         converted = ""
         if A.format not in ("csr", "csc"):
             converted, A = A.format, A.tocsr()
@@ -371,7 +372,7 @@ class CuPy(OnGpu):
 
 
 class Torch(OnGpu):
-    """A GPU's memory, by PyTorch."""
+    """A GPU's memory with PyTorch tensors."""
 
     def __init__(self, place):
         self.torch = sys.modules.get("torch") or __import__("torch")
@@ -462,7 +463,7 @@ class Torch(OnGpu):
 
 
 class HostTorch(Torch):
-    """Host memory, by PyTorch: the extension takes its arrays as NumPy's."""
+    """Host memory with PyTorch tensors, which the extension receives as NumPy arrays."""
 
     def stream(self):
         return 0
@@ -476,13 +477,13 @@ class HostTorch(Torch):
     shown_columns = shown
 
     def taken(self, shown):
-        if not shown.flags.writeable:  # which a tensor cannot say
+        if not shown.flags.writeable:  # tensors cannot be read-only
             shown = shown.copy()
         return self.torch.from_numpy(shown)
 
 
 class _Interface:
-    """Memory of a GPU, as libraries in Python hand it over."""
+    """GPU memory with Python's CUDA array interface."""
 
     def __init__(self, address, length, dtype, owner):
         self.__cuda_array_interface__ = {"data": (address, False), "shape": (length,), "typestr": dtype.str,

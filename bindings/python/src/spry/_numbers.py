@@ -8,7 +8,7 @@ _MOST = 2**63 - 1
 
 
 def whole(number, name, least=1):
-    """The argument `name` as an int from `least` on; None, which stands for the default, stays None."""
+    """Returns the argument `name` as an int of at least `least`. None, the default, is returned unchanged."""
     if number is None:
         return None
     try:
@@ -18,12 +18,12 @@ def whole(number, name, least=1):
     if taken < least:
         raise InvalidError(f"{name} is {taken}, expected {least} or more, or None")
     if taken > _MOST:
-        raise OverflowError(f"{name} is {taken}, an int of 64 bits does not hold it")
+        raise OverflowError(f"{name} is {taken}, expected at most 2**63 - 1")
     return taken
 
 
 def one_of(choices, given, name):
-    """The value in `choices` of the argument `name`. In names, an underscore stands for a hyphen."""
+    """Returns the value in `choices` for the argument `name`. In a str, underscores count as hyphens."""
     key = given.replace("_", "-") if isinstance(given, str) else given
     if key not in list(choices):
         raise InvalidError(f"{name} is {given!r}, expected one of {', '.join(map(repr, choices))}")

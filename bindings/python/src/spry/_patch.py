@@ -1,12 +1,11 @@
-"""spry.patch_scipy: SciPy's own products of csr matrices through Spry, while a with block lasts.
+"""spry.patch_scipy: computes SciPy's products of csr matrices with Spry inside a with block.
 
-SciPy's A @ x, A @ X and A @ B all end in three private methods, which are replaced. Since they are private, versions
-are named here that the tests have run with, and others are refused.
+SciPy's A @ x, A @ X and A @ B call three private methods, which are replaced. Because they are private, TESTED lists
+the versions that the tests have run with, and other versions are refused.
 
-Nothing is remembered between products: each one looks at A's arrays as they are then, so that values and structure may
-change in place at any time. That costs what a conversion to a faster format would gain in many products: a plan does
-that. What Spry does not take goes to SciPy's own code: other formats, other types of numbers, x of another type than A,
-indices in an order that no matrix has.
+Nothing is kept between products. Each product reads A's current arrays, so values and structure may change in place at
+any time. So no product gains from a conversion to a faster format; plans do. SciPy's own code computes products
+that Spry does not support: other formats or types, x and A of different types, invalid index arrays.
 """
 
 import contextlib
@@ -23,10 +22,10 @@ from ._numbers import whole
 TESTED = ("1.13", "1.15", "1.17", "1.18")
 _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
 
-# Entries of A, once for each column of x, below which SciPy's own code is done before Spry's has begun.
+# Entries of A times columns of x from which Spry is faster than SciPy's own code.
 LEAST_ENTRIES = 65536
 
-# What SciPy does with entries that come out as 0.
+# SciPy drops entries of products that are 0.
 _AS_SCIPY = {"drop_zeros": True}
 
 _lock = threading.Lock()
@@ -36,21 +35,22 @@ _least = LEAST_ENTRIES
 
 
 def patch_scipy(*, least_entries=LEAST_ENTRIES):
-    """Within the with block, products of csr matrices of scipy.sparse are Spry's, in all threads.
+    """Computes products of csr matrices of scipy.sparse with Spry inside the with block, in all threads.
 
-    A @ x, A @ X of dense X and A @ B of sparse B, A.dot and what SciPy's solvers make of them, for csr_array and
-    csr_matrix with float64 or float32 values, from least_entries on, each counted once for each column of x. A.T @ x,
-    of csc, stays SciPy's. Of vectors the gain is that of more threads than one; a plan gains more.
+    Replaces A @ x, A @ X for dense X, A @ B for sparse B, and A.dot, also inside SciPy's solvers. A is a csr_array or
+    csr_matrix with float64 or float32 values and at least least_entries entries, counted once for each column of x.
+    A.T @ x, a product of a csc matrix, is not replaced. Products with vectors are faster only by more threads; a plan
+    is faster still.
 
-    Results have SciPy's classes and types. Rows of A @ B come sorted. Sums are added up in another order than SciPy's,
-    so that last bits differ.
+    Results have SciPy's classes and types. Rows of A @ B are sorted. Sums are added in another order than SciPy's, so
+    last bits differ.
 
     Raises
     ------
     Error
-        This version of SciPy was not tried. Tried are those that spry._patch.TESTED names.
+        This version of SciPy is not in spry._patch.TESTED.
     TypeError, InvalidError
-        least_entries is no whole number; it is below 0.
+        least_entries is not an integer, or is negative.
     """
     if least_entries is None:
         raise TypeError("least_entries is None, expected a whole number")
@@ -103,7 +103,7 @@ def _leave(cls):
 
 
 def _matrix(A, columns=1):
-    """A as the library takes it; None: it does not."""
+    """Returns A as a library matrix; None if A is too small or not supported."""
     if A.format != "csr" or A.ndim != 2 or A.data.dtype not in (np.float64, np.float32):
         return None
     nnz = int(A.indptr[-1])
@@ -129,7 +129,7 @@ def _vector(self, other):
 
 def _vectors(self, other):
     result = _dense(self, other, _originals["_matmul_multivector"])
-    return np.ascontiguousarray(result)  # which SciPy's is
+    return np.ascontiguousarray(result)  # SciPy's result is contiguous
 
 
 def _sparse(self, other):
@@ -137,7 +137,7 @@ def _sparse(self, other):
         left, right = _matrix(self), _matrix(self.__class__(other))
         if left is not None and right is not None:
             C = csr_of(_core.spgemm(left, right, _AS_SCIPY)[0])
-            if C.nnz > 0:  # else SciPy makes a matrix of its own, with other types of indices
+            if C.nnz > 0:  # else SciPy computes the empty matrix, whose indices have other types
                 result = self.__class__((C.data, C.indices, C.indptr), shape=C.shape)
                 result.has_canonical_format = True
                 return result

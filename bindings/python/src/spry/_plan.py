@@ -1,4 +1,4 @@
-"""spry.plan: a matrix made ready for products. What is called often, @ and run, stands in the extension."""
+"""spry.plan: matrices prepared for products. The extension has the functions that are called often, @ and run."""
 
 import weakref
 
@@ -14,14 +14,14 @@ from ._threads import attended, checked
 _TRANSPOSED = 1  # spry_op
 _NUMBERS = {"f32": np.float32, "f64": np.float64}
 
-# Entries from which planning may last so long that Ctrl-C should be seen meanwhile.
+# Least number of entries for which Ctrl-C must interrupt planning.
 _LONG = 2_000_000
-# What SciPy's expm_multiply and others need, which know an operator by its class.
+# Hint for SciPy functions, such as expm_multiply, that accept an operator only by its class.
 _OPERATOR = "scipy.sparse.linalg.aslinearoperator(plan) has them; expm_multiply takes it, with traceA=A.trace()"
 
 
 class Info(dict):
-    """What the library tells of a plan or a product; info["format"] is info.format."""
+    """The library's report on a plan or a product; info["format"] is info.format."""
 
     def __getattr__(self, name):
         try:
@@ -34,7 +34,7 @@ class Info(dict):
 
 
 class Explanation(Info):
-    """Why a plan takes its format: `format`, `reason`, `candidates`, `features`; str() sets them out as a table."""
+    """Why a plan uses its format: `format`, `reason`, `candidates`, `features`. str() formats them as a table."""
 
     def __str__(self):
         lines = [self.reason, "", f"{'format':<12}{'product':>12}{'set-up':>12}{'break-even':>12}"]
@@ -52,50 +52,50 @@ class Explanation(Info):
 def plan(A, *, expected_calls=None, format=None, device=None, threads=None, check=True, dtype=None, count=None,
          order="C", kernel=None, ordering=None, expected_updates=None, memory_limit=None, policy=None,
          vector_device=None) -> "Plan":
-    """Makes the m x n matrix A ready for products.
+    """Prepares the m x n matrix A for products.
 
-    The plan borrows A's arrays and keeps them alive. While it lives the structure of A (indptr, indices, row, col) must
-    not change; after a change of A.data say plan.update().
+    The plan borrows A's arrays and keeps them alive. During its lifetime the structure of A (indptr, indices, row, col)
+    must not change. After a change of A.data call plan.update().
 
     Parameters
     ----------
     A : csr, csc, coo of scipy.sparse, array or matrix; csr, csc of cupyx.scipy.sparse or PyTorch
-        float64 or float32, indices of 32 or 64 bits. Rows need not be sorted, entries at one position count as their
-        sum. Other formats, bsr among them, are converted by their tocsr(), a copy.
+        Values are float64 or float32, indices int32 or int64. Rows may be unsorted. Entries at one position are added
+        up. Other formats, such as bsr, are converted by their tocsr(), a copy.
     expected_calls : int, optional
-        Products expected, against which the set-up is weighed; None: many.
+        Number of products expected, to weigh set-up time against the time of products; None: many.
     format : str, optional
-        A format of the library, as "csr" or "sell:c=16"; None: its choice, which plan.info.reason tells.
+        A format of the library, such as "csr" or "sell:c=16". None: automatic; plan.info.reason has the reason.
     device : str, optional
-        "cpu", "cuda", "cuda:1", of spry.devices(); None: where A is.
+        A device of spry.devices(): "cpu", "cuda", "cuda:1". None: the device where A is.
     threads : int, optional
-        Threads that a product may use; None: as many as there are. Small products use fewer.
+        Maximum number of threads per product; None: all. Small products use fewer.
     check : bool
-        Looks at every offset and index first, at the speed of memory. Without it, arrays that are no matrix crash.
+        Checks every offset and index first, at memory speed. If False, arrays that are not a valid matrix may crash.
     dtype : float32 or float64, optional
-        Of vectors; None: A's. float32 values multiply float64 vectors, too.
+        Type of vectors; None: A's type. A matrix of float32 can also multiply float64 vectors.
     count : int, optional
-        Vectors that most products will multiply together, as the columns of a block.
+        Number of vectors that most products will multiply together, as the columns of a block.
     order : "C" or "F"
-        The layout of these blocks: row by row, as NumPy has them, or column by column.
+        Layout of these blocks: row-major, NumPy's default, or column-major.
     kernel, ordering, policy : str, optional
         As in spry_spmv_options of the C header: "csr_avx2_cpu"; "rcm"; "measure".
     expected_updates : int, optional
-        Updates of values expected; None: none.
+        Number of value updates expected; None: none.
     memory_limit : int, optional
-        The most bytes that the plan may own, 1 or more; None: no limit.
+        Maximum number of bytes that the plan may own, 1 or more; None: no limit.
     vector_device : str, optional
-        Where vectors will be, "cpu" or the plan's GPU; None: where A is. Vectors in host memory are copied to a GPU
-        and back in each product.
+        Device of the vectors, "cpu" or the plan's GPU; None: the device where A is. Vectors in host memory are copied
+        to a GPU and back in each product.
 
     Raises
     ------
     TypeError
-        A is no matrix of these libraries, or holds other numbers.
+        A is not a matrix of these libraries, or its values have another type.
     InvalidError
-        A's arrays are no matrix; an unknown name.
+        A's arrays are not a valid matrix, or a name is unknown.
     OutOfMemoryError, Error
-        No memory; over memory_limit, not supported.
+        Memory is insufficient; memory_limit is exceeded, or the combination is not supported.
     """
     source = source_for(A, device)
     vectors = type_of(source.dtype if dtype is None else dtype)
@@ -124,25 +124,25 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
 
 
 class Plan(_core.Plan):
-    """A matrix made ready for products; spry.plan makes one.
+    """A matrix prepared for products; spry.plan creates plans.
 
-    plan @ x multiplies with a vector or a block of columns, x @ plan with the transpose. Several threads may multiply
-    at once. Plans are pickled by their arrays and options, and planned anew. Of results of 1 MB and more a plan keeps
-    the memory of the last two, which serves again when nobody refers to them any more.
+    plan @ x multiplies a vector or a block of columns; x @ plan multiplies by the transpose. Threads may multiply
+    concurrently. A pickled plan stores its arrays and options and is built again on loading. A plan keeps the memory
+    of its last two results of 1 MiB or more, and reuses it once nothing else refers to it.
     """
 
-    __array_ufunc__ = None  # so that x @ plan, of an array x, comes here
+    __array_ufunc__ = None  # so that NumPy passes array @ plan to __rmatmul__
     ndim = 2
     _source: Source
     _options: dict
     _threads: int
     _transposed: "Plan | None"
     _parent: "weakref.ref[Plan] | None"
-    _origin: "weakref.ref | None" = None  # what the plan was made of, whose array of values may be another by now
+    _origin: "weakref.ref | None" = None  # the caller's matrix, to see whether its array of values was replaced
     _check: bool
     _number: np.dtype
     _vector_device: int  # 0: host memory
-    _workspaces: dict  # of streams: (address, bytes, what keeps it alive), 0 for the plan's own
+    _workspaces: dict  # (stream, row-major) -> (address, bytes, owner); address 0: the plan's own workspace
 
     @classmethod
     def _make(cls, source: Source, options: dict, threads: int, check=False, parent=None):
@@ -158,35 +158,34 @@ class Plan(_core.Plan):
         plan._parent = weakref.ref(parent) if parent is not None else None
         return plan
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, n): plan @ x takes n entries and gives m."""
+        """(m, n): in y = plan @ x, x has n elements and y has m."""
         return self._source.shape[::-1] if self._options.get("op") == _TRANSPOSED else self._source.shape
 
     @property
     def dtype(self) -> np.dtype:
-        """Of vectors."""
+        """Type of vectors."""
         return self._number
 
     @property
     def nnz(self) -> int:
-        """Entries that are stored."""
+        """Number of stored entries."""
         return self._source.nnz
 
     @property
     def info(self) -> Info:
-        """What the library tells of the plan: format and its reason, kernel, bytes (..._bytes), times (..._us).
+        """The library's report on the plan: format and its reason, kernel, bytes (..._bytes), times (..._us).
 
-        `blocks` is the same of the plan for blocks of columns that lie row by row, which is made when the first such
-        block comes; None: there is none yet.
+        `blocks` is the report on the plan for row-major blocks, which is built for the first such block; None before.
         """
         blocks = self._info(True)
         return Info(self._info(False) or {}, blocks=Info(blocks) if blocks is not None else None)
 
     def explain(self) -> Explanation:
-        """Why "auto" takes the format that it takes: all formats by their predicted times. print() shows a table."""
+        """Explains the choice of "auto": all formats with their predicted times. print() shows a table."""
         asked = {name: value for name, value in self._options.items() if name not in ("format", "kernel", "ordering")}
         told = _core.explain(self._source.matrix(self._threads), asked, None, self._threads)
         told["candidates"] = [Info(candidate) for candidate in told["candidates"]]
@@ -201,7 +200,7 @@ class Plan(_core.Plan):
 
     @property
     def T(self) -> "Plan":
-        """The plan of the transpose, on the same arrays, made when it is first asked for."""
+        """The plan of the transpose on the same arrays, built on first use."""
         original = self._parent() if self._parent is not None else None
         if original is not None:
             return original
@@ -213,24 +212,24 @@ class Plan(_core.Plan):
             self._transposed._origin = self._origin
         return self._transposed
 
-    # ---- values that change ----
+    # ---- updates ----
 
     def update(self, values=None) -> None:
-        """For new values in the same structure, also in plan.T.
+        """Takes over new values in the same structure, also in plan.T.
 
         Parameters
         ----------
         values : array of nnz entries, optional
-            No matrix. In the order of A.data, whose place this array takes from then on; None: A.data, whose numbers
-            have changed in place, or which is another array by now. Where info.values_in_place is true the plan sees a
-            change in place without an update.
+            New values in the order of A.data. The plan borrows this array instead of A.data. None: A.data has changed
+            in place or was replaced by another array. If info.values_in_place is true, the plan sees changes in place
+            without an update.
 
         Raises
         ------
         InvalidError
-            Of a matrix that was converted: the plan has no arrays of it that may have changed.
+            values is None and A was converted, so the plan has a copy that does not see A's changes.
         TypeError
-            values is a matrix, or holds numbers that A's type does not hold exactly.
+            values is a matrix, or A's type cannot represent the values exactly.
         Error
             Another thread uses the plan.
         """
@@ -255,14 +254,14 @@ class Plan(_core.Plan):
         if home.device != self._vector_device:
             there = "host memory" if self._vector_device == 0 else f"the memory of device {self._vector_device}"
             raise InvalidError(f"x is in the memory of device {home.device}, the plan's vectors are in {there}: "
-                               'spry.plan(A, device="cuda", vector_device="cuda") makes a plan for such vectors')
+                               'spry.plan(A, device="cuda", vector_device="cuda") creates a plan for such vectors')
         m, n = self.shape
         dtype = self._number
         dimensions = len(home.shape(x))
         x, x_view = home.vector(x, dtype, n, "x")
         if out is None:
             if beta:
-                raise InvalidError("beta is not 0, so that out is to be given")
+                raise InvalidError("beta is not 0 and out is missing, expected out")
             y, y_view = home.result(x_view, dimensions, m, dtype)
         else:
             y, y_view = home.target(out, dimensions, x_view, m, dtype)
@@ -277,7 +276,10 @@ class Plan(_core.Plan):
         return out
 
     def _new_workspace(self, home, key):
-        """The first stream has the plan's own; products in others may overlap with it."""
+        """Returns a workspace for a stream: the plan's own for the first stream, new ones for other streams.
+
+        Products in different streams may overlap.
+        """
         made = (0, 0, None)
         if any(by_rows == key[1] for _, by_rows in self._workspaces):
             info = self._info(key[1]) or self._info(False)
@@ -306,16 +308,16 @@ class Plan(_core.Plan):
 
     @property
     def trace(self):
-        """Not there: SciPy's functions look for it where they take a plan for an array."""
+        """Raises AttributeError. SciPy functions that expect an array read this attribute."""
         raise AttributeError(f"a plan has no trace: {_OPERATOR}", name="trace", obj=self)
 
     def __add__(self, other):
-        raise TypeError(f"a plan has no sums and differences: {_OPERATOR}")
+        raise TypeError(f"a plan cannot be added or subtracted: {_OPERATOR}")
 
     __sub__ = __radd__ = __rsub__ = __add__
 
     def __array__(self, *args, **kwargs):
-        raise TypeError("a plan is no array: plan @ numpy.eye(n) has the entries of its matrix")
+        raise TypeError("a plan is not an array: plan @ numpy.eye(n) has the entries of its matrix")
 
     # ---- pickling, copying ----
 
@@ -329,7 +331,7 @@ class Plan(_core.Plan):
 
 
 def _values_like(source: Source, values):
-    """As an array of the source's home, a copy where it is in another memory."""
+    """Returns values as an array of the source's home, with a copy if they are in another memory."""
     refuse_matrix(values)
     home, wanted = source.home, source.dtype
     array = home.from_any(values)
@@ -342,7 +344,7 @@ def _values_like(source: Source, values):
 
 
 def multiply_foreign(plan, x, out=None, alpha=None, beta=None):
-    """plan.run(x, out, alpha, beta) with an x that is none of NumPy's, for the extension."""
+    """Returns plan.run(x, out, alpha, beta) for an x that is not a NumPy array, for the extension."""
     home = home_of(x)
     if home is None:
         y = plan.run(adopt(x, "x"), out, alpha, beta)
@@ -351,13 +353,13 @@ def multiply_foreign(plan, x, out=None, alpha=None, beta=None):
         return plan._multiply_on_gpu(home, x, out, alpha, beta)
     home.check(x, "x")
     if out is not None and home_of(out) is not home:
-        raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected a tensor as x is")
+        raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected a tensor like x")
     y = plan.run(home.shown(x), None if out is None else home.shown(out), alpha, beta)
     return home.taken(y) if out is None else out
 
 
 def multiply_left(left, plan):
-    """left @ plan, for the extension."""
+    """Returns left @ plan, for the extension."""
     if hasattr(left, "tocsr"):
         raise TypeError(f"the left side is sparse, {type(left).__name__}: spry.spgemm multiplies sparse matrices")
     array = left if hasattr(left, "__dlpack__") else np.asarray(left)

@@ -1,4 +1,4 @@
-"""Where the CUDA plug-in is: in the package spry_cuda13, where that is installed beside this one."""
+"""Finds the CUDA plug-in in the package spry_cuda13, if that is installed."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ _NAME = "libspry-cuda.so"
 
 def _find():
     if os.environ.get("SPRY_CUDA_PLUGIN"):
-        return  # which the library looks at itself
+        return  # the library reads this variable
     found = importlib.util.find_spec("spry_cuda13")
     for folder in found.submodule_search_locations or () if found else ():
         path = pathlib.Path(folder, _NAME)

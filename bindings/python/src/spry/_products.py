@@ -1,4 +1,4 @@
-"""Sparse times sparse."""
+"""Products of two sparse matrices."""
 
 import numpy as np
 
@@ -10,43 +10,43 @@ from ._numbers import whole
 from ._plan import Info
 from ._threads import attended, checked
 
-# Entries from which a product may last so long that Ctrl-C should be seen meanwhile.
+# Least number of entries for which Ctrl-C must interrupt a product.
 _LONG = 200_000
 
 
 def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpose_b=False, alpha=1.0, drop_zeros=False,
            device=None, kernel=None, check=True, full_output=False):
-    """alpha * A @ B for matrices of scipy.sparse, m x l and l x n.
+    """Computes alpha * A @ B for sparse matrices, m x l and l x n.
 
     Parameters
     ----------
     A, B : csr, csc, coo of scipy.sparse, array or matrix; of cupyx.scipy.sparse or PyTorch
-        As for spry.plan, both of one library. Where one holds float32 and the other float64, the first is converted.
-        On a GPU what is no csr is converted, too, and nothing is transposed.
+        As for spry.plan, both of one library. If one is float32 and the other float64, the float32 values are
+        converted. On a GPU, formats other than csr are converted, and transpose_a and transpose_b are not supported.
     memory_limit : int, optional
-        The most bytes that operands, result and workspace may take together, 1 or more; None: no limit.
+        Maximum number of bytes of operands, result and workspace together, 1 or more; None: no limit.
     threads : int, optional
-        At most so many; None: as many as there are. The result is the same bits for any number.
+        Maximum number of threads; None: all. The result has the same bits for any number of threads.
     transpose_a, transpose_b : bool
-        Takes A.T, B.T.
+        Multiplies A.T or B.T instead.
     drop_zeros : bool
-        Leaves entries out that come to 0. Without it C has all positions of the product of the structures.
+        True: drops computed entries that are 0. False: C has all positions of the product of the structures.
     check : bool
-        Looks at every offset and index of A and B first.
+        Checks every offset and index of A and B first.
     full_output : bool
-        Gives (C, info) with what the product took: bytes (..._bytes) and times (..._us).
+        Returns (C, info). info has the product's memory (..._bytes) and times (..._us).
 
     Returns
     -------
-    csr_array, or csr_matrix where A and B are of the older kind; of CuPy or PyTorch where A and B are
-        Rows sorted, each position once. Its arrays are the library's, which are not copied.
+    csr_array, or csr_matrix if A and B are matrices; of CuPy or PyTorch if A and B are
+        Rows are sorted, with each position once. The library's arrays are used without a copy.
 
     Raises
     ------
     TypeError, InvalidError
-        As spry.plan; sizes that do not fit.
+        As for spry.plan; also if sizes do not match.
     Error
-        The product would pass memory_limit, with the bytes needed in `value`.
+        The product exceeds memory_limit. `value` is the number of bytes needed.
     """
     a, b = _sources(A, B)
     left, right = _matrices(a, b, check)
@@ -83,7 +83,7 @@ def _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, ker
 
 
 def _with_own(source, values, name):
-    """The source with the values in an array of the plan's own: itself, or another one."""
+    """Copies values to an array that the plan owns. Returns a source with that array, which may be `source`."""
     own = source if source.owns_values else source.with_own_values()
     write_values(own, values, name)
     return own
@@ -91,12 +91,12 @@ def _with_own(source, values, name):
 
 def spgemm_plan(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpose_b=False, alpha=1.0, device=None,
                 kernel=None, check=True) -> "SpgemmPlan":
-    """A product that is repeated with new values in the same structures: C's structure is found once.
+    """Creates a plan for a product that is repeated with new values. C's structure is computed once.
 
-    The plan borrows A's and B's arrays, which keep their structure while it lives. Of what is converted (formats but
-    csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. It reads the arrays that A
-    and B had then: say update() after another array took A.data's place,
-    and from then on after each change. Parameters as of spry.spgemm.
+    The plan borrows A's and B's arrays. Their structure must not change during its lifetime. Converted matrices (other
+    formats than csr, csc and coo; float32 with float64) are copies, which only update() changes. The plan reads the
+    arrays that A and B had when it was created: call update() after A.data is replaced by another array, and from then
+    on after each change. Parameters as for spry.spgemm.
     """
     a, b = _sources(A, B)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
@@ -106,9 +106,9 @@ def spgemm_plan(A, B, *, memory_limit=None, threads=None, transpose_a=False, tra
 
 
 class SpgemmPlan:
-    """C = alpha * A @ B, again and again; spry.spgemm_plan makes one. One thread at a time runs it."""
+    """A repeated product C = alpha * A @ B; spry.spgemm_plan creates one. Only one thread at a time may run it."""
 
-    _origins = None, None  # what A and B were, whose arrays of values may be others by now
+    _origins = None, None  # the caller's A and B, to see whether their arrays of values were replaced
 
     def __init__(self, a, b, options, check=False):
         self._a, self._b, self._options = a, b, options
@@ -126,41 +126,41 @@ class SpgemmPlan:
         self.dtype = np.dtype(dtype)
 
     def run(self, out=None):
-        """C for the present values of A and B, as a csr_array (csr_matrix where A and B are of that kind).
+        """Computes C from the current values of A and B, as a csr_array (csr_matrix if A and B are matrices).
 
         Parameters
         ----------
         out : array of nnz entries, optional
-            Takes C's values; None: a new array. indptr and indices are the plan's, read-only, and those of all results.
+            Array for C's values; None: a new array. indptr and indices belong to the plan, are read-only and shared by
+            all results.
 
         Raises
         ------
         InvalidError
-            out is of another size or type.
+            out has another size or type, or is an array of A or B.
         """
         home = self._home
         values = home.empty(self.nnz, self.dtype) if out is None else out
         if isinstance(values, np.ndarray) and any(np.may_share_memory(values, s.values) for s in (self._a, self._b)):
-            raise InvalidError("out is an array of A or B, which the product reads")
+            raise InvalidError("out shares memory with values of A or B, expected an array of its own")
         self._plan.run(home.shown(values), home.stream())
         return home.compressed(CSR, self.shape, values, self._indices, self._indptr, sorted_and_unique=True)
 
     def update(self, a=None, b=None) -> None:
-        """Takes new values. A.data and B.data do not change.
+        """Takes over new values. Does not change A.data and B.data.
 
         Parameters
         ----------
         a, b : array of as many values as A and B have, optional
-            No matrices. Where neither is given, the values are those of A.data and B.data, where these are other arrays
-            by now. Values of another array than the plan reads are copied: the first such update creates the plan anew
-            with an array of its own, into which later ones copy.
+            New values. If both are None, takes A.data and B.data if they were replaced by other arrays. Values are
+            copied to arrays that the plan owns. The first update creates these arrays and builds the plan again.
 
         Raises
         ------
         InvalidError
-            Values of another shape; neither is given, and A or B was converted: the plan has a copy of it.
+            Values have another shape; or a and b are None and A or B was converted, so the plan has a copy.
         TypeError
-            Matrices in the place of their values, or values that the plan's type does not hold exactly.
+            a or b is a matrix, or the plan's type cannot represent the values exactly.
         """
         if a is None and b is None:
             a, b = (later_values(*of) for of in zip((self._a, self._b), self._origins, ("a=values", "b=values"),
@@ -178,7 +178,7 @@ class SpgemmPlan:
 
     @property
     def info(self) -> Info:
-        """What the library tells of the plan and of its last run: bytes (..._bytes), times (..._us)."""
+        """The library's report on the plan and its last run: bytes (..._bytes), times (..._us)."""
         return Info(self._plan.info())
 
     def __repr__(self):

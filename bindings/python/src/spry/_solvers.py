@@ -1,4 +1,4 @@
-"""Conjugate Gradient and PageRank, in SciPy's form of calls: both give (x, info)."""
+"""Conjugate Gradient and PageRank. Both return (x, info), like SciPy's solvers."""
 
 import inspect
 import numbers
@@ -14,7 +14,7 @@ from ._numbers import one_of, whole
 from ._plan import Info, Plan
 from ._threads import attended, of_call
 
-_TOLERANCE_ZERO = -1.0  # a tolerance of 0 would be the library's default
+_TOLERANCE_ZERO = -1.0  # the library reads 0 as its default tolerance
 _START_X = 2
 _PRECISIONS = {"full": 0, "f32:f64": 1, "f32": 2}
 _PRECONDITIONERS = {None: 0, "jacobi": 1, "block-jacobi": 2, "chebyshev": 3}
@@ -23,50 +23,51 @@ _ENDED = ("iteration limit", "stagnation")
 
 def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, max_iterations=None, M=None, callback=None, device=None,
        threads=None, check=True, symmetry_tol=None, symmetric=False, precision="full", full_output=False):
-    """Solves A @ x = b for symmetric positive definite A by Conjugate Gradients, called like scipy.sparse.linalg.cg.
+    """Solves A @ x = b for symmetric positive definite A by Conjugate Gradient, called like scipy.sparse.linalg.cg.
 
     Parameters
     ----------
     A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch, n x n, or a spry.Plan
         As for spry.plan. Symmetry is checked up to rounding.
-    b : (n,), (n, 1), or (n, k) for k systems that are solved side by side
-        In the memory that A is in; arrays of NumPy are copied to a GPU's.
-    x0 : as b, optional
-        A first guess; None: zero.
+    b : (n,), (n, 1), or (n, k) for k systems that are solved together
+        In the same memory as A; NumPy arrays are copied to a GPU's memory.
+    x0 : like b, optional
+        Initial guess; None: zero.
     rtol, atol : float
-        It has converged when norm(b - A @ x) <= max(rtol * norm(b), atol).
+        The solver has converged when norm(b - A @ x) <= max(rtol * norm(b), atol).
     max_iterations : int, optional
         SciPy's maxiter. None: 10 n, at least 10 000 and at most 100 000.
     M : optional
-        What stands for A's inverse: "jacobi", "block-jacobi", "chebyshev", or what SciPy takes.
+        Preconditioner: "jacobi", "block-jacobi", "chebyshev", or an operator as in SciPy.
     device : str, optional
-        "cuda" solves on the GPU, from host memory, too.
+        "cuda" solves on the GPU, also for a matrix in host memory.
     callback : function, optional
-        Called as callback(x) after each iteration. With it, with an M of SciPy's or with a plan in A's place, the
-        iteration is SciPy's own, which does not look whether A is symmetric, and its products are Spry's. To solve
-        many times with one A, take spry.cg_plan.
+        Called as callback(x) after each iteration. With a callback, with an operator M or if A is a plan, SciPy's own
+        iteration runs with Spry's products and does not check symmetry. To solve many times with one A, use
+        spry.cg_plan.
     symmetry_tol : float, optional
         A is symmetric if abs(A[i, j] - A[j, i]) <= symmetry_tol * eps * max(abs(A[i, j]), abs(A[j, i]),
         sqrt(abs(A[i, i] * A[j, j]))) for all i, j, with eps = numpy.finfo(A.dtype).eps. None: 1000.
     symmetric : bool
-        True: A is taken as symmetric without a check.
+        True: assumes that A is symmetric, without a check.
     precision : "full", "f32:f64" or "f32"
-        Of the iteration, for float64: values of A in float32, or values and vectors. Residuals are of float64.
+        Precision of the iteration for float64 matrices. "f32:f64": values of A in float32. "f32": values and vectors
+        in float32. Residuals are in float64.
     full_output : bool
-        Gives (x, info, result), with iterations, residuals and times (..._us). Not with SciPy's iteration.
+        Returns (x, info, result). result has iterations, residuals and times (..._us). Not for SciPy's iteration.
 
     Returns
     -------
-    x : as b
+    x : like b
     info : int
-        0: converged; above 0: iterations after which it had not; -1: broke down, A is not positive definite.
+        0: converged; above 0: not converged after this number of iterations; -1: breakdown, A is not positive definite.
 
     Raises
     ------
     InvalidError
-        A is not symmetric, or holds infinities or NaN; sizes that do not fit.
+        A is not symmetric or has infinities or NaN, or sizes do not match.
     TypeError
-        As spry.plan.
+        As for spry.plan.
     KeyboardInterrupt
         Some hundredths of a second after Ctrl-C, or at the end of an iteration.
     """
@@ -99,10 +100,10 @@ def _symmetry(tolerance, is_known):
 
 
 def _solve(source, iterate, b, x0, rtol, atol, max_iterations, full_output):
-    """What cg gives, by iterate(x, b, is_f32, options), which writes x and tells the result."""
+    """Returns cg's results. iterate(x, b, is_f32, options) writes x and returns the library's result."""
     max_iterations = whole(max_iterations, "max_iterations")
     if not (rtol >= 0 and atol >= 0):
-        raise InvalidError(f"rtol is {rtol}, atol is {atol}, expected numbers from 0 on")
+        raise InvalidError(f"rtol is {rtol}, atol is {atol}, expected 0 or more for both")
     right = _columns(b, source, "b")
     x = _columns(right if x0 is None else x0, source, "x0", copy=True)
     if x.shape != right.shape:
@@ -126,23 +127,23 @@ def _solve(source, iterate, b, x0, rtol, atol, max_iterations, full_output):
 
 def cg_plan(A, *, M=None, count=1, format=None, device=None, threads=None, check=True, symmetry_tol=None,
             symmetric=False, precision="full") -> "CgPlan":
-    """A system that is solved for many right sides: what cg does before it iterates is done once.
+    """Creates a plan for a system with many right-hand sides. The set-up of cg is done once.
 
     Parameters
     ----------
     A, M, device, threads, check, symmetry_tol, symmetric, precision :
         As for spry.cg; M by name, or None. The plan borrows A's arrays.
     count : int
-        The most right sides that are solved for side by side.
+        Maximum number of right-hand sides that are solved together.
     format : str, optional
         As for spry.plan.
 
     Raises
     ------
     InvalidError
-        A is not symmetric, holds infinities or NaN, or its diagonal is not positive; an unknown name.
+        A is not symmetric, has infinities or NaN or a diagonal that is not positive; or a name is unknown.
     KeyboardInterrupt
-        At once; a thread goes on to the end and forgets the plan.
+        Immediately. A thread runs to the end and discards the plan.
     """
     made = CgPlan(source_for(A, device), M, whole(count, "count"), format, device, threads, symmetry_tol, symmetric,
                   one_of(_PRECISIONS, precision, "precision"), check)
@@ -151,9 +152,9 @@ def cg_plan(A, *, M=None, count=1, format=None, device=None, threads=None, check
 
 
 class CgPlan:
-    """A system that is solved again and again; spry.cg_plan makes one. One thread at a time uses it."""
+    """A system that is solved repeatedly; spry.cg_plan creates one. Only one thread at a time may use it."""
 
-    _origin = None  # what the plan was made of, whose array of values may be another by now
+    _origin = None  # the caller's matrix, to see whether its array of values was replaced
 
     def __init__(self, source, M, count, format, device, threads, symmetry_tol=None, symmetric=False, precision=0,
                  check=False):
@@ -177,28 +178,28 @@ class CgPlan:
         return self._source.dtype
 
     def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, max_iterations=None, full_output=False):
-        """As spry.cg."""
+        """Solves A @ x = b. Parameters and results as for spry.cg."""
         if self._plan is None:
             raise InvalidError("the last update of the plan failed; update the plan again before the next run")
         return _solve(self._source, self._plan.run, b, x0, rtol, atol, max_iterations, full_output)
 
     def update(self, values=None) -> None:
-        """For new values in the same structure.
+        """Takes over new values in the same structure.
 
         Parameters
         ----------
         values : array of nnz entries, optional
-            No matrix. In the order of A.data. None: A.data, whose numbers have changed in place, or which is another
-            array by now. Values of another array than A.data was are copied: the first such update creates the plan
-            anew with an array of its own, into which later ones copy.
+            New values in the order of A.data. None: A.data has changed in place or was replaced by another array.
+            Values from another array than the original A.data are copied to an array that the plan owns. The first
+            such update creates this array and builds the plan again.
 
         Raises
         ------
         InvalidError
-            The new A cannot be solved with; until the next update the plan does not run. Of a matrix that was
-            converted, without values: the plan has no arrays of it that may have changed.
+            The new A cannot be solved; the plan refuses to run until the next update. Also if values is None and A
+            was converted, so the plan has a copy that does not see A's changes.
         TypeError
-            values is a matrix, or holds numbers that A's type does not hold exactly.
+            values is a matrix, or A's type cannot represent the values exactly.
         """
         if values is None:
             values = later_values(self._source, self._origin)
@@ -211,7 +212,7 @@ class CgPlan:
             self._plan.update()
 
     def _take(self, values):
-        """Copies the values to an array of the plan's own."""
+        """Copies the values to an array that the plan owns."""
         if self._source.owns_values:
             write_values(self._source, values)
             return
@@ -233,8 +234,7 @@ def _by_scipy(A, b, x0, rtol, atol, max_iterations, M, callback, threads, check,
 
     if full_output or isinstance(M, str) or one_of(_PRECISIONS, precision, "precision") != 0:
         given = "full_output" if full_output else "M by name" if isinstance(M, str) else "precision"
-        raise InvalidError(f"{given} goes with Spry's own iteration, which "
-                           "takes no plan, no callback and no operator M")
+        raise InvalidError(f"{given} needs Spry's own iteration, which supports no plan, no callback and no operator M")
     operator = A if isinstance(A, Plan) else plan(A, threads=threads, check=check)
     iterate = scipy.sparse.linalg.cg
     name = "rtol" if "rtol" in inspect.signature(iterate).parameters else "tol"  # before SciPy 1.12
@@ -248,12 +248,12 @@ def _square(source, threads, check):
 
 
 def _place(source, device):
-    """Where a solver works."""
+    """Returns the options for a solver's device and stream."""
     return {"device": device_number(device), "stream": source.home.stream()}
 
 
 def _columns(vectors, source, name, copy=False):
-    """As the library takes them, where A is: of A's type, columns one behind the other."""
+    """Returns vectors as the library needs them: in A's memory, of A's type, column-major."""
     array, wanted = source.home.from_any(vectors), source.dtype
     found, shape = source.home.dtype(array), source.home.shape(array)
     if found.kind not in "biuf":
@@ -268,46 +268,49 @@ def _columns(vectors, source, name, copy=False):
 
 def pagerank(A, alpha=0.85, *, tol=None, max_iterations=None, personalization=None, x0=None, edges="row-to-column",
              dangling="teleport", norm=1, device=None, threads=None, check=True, full_output=False):
-    """The PageRank of a graph whose matrix is A, n x n, of entries >= 0: the weights of links.
+    """Computes the PageRank of a graph with the n x n matrix A. Entries of A, the weights of links, are >= 0.
 
-    x = alpha * B @ x + (1 - alpha) * v, where B is A.T with each column divided by its sum.
+    Solves x = alpha * B @ x + (1 - alpha) * v, where B is A.T with each column divided by its sum.
 
     Parameters
     ----------
     A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch
-        As for spry.plan; integers are converted. A[i, j] is a link from i to j, with edges="column-to-row" one from j
-        to i.
+        As for spry.plan; integers are converted. A[i, j] is a link from i to j, or from j to i with
+        edges="column-to-row".
     alpha : float
-        Damping, between 0 and 1.
+        Damping factor, between 0 and 1.
     tol : float, optional
-        Ends when the norm of a step is at most this; None: 1e-8, of float32 1e-6. norm is 1, 2 or numpy.inf.
+        The iteration ends when the norm of a step is at most tol; None: 1e-8, or 1e-6 for float32.
+    norm : 1, 2 or numpy.inf
+        Norm of a step.
     max_iterations : int, optional
         1 or more; None: 200.
     personalization : int, dict or (n,), optional
-        v: a node, whose weight is 1; the weights of some nodes, as {node: weight}; or the weights of all. Nodes count
-        from 0. v is divided by its sum. None: the same for all.
+        v: one node with weight 1; weights of some nodes as {node: weight}; or weights of all nodes. Nodes are counted
+        from 0. v is divided by its sum. None: equal weights.
     x0 : (n,), optional
-        Where the iteration starts; None: v.
+        Initial guess; None: v.
     dangling : "teleport", "drop" or "refuse"
-        Nodes that link nowhere: they count as linking to all as v has it; their rank is lost; or InvalidError.
+        Treatment of nodes without outgoing links. "teleport": they link to all nodes with the weights of v. "drop":
+        their rank is lost. "refuse": InvalidError.
     device : str, optional
-        "cuda" works on the GPU, from host memory, too.
+        "cuda" runs on the GPU, also for a matrix in host memory.
     full_output : bool
-        Gives (x, info, result), with iterations, error_bound and times (..._us).
+        Returns (x, info, result). result has iterations, error_bound and times (..._us).
 
     Returns
     -------
     x : (n,)
-        Ranks, of sum 1 (less with dangling="drop").
+        Ranks with sum 1 (less with dangling="drop").
     info : int
-        0: converged; above 0: iterations after which it had not; -1: infinities or NaN came up.
+        0: converged; above 0: not converged after this number of iterations; -1: infinities or NaN occurred.
 
     Raises
     ------
     InvalidError
-        A number, a name or a weight out of range; sizes that do not fit.
+        A parameter or weight is out of range, a name is unknown, or sizes do not match.
     TypeError
-        As spry.plan.
+        As for spry.plan.
     KeyboardInterrupt
         Some hundredths of a second after Ctrl-C, or at the end of an iteration.
     """
@@ -341,7 +344,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iterations=None, personalization=No
 
 
 def _weights(personalization, source):
-    """The weights of all nodes, as the library takes them; None: the same for all."""
+    """Returns the weights of all nodes for the extension; None means equal weights."""
     if personalization is None:
         return None
     if isinstance(personalization, numbers.Integral) and not isinstance(personalization, bool):
@@ -360,6 +363,6 @@ def _weights(personalization, source):
 
 
 def _with_numbers(A):
-    """Links are often counted by integers, which are copied as float64."""
+    """Converts matrices of integers or bool, such as counts of links, to float64."""
     kind = getattr(getattr(A, "dtype", None), "kind", "")
     return A.astype(np.float64) if kind in ("i", "u", "b") and hasattr(A, "tocsr") else A

@@ -1,4 +1,4 @@
-"""How many threads products use, for threadpoolctl, too; and long calls that Ctrl-C ends."""
+"""The limit of threads, its use by threadpoolctl, and long calls that Ctrl-C can end."""
 
 import threading
 
@@ -7,38 +7,38 @@ from ._numbers import whole
 
 
 def get_num_threads() -> int:
-    """Threads that a product may use now: the limit set, else OMP_NUM_THREADS, else the processors."""
+    """Returns how many threads a product may use now: the limit set, else OMP_NUM_THREADS, else the processors."""
     return _core.get_threads()
 
 
 def set_num_threads(threads: int | None) -> None:
-    """Limits the threads of all products, also of plans that there are; None: no limit.
+    """Limits the threads of all products, also those of existing plans; None: no limit.
 
-    Results are the same bits for any number of threads.
+    Results have the same bits for any number of threads.
     """
     _core.set_threads(checked(threads))
 
 
 def checked(threads):
-    """The argument `threads` of a call, as the extension takes it."""
+    """Returns the argument `threads` of a call in the extension's form, 0 for None."""
     return whole(threads, "threads") or 0
 
 
 def of_call(threads):
-    """The threads of a call that is not a plan's: its own, under the limit."""
+    """Returns the threads of a call without a plan: its own argument, at most the limit."""
     limit = _core.get_threads()
     return min(checked(threads) or limit, limit)
 
 
 def interruptible(call, *args, asks=False):
-    """call(*args), a call of the library that cannot be stopped, so that Ctrl-C comes through.
+    """Returns call(*args), a library call that cannot be stopped, so that Ctrl-C interrupts the caller.
 
-    Another thread makes it while this one waits. After Ctrl-C it goes on to its end by itself, and its result is
-    thrown away. With `asks` the call takes one argument more: a function that it asks, a few times in a second where
-    it can, whether it shall end early.
+    Another thread executes the call while this one waits. After Ctrl-C that thread runs to the end and its result is
+    discarded. If `asks` is true, call has one more argument: a function that returns whether to end early. The call
+    invokes it several times per second if it can.
     """
     if threading.current_thread() is not threading.main_thread():
-        return call(*args)  # signals come to the main thread alone
+        return call(*args)  # only the main thread receives signals
     done, left, result, failure = threading.Event(), threading.Event(), [], []
     given = (*args, left.is_set) if asks else args
 
@@ -52,7 +52,7 @@ def interruptible(call, *args, asks=False):
 
     try:
         threading.Thread(target=work, name="spry", daemon=True).start()
-    except RuntimeError:  # Python is about to end
+    except RuntimeError:  # the interpreter is exiting
         return call(*args)
     try:
         done.wait()
@@ -65,9 +65,9 @@ def interruptible(call, *args, asks=False):
 
 
 def attended(call, *args, entries, home, least=200_000, asks=False):
-    """call(*args), by interruptible where work on so many entries may last so long that Ctrl-C should be seen.
+    """Returns call(*args), through interruptible if `entries` is at least `least`.
 
-    On a GPU it needs milliseconds.
+    On a GPU a call takes only milliseconds and is never interruptible.
     """
     if entries < least or home.device:
         return call(*args)
@@ -75,12 +75,12 @@ def attended(call, *args, entries, home, least=200_000, asks=False):
 
 
 def tell_threadpoolctl():
-    """Makes threadpoolctl see the library, where it is installed."""
+    """Registers the library with threadpoolctl, if that is installed."""
     try:
         import threadpoolctl
     except ImportError:
         return
-    if not hasattr(threadpoolctl, "register"):  # before 3.2 it knew its own libraries alone
+    if not hasattr(threadpoolctl, "register"):  # older than 3.2
         return
 
     class SpryController(threadpoolctl.LibController):

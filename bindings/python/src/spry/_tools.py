@@ -6,14 +6,14 @@ from ._threads import interruptible
 
 
 def reorder(A, method="rcm", *, check=True):
-    """A new order of A's rows and columns: perm[new] = old, of int64; A[perm][:, perm] is the matrix in it.
+    """Computes an ordering of A's rows and columns: perm[new] = old. A[perm][:, perm] is the reordered matrix.
 
     Parameters
     ----------
     A : matrix of scipy.sparse
-        As for spry.plan. Of a matrix that is not square only rows move: A[perm].
+        As for spry.plan. If A is not square, only rows are reordered: A[perm].
     method : str
-        "rcm" (a narrow band), "bfs" (as good for products, in half of the time), "degree" (longest rows first),
+        "rcm" (a narrow band), "bfs" (as good for products, in half the time), "degree" (longest rows first),
         "bandk".
 
     Returns
@@ -21,17 +21,17 @@ def reorder(A, method="rcm", *, check=True):
     (m,) array of int64
     """
     if not isinstance(method, str):
-        raise TypeError(f'method is {method!r}, expected a name, as "rcm"')
+        raise TypeError(f'method is {method!r}, expected a name, such as "rcm"')
     matrix = host_source_of(A).matrix(check=check)
     rows, _ = interruptible(_core.order, matrix, method)
     return rows
 
 
 def devices() -> list[dict]:
-    """The devices: the CPU, and GPUs, or the reason why there is none to use."""
+    """Lists the CPU and the GPUs. If no GPU can be used, an entry has the reason."""
     return _core.devices()
 
 
 def trim() -> int:
-    """Gives memory that the library keeps for later calls back to the system; how many bytes that were."""
+    """Returns memory that the library keeps for later calls to the system. Returns the number of bytes."""
     return _core.trim()

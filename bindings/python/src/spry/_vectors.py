@@ -1,4 +1,4 @@
-"""Vectors that the library does not take as they are: converted where that loses nothing, refused otherwise."""
+"""Vectors that the library does not support directly: converted if the conversion is exact, else refused."""
 
 import math
 
@@ -8,13 +8,13 @@ from ._errors import InvalidError
 
 
 def as_operand(x, dtype: str, name: str) -> np.ndarray:
-    """x as a contiguous array of one or two dimensions and that type, for the extension."""
+    """Returns x as a contiguous array of one or two dimensions of that type, for the extension."""
     if hasattr(x, "tocsr"):
         raise TypeError(f"{name} is sparse, {type(x).__name__}: spry.spgemm multiplies sparse matrices")
     array = np.asarray(x)
     if array.dtype != np.dtype(dtype):
         if array.dtype.kind not in "biuf":
-            raise TypeError(f"{name} holds {array.dtype}, the plan multiplies {dtype} and takes real numbers alone")
+            raise TypeError(f"{name} holds {array.dtype}, the plan multiplies {dtype} and takes only real numbers")
         if not np.can_cast(array.dtype, dtype, "safe"):
             raise TypeError(f"{name} holds {array.dtype}, the plan multiplies {dtype}, which does not hold such "
                             f"numbers exactly: {name}.astype({dtype!r}) rounds them"
@@ -26,12 +26,12 @@ def as_operand(x, dtype: str, name: str) -> np.ndarray:
 
 
 def check_target(out: np.ndarray) -> None:
-    """Refuses an array to be written where two of its entries are one number in memory."""
+    """Refuses an output array if two of its elements share memory."""
     refuse_shared(out.shape, out.strides)
 
 
 def refuse_shared(shape, strides):
-    """The same by the lengths of one or two dimensions and their strides, in one unit."""
+    """Refuses a shape of one or two dimensions and its strides if two elements share memory. Strides have any one unit."""
     long = [(length, abs(int(stride))) for length, stride in zip(shape, strides, strict=True) if length > 1]
     if 0 in shape or not long:
         return
@@ -39,13 +39,13 @@ def refuse_shared(shape, strides):
     if not shared and len(long) == 2:
         (m, a), (n, b) = long
         common = math.gcd(a, b)
-        shared = b // common < m and a // common < n  # as many steps along one lead where so many of the other do
+        shared = b // common < m and a // common < n  # i steps along one dimension equal j steps along the other
     if shared:
-        raise InvalidError(f"out has strides {tuple(strides)}: several of its entries are one number in memory, as "
-                           "numpy.broadcast_to makes them; expected an array of its own for each")
+        raise InvalidError(f"out has strides {tuple(strides)}, with which entries share memory, as after "
+                           "numpy.broadcast_to; expected an array with one memory location for each entry")
 
 
 def _other_plan(found, dtype):
     if found == np.float64 and dtype == "float32":
-        return "; spry.plan(A, dtype=float) makes a plan for float64 vectors"
+        return "; spry.plan(A, dtype=float) creates a plan for float64 vectors"
     return ""

@@ -1,1 +1,1 @@
-"""Spry's CUDA plug-in, libspry-cuda.so, which the package spry finds beside this file."""
+"""Spry's CUDA plug-in. The package spry loads libspry-cuda.so from this folder."""
