@@ -1,7 +1,7 @@
 /*
- * Whether a square product of two has an entry in each place of its diagonal, found out from the structure of its
- * operands before anything is multiplied. Who has whole diagonals himself is done with after a search in each row.
- * Rows have to be sorted: entries of others may be overlooked, so that the answer is false where it could be true.
+ * Checks whether a square product of two matrices has all entries of its diagonal, from the operands' structures and
+ * before multiplication. If both operands have whole diagonals, this takes a binary search per row and operand.
+ * If rows are not sorted, the result may be false although the diagonal is whole.
  */
 #include "spry_petsc.h"
 
@@ -32,7 +32,7 @@ static PetscBool has(const Structure *s, PetscInt row, PetscInt column)
     return (PetscBool)(low < s->offsets[row + 1] && s->columns[low] == column);
 }
 
-/* C = A*B: an entry (i, k) of A whose row of B has column i. */
+/* C = A*B: C has (i, i) if A has (i, k) and B has (k, i) for some k. */
 static PetscBool of_product(const Structure *a, const Structure *b)
 {
     for (PetscInt i = 0; i < a->rows; i++) {
@@ -44,7 +44,7 @@ static PetscBool of_product(const Structure *a, const Structure *b)
     return PETSC_TRUE;
 }
 
-/* The next column from *p and *q on that row `row` of both has; -1: none. */
+/* Returns the next column, from positions *p and *q on, that row `row` of both matrices has; -1: none. */
 static PetscInt next_common(const Structure *a, const Structure *b, PetscInt row, PetscInt *p, PetscInt *q)
 {
     while (*p < a->offsets[row + 1] && *q < b->offsets[row + 1]) {
@@ -56,7 +56,7 @@ static PetscInt next_common(const Structure *a, const Structure *b, PetscInt row
     return -1;
 }
 
-/* C = A*B^T: a column that row i of both has. */
+/* C = A*B^T: C has (i, i) if rows i of A and B share a column. */
 static PetscBool of_transposed_right(const Structure *a, const Structure *b)
 {
     for (PetscInt i = 0; i < a->rows; i++) {
@@ -66,7 +66,7 @@ static PetscBool of_transposed_right(const Structure *a, const Structure *b)
     return PETSC_TRUE;
 }
 
-/* C = A^T*B: a row of both that has column i. */
+/* C = A^T*B: C has (i, i) if column i occurs in the same row of A and B. */
 static PetscErrorCode of_transposed_left(const Structure *a, const Structure *b, PetscBool *whole)
 {
     PetscInt found = 0, column;

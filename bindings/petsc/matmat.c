@@ -1,8 +1,8 @@
 /*
- * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P. The library's plan finds C's structure, which PETSc
- * gets once, in the symbolic phase. The numeric phase runs into C's own values, again for new operands. If the program
- * gave C other places in between, each value is put where it belongs. Products that were asked of PETSc by name
- * (-matmatmult_via, -mat_product_algorithm and similar options), and all others, are PETSc's.
+ * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P. The symbolic phase builds a plan of the library and
+ * copies C's structure to PETSc. Each numeric phase writes C's values. If the program has added entries to C, values are
+ * stored at the positions of C's structure. PETSc computes all other products, and those for which an option names
+ * one of its algorithms (-matmatmult_via, -mat_product_algorithm and similar).
  */
 #include "spry/spgemm.h"
 #include "spry_petsc.h"
@@ -10,8 +10,8 @@
 #define PRODUCT_NAME "__spry_product__"
 
 /*
- * Both operands, to see when they lie elsewhere or have another structure or other values. A matrix that took another
- * one's data (MatHeaderReplace) has another id, though its arrays and counts may be what they were.
+ * State of both operands, to detect changes of arrays, structure or values. A matrix that took another matrix's data
+ * (MatHeaderReplace) has another id, although its arrays and counters may be equal.
  */
 typedef struct Operands {
     PetscObjectId ids[2];
@@ -21,15 +21,15 @@ typedef struct Operands {
     PetscObjectState nonzero_states[2], states[2];
 } Operands;
 
-/* What C carries. */
+/* Data that the plug-in keeps with C. */
 typedef struct Product {
     spry_matrix *left, *right;
     spry_spgemm_plan *plan;
-    spry_matrix *computed;          /* P^T*A*P of the present operands, which planning computed; NULL: run the plan */
-    Operands operands;              /* of the last run */
-    PetscBool compared;             /* `same` is known for this plan and that structure of C */
-    PetscBool same;                 /* C has the product's structure, so a run writes C's values */
-    PetscObjectState nonzero_state; /* of C then */
+    spry_matrix *computed;          /* result for the current operands, already computed; NULL: run the plan */
+    Operands operands;              /* state at the last run */
+    PetscBool compared;             /* same_structure is known for nonzero_state */
+    PetscBool same_structure;       /* C has the product's structure, so a run writes C's values directly */
+    PetscObjectState nonzero_state; /* C's state when the structures were compared */
 } Product;
 
 static void product_release(void *data)
@@ -54,20 +54,20 @@ static PetscErrorCode operands_of(Mat C, Operands *o)
     PetscFunctionBegin;
     PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
     for (int k = 0; k < 2; k++) {
-        PetscScalar *numbers;
+        PetscScalar *values;
         PetscInt rows;
         PetscCall(PetscObjectGetId((PetscObject)operands[k], &o->ids[k]));
-        PetscCall(MatSeqAIJGetCSRAndMemType(operands[k], &o->offsets[k], NULL, &numbers, NULL));
+        PetscCall(MatSeqAIJGetCSRAndMemType(operands[k], &o->offsets[k], NULL, &values, NULL));
         PetscCall(MatGetNonzeroState(operands[k], &o->nonzero_states[k]));
         PetscCall(PetscObjectStateGet((PetscObject)operands[k], &o->states[k]));
         PetscCall(MatGetLocalSize(operands[k], &rows, NULL));
         o->entries[k] = o->offsets[k][rows];
-        o->values[k] = numbers;
+        o->values[k] = values;
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_plan(Product *p, MatProductType type)
+static PetscErrorCode build_plan(Product *p, MatProductType type)
 {
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     PetscFunctionBegin;
@@ -81,8 +81,8 @@ static PetscErrorCode make_plan(Product *p, MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the plan for C's operands, and composes it with C. */
-static PetscErrorCode product_make(Mat C, Product **made)
+/* Builds the plan for C's operands and composes it with C. */
+static PetscErrorCode product_build(Mat C, Product **built)
 {
     MatProductType type;
     Mat A, B;
@@ -93,15 +93,15 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscCall(PetscNew(&p));
     PetscCall(SpryCompose((PetscObject)C, PRODUCT_NAME, p, product_release));
     PetscCall(operands_of(C, &p->operands));
-    *made = p;
+    *built = p;
     PetscCall(SpryMatrixBorrow(A, (PetscBool)(type == MATPRODUCT_AtB), &p->left));
     PetscCall(SpryMatrixBorrow(B, PETSC_FALSE, &p->right));
-    PetscCall(make_plan(p, type));
+    PetscCall(build_plan(p, type));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Forgets the values that planning computed. */
-static void forget_computed(Product *p)
+/* Frees the computed result. */
+static void drop_computed(Product *p)
 {
     spry_matrix_destroy(p->computed);
     p->computed = NULL;
@@ -118,7 +118,7 @@ static PetscBool structure_changed(const Operands *now, const Operands *before)
     return changed;
 }
 
-/* Returns C's product. Makes it again if the operands' arrays or structures changed. */
+/* Returns C's product. Builds it again if the operands' arrays or structures changed. */
 static PetscErrorCode product_get(Mat C, Product **found)
 {
     Operands now;
@@ -127,16 +127,16 @@ static PetscErrorCode product_get(Mat C, Product **found)
     PetscCall(SpryComposed((PetscObject)C, PRODUCT_NAME, &p));
     PetscCall(operands_of(C, &now));
     if (!p || structure_changed(&now, &p->operands)) {
-        PetscCall(product_make(C, &p));
+        PetscCall(product_build(C, &p));
     } else if (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1]) {
-        forget_computed(p);
+        drop_computed(p);
     }
     p->operands = now;
     *found = p;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether C, which the program may have changed since, has the structure of the product. */
+/* Sets p->same_structure to whether C has the product's structure. The program may have changed C. */
 static PetscErrorCode compare_structure(Mat C, Product *p)
 {
     spry_arrays structure;
@@ -152,24 +152,25 @@ static PetscErrorCode compare_structure(Mat C, Product *p)
     PetscCall(MatGetLocalSize(C, &rows, &cols));
     PetscCheck(rows == (PetscInt)structure.rows && cols == (PetscInt)structure.columns, PETSC_COMM_SELF,
                PETSC_ERR_ARG_SIZ,
-               "C has %" PetscInt_FMT " rows and %" PetscInt_FMT
-               " columns, the product that is to be put there %" PetscInt_FMT " and %" PetscInt_FMT,
+               "C has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, expected the product's %" PetscInt_FMT
+               " and %" PetscInt_FMT,
                rows, cols, (PetscInt)structure.rows, (PetscInt)structure.columns);
     PetscCall(MatSeqAIJGetCSRAndMemType(C, &offsets, &columns, &values, NULL));
-    PetscCall(PetscArraycmp(offsets, (const PetscInt *)structure.offsets, rows + 1, &p->same));
-    if (p->same) PetscCall(PetscArraycmp(columns, (const PetscInt *)structure.indices, offsets[rows], &p->same));
+    PetscCall(PetscArraycmp(offsets, (const PetscInt *)structure.offsets, rows + 1, &p->same_structure));
+    if (p->same_structure)
+        PetscCall(PetscArraycmp(columns, (const PetscInt *)structure.indices, offsets[rows], &p->same_structure));
     p->nonzero_state = state;
     p->compared = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of the product in C, which has more places: what the product has no entry for is zero. */
-static PetscErrorCode put_values(const spry_arrays *product, const PetscInt *offsets, const PetscInt *columns,
-                                 PetscScalar *values)
+/* Copies the product's values to C, which has more entries. The other entries become zero. */
+static PetscErrorCode scatter_values(const spry_arrays *product, const PetscInt *offsets, const PetscInt *columns,
+                                     PetscScalar *values)
 {
     const PetscInt *const starts = (const PetscInt *)product->offsets, *const indices =
                                                                            (const PetscInt *)product->indices;
-    const PetscScalar *const numbers = (const PetscScalar *)product->values;
+    const PetscScalar *const product_values = (const PetscScalar *)product->values;
     PetscFunctionBegin;
     for (PetscInt i = 0; i < (PetscInt)product->rows; i++) {
         PetscInt k = offsets[i];
@@ -177,17 +178,17 @@ static PetscErrorCode put_values(const spry_arrays *product, const PetscInt *off
             for (; k < offsets[i + 1] && columns[k] < indices[e]; k++) values[k] = 0;
             PetscCheck(k < offsets[i + 1] && columns[k] == indices[e], PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
                        "the product has an entry in row %" PetscInt_FMT " and column %" PetscInt_FMT
-                       ", for which C, which is to be reused, has no place",
+                       ", expected an entry at this position in the reused C",
                        i, indices[e]);
-            values[k++] = numbers[e];
+            values[k++] = product_values[e];
         }
         for (; k < offsets[i + 1]; k++) values[k] = 0;
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the plan's own values and puts them in C's places. */
-static PetscErrorCode run_into_places(Mat C, Product *p)
+/* Runs the plan into its own result and copies the values to C's entries. */
+static PetscErrorCode run_and_scatter(Mat C, Product *p)
 {
     spry_arrays product = SPRY_INIT(spry_arrays);
     const PetscInt *offsets, *columns;
@@ -200,13 +201,13 @@ static PetscErrorCode run_into_places(Mat C, Product *p)
     SpryCall(spry_matrix_get_arrays(p->computed, &product, err));
     PetscCall(MatSeqAIJGetCSRAndMemType(C, &offsets, &columns, NULL, NULL));
     PetscCall(MatSeqAIJGetArrayWrite(C, &values));
-    PetscCall(put_values(&product, offsets, columns, values));
+    PetscCall(scatter_values(&product, offsets, columns, values));
     PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
-    forget_computed(p);
+    drop_computed(p);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes C's values: those that planning computed, or a run's. */
+/* Writes C's values: copies the computed result or runs the plan. */
 static PetscErrorCode run_into_values(Mat C, Product *p)
 {
     PetscScalar *values;
@@ -216,7 +217,7 @@ static PetscErrorCode run_into_values(Mat C, Product *p)
         spry_arrays product = SPRY_INIT(spry_arrays);
         SpryCall(spry_matrix_get_arrays(p->computed, &product, err));
         PetscCall(PetscArraycpy(values, (const PetscScalar *)product.values, product.nnz));
-        forget_computed(p);
+        drop_computed(p);
     } else {
         SpryCall(spry_spgemm_plan_run(p->plan, values, NULL, err));
     }
@@ -231,14 +232,14 @@ static PetscErrorCode MatProductNumeric_Spry(Mat C)
     PetscCall(PetscLogEventBegin(spry_settings.numeric, C, 0, 0, 0));
     PetscCall(product_get(C, &p));
     PetscCall(compare_structure(C, p));
-    PetscCall(p->same ? run_into_values(C, p) : run_into_places(C, p));
+    PetscCall(p->same_structure ? run_into_values(C, p) : run_and_scatter(C, p));
     PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
     PetscCall(PetscLogEventEnd(spry_settings.numeric, C, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C's structure by copying arrays: MatSeqAIJSetPreallocationCSR would insert row by row, in three times the time. */
+/* Sets C's structure by copying arrays. MatSeqAIJSetPreallocationCSR inserts rows one by one and takes 3 times as long. */
 static PetscErrorCode set_structure(Mat C, const spry_arrays *structure)
 {
     const PetscInt rows = (PetscInt)structure->rows, *const offsets = (const PetscInt *)structure->offsets;
@@ -251,13 +252,13 @@ static PetscErrorCode set_structure(Mat C, const spry_arrays *structure)
     if (structure->nnz) PetscCall(MatSeqAIJSetColumnIndices(C, (PetscInt *)structure->indices));
     PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE)); /* as products of aij have it */
+    PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE)); /* as in aij's products */
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
- * MAT_FORCE_DIAGONAL_ENTRIES asks for the whole diagonal, and PETSc does not tell whether it was set: where the product
- * alone would leave out a part of it, PETSc's own code decides.
+ * Runs PETSc's own symbolic phase, for products that lack a part of their diagonal. MAT_FORCE_DIAGONAL_ENTRIES requires
+ * the whole diagonal, and PETSc does not report whether it is set.
  */
 static PetscErrorCode symbolic_as_aij(Mat C)
 {
@@ -270,7 +271,7 @@ static PetscErrorCode symbolic_as_aij(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's A*B^T of seqaij and a type derived from it reads where nothing is (3.18), with aijperm as well. */
+/* Sets *fails for products in which PETSc 3.18 reads invalid memory: A*B^T of seqaij and a type derived from it. */
 static PetscErrorCode petsc_fails(MatProductType type, Mat A, Mat B, PetscBool *fails)
 {
     PetscBool left, right;
@@ -281,7 +282,7 @@ static PetscErrorCode petsc_fails(MatProductType type, Mat A, Mat B, PetscBool *
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multigrid finds the unknowns of a point by the block sizes of its products. */
+/* Sets C's block sizes. Multigrid reads the number of unknowns per point from the block sizes of its products. */
 static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
 {
     Mat A, B;
@@ -296,7 +297,7 @@ static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether C = P^T*A*P has its diagonal. */
+/* Sets *whole to whether C = P^T*A*P has its whole diagonal. */
 static PetscErrorCode result_has_diagonal(const Product *p, PetscBool *whole)
 {
     spry_arrays structure = SPRY_INIT(spry_arrays);
@@ -307,8 +308,11 @@ static PetscErrorCode result_has_diagonal(const Product *p, PetscBool *whole)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Returns C's product, or NULL if C lacks a part of its diagonal. The structure of P^T*A*P tells after planning. */
-static PetscErrorCode make_with_diagonal(Mat C, MatProductType type, Product **p)
+/*
+ * Builds C's product, or returns NULL if C lacks a part of its diagonal and PETSc's own product works. For P^T*A*P the
+ * diagonal is known only after planning.
+ */
+static PetscErrorCode build_with_diagonal(Mat C, MatProductType type, Product **p)
 {
     Mat A, B;
     PetscBool whole = PETSC_FALSE, fails = PETSC_FALSE;
@@ -316,14 +320,14 @@ static PetscErrorCode make_with_diagonal(Mat C, MatProductType type, Product **p
     *p = NULL;
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
     if (type == MATPRODUCT_PtAP) {
-        PetscCall(product_make(C, p));
+        PetscCall(product_build(C, p));
         PetscCall(result_has_diagonal(*p, &whole));
-        if (!whole) *p = NULL; /* PETSc's code goes on, and drops it */
+        if (!whole) *p = NULL; /* symbolic_as_aij frees it */
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
     PetscCall(petsc_fails(type, A, B, &fails));
-    if (whole || fails) PetscCall(product_make(C, p));
+    if (whole || fails) PetscCall(product_build(C, p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,7 +340,7 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
     PetscCall(MatProductGetType(C, &type));
-    PetscCall(make_with_diagonal(C, type, &p));
+    PetscCall(build_with_diagonal(C, type, &p));
     if (!p) {
         PetscCall(symbolic_as_aij(C));
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
@@ -345,7 +349,7 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     structure = SPRY_INIT(spry_arrays);
     SpryCall(spry_spgemm_plan_get_structure(p->plan, &structure, err));
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
-               PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");
+               PETSC_ERR_SUP, "the product has more entries than this PETSc's integers can count");
     rows = (PetscInt)structure.rows;
     cols = (PetscInt)structure.columns;
     PetscCall(MatSetSizes(C, rows, cols, rows, cols));
@@ -353,19 +357,19 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     PetscCall(MatSetType(C, MATSEQAIJSPRY));
     PetscCall(set_structure(C, &structure));
     PetscCall(MatGetNonzeroState(C, &p->nonzero_state));
-    p->compared = p->same = PETSC_TRUE;
+    p->compared = p->same_structure = PETSC_TRUE;
     PetscCall(MatSetOperation(C, MATOP_PRODUCTNUMERIC, (SpryOperation)MatProductNumeric_Spry));
     PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the options name one of PETSc's algorithms for this product. */
+/* Sets *named to whether an option or the program names one of PETSc's algorithms for this product. */
 static PetscErrorCode algorithm_is_named(Mat C, MatProductType type, PetscBool *named)
 {
     const char *const general = "-mat_product_algorithm";
     const char *own = NULL, *prefix;
     PetscFunctionBegin;
-#if PETSC_VERSION_GE(3, 21, 0) /* earlier versions do not tell what MatProductSetAlgorithm was given */
+#if PETSC_VERSION_GE(3, 21, 0) /* earlier versions cannot report the algorithm set by MatProductSetAlgorithm */
     {
         MatProductAlgorithm algorithm;
         PetscBool standard;

@@ -1,16 +1,16 @@
 /*
- * Measures this plug-in against aij. What is done with both types is done in turns; a time is the processor time of the
- * rank that took longest, and what is told is the median of the turns, the quartiles, and aij's time over ours. With
- * another type to compare with, such as aijcusparse, vectors are that type's, and times are those of the clock on the
- * wall, since a GPU works while its processor does not.
+ * Compares this plug-in with aij. Both types are measured alternately in each round. A time is the processor time of the
+ * slowest rank. The output has the median and quartiles of the rounds, and aij's median divided by ours. With -against,
+ * for example aijcusparse, vectors have the type of that matrix and times are wall-clock times, because a GPU works
+ * while the processor waits.
  *
  *   PETSC_OPTIONS="-dll_prepend .../libspry-petsc.so" [mpirun -n 2] spry-petsc-measure -matrix gen:grid5,x=1000,y=1000
  *
- *   -matrix SOURCE   a file or a generator (gen:...), as the program spry takes them: square, and for the solvers SPD
- *   -block D         its block size (1)
- *   -against TYPE    what ours is compared with (aij)
- *   -turns K         (9)
- *   -cases LIST      of mult,transpose,square,ptap,jacobi,gamg (all)
+ *   -matrix SOURCE   file or generator (gen:...), as for the program spry: square, and SPD for the solvers
+ *   -block D         block size of the matrix (1)
+ *   -against TYPE    type to compare with (aij)
+ *   -turns K         number of rounds (9)
+ *   -cases LIST      some of mult,transpose,square,ptap,jacobi,gamg (all)
  */
 #include <petscksp.h>
 #include <spry/io.h>
@@ -21,13 +21,13 @@
 #define PETSC_SUCCESS 0
 #endif
 
-enum { TYPES = 2, MOST_TURNS = 99, WARM_UP = 300 };
+enum { TYPES = 2, MOST_ROUNDS = 99, WARM_UP = 300 };
 static char type_names[TYPES][64] = {MATAIJ, "aijspry"};
-static PetscBool on_the_wall = PETSC_FALSE;
+static PetscBool wall_clock = PETSC_FALSE;
 
 typedef struct Times {
-    PetscReal of[TYPES][MOST_TURNS];
-    PetscInt turns;
+    PetscReal of[TYPES][MOST_ROUNDS];
+    PetscInt rounds;
 } Times;
 
 #define SpryCall(call)                                                                                                 \
@@ -39,10 +39,11 @@ typedef struct Times {
 static double now(void)
 {
     struct timespec t;
-    (void)clock_gettime(on_the_wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
+    (void)clock_gettime(wall_clock ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Returns the time since `begun` on the slowest rank. */
 static PetscErrorCode since(double begun, PetscReal *seconds)
 {
     PetscReal mine = (PetscReal)(now() - begun);
@@ -51,14 +52,14 @@ static PetscErrorCode since(double begun, PetscReal *seconds)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode tell(const char what[], Times *t, const char more[])
+static PetscErrorCode print_times(const char what[], Times *t, const char more[])
 {
     PetscReal q[TYPES][3];
     int places;
     PetscFunctionBegin;
     for (int k = 0; k < TYPES; k++) {
-        PetscCall(PetscSortReal(t->turns, t->of[k]));
-        for (int i = 0; i < 3; i++) q[k][i] = (PetscReal)1e6 * t->of[k][t->turns * (i + 1) / 4];
+        PetscCall(PetscSortReal(t->rounds, t->of[k]));
+        for (int i = 0; i < 3; i++) q[k][i] = (PetscReal)1e6 * t->of[k][t->rounds * (i + 1) / 4];
     }
     places = q[0][1] < 10 ? 3 : 1;
     PetscCall(PetscPrintf(PETSC_COMM_WORLD,
@@ -71,7 +72,7 @@ static PetscErrorCode tell(const char what[], Times *t, const char more[])
 
 /* ---- matrices ---- */
 
-/* Each rank takes its rows of the source's. */
+/* Reads or generates the matrix. Each rank reads the whole source and inserts its own rows. */
 static PetscErrorCode load(const char source[], PetscInt block, MatType type, Mat *A)
 {
     spry_context *context;
@@ -87,7 +88,7 @@ static PetscErrorCode load(const char source[], PetscInt block, MatType type, Ma
         SpryCall(spry_matrix_read(context, &matrix, source, NULL, err));
     SpryCall(spry_matrix_get_arrays(matrix, &arrays, err));
     PetscCheck(arrays.layout == SPRY_CSR && arrays.offset_type == SPRY_I32 && arrays.triangle == SPRY_ALL_ENTRIES,
-               PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: CSR with 32-bit indices and all entries was expected", source);
+               PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: expected CSR with 32-bit offsets and all entries", source);
     PetscCall(MatCreate(PETSC_COMM_WORLD, A));
     PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)arrays.rows, (PetscInt)arrays.columns));
     PetscCall(MatSetBlockSize(*A, block));
@@ -117,7 +118,7 @@ static PetscErrorCode load(const char source[], PetscInt block, MatType type, Ma
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A prolongation as smoothed aggregation has it: aggregates of eight points in a row, one step of damped Jacobi. */
+/* Builds a prolongation like smoothed aggregation: aggregates of eight consecutive points, one step of damped Jacobi. */
 static PetscErrorCode prolongation(Mat A, Mat *P)
 {
     Mat aggregates, scaled;
@@ -155,50 +156,50 @@ static PetscErrorCode prolongation(Mat A, Mat *P)
 
 /* ---- cases ---- */
 
-/* Waits for what a GPU has yet to do: the norm is a number of the host's. */
+/* Waits for the GPU by computing a norm, which the host needs. */
 static PetscErrorCode finish(Vec y)
 {
     PetscReal norm;
     PetscFunctionBegin;
-    if (on_the_wall) PetscCall(VecNorm(y, NORM_2, &norm));
+    if (wall_clock) PetscCall(VecNorm(y, NORM_2, &norm));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 typedef struct Subject {
     Mat A[TYPES], P[TYPES];
     Vec x, y;
-    PetscInt turns;
+    PetscInt rounds;
 } Subject;
 
 static PetscErrorCode measure_mult(Subject *s, const char what[], PetscErrorCode (*multiply)(Mat, Vec, Vec))
 {
-    Times t = {.turns = s->turns};
+    Times t = {.rounds = s->rounds};
     PetscInt rows, runs;
     PetscFunctionBegin;
     PetscCall(MatGetSize(s->A[0], &rows, NULL));
-    runs = rows <= 10000 ? 10000 : on_the_wall ? 200 : 5;
+    runs = rows <= 10000 ? 10000 : wall_clock ? 200 : 5;
     for (int k = 0; k < TYPES; k++)
         for (int i = 0; i < WARM_UP; i++) PetscCall(multiply(s->A[k], s->x, s->y));
-    for (PetscInt turn = 0; turn < t.turns; turn++)
+    for (PetscInt round = 0; round < t.rounds; round++)
         for (int k = 0; k < TYPES; k++) {
             double begun;
             PetscCall(finish(s->y));
             begun = now();
             for (PetscInt i = 0; i < runs; i++) PetscCall(multiply(s->A[k], s->x, s->y));
             PetscCall(finish(s->y));
-            PetscCall(since(begun, &t.of[k][turn]));
-            t.of[k][turn] /= (PetscReal)runs;
+            PetscCall(since(begun, &t.of[k][round]));
+            t.of[k][round] /= (PetscReal)runs;
         }
-    PetscCall(tell(what, &t, ""));
+    PetscCall(print_times(what, &t, ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A first product, and one of new values with its structure kept. */
+/* Measures a first product, and a second product with new values in the same structure. */
 static PetscErrorCode measure_product(Subject *s, PetscBool ptap)
 {
-    Times first = {.turns = s->turns}, again = {.turns = s->turns};
+    Times first = {.rounds = s->rounds}, again = {.rounds = s->rounds};
     PetscFunctionBegin;
-    for (PetscInt turn = 0; turn < s->turns; turn++)
+    for (PetscInt round = 0; round < s->rounds; round++)
         for (int k = 0; k < TYPES; k++) {
             Mat C;
             double begun = now();
@@ -206,29 +207,29 @@ static PetscErrorCode measure_product(Subject *s, PetscBool ptap)
                 PetscCall(MatPtAP(s->A[k], s->P[k], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
             else
                 PetscCall(MatMatMult(s->A[k], s->A[k], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-            PetscCall(since(begun, &first.of[k][turn]));
+            PetscCall(since(begun, &first.of[k][round]));
             PetscCall(MatScale(s->A[k], -1));
             begun = now();
             if (ptap)
                 PetscCall(MatPtAP(s->A[k], s->P[k], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
             else
                 PetscCall(MatMatMult(s->A[k], s->A[k], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
-            PetscCall(since(begun, &again.of[k][turn]));
+            PetscCall(since(begun, &again.of[k][round]));
             PetscCall(MatDestroy(&C));
         }
-    PetscCall(tell(ptap ? "ptap, first" : "square, first", &first, ""));
-    PetscCall(tell(ptap ? "ptap, again" : "square, again", &again, ""));
+    PetscCall(print_times(ptap ? "ptap, first" : "square, first", &first, ""));
+    PetscCall(print_times(ptap ? "ptap, again" : "square, again", &again, ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set-up of the preconditioner and solve, of a copy of the matrix that has done nothing before. */
+/* Measures set-up of the preconditioner and the solve, on a new copy of the matrix. */
 static PetscErrorCode measure_solve(Subject *s, PCType preconditioner)
 {
-    Times t = {.turns = s->turns};
+    Times t = {.rounds = s->rounds};
     PetscInt iterations[TYPES] = {0, 0};
     char more[64];
     PetscFunctionBegin;
-    for (PetscInt turn = 0; turn < s->turns; turn++)
+    for (PetscInt round = 0; round < s->rounds; round++)
         for (int k = 0; k < TYPES; k++) {
             Mat A;
             KSP ksp;
@@ -244,14 +245,14 @@ static PetscErrorCode measure_solve(Subject *s, PCType preconditioner)
             PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 500));
             PetscCall(KSPSetFromOptions(ksp));
             PetscCall(KSPSolve(ksp, s->x, s->y));
-            PetscCall(since(begun, &t.of[k][turn]));
+            PetscCall(since(begun, &t.of[k][round]));
             PetscCall(KSPGetIterationNumber(ksp, &iterations[k]));
             PetscCall(KSPDestroy(&ksp));
             PetscCall(MatDestroy(&A));
         }
     PetscCall(PetscSNPrintf(more, sizeof more, "  iterations %" PetscInt_FMT " and %" PetscInt_FMT, iterations[0],
                             iterations[1]));
-    PetscCall(tell(preconditioner, &t, more));
+    PetscCall(print_times(preconditioner, &t, more));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,19 +291,20 @@ static PetscErrorCode measure(Subject *s, const char cases[])
 
 int main(int argc, char **argv)
 {
-    Subject s = {.turns = 9};
+    Subject s = {.rounds = 9};
     PetscInt block = 1;
     char source[PETSC_MAX_PATH_LEN] = "gen:grid5,x=1000,y=1000", cases[256] = "mult,transpose,square,ptap,jacobi,gamg";
     PetscCall(PetscInitialize(&argc, &argv, NULL, "Measures Spry's matrix types against aij.\n"));
     PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", source, sizeof source, NULL));
     PetscCall(PetscOptionsGetString(NULL, NULL, "-cases", cases, sizeof cases, NULL));
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-against", type_names[0], sizeof type_names[0], &on_the_wall));
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-against", type_names[0], sizeof type_names[0], &wall_clock));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-block", &block, NULL));
-    PetscCall(PetscOptionsGetInt(NULL, NULL, "-turns", &s.turns, NULL));
-    PetscCheck(s.turns >= 1 && s.turns <= MOST_TURNS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-turns: 1 to 99");
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-turns", &s.rounds, NULL));
+    PetscCheck(s.rounds >= 1 && s.rounds <= MOST_ROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+               "-turns: expected 1 to 99");
     for (int k = 0; k < TYPES; k++) PetscCall(load(source, block, type_names[k], &s.A[k]));
     PetscCall(MatCreateVecs(s.A[0], &s.x, &s.y));
-    if (on_the_wall) {
+    if (wall_clock) {
         VecType vectors;
         PetscCall(VecGetType(s.x, &vectors));
         PetscCall(MatSetVecType(s.A[1], vectors));

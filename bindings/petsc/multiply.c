@@ -1,6 +1,6 @@
 /*
- * Products with vectors: y = A*x, z = y + A*x, and both with A's transpose. A plan runs on PETSc's own arrays, in the
- * memory where they are. Where there is no plan, PETSc's code of seqaij runs.
+ * Products with vectors: y = A*x, z = y + A*x, and both with A's transpose. A plan runs on PETSc's own arrays, in host or
+ * GPU memory. Without a plan, PETSc's seqaij code runs.
  */
 #include "spry_petsc.h"
 
@@ -16,9 +16,9 @@ typedef struct Operands {
     const PetscScalar *x;
     PetscScalar *y;
     PetscInt x_length, y_length;
-    PetscBool add;      /* y is read too */
-    PetscBool anywhere; /* as they are, perhaps on a GPU; else in host memory */
-    int device;         /* where they are: SPRY_CPU or the GPU of the settings */
+    PetscBool add;        /* y is also read */
+    PetscBool any_memory; /* the arrays may be in GPU memory; false: in host memory */
+    int device;           /* device of the arrays: SPRY_CPU or the GPU of the settings */
 } Operands;
 
 static PetscErrorCode operands_take(Operands *o, Vec x, Vec y, PetscBool add)
@@ -26,11 +26,11 @@ static PetscErrorCode operands_take(Operands *o, Vec x, Vec y, PetscBool add)
     PetscMemType x_memory = PETSC_MEMTYPE_HOST, y_memory = PETSC_MEMTYPE_HOST;
     PetscFunctionBegin;
     o->add = add;
-    o->anywhere = (PetscBool)(spry_settings.device_number != SPRY_CPU);
+    o->any_memory = (PetscBool)(spry_settings.device_number != SPRY_CPU);
     o->device = SPRY_CPU;
     PetscCall(VecGetLocalSize(x, &o->x_length));
     PetscCall(VecGetLocalSize(y, &o->y_length));
-    if (!o->anywhere) {
+    if (!o->any_memory) {
         PetscCall(VecGetArrayRead(x, &o->x));
         PetscCall(add ? VecGetArray(y, &o->y) : VecGetArrayWrite(y, &o->y));
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -44,14 +44,14 @@ static PetscErrorCode operands_take(Operands *o, Vec x, Vec y, PetscBool add)
         PetscCall(VecGetArrayRead(x, &o->x));
     }
     PetscCheck(PetscMemTypeHost(y_memory) || PetscMemTypeDevice(x_memory), PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "the result is on a GPU, what is multiplied is not; give both vectors one type");
+               "the result is in GPU memory and the operand is in host memory, expected vectors of the same type");
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode operands_give_back(Operands *o, Vec x, Vec y)
 {
     PetscFunctionBegin;
-    if (!o->anywhere) {
+    if (!o->any_memory) {
         PetscCall(VecRestoreArrayRead(x, &o->x));
         PetscCall(o->add ? VecRestoreArray(y, &o->y) : VecRestoreArrayWrite(y, &o->y));
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,12 +61,12 @@ static PetscErrorCode operands_give_back(Operands *o, Vec x, Vec y)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static spry_const_vector reads(const PetscScalar *data, PetscInt length, int device)
+static spry_const_vector input_vector(const PetscScalar *data, PetscInt length, int device)
 {
     return (spry_const_vector){data, length, 1, 1, length, SPRY_PETSC_VALUE, device, {0, 0}};
 }
 
-static spry_vector writes(PetscScalar *data, PetscInt length, int device)
+static spry_vector output_vector(PetscScalar *data, PetscInt length, int device)
 {
     return (spry_vector){data, length, 1, 1, length, SPRY_PETSC_VALUE, device, {0, 0}};
 }
@@ -77,7 +77,7 @@ static PetscErrorCode run(const spry_spmv_plan *plan, spry_vector y, spry_const_
     const PetscScalar beta = add ? 1 : 0;
     PetscFunctionBegin;
 #if HAVE_STREAMS
-    if (device != SPRY_CPU) { /* in the order of the stream in which PETSc works on its vectors */
+    if (device != SPRY_CPU) { /* run in the stream that PETSc uses for its vectors */
         void *stream = NULL;
         PetscCall(PetscDeviceContextGetStreamHandle(NULL, &stream));
         if (stream) options.stream = *(void **)stream;
@@ -89,26 +89,30 @@ static PetscErrorCode run(const spry_spmv_plan *plan, spry_vector y, spry_const_
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows with entries alone: their part of y is computed apart and put where it belongs; transposed, their part of x
-   is brought together first. */
+/*
+ * Runs a plan that has only the filled rows. Computes their elements of y in a separate vector and scatters them. The
+ * transposed product first gathers their elements of x.
+ */
 static PetscErrorCode run_filled_rows(SpryPlans *plans, const spry_spmv_plan *plan, SpryDirection direction,
                                       const Operands *o)
 {
     const PetscInt filled = plans->filled, *const rows = plans->filled_rows;
-    PetscScalar *const numbers = plans->filled_numbers;
+    PetscScalar *const values = plans->filled_values;
     PetscFunctionBegin;
     if (direction == SPRY_TRANSPOSED) {
-        for (PetscInt k = 0; k < filled; k++) numbers[k] = o->x[rows[k]];
-        PetscCall(run(plan, writes(o->y, o->y_length, SPRY_CPU), reads(numbers, filled, SPRY_CPU), o->add, SPRY_CPU));
+        for (PetscInt k = 0; k < filled; k++) values[k] = o->x[rows[k]];
+        PetscCall(run(plan, output_vector(o->y, o->y_length, SPRY_CPU), input_vector(values, filled, SPRY_CPU), o->add,
+                      SPRY_CPU));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(run(plan, writes(numbers, filled, SPRY_CPU), reads(o->x, o->x_length, SPRY_CPU), PETSC_FALSE, SPRY_CPU));
+    PetscCall(run(plan, output_vector(values, filled, SPRY_CPU), input_vector(o->x, o->x_length, SPRY_CPU), PETSC_FALSE,
+                  SPRY_CPU));
     if (!o->add) PetscCall(PetscArrayzero(o->y, o->y_length));
-    for (PetscInt k = 0; k < filled; k++) o->y[rows[k]] += numbers[k];
+    for (PetscInt k = 0; k < filled; k++) o->y[rows[k]] += values[k];
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = op(A)*x, or z = y + op(A)*x; *done is false where PETSc's own code is to do it. */
+/* Computes z = op(A)*x, or z = y + op(A)*x. Sets *done to false if PETSc's own code must compute it. */
 static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Vec z, PetscBool *done)
 {
     const PetscBool add = (PetscBool)(y != NULL);
@@ -116,7 +120,7 @@ static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Vec
     spry_spmv_plan *plan;
     Operands o;
     PetscFunctionBegin;
-    if (spry_settings.device_number == SPRY_CPU) { /* a plan first: without one no array is touched */
+    if (spry_settings.device_number == SPRY_CPU) { /* gets the plan first: without a plan, accesses no array */
         PetscCall(SpryPlansForProduct(A, direction, SPRY_CPU, &plans, &plan));
         *done = (PetscBool)(plan != NULL);
         if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,7 +135,8 @@ static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Vec
     if (plan && plans->filled_rows)
         PetscCall(run_filled_rows(plans, plan, direction, &o));
     else if (plan)
-        PetscCall(run(plan, writes(o.y, o.y_length, o.device), reads(o.x, o.x_length, o.device), add, o.device));
+        PetscCall(run(plan, output_vector(o.y, o.y_length, o.device), input_vector(o.x, o.x_length, o.device), add,
+                      o.device));
     PetscCall(operands_give_back(&o, x, z));
     if (plan) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)plans->entries));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,23 +1,26 @@
 /*
- * When a matrix gets a plan. A product or two costs less than looking at the matrix, so PETSc's own code does the first
- * ones; then a plan is made for few products. Who has done n products may do n more: after 32 products, 64, 128 and so
- * on a plan is asked for anew, for so many products and new values as often as there were, so that set-up stays in
- * proportion to what was done and costs no more than what it saves in them, if the prediction of its time is right.
+ * Creation of a matrix's plans.
  *
- *   products 1, 2      PETSc's
- *   from the 3rd       a plan for few products: csr, whose set-up is one to two products
- *   33rd, 65th, ...    the library's choice for as many products as there were
+ *   products 1, 2      PETSc's code, because analyzing the matrix costs more than one or two products
+ *   from the 3rd       a plan for few products: csr, whose set-up takes the time of one to two products
+ *   33rd, 65th, ...    the library's choice, with as many expected products as there were so far
  *
- * New values: the plan is updated, where it does not read them in place; after 4, 8, 16, ... updates since the plan was
- * made it is asked for anew as well. Another structure: everything anew. -mat_spry_calls has the choice made at once,
- * for so many products. Only counts decide, never clocks, so that a program computes the same bits whenever it is run.
+ * A matrix that did n products is expected to do n more. So the choice is repeated after 32, 64, 128, ... products, with
+ * updates expected at the rate observed. Set-up time then remains in proportion to the time of products.
+ *
+ * After a change of values, a plan with a copy of them is updated. After 4, 8, 16, ... updates of a plan, the choice is
+ * also repeated. After a change of the structure, counting starts again. With -mat_spry_calls, the first product builds
+ * the library's choice for that number of products. Decisions depend only on counts, not on measured times, so runs of a
+ * program give the same bits.
  */
 #include "spry_petsc.h"
 
 enum { FIRST_PLAN = 2, FIRST_REVIEW = 32, FEW_CALLS = 7, UPDATES_TO_LEARN_FROM = 4 };
 
-/* Entries below which calling the library costs more than it saves, where the choice is ours; docs/petsc.md has the
-   measurement. */
+/*
+ * Least number of entries for which the library is faster than PETSc, measured in docs/petsc.md. Ignored for a named
+ * format or a GPU.
+ */
 enum { LEAST_ENTRIES = 8192, LEAST_ENTRIES_TRANSPOSED = 1024 };
 
 #define PLANS_NAME "__spry_plans__"
@@ -74,7 +77,7 @@ PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data)
 
 /* ---- the plans of a matrix ---- */
 
-/* Composed objects are found by comparing names: the last ones found are kept here, by the matrix's address. */
+/* A cache of plans, indexed by a hash of the matrix's address. PETSc finds composed objects by comparing names. */
 enum { RECENT = 256 };
 static struct {
     Mat A;
@@ -97,7 +100,7 @@ static void plans_clear(SpryPlans *plans)
     plans->matrix = NULL;
     (void)PetscFree(plans->filled_rows);
     (void)PetscFree(plans->filled_offsets);
-    (void)PetscFree(plans->filled_numbers);
+    (void)PetscFree(plans->filled_values);
     plans->filled = 0;
 }
 
@@ -127,7 +130,7 @@ PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(SpryComposed((PetscObject)A, PLANS_NAME, plans));
-    if (*plans && (*plans)->owner != A) { /* it came with another matrix's data */
+    if (*plans && (*plans)->owner != A) { /* PETSc attached another matrix's plans to A */
         PetscCall(SpryPlansDrop(A));
         *plans = NULL;
     }
@@ -176,14 +179,14 @@ PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matri
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of the rows with entries: the same columns and values under shorter offsets. */
+/* Creates the matrix of the filled rows. It shares columns and values and has its own offsets. */
 static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
 {
     PetscInt k = 0;
     PetscFunctionBegin;
     PetscCall(PetscMalloc1(plans->filled, &plans->filled_rows));
     PetscCall(PetscMalloc1(plans->filled + 1, &plans->filled_offsets));
-    PetscCall(PetscMalloc1(plans->filled, &plans->filled_numbers));
+    PetscCall(PetscMalloc1(plans->filled, &plans->filled_values));
     for (PetscInt i = 0; i < plans->rows; i++)
         if (plans->offsets[i + 1] > plans->offsets[i]) {
             plans->filled_offsets[k] = plans->offsets[i];
@@ -195,7 +198,7 @@ static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a GPU a block whose rows are mostly empty keeps them all: there vectors of all rows are what PETSc has. */
+/* Creates the library's matrix: only the filled rows if fewer than half are filled. On a GPU it has all rows. */
 static PetscErrorCode borrow(Mat A, SpryPlans *plans, int vector_device)
 {
     PetscFunctionBegin;
@@ -208,12 +211,14 @@ static PetscErrorCode borrow(Mat A, SpryPlans *plans, int vector_device)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- making and renewing a plan ---- */
+/* ---- creation and review of a plan ---- */
 
-/* Memory that is not there is no reason to stop a program that PETSc's own code, or the plan that there is, can go on
-   with. */
-static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device, PetscInt64 calls,
-                                PetscInt64 updates)
+/*
+ * Builds a plan and replaces the previous one. If memory does not suffice, keeps the previous plan or PETSc's own code
+ * and stores the message in slot->refusal. Other errors are returned.
+ */
+static PetscErrorCode build_plan(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device, PetscInt64 calls,
+                                 PetscInt64 updates)
 {
     SpryPlan *const slot = &plans->directions[direction];
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -233,7 +238,7 @@ static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction
     PetscCall(PetscLogEventEnd(spry_settings.planning, A, 0, 0, 0));
     if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) {
         PetscCall(PetscStrncpy(slot->refusal, error.message, sizeof slot->refusal));
-        PetscCall(PetscInfo(A, "%s goes on: %s\n", slot->plan ? "The plan that there is" : "PETSc's own product",
+        PetscCall(PetscInfo(A, "%s remains in use: %s\n", slot->plan ? "The previous plan" : "PETSc's own product",
                             error.message));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -246,40 +251,39 @@ static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A plan for as many products as there were so far, with new values as often as since the last plan was made. */
+/* Builds a plan for as many products as there were so far, with updates at the rate since the current plan was built. */
 static PetscErrorCode review(Mat A, SpryPlans *plans, SpryDirection direction)
 {
     SpryPlan *const slot = &plans->directions[direction];
     const PetscInt64 calls = PetscMax(slot->calls, spry_settings.calls), since = slot->calls - slot->calls_before;
     const double updates = (double)calls * (double)(slot->updates - slot->updates_before) / (double)PetscMax(since, 1);
     PetscFunctionBegin;
-    PetscCall(make_plan(A, plans, direction, slot->vector_device, calls, (PetscInt64)updates));
+    PetscCall(build_plan(A, plans, direction, slot->vector_device, calls, (PetscInt64)updates));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscBool worth_a_call(const SpryPlans *plans, SpryDirection direction)
 {
     const PetscInt least = direction == SPRY_TRANSPOSED ? LEAST_ENTRIES_TRANSPOSED : LEAST_ENTRIES;
-    const PetscBool ours_to_choose =
-        (PetscBool)(!spry_settings.format_named && spry_settings.device_number == SPRY_CPU);
-    return (PetscBool)(plans->entries >= (ours_to_choose ? least : 1));
+    const PetscBool is_automatic = (PetscBool)(!spry_settings.format_named && spry_settings.device_number == SPRY_CPU);
+    return (PetscBool)(plans->entries >= (is_automatic ? least : 1));
 }
 
-/* A plan where the number of products so far says that one, or another one, is due. */
+/* Counts a product. Builds or reviews the plan if the number of products so far requires it. */
 static PetscErrorCode plan_when_due(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device)
 {
     SpryPlan *const slot = &plans->directions[direction];
-    const PetscInt told = spry_settings.calls;
+    const PetscInt expected_calls = spry_settings.calls;
     PetscFunctionBegin;
     slot->calls++;
     if (slot->refusal[0] || !worth_a_call(plans, direction)) PetscFunctionReturn(PETSC_SUCCESS);
-    if (slot->plan && slot->vector_device != vector_device) { /* vectors moved to a GPU or from it: a plan for these */
+    if (slot->plan && slot->vector_device != vector_device) { /* vectors moved to a GPU or from it */
         plans_clear(plans);
         slot->calls = FIRST_PLAN + 1;
     }
-    if (!slot->plan && (told || slot->calls > FIRST_PLAN)) {
-        PetscCall(make_plan(A, plans, direction, vector_device, told ? told : FEW_CALLS, 0));
-    } else if (slot->plan && !told && !spry_settings.format_named && slot->calls > slot->next_review) {
+    if (!slot->plan && (expected_calls || slot->calls > FIRST_PLAN)) {
+        PetscCall(build_plan(A, plans, direction, vector_device, expected_calls ? expected_calls : FEW_CALLS, 0));
+    } else if (slot->plan && !expected_calls && !spry_settings.format_named && slot->calls > slot->next_review) {
         slot->next_review *= 2;
         PetscCall(review(A, plans, direction));
     }
@@ -302,15 +306,18 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
             slot->next_update_review *= 2;
             PetscCall(review(A, plans, (SpryDirection)d));
         }
-        if (slot->plan == before) /* also where there was no memory for another one */
+        if (slot->plan == before) /* also if memory did not suffice for a new plan */
             SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
     }
     PetscCall(PetscLogEventEnd(spry_settings.updating, A, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatResetPreallocation leaves the arrays and the nonzero state as they were: then the number of entries tells. */
-static PetscErrorCode take_present_matrix(Mat A, SpryPlans *plans, PetscObjectState state)
+/*
+ * Takes over A after a change: updates the plans if only values changed, else drops them. Also compares the number of
+ * entries, because MatResetPreallocation changes neither the arrays nor the nonzero state.
+ */
+static PetscErrorCode take_current_matrix(Mat A, SpryPlans *plans, PetscObjectState state)
 {
     PetscObjectState nonzero_state;
     const PetscInt *offsets, *columns;
@@ -345,7 +352,7 @@ PetscErrorCode SpryPlansForProduct(Mat A, SpryDirection direction, int vector_de
     PetscFunctionBegin;
     PetscCall(SpryPlansGet(A, &plans));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (state != plans->state || !plans->offsets) PetscCall(take_present_matrix(A, plans, state));
+    if (state != plans->state || !plans->offsets) PetscCall(take_current_matrix(A, plans, state));
     PetscCall(plan_when_due(A, plans, direction, vector_device));
     *found = plans;
     *plan = plans->directions[direction].plan;

@@ -1,6 +1,6 @@
 /*
- * What PETSc calls when it has loaded the plug-in. PETSc finds the function by the file's name: libspry-petsc.so has
- * PetscDLLibraryRegister_spry_petsc, and a file of another name would be ignored without a word.
+ * Registration. After loading libspry-petsc.so, PETSc calls PetscDLLibraryRegister_spry_petsc, whose name it derives
+ * from the file's name. PETSc silently ignores the file under another name.
  */
 #include "spry_petsc.h"
 #include <stdio.h>
@@ -25,26 +25,27 @@ PetscErrorCode SpryErrorCode(spry_status status)
 }
 
 /*
- * This PETSc is the one whose headers the plug-in was compiled with. Another one's functions have the same names: where
- * the program's are found first they are called, else the plug-in's own PETSc is loaded beside it, which nobody began.
+ * Checks that the program's PETSc matches the headers that the plug-in was compiled with. Functions of all builds of
+ * PETSc have the same names. Either the program's functions are called, or the plug-in loads its own PETSc in addition,
+ * which is not initialized.
  */
 static PetscErrorCode check_build(void)
 {
     size_t integer, real;
     PetscInt version[4];
     PetscFunctionBegin;
-    if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* errors of a PETSc that nobody began are not printed */
+    if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* a PETSc that is not initialized does not print errors */
         fprintf(stderr,
-                "the plug-in of Spry is for PETSc %d.%d with integers of %d bits and numbers of %d; the program's "
-                "PETSc is another one\n",
+                "the plug-in of Spry is for PETSc %d.%d with integers of %d bits and scalars of %d bits; the program "
+                "uses another PETSc\n",
                 PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)(8 * sizeof(PetscInt)), (int)(8 * sizeof(PetscReal)));
         PetscFunctionReturn(PETSC_ERR_ARG_INCOMP);
     }
     PetscCall(PetscDataTypeGetSize(PETSC_INT, &integer));
     PetscCall(PetscDataTypeGetSize(PETSC_REAL, &real));
     PetscCheck(integer == sizeof(PetscInt) && real == sizeof(PetscReal), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "the plug-in of Spry is for a PETSc with integers of %d bits and numbers of %d; the program's has %d "
-               "and %d",
+               "the plug-in of Spry is for a PETSc with integers of %d bits and scalars of %d bits; the program's has "
+               "%d and %d bits",
                (int)(8 * sizeof(PetscInt)), (int)(8 * sizeof(PetscReal)), (int)(8 * integer), (int)(8 * real));
     PetscCall(PetscGetVersionNumber(&version[0], &version[1], &version[2], &version[3]));
     PetscCheck(version[0] == PETSC_VERSION_MAJOR && version[1] == PETSC_VERSION_MINOR, PETSC_COMM_SELF,
@@ -57,26 +58,26 @@ static PetscErrorCode read_options(SprySettings *s)
 {
     PetscFunctionBegin;
     PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Options of Spry's matrix types", "Mat");
-    PetscCall(PetscOptionsString("-mat_spry_format", "Format of plans, as spry kernels lists them, or auto", "aijspry",
+    PetscCall(PetscOptionsString("-mat_spry_format", "Format of plans: a name of spry kernels, or auto", "aijspry",
                                  s->format, s->format, sizeof s->format, NULL));
-    PetscCall(PetscOptionsString("-mat_spry_device", "Where products run: cpu, cuda, cuda:1, ...", "aijspry", s->device,
+    PetscCall(PetscOptionsString("-mat_spry_device", "Device of products: cpu, cuda, cuda:1, ...", "aijspry", s->device,
                                  s->device, sizeof s->device, NULL));
     PetscCall(PetscOptionsInt("-mat_spry_threads", "Threads of a rank", "aijspry", s->threads, &s->threads, NULL));
-    PetscCall(PetscOptionsInt("-mat_spry_calls", "Products expected of a matrix; 0: judged by those it has done",
+    PetscCall(PetscOptionsInt("-mat_spry_calls", "Expected products per matrix; 0: estimated from those so far",
                               "aijspry", s->calls, &s->calls, NULL));
-    PetscCall(
-        PetscOptionsBool("-mat_spry_products", "Sparse products by Spry", "aijspry", s->products, &s->products, NULL));
+    PetscCall(PetscOptionsBool("-mat_spry_products", "Use Spry for sparse products", "aijspry", s->products,
+                               &s->products, NULL));
     PetscOptionsEnd();
     PetscCheck(s->threads >= 1 && s->threads <= 4096, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "-mat_spry_threads %" PetscInt_FMT ": 1 to 4096 were expected", s->threads);
+               "-mat_spry_threads is %" PetscInt_FMT ", expected 1 to 4096", s->threads);
     PetscCheck(s->calls >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "-mat_spry_calls %" PetscInt_FMT ": a number of products was expected", s->calls);
+               "-mat_spry_calls is %" PetscInt_FMT ", expected 0 or more products", s->calls);
     PetscCall(PetscStrcmp(s->format, "auto", &s->format_named));
     s->format_named = (PetscBool)!s->format_named;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "cuda" (or "gpu") alone: with several GPUs ranks take them in turns, as PETSc's own vectors do. */
+/* Finds the device. For "cuda" or "gpu" without an index, ranks are distributed over the GPUs like PETSc's vectors. */
 static PetscErrorCode find_device(SprySettings *s)
 {
     PetscBool any, gpu;
@@ -91,7 +92,7 @@ static PetscErrorCode find_device(SprySettings *s)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A wrong format is told at once, and not in the middle of a product: a matrix of one entry is planned. */
+/* Builds a plan of a matrix with one entry, to report a wrong format at start instead of in the first product. */
 static PetscErrorCode check_format(const SprySettings *s)
 {
     static const PetscInt offsets[2] = {0, 1}, column = 0;
@@ -117,7 +118,7 @@ static PetscErrorCode finalize(void)
 {
     PetscFunctionBegin;
     spry_context_destroy(spry_settings.context);
-    spry_settings.context = NULL; /* PETSc may be begun again, with other options */
+    spry_settings.context = NULL; /* PETSc may be initialized again, with other options */
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

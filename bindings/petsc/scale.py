@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
 """Simulates how products and a solver of PETSc scale over MPI, with aij and with aijspry, up to 1024 ranks.
 
-    scale.py              the tables of docs/scale.md
-    scale.py validate     what two ranks of the measured machine should take, beside what they took
-    scale.py counts       what each rank has of a grid: --grid 8x8 --ranks 4 --blocks boxes
-    scale.py write        writes the tables of `tables` and `validate` into docs/scale.md; check: whether they are there
-    scale.py --help       the figures that go in; each has an option
+    scale.py              prints the tables of docs/scale.md
+    scale.py validate     compares simulated times of the measured machine with measured times, for one and two ranks
+    scale.py counts       prints the part of each rank: --grid 8x8 --ranks 4 --blocks boxes
+    scale.py write        writes the tables of `tables` and `validate` to docs/scale.md
+    scale.py check        checks that docs/scale.md has these tables
+    scale.py --help       lists the model's parameters, which are options
 
-A grid of five points (2-D) or seven (3-D) is partitioned as PETSc does it. For every rank its rows, the entries of
-its two blocks, what it receives and from whom are counted, not estimated. From the counts follows the rank's time:
+A grid with a five-point stencil (2-D) or a seven-point stencil (3-D) is partitioned like PETSc does. For each rank, the
+model counts rows, entries of both blocks, and columns received from each sender. It derives the rank's time:
 
-    MatMult   the exchange begins; the diagonal block is multiplied; the exchange ends; the other block is multiplied
+    MatMult   start of the exchange, product with the diagonal block, end of the exchange, product with the other block
     CG        one iteration of KSPCG with PCJACOBI and its default norm: a MatMult, three dot products (VecTDot twice,
-              VecNorm), each of which ends in a reduction over all ranks, and four passes over vectors (VecAXPY twice,
+              VecNorm) that each end in a reduction over all ranks, and four passes over vectors (VecAXPY twice,
               VecAYPX, VecPointwiseMult)
 
-The slowest rank's time counts. A product takes bytes times the time of a byte, which was measured in memory and in
-cache, or what the rank's share of its node's memory allows, whichever is longer. What a rank goes over in each round is
-in cache where it fits, in memory where it is twice as large as the cache, and a part of it in between. Messages within
-a node are copied by the cores, so nothing hides them; messages between nodes go on while the diagonal block is
-multiplied.
+The slowest rank determines the time. A product takes its bytes times the measured time per byte, in memory or in
+cache. If the rank's share of its node's memory bandwidth requires more time, this bound applies. A working set is in
+cache if it fits and in memory if it is twice as large as the cache; in between, a part of it is in cache. Cores copy
+messages within a node, so these do not overlap with products. Messages between nodes overlap with the product with the
+diagonal block.
 
-Not modelled: noise of the operating system, other jobs in the network and its topology, NUMA, packing of messages, what
-ranks wait from one product to the next, set-up of matrices and plans. The model knows one processor, the measured one.
+Not modelled: noise of the operating system, other jobs on the network and its topology, NUMA, packing of messages,
+waiting between products, set-up of matrices and plans. The model covers only the measured processor.
 
 Needs Python 3.9 and numpy. All tables take about two seconds and 100 MB.
 """
@@ -36,15 +37,15 @@ import numpy as np
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/scale.md"
 
-# aij, and aijspry with a format named: bytes of an entry and of a row. aij reads the same arrays as format csr.
+# Bytes per entry and per row, for aij and for formats of aijspry. aij reads the same arrays as format csr.
 BYTES = {"aij": (12, 4), "csr": (12, 4), "packed": (8.2, 0)}
 TYPES = tuple(BYTES)
-LEAST_ENTRIES = 8192  # smaller blocks stay with PETSc's code: bindings/petsc/plans.c
-DOTS, PASSES = 3, 4   # of an iteration of CG
+LEAST_ENTRIES = 8192  # PETSc's code multiplies smaller blocks: bindings/petsc/plans.c
+DOTS, PASSES = 3, 4   # per iteration of CG
 FIXED, PER_RANK = [(4096, 4096), (256, 256, 256)], [(512, 512), (64, 64, 64)]
 
-# Microseconds: a MatMult on one rank, which goes in, and what the model is compared with. docs/scale.md tells how they
-# were measured.
+# Measured times in microseconds. ONE_RANK, a MatMult on one rank, is the model's input. MEASURED is compared with the
+# model's results. docs/scale.md describes the measurements.
 SIZES = {"grid5": {"memory": (1000, 1000), "cache": (150, 150)},
          "grid7": {"memory": (80, 80, 80), "cache": (28, 28, 28)}}
 ONE_RANK = {("grid5", "memory"): (4142, 3446, 2946), ("grid5", "cache"): (75.6, 71.2, 46.5),
@@ -58,12 +59,12 @@ MEASURED = {("MatMult", "grid5", 2): (2408, 2214, 1643), ("MatMult", "grid7", 2)
 
 @dataclass
 class Partition:
-    """What each rank has. Messages are columns of x that a rank receives from another one."""
+    """The parts of all ranks. A message is a number of columns of x that one rank receives from another rank."""
     rows: np.ndarray
-    diagonal: np.ndarray   # entries whose columns are the rank's own
-    off: np.ndarray        # the other entries
-    filled: np.ndarray     # rows that have such
-    receiver: np.ndarray
+    diagonal: np.ndarray   # entries of the diagonal block, whose columns belong to the rank
+    off: np.ndarray        # entries of the off-diagonal block
+    filled: np.ndarray     # rows with entries in the off-diagonal block
+    receiver: np.ndarray   # receiver, sender and columns: one element per message
     sender: np.ndarray
     columns: np.ndarray
 
@@ -72,7 +73,7 @@ class Partition:
 
 
 def split(count, parts):
-    """Sizes of PETSc's equal parts: the first ones have one more."""
+    """Returns the sizes of PETSc's equal parts. The first parts have one more if there is a remainder."""
     return np.full(parts, count // parts) + (np.arange(parts) < count % parts)
 
 
@@ -81,17 +82,17 @@ def three(dims):
 
 
 def columns_above(dims, starts):
-    """(receiver, sender, columns) for the columns that a rank needs of later ranks."""
+    """Returns messages (receiver, sender, columns) for the columns that ranks need from later ranks."""
     nx, ny, nz = three(dims)
     reach, total = (nx * ny if nz > 1 else nx), nx * ny * nz
     found = []
 
-    def first_line(k):  # columns before k that have no neighbour at -nx in their plane
+    def first_line(k):  # number of columns before k that have no neighbour at -nx in their plane
         return k // (nx * ny) * nx + min(k % (nx * ny), nx)
 
     for rank in range(len(starts) - 1):
         begin, end = int(starts[rank]), int(starts[rank + 1])
-        far = max(end, begin + reach)                # from here on to end + reach every column is needed
+        far = max(end, begin + reach)                # every column from far to end + reach is needed
         near, near_end = max(end, begin + nx), min(end + nx, far)
         sender = rank + 1
         while begin < end and sender < len(starts) - 1 and starts[sender] < min(end + reach, total):
@@ -102,7 +103,7 @@ def columns_above(dims, starts):
                 count += b - a - (first_line(b) - first_line(a))
             by_line = near == end < near_end and end // nx % ny > 0
             if low <= end < high and end % nx > 0 and far > end and not by_line:
-                count += 1                           # the neighbour in the line alone
+                count += 1                           # only the next point of the line
             if count:
                 found.append((rank, sender, count))
             sender += 1
@@ -110,11 +111,11 @@ def columns_above(dims, starts):
 
 
 def row_blocks(dims, ranks):
-    """Contiguous rows in the grid's natural order, as MatCreate and MatSetSizes give them to ranks."""
+    """Partitions the grid into contiguous rows in natural order, like MatCreate and MatSetSizes."""
     nx, ny, nz = three(dims)
     total = nx * ny * nz
     starts = np.concatenate(([0], np.cumsum(split(total, ranks))))
-    cuts = np.unique(np.concatenate((np.arange(0, total + 1, nx), starts)))  # pieces of lines, each of one rank
+    cuts = np.unique(np.concatenate((np.arange(0, total + 1, nx), starts)))  # pieces of lines, each on one rank
     low, high = cuts[:-1], cuts[1:]
     length, rank = high - low, np.searchsorted(starts, low, side="right") - 1
     begin, end = starts[rank], starts[rank + 1]
@@ -123,7 +124,7 @@ def row_blocks(dims, ranks):
     steps = ((1, low % nx > 0, high % nx > 0, True), (nx, y > 0, y < ny - 1, False),
              (nx * ny, z > 0, z < nz - 1, False))
     for step, has_before, has_after, in_line in steps:
-        # Of a piece the first rows reach before the rank's first row, and the last ones behind its last one.
+        # In a piece, the first rows may reach before the rank's first row, and the last rows beyond its last row.
         reach_before = np.where(has_before, np.clip(begin + step - low, 0, length), 0)
         reach_after = np.where(has_after, np.clip(high - (end - step), 0, length), 0)
         in_lines = 2 * length - (low % nx == 0) - (high % nx == 0)
@@ -133,14 +134,14 @@ def row_blocks(dims, ranks):
     by_rank = [np.bincount(rank, what, ranks).astype(np.int64)
                for what in (length, entries - off, off, np.minimum(length, before + after))]
     above = columns_above(dims, starts)
-    # Counted from the other end the grid is the same, and what was below is above.
+    # Messages from earlier ranks: in reverse order the grid is equal, and earlier ranks become later ranks.
     below = [(ranks - 1 - r, ranks - 1 - s, count) for r, s, count in columns_above(dims, (total - starts)[::-1])]
     messages = np.array(above + below, dtype=np.int64).reshape(-1, 3)
     return Partition(*by_rank, *messages.T)
 
 
 def processes(dims, ranks):
-    """How DMDACreate2d and DMDACreate3d place ranks: near to squares and cubes."""
+    """Returns the process grid of DMDACreate2d and DMDACreate3d, whose boxes are nearly squares or cubes."""
     if len(dims) == 2:
         m = max(1, int(0.5 + (dims[0] * ranks / dims[1]) ** 0.5))
         while ranks % m:
@@ -158,7 +159,7 @@ def processes(dims, ranks):
 
 
 def box_blocks(dims, ranks):
-    """Boxes of the grid, as a DMDA gives them to ranks."""
+    """Partitions the grid into boxes, like a DMDA."""
     counts = processes(dims, ranks)
     places = np.stack(np.unravel_index(np.arange(ranks), counts, order="F"))
     size = np.stack([split(extent, count)[place] for extent, count, place in zip(dims, counts, places)])
@@ -191,25 +192,25 @@ def entries_of(dims):
 # ---- times ----
 
 def product_bytes(name, entries, rows, columns):
-    """What is read and written once: the matrix and both vectors."""
+    """Returns the bytes of the matrix and both vectors, each counted once."""
     of_entry, of_row = BYTES[name]
     return of_entry * entries + (of_row + 8) * rows + 8 * columns
 
 
 @dataclass
 class Machine:
-    """Times in seconds, bytes a second. The defaults are those of the options in main()."""
-    cores: int             # ranks of a node
-    memory: float          # bytes a second of a node
-    cache: float           # bytes of cache of a core
+    """A cluster. Times are in seconds, bandwidths in bytes per second. parse() has the defaults."""
+    cores: int             # ranks per node
+    memory: float          # memory bandwidth of a node
+    cache: float           # cache of a core, in bytes
     local_latency: float
-    local_bytes: float
+    local_bytes: float     # bandwidth of messages within a node
     network_latency: float
-    network_bytes: float   # of a node, in each direction
-    dot: float             # a row of a dot product in cache
-    update: float          # a row of a pass over vectors in cache
-    core: float            # bytes a second that one core gets of memory in a pass over vectors
-    byte: dict = field(default_factory=dict)  # of a product: (grid, "memory" or "cache", type) -> seconds
+    network_bytes: float   # bandwidth of a node's link, in each direction
+    dot: float             # time per row of a dot product in cache
+    update: float          # time per row of a pass over vectors in cache
+    core: float            # memory bandwidth of one core in a pass over vectors
+    byte: dict = field(default_factory=dict)  # time per byte of a product: (grid, "memory" or "cache", type) -> seconds
 
     def share(self, ranks):
         return self.memory / min(ranks, self.cores)
@@ -223,7 +224,7 @@ class Machine:
 
 
 def block_time(machine, grid, name, size, cached, ranks):
-    """A product of one block of `size` bytes on each rank, of which the part `cached` is in cache."""
+    """Returns each rank's time for a product with a block of `size` bytes, with the fraction `cached` in cache."""
     in_memory = np.maximum(size * machine.byte[grid, "memory", name], size / machine.share(ranks))
     return cached * size * machine.byte[grid, "cache", name] + (1 - cached) * in_memory
 
@@ -234,7 +235,7 @@ def diagonal_time(machine, grid, name, part, cached):
 
 
 def off_time(machine, grid, name, part, cached):
-    """aij goes over all rows of this block unless six in ten are empty, ours over those that have entries."""
+    """Returns the time of the off-diagonal block. aij skips empty rows only if at least 60 % are empty; ours always."""
     few = part.rows - part.filled >= 0.6 * part.rows
     rows = part.filled if name != "aij" else np.where(few, part.filled, part.rows)
     size = np.where(part.off > 0, product_bytes(name, part.off, rows, 0) + 8 * (rows + part.received()), 0)
@@ -242,7 +243,7 @@ def off_time(machine, grid, name, part, cached):
 
 
 def exchange(machine, part):
-    """Seconds of each rank for what cores copy within the node, and for what comes through the network."""
+    """Returns each rank's time for messages within the node and for messages through the network."""
     ranks = len(part.rows)
     bytes_, node = 8 * part.columns, lambda rank: rank // machine.cores
     local = node(part.receiver) == node(part.sender)
@@ -256,18 +257,18 @@ def exchange(machine, part):
 
 
 def working_set(name, part, vectors):
-    """Bytes of a rank's blocks, of what they multiply, and of `vectors` more vectors."""
+    """Returns the bytes of a rank's blocks, their operands and results, and `vectors` more vectors."""
     columns = part.rows + part.received()
     return product_bytes(name, part.diagonal + part.off, part.rows, columns) + 8 * vectors * part.rows
 
 
 def in_cache(machine, size):
-    """The part that is in cache of what a rank goes over in each round."""
+    """Returns the fraction of a rank's working set that is in cache."""
     return np.clip(2 - size / machine.cache, 0, 1) if machine.cache > 0 else np.zeros(len(size))
 
 
 def mult_times(machine, grid, name, part, cached):
-    """Seconds of a MatMult on each rank."""
+    """Returns each rank's time for a MatMult."""
     diagonal, off = (np.where(entries < LEAST_ENTRIES, time(machine, grid, "aij", part, cached),
                               time(machine, grid, name, part, cached))
                      for entries, time in ((part.diagonal, diagonal_time), (part.off, off_time)))
@@ -276,7 +277,7 @@ def mult_times(machine, grid, name, part, cached):
 
 
 def reduction(machine, ranks):
-    """A sum over all ranks, in steps of doubling."""
+    """Returns the time of a sum over all ranks by recursive doubling."""
     within = np.ceil(np.log2(min(ranks, machine.cores)))
     return within * machine.local_latency + (np.ceil(np.log2(ranks)) - within) * machine.network_latency
 
@@ -286,14 +287,14 @@ def mult(machine, grid, name, part):
 
 
 def cg(machine, grid, name, part):
-    """Seconds of an iteration. Its vectors x, r, z, p and the diagonal pass through the cache with the matrix."""
+    """Returns the time of an iteration. The matrix shares the cache with x, r, z, p and the diagonal."""
     ranks = len(part.rows)
     cached = in_cache(machine, working_set(name, part, 3))
     speed = min(machine.core, machine.share(ranks))
 
-    def over(vectors, least):  # a pass over vectors, which takes `least` a row when they are in cache
+    def over(vectors, least):  # time per row of a pass over vectors; least: the time in cache
         return least * cached + (1 - cached) * max(least, 8 * vectors / speed)
-    # p'w and z'r read two vectors, the norm one; each pass reads two vectors and writes one.
+    # p'w and z'r read two vectors, the norm reads one; each pass reads two vectors and writes one.
     dots = sum(over(vectors, machine.dot) for vectors in (2, 2, 1))
     passes = PASSES * over(3, machine.update)
     slowest = (mult_times(machine, grid, name, part, cached) + (dots + passes) * part.rows).max()
@@ -301,7 +302,7 @@ def cg(machine, grid, name, part):
 
 
 def grow(dims, ranks):
-    """The grid of `ranks` times the points: one side after the other is doubled."""
+    """Returns the grid with `ranks` times the points, by doubling the sides in turn."""
     dims, d = list(dims), 0
     while ranks > 1:
         dims[d % len(dims)] *= 2
@@ -310,7 +311,7 @@ def grow(dims, ranks):
 
 
 def scale(machine, dims, blocks, ranks, weak):
-    """For each number of ranks its seconds: [(ranks, {"mult": times of TYPES, "cg": the same})]."""
+    """Returns the times for each number of ranks: [(ranks, {"mult": times of TYPES, "cg": times of TYPES})]."""
     grid, rows = f"grid{2 * len(dims) + 1}", []
     for count in ranks:
         part = BLOCKS[blocks](grow(dims, count) if weak else dims, count)
@@ -319,7 +320,7 @@ def scale(machine, dims, blocks, ranks, weak):
     return rows
 
 
-# ---- what is printed ----
+# ---- output ----
 
 def number(seconds):
     return f"{seconds * 1e6:.0f}" if seconds >= 1e-5 else f"{seconds * 1e6:.1f}"
@@ -330,7 +331,7 @@ def efficiency(first, now, ranks, weak):
 
 
 def cells(first, times, ranks, weak):
-    """aij's time, ours in each format with aij's over it, and the efficiency of the first format."""
+    """Returns aij's time, each format's time with its speedup over aij, and the efficiency of the first format."""
     return [number(times[0])] + [f"{number(t)} ({times[0] / t:.2f})" for t in times[1:]] + [
         f"{efficiency(first[1], times[1], ranks, weak):.2f}"]
 
@@ -350,7 +351,7 @@ def table(machine, cases, blocks, ranks, weak):
 
 
 def validate(machine):
-    """What was measured and did not go in."""
+    """Returns the table that compares simulated times with measured times that are not inputs of the model."""
     lines = ["| | grid | ranks | type | simulated, us | measured, us | error |", "|---|---|---|---|---|---|---|"]
     for (what, grid, ranks), times in MEASURED.items():
         dims = SIZES[grid]["memory"]
@@ -375,41 +376,41 @@ def counts(part):
 def grid_of(text):
     dims = tuple(int(side) for side in text.split("x"))
     if len(dims) not in (2, 3) or min(dims) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: two or three sides were expected, as 4096x4096")
+        raise argparse.ArgumentTypeError(f"{text}: expected two or three sides, such as 4096x4096")
     return dims
 
 
 def times_of(text):
     times = tuple(float(part) for part in text.split(","))
     if len(times) != len(TYPES) or min(times) <= 0:
-        raise argparse.ArgumentTypeError(f"{text}: the times of {', '.join(TYPES)} were expected, with commas")
+        raise argparse.ArgumentTypeError(f"{text}: expected the times of {', '.join(TYPES)}, separated by commas")
     return times
 
 
 def parse(arguments):
-    p = argparse.ArgumentParser(description="Simulates scaling of PETSc's products with aij and aijspry: a "
-                                            "model, not a measurement.")
+    p = argparse.ArgumentParser(description="Simulates scaling of PETSc's products with aij and aijspry. The results "
+                                            "are a model, not measurements.")
     p.add_argument("what", nargs="?", choices=("tables", "validate", "counts", "write", "check"),
                    default="tables")
     p.add_argument("--ranks", type=int, nargs="+", default=[1, 16, 64, 256, 1024], help="numbers of ranks")
     p.add_argument("--grid", type=grid_of, nargs="+", help="fixed grids (4096x4096 256x256x256)")
     p.add_argument("--per-rank", type=grid_of, nargs="+",
-                   help="grids a rank, doubled with the ranks (512x512 64x64x64)")
+                   help="grids per rank, which grow with the number of ranks (512x512 64x64x64)")
     p.add_argument("--blocks", nargs="+", choices=BLOCKS, default=list(BLOCKS), help="how the grid is partitioned")
-    p.add_argument("--cores", type=int, default=64, help="cores of a node, each a rank (64)")
-    p.add_argument("--memory", type=float, default=300, help="GB/s of a node's memory (300)")
-    p.add_argument("--cache", type=float, default=4, help="MB of cache of a core (4)")
-    p.add_argument("--local-latency", type=float, default=0.9, help="us of a message within a node (0.9)")
-    p.add_argument("--local-bandwidth", type=float, default=2, help="GB/s of a message within a node (2)")
-    p.add_argument("--network-latency", type=float, default=1.5, help="us of a message between nodes (1.5)")
-    p.add_argument("--network-bandwidth", type=float, default=20, help="GB/s of a node's link (20)")
-    p.add_argument("--dot", type=float, default=1.0, help="ns a row of a dot product in cache (1.0)")
-    p.add_argument("--update", type=float, default=0.5, help="ns a row of VecAXPY and its like in cache (0.5)")
-    p.add_argument("--core", type=float, default=25, help="GB/s of memory in VecAXPY and its like on one rank (25)")
+    p.add_argument("--cores", type=int, default=64, help="cores per node, one rank each (64)")
+    p.add_argument("--memory", type=float, default=300, help="memory bandwidth of a node in GB/s (300)")
+    p.add_argument("--cache", type=float, default=4, help="cache of a core in MB (4)")
+    p.add_argument("--local-latency", type=float, default=0.9, help="latency of a message within a node in us (0.9)")
+    p.add_argument("--local-bandwidth", type=float, default=2, help="bandwidth within a node in GB/s (2)")
+    p.add_argument("--network-latency", type=float, default=1.5, help="latency of a message between nodes in us (1.5)")
+    p.add_argument("--network-bandwidth", type=float, default=20, help="bandwidth of a node's link in GB/s (20)")
+    p.add_argument("--dot", type=float, default=1.0, help="time per row of a dot product in cache in ns (1.0)")
+    p.add_argument("--update", type=float, default=0.5, help="time per row of VecAXPY and similar in cache in ns (0.5)")
+    p.add_argument("--core", type=float, default=25, help="memory bandwidth of one rank in VecAXPY and similar in GB/s (25)")
     for (grid, kind), times in ONE_RANK.items():
         size = "x".join(map(str, SIZES[grid][kind]))
         p.add_argument(f"--{grid}-{kind}", type=times_of, default=times, metavar=",".join(TYPES).upper(),
-                       help=f"us of a MatMult of {size} on one rank {times}")
+                       help=f"times of a MatMult of {size} on one rank in us {times}")
     return p.parse_args(arguments)
 
 
@@ -428,7 +429,10 @@ def tables(machine, o):
 
 
 def page(write):
-    """The tables between the markers <!-- scale: NAME --> and <!-- end --> of docs/scale.md; False: they are others."""
+    """Compares the tables with those between <!-- scale: NAME --> and <!-- end --> of docs/scale.md.
+
+    Returns whether they are equal. write: replaces them and returns True.
+    """
     o = parse(["tables"])
     made = tables(machine_of(o), o)
     made["two"] = validate(machine_of(parse(MEASURED_ON)))
@@ -437,7 +441,7 @@ def page(write):
         new, found = re.subn(f"(<!-- scale: {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + text + "\n" + m[2], new,
                              flags=re.S)
         if found != 1:
-            sys.exit(f"{PAGE} has {found} places for the table {name}")
+            sys.exit(f"{PAGE} has {found} markers for the table {name}, expected 1")
     if write:
         PAGE.write_text(new)
     return write or new == old
@@ -453,9 +457,9 @@ def main(arguments):
             print(counts(BLOCKS[o.blocks[0]](dims, o.ranks[0])))
     elif o.what == "tables":
         made = tables(machine, o)
-        print("Fixed grids, us:\n\n" + made["fixed"] + "\n\nA fixed part a rank, us:\n\n" + made["part"])
+        print("Fixed grids, us:\n\n" + made["fixed"] + "\n\nFixed grid per rank, us:\n\n" + made["part"])
     elif not page(o.what == "write"):
-        sys.exit(f"{PAGE} has other tables; bindings/petsc/scale.py write brings them there")
+        sys.exit(f"{PAGE} has other tables; bindings/petsc/scale.py write replaces them")
 
 
 if __name__ == "__main__":

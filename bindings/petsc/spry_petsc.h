@@ -1,20 +1,20 @@
 /*
- * What the files of the plug-in for PETSc share. The plug-in adds three matrix types to a PETSc that is there already:
+ * Shared declarations of the plug-in for PETSc. The plug-in adds three matrix types to an installed PETSc:
  *
- *   seqaijspry   seqaij, whose products are Spry's
- *   mpiaijspry   mpiaij, whose two blocks on each rank are seqaijspry
- *   aijspry      one of both, by the number of ranks
+ *   seqaijspry   seqaij with Spry's products
+ *   mpiaijspry   mpiaij whose two blocks on each rank are seqaijspry
+ *   aijspry      seqaijspry on one rank, mpiaijspry on more
  *
- * register.c      what PETSc calls when it loads the plug-in: types, options, events
- * types.c         how an aij matrix becomes one of these types and back
- * plans.c         when a matrix gets a plan, and when the plan is made again or updated
+ * register.c      registration of types, options and events when PETSc loads the plug-in
+ * types.c         conversion of aij matrices to these types and back
+ * plans.c         creation, update and replacement of a matrix's plans
  * multiply.c      products with vectors
  * matmat.c        sparse products
- * diagonal.c      whether a product has its whole diagonal
- * view.c          what -mat_view tells
+ * diagonal.c      check whether a product has its whole diagonal
+ * view.c          output of -mat_view
  *
- * Public headers of PETSc alone are used, so that one source serves its versions. A function returns PETSc's error
- * code; what the library refuses becomes PETSc's error with the library's message.
+ * The plug-in uses only PETSc's public headers, so one source serves all versions. Functions return PETSc's error
+ * code. An error of the library becomes an error of PETSc with the library's message.
  */
 #pragma once
 
@@ -23,10 +23,10 @@
 #include <spry/spry.h>
 
 #if defined(PETSC_USE_COMPLEX)
-#error "Spry multiplies real numbers; this PETSc has complex ones"
+#error "Spry needs a PETSc with real scalars, this PETSc has complex scalars"
 #endif
 #if !defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_REAL_SINGLE)
-#error "Spry multiplies numbers of 64 and of 32 bits; this PETSc has others"
+#error "Spry needs a PETSc with double or single precision, this PETSc has another precision"
 #endif
 
 /* ---- versions of PETSc ---- */
@@ -34,7 +34,7 @@
 #define PETSC_SUCCESS 0
 #endif
 
-/* Not in a public header before any version, though exported: the number that grows with each change of an object. */
+/* Returns a counter that grows with each change of an object. PETSc exports it without a public declaration. */
 PETSC_EXTERN PetscErrorCode PetscObjectStateGet(PetscObject, PetscObjectState *);
 
 typedef void (*SpryOperation)(void);
@@ -55,7 +55,7 @@ typedef void (*SpryOperation)(void);
 #define SPRY_PETSC_VALUE SPRY_F64
 #endif
 
-/* Calls the library with `err` as its last argument and hands its error on to PETSc. */
+/* Calls the library. `call` passes `err` as its last argument. A library error becomes an error of PETSc. */
 #define SpryCall(call)                                                                                                 \
     do {                                                                                                               \
         spry_error spry_error_;                                                                                        \
@@ -66,15 +66,15 @@ typedef void (*SpryOperation)(void);
 
 PETSC_INTERN PetscErrorCode SpryErrorCode(spry_status status);
 
-/* ---- what the whole process has: register.c ---- */
+/* ---- settings of the process: register.c ---- */
 typedef struct SprySettings {
     spry_context *context;
     char format[64];        /* -mat_spry_format */
-    char device[64];        /* -mat_spry_device, as the library calls it */
-    PetscBool format_named; /* it is not auto */
-    int device_number;      /* its number; SPRY_CPU but for GPUs */
+    char device[64];        /* -mat_spry_device, as a name of the library */
+    PetscBool format_named; /* format is not auto */
+    int device_number;      /* the library's id of device; SPRY_CPU unless it is a GPU */
     PetscInt threads;       /* -mat_spry_threads */
-    PetscInt calls;         /* -mat_spry_calls; 0: not said */
+    PetscInt calls;         /* -mat_spry_calls; 0: not given */
     PetscBool products;     /* -mat_spry_products */
     PetscLogEvent planning, updating, symbolic, numeric;
 } SprySettings;
@@ -85,64 +85,66 @@ PETSC_INTERN SprySettings spry_settings;
 typedef enum { SPRY_PLAIN = 0, SPRY_TRANSPOSED = 1 } SpryDirection;
 
 typedef struct SpryPlan {
-    spry_spmv_plan *plan; /* NULL: PETSc multiplies */
-    /* A program may do more products than PetscInt counts. */
-    PetscInt64 calls, updates;               /* products with this structure, new values in it */
-    PetscInt64 calls_before, updates_before; /* of them, those before the plan was made */
-    PetscInt64 next_review,
-        next_update_review; /* after so many products, and so many updates of it, it is asked for anew */
-    int vector_device;      /* where the vectors were that it was made for */
-    char refusal[256];      /* why there is none, or none anew, though one was due; "": nothing was refused */
+    spry_spmv_plan *plan; /* NULL: PETSc computes the products */
+    /* 64 bits, because a program may compute more products than PetscInt counts. */
+    PetscInt64 calls, updates;               /* products and changes of values with the current structure */
+    PetscInt64 calls_before, updates_before; /* calls and updates when the plan was built */
+    PetscInt64 next_review;                  /* number of calls after which the choice is repeated */
+    PetscInt64 next_update_review;           /* number of updates of the plan after which the choice is repeated */
+    int vector_device;                       /* device of the vectors that the plan was built for */
+    char refusal[256];                       /* why a plan that was due could not be built; "": no refusal */
 } SpryPlan;
 
-/* What a seqaijspry matrix carries. */
+/* Data that the plug-in keeps with a seqaijspry matrix. */
 typedef struct SpryPlans {
-    Mat owner; /* the matrix that this was made for: PETSc may give it to another one (MatHeaderMerge) */
+    Mat owner; /* the matrix that this belongs to: PETSc may attach it to another matrix (MatHeaderMerge) */
     PetscObjectState state, nonzero_state;
-    const PetscInt *offsets, *columns; /* the matrix's own arrays, to see when they are others */
+    const PetscInt *offsets, *columns; /* the matrix's arrays, to detect that they were replaced */
     const PetscScalar *values;
     PetscInt rows, cols, entries;
-    spry_matrix *matrix; /* of these arrays; NULL: none yet */
+    spry_matrix *matrix; /* borrows these arrays; NULL: not created */
     /*
-     * A block whose rows are mostly empty, as what a rank needs of others: its rows with entries alone make the matrix.
-     * filled is their number; NULL arrays: the matrix has all rows.
+     * If more than half of the rows are empty, as in an off-diagonal block, the matrix has only the rows with entries.
+     * filled is their number. filled_rows is NULL if the matrix has all rows.
      */
     PetscInt filled, *filled_rows, *filled_offsets;
-    PetscScalar *filled_numbers; /* a vector over these rows */
+    PetscScalar *filled_values; /* a vector with one element for each filled row */
     SpryPlan directions[2];
 } SpryPlans;
 
-/* The plans of A, made empty if there were none. They belong to A. */
+/* Returns the plans of A, created empty if missing. They belong to A. */
 PETSC_INTERN PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans);
 
-/* Counts a product of A in that direction, whose vectors are in host memory (SPRY_CPU) or on a GPU (its number); *plan is
-   what it goes through, for the present values, or NULL: PETSc's own code is to do it. */
+/*
+ * Counts a product of A in that direction. vector_device: the id of the vectors' GPU, or SPRY_CPU. *plan receives the
+ * plan to run, with A's current values, or NULL if PETSc's own code must compute the product.
+ */
 PETSC_INTERN PetscErrorCode SpryPlansForProduct(Mat A, SpryDirection direction, int vector_device, SpryPlans **plans,
                                                 spry_spmv_plan **plan);
 
-/* Gives back what A carries. */
+/* Frees the plans of A. */
 PETSC_INTERN PetscErrorCode SpryPlansDrop(Mat A);
 
-/* The matrix of CSR or CSC arrays, which are borrowed. */
+/* Creates a library matrix that borrows CSR or CSC arrays. */
 PETSC_INTERN PetscErrorCode SpryArraysBorrow(spry_layout layout, PetscInt rows, PetscInt cols, const PetscInt *offsets,
                                              const PetscInt *indices, const PetscScalar *values, spry_matrix **matrix);
 
-/* The matrix of A's arrays, or of its transpose, which are borrowed. */
+/* Creates a library matrix that borrows A's arrays and is A or its transpose. */
 PETSC_INTERN PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matrix);
 
-/* Composes `data` with `object` under `name`; release(data) is called when it goes. */
+/* Composes `data` with `object` under `name`. release(data) runs before PETSc frees `data`. */
 PETSC_INTERN PetscErrorCode SpryCompose(PetscObject object, const char name[], void *data, void (*release)(void *));
 PETSC_INTERN PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data);
 
 /* ---- diagonals of products: diagonal.c ---- */
 
-/* Sets *whole to whether each place of the diagonal of a product of two has an entry. True if it is not square. */
+/* Sets *whole to whether a product of two matrices has all entries of its diagonal. True if it is not square. */
 PETSC_INTERN PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole);
 
-/* Returns whether a matrix with sorted rows has each place of its diagonal. */
+/* Returns whether a square matrix with sorted rows has all entries of its diagonal. */
 PETSC_INTERN PetscBool SpryHasDiagonal(PetscInt rows, const PetscInt *offsets, const PetscInt *columns);
 
-/* ---- operations of aij that ours stand before: types.c ---- */
+/* ---- operations of aij that the plug-in replaces: types.c ---- */
 typedef struct SpryInherited {
     PetscErrorCode (*mult)(Mat, Vec, Vec);
     PetscErrorCode (*mult_add)(Mat, Vec, Vec, Vec);
@@ -162,7 +164,7 @@ PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat, MatType, MatReuse,
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJSpry(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJSpry(Mat);
 
-/* ---- our operations ---- */
+/* ---- operations of the plug-in ---- */
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJSpry(Mat, Vec, Vec); /* multiply.c */
 PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJSpry(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJSpry(Mat, Vec, Vec);

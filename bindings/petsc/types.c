@@ -1,7 +1,7 @@
 /*
- * The types: an aij matrix becomes one of ours in place, by setting the operations that differ and composing the
- * functions that PETSc looks for by name; everything else stays aij's. A type is its name, under which PETSc looks up
- * products with other types and conversions: what it finds nothing for comes here, and is done as with aij.
+ * The matrix types. An aij matrix is converted in place: some operations are replaced, and functions that PETSc searches
+ * by name are composed with it. The rest remains aij's. PETSc searches products with other types and conversions by
+ * the type's name. If it finds none, functions of this file use those of aij.
  */
 #include "spry_petsc.h"
 
@@ -10,13 +10,13 @@ SpryInherited spry_seqaij, spry_mpiaij;
 static PetscErrorCode (*mpiaij_preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 static PetscErrorCode (*seqaij_retrieve)(Mat);
 
-/* What PETSc asks the operands of a product for when it has nothing under the names of their types. */
+/* Function that PETSc queries from a product's operands if it knows none for the names of their types. */
 #define PRODUCT_OF_ANY_TYPE "MatProductSetFromOptions_anytype_C"
 static PetscErrorCode product_as_aij(Mat C);
 
 /* ---- products with other types ---- */
 
-/* "seqaijspry" to "seqaij", any other type to itself. */
+/* Returns the type's name without "spry": "seqaijspry" gives "seqaij". Other names are returned unchanged. */
 static PetscErrorCode base_type(Mat A, char type[], size_t size)
 {
     MatType name;
@@ -29,7 +29,7 @@ static PetscErrorCode base_type(Mat A, char type[], size_t size)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1: all operands keep seqaij's data, as seqaijperm does, so that what multiplies seqaij multiplies them. */
+/* Sets *all to whether all operands have seqaij's data structure, as seqaijperm has, so that seqaij's products work. */
 static PetscErrorCode all_are_seqaij(Mat *const operands[], int count, PetscBool *all)
 {
     PetscFunctionBegin;
@@ -44,7 +44,7 @@ static PetscErrorCode all_are_seqaij(Mat *const operands[], int count, PetscBool
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What an operand knows under that name; ours is not asked for again. */
+/* Finds the function that an operand has composed under that name, except product_as_aij. NULL: none. */
 static PetscErrorCode query_operands(Mat *const operands[], int count, const char name[],
                                      PetscErrorCode (**function)(Mat))
 {
@@ -57,7 +57,7 @@ static PetscErrorCode query_operands(Mat *const operands[], int count, const cha
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product of one of ours and another type, for which PETSc found nothing: what it has for aij and that type. */
+/* Sets up a product of our types with another type, for which PETSc has no function, as PETSc does for aij. */
 static PetscErrorCode product_as_aij(Mat C)
 {
     Mat A, B, third;
@@ -85,7 +85,7 @@ static PetscErrorCode product_as_aij(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc asks for these before it asks the transposed matrix, which would not know what to do. */
+/* Composes the product functions with A. PETSc queries them before the transpose type's own, which do not apply. */
 static PetscErrorCode compose_products(Mat A, PetscErrorCode (*function)(Mat))
 {
     PetscFunctionBegin;
@@ -135,7 +135,7 @@ static PetscErrorCode set_operations(Mat A, const SpryInherited *operations)
 static PetscErrorCode MatConvert_SeqAIJSpry_SeqAIJ(Mat, MatType, MatReuse, Mat *);
 static PetscErrorCode MatConvert_MPIAIJSpry_MPIAIJ(Mat, MatType, MatReuse, Mat *);
 
-/* To plain aij, a copy or in place. */
+/* Converts A to plain aij, as a copy or in place. */
 static PetscErrorCode to_aij(Mat A, MatReuse reuse, Mat *converted)
 {
     PetscBool seq;
@@ -146,7 +146,7 @@ static PetscErrorCode to_aij(Mat A, MatReuse reuse, Mat *converted)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "aij", "seqaijperm" and their like, whose data are aij's. */
+/* Sets *yes to whether the type has aij's data structure: "aij", "seqaijperm" and similar types. */
 static PetscErrorCode is_aij(MatType type, PetscBool *yes)
 {
     static const char *const beginnings[] = {"aij", "seqaij", "mpiaij"};
@@ -157,8 +157,8 @@ static PetscErrorCode is_aij(MatType type, PetscBool *yes)
 }
 
 /*
- * PETSc comes here when it knows no conversion from ours to `type`. What it has for aij and that type takes our data as
- * they are; types that are aij's too would keep our operations, so that they get a copy that is plain aij.
+ * Converts A to a type for which PETSc knows no conversion from ours. Uses PETSc's conversion from aij on A itself. Types
+ * with aij's data structure would keep our operations, so they are converted from a copy that is plain aij.
  */
 static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Mat *converted)
 {
@@ -196,28 +196,29 @@ static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Ma
 }
 
 /*
- * Set while a matrix of another type is converted to aij on the way to ours. With -mat_seqaij_type, or -matconvert_type,
- * what PETSc makes then is ours again, which must not come here once more: it has PETSc go on as for aij.
+ * True while a matrix of another type is converted to aij before it is converted to ours. With -mat_seqaij_type or
+ * -matconvert_type, PETSc creates one of our types at that point. It must not call convert_from again, so
+ * such a matrix keeps aij's convert_from operation.
  */
-static PetscBool on_the_way = PETSC_FALSE;
+static PetscBool is_converting = PETSC_FALSE;
 
-/* From any other type, which PETSc knows how to make aij of. */
+/* Converts A from any type that PETSc can convert to aij. */
 static PetscErrorCode convert_from(Mat A, MatType aij, MatType ours, MatReuse reuse, Mat *converted)
 {
-    Mat made = A;
+    Mat created = A;
     PetscErrorCode code;
     PetscFunctionBegin;
-    on_the_way = PETSC_TRUE;
-    code = MatConvert(A, aij, reuse == MAT_REUSE_MATRIX ? MAT_INITIAL_MATRIX : reuse, &made);
-    on_the_way = PETSC_FALSE;
+    is_converting = PETSC_TRUE;
+    code = MatConvert(A, aij, reuse == MAT_REUSE_MATRIX ? MAT_INITIAL_MATRIX : reuse, &created);
+    is_converting = PETSC_FALSE;
     PetscCall(code);
     if (reuse == MAT_REUSE_MATRIX) {
-        PetscCall(MatCopy(made, *converted, DIFFERENT_NONZERO_PATTERN));
-        PetscCall(MatDestroy(&made));
+        PetscCall(MatCopy(created, *converted, DIFFERENT_NONZERO_PATTERN));
+        PetscCall(MatDestroy(&created));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(MatConvert(made, ours, MAT_INPLACE_MATRIX, &made));
-    *converted = made;
+    PetscCall(MatConvert(created, ours, MAT_INPLACE_MATRIX, &created));
+    *converted = created;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,10 +238,10 @@ static PetscErrorCode MatConvertFrom_MPIAIJSpry(Mat A, MatType type, MatReuse re
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- one process ---- */
+/* ---- seqaijspry ---- */
 
-/* The state of A grows, where PETSc wrote values and left it as it was (3.18): plans that copied them would not see. */
-static PetscErrorCode tell_new_values(Mat A)
+/* Increases A's state. PETSc 3.18 sometimes writes values without doing so, and plans with a copy would miss them. */
+static PetscErrorCode increase_state(Mat A)
 {
     PetscScalar *values;
     PetscFunctionBegin;
@@ -253,7 +254,7 @@ static PetscErrorCode MatRetrieveValues_SeqAIJSpry(Mat A)
 {
     PetscFunctionBegin;
     PetscCall(seqaij_retrieve(A));
-    PetscCall(tell_new_values(A));
+    PetscCall(increase_state(A));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,8 +271,8 @@ static PetscErrorCode seq_leave(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is converted: a copy of A, A itself, or a matrix that is there already and takes A's values. */
-static PetscErrorCode take_over(Mat A, MatReuse reuse, Mat *converted)
+/* Prepares *converted: a copy of A, A itself, or an existing matrix that receives A's values. */
+static PetscErrorCode prepare_converted(Mat A, MatReuse reuse, Mat *converted)
 {
     PetscFunctionBegin;
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, converted));
@@ -292,7 +293,7 @@ static PetscErrorCode MatConvert_SeqAIJSpry_SeqAIJ(Mat A, MatType type, MatReuse
 {
     PetscFunctionBegin;
     (void)type;
-    PetscCall(take_over(A, reuse, converted));
+    PetscCall(prepare_converted(A, reuse, converted));
     PetscCall(seq_leave(*converted));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,7 +305,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     PetscBool ours;
     PetscFunctionBegin;
     (void)type;
-    PetscCall(take_over(A, reuse, converted));
+    PetscCall(prepare_converted(A, reuse, converted));
     B = *converted;
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJSPRY, &ours));
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,7 +321,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     operations.view = MatView_SeqAIJSpry;
     operations.product_set_from_options = MatProductSetFromOptions_SeqAIJSpry;
     operations.convert = MatConvert_AIJSpry;
-    if (!on_the_way) operations.convert_from = MatConvertFrom_SeqAIJSpry;
+    if (!is_converting) operations.convert_from = MatConvertFrom_SeqAIJSpry;
     PetscCall(set_operations(B, &operations));
     PetscCall(
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijspry_seqaij_C", MatConvert_SeqAIJSpry_SeqAIJ));
@@ -339,7 +340,7 @@ PetscErrorCode MatCreate_SeqAIJSpry(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- several ---- */
+/* ---- mpiaijspry ---- */
 static PetscErrorCode convert_blocks(Mat A)
 {
     Mat blocks[2] = {NULL, NULL};
@@ -360,16 +361,16 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJSpry(Mat A, PetscInt d, co
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The whole matrix on each rank is written into one that is there without a word (3.18). */
+/* PETSc 3.18 writes the whole matrix to existing submatrices without increasing their state. */
 static PetscErrorCode MatCreateSubMatrices_MPIAIJSpry(Mat A, PetscInt count, const IS rows[], const IS cols[],
-                                                      MatReuse reuse, Mat *made[])
+                                                      MatReuse reuse, Mat *submatrices[])
 {
     PetscFunctionBegin;
-    PetscCall(spry_mpiaij.create_submatrices(A, count, rows, cols, reuse, made));
+    PetscCall(spry_mpiaij.create_submatrices(A, count, rows, cols, reuse, submatrices));
     for (PetscInt k = 0; k < count && reuse == MAT_REUSE_MATRIX; k++) {
         PetscBool ours;
-        PetscCall(PetscObjectTypeCompare((PetscObject)(*made)[k], MATSEQAIJSPRY, &ours));
-        if (ours) PetscCall(tell_new_values((*made)[k]));
+        PetscCall(PetscObjectTypeCompare((PetscObject)(*submatrices)[k], MATSEQAIJSPRY, &ours));
+        if (ours) PetscCall(increase_state((*submatrices)[k]));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -399,7 +400,7 @@ static PetscErrorCode MatConvert_MPIAIJSpry_MPIAIJ(Mat A, MatType type, MatReuse
     Mat blocks[2] = {NULL, NULL};
     PetscFunctionBegin;
     (void)type;
-    PetscCall(take_over(A, reuse, converted));
+    PetscCall(prepare_converted(A, reuse, converted));
     PetscCall(MatMPIAIJGetSeqAIJ(*converted, &blocks[0], &blocks[1], NULL));
     for (int k = 0; k < 2; k++)
         if (blocks[k]) PetscCall(seq_leave(blocks[k]));
@@ -414,19 +415,19 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
     PetscBool ours;
     PetscFunctionBegin;
     (void)type;
-    PetscCall(take_over(A, reuse, converted));
+    PetscCall(prepare_converted(A, reuse, converted));
     B = *converted;
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATMPIAIJSPRY, &ours));
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(inherit(B, &spry_mpiaij));
     if (!mpiaij_preallocate)
         PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", &mpiaij_preallocate));
-    operations = spry_mpiaij; /* products are mpiaij's, on blocks that are ours */
+    operations = spry_mpiaij; /* mpiaij's products run on seqaijspry blocks */
     operations.create_submatrices = MatCreateSubMatrices_MPIAIJSpry;
     operations.destroy = MatDestroy_MPIAIJSpry;
     operations.view = MatView_MPIAIJSpry;
     operations.convert = MatConvert_AIJSpry;
-    if (!on_the_way) operations.convert_from = MatConvertFrom_MPIAIJSpry;
+    if (!is_converting) operations.convert_from = MatConvertFrom_MPIAIJSpry;
     PetscCall(set_operations(B, &operations));
     PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C",
                                          MatMPIAIJSetPreallocation_MPIAIJSpry));

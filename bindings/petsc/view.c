@@ -1,6 +1,4 @@
-/*
- * What -mat_view ::ascii_info tells of a matrix beside what aij tells: what its products go through, and why.
- */
+/* Output of -mat_view ::ascii_info in addition to aij's: the plans of a matrix and the reasons for their formats. */
 #include "spry_petsc.h"
 
 static PetscErrorCode wants_info(PetscViewer viewer, PetscBool *wanted)
@@ -14,9 +12,9 @@ static PetscErrorCode wants_info(PetscViewer viewer, PetscBool *wanted)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "before": what stands in front, such as "[1] diagonal block, ". */
-static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direction, const char before[],
-                                     PetscViewer viewer)
+/* Prints the plan of one direction. prefix: text at the beginning of the line, such as "[1] diagonal block, ". */
+static PetscErrorCode print_direction(const SpryPlans *plans, SpryDirection direction, const char prefix[],
+                                      PetscViewer viewer)
 {
     const SpryPlan *const slot = &plans->directions[direction];
     const char *const products = direction == SPRY_TRANSPOSED ? "transposed products" : "products";
@@ -28,10 +26,10 @@ static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direc
             PetscCall(PetscViewerASCIISynchronizedPrintf(viewer,
                                                          "%sSpry: %" PetscInt64_FMT
                                                          " %s so far, by PETSc's own code%s%s\n",
-                                                         before, slot->calls, products, slot->refusal[0] ? ": " : "",
+                                                         prefix, slot->calls, products, slot->refusal[0] ? ": " : "",
                                                          slot->refusal));
         else if (direction == SPRY_PLAIN)
-            PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%sSpry: no products so far\n", before));
+            PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%sSpry: no products so far\n", prefix));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));
@@ -47,20 +45,20 @@ static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direc
                                                  "%sSpry: %" PetscInt64_FMT
                                                  " %s, format %s, kernel %s on %s: %s; reads %" PetscInt64_FMT
                                                  " bytes, owns %" PetscInt64_FMT ", set-up %.0f us%s%s%s\n",
-                                                 before, slot->calls, products, info.format, info.kernel,
+                                                 prefix, slot->calls, products, info.format, info.kernel,
                                                  info.device_name, info.reason, (PetscInt64)info.storage_bytes,
                                                  (PetscInt64)info.owned_bytes, info.setup_us, transfer, updates,
                                                  filled));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode tell(Mat A, const char before[], PetscViewer viewer)
+static PetscErrorCode print_plans(Mat A, const char prefix[], PetscViewer viewer)
 {
     SpryPlans *plans;
     PetscFunctionBegin;
     PetscCall(SpryPlansGet(A, &plans));
-    PetscCall(tell_direction(plans, SPRY_PLAIN, before, viewer));
-    PetscCall(tell_direction(plans, SPRY_TRANSPOSED, before, viewer));
+    PetscCall(print_direction(plans, SPRY_PLAIN, prefix, viewer));
+    PetscCall(print_direction(plans, SPRY_TRANSPOSED, prefix, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,9 +70,9 @@ PetscErrorCode MatView_SeqAIJSpry(Mat A, PetscViewer viewer)
     PetscCall(spry_seqaij.view(A, viewer));
     PetscCall(wants_info(viewer, &wanted));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)viewer), &ranks));
-    if (!wanted || ranks > 1) PetscFunctionReturn(PETSC_SUCCESS); /* a block: its matrix tells of it */
+    if (!wanted || ranks > 1) PetscFunctionReturn(PETSC_SUCCESS); /* MatView_MPIAIJSpry prints its blocks */
     PetscCall(PetscViewerASCIIPushSynchronized(viewer));
-    PetscCall(tell(A, "  ", viewer));
+    PetscCall(print_plans(A, "  ", viewer));
     PetscCall(PetscViewerFlush(viewer));
     PetscCall(PetscViewerASCIIPopSynchronized(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,7 +84,7 @@ PetscErrorCode MatView_MPIAIJSpry(Mat A, PetscViewer viewer)
     Mat blocks[2] = {NULL, NULL};
     PetscBool wanted, ours;
     PetscMPIInt rank;
-    char before[64];
+    char prefix[64];
     PetscFunctionBegin;
     PetscCall(spry_mpiaij.view(A, viewer));
     PetscCall(wants_info(viewer, &wanted));
@@ -97,8 +95,8 @@ PetscErrorCode MatView_MPIAIJSpry(Mat A, PetscViewer viewer)
     for (int k = 0; k < 2; k++) {
         if (!blocks[k]) continue;
         PetscCall(PetscObjectTypeCompare((PetscObject)blocks[k], MATSEQAIJSPRY, &ours));
-        PetscCall(PetscSNPrintf(before, sizeof before, "  [%d] %s, ", (int)rank, names[k]));
-        if (ours) PetscCall(tell(blocks[k], before, viewer));
+        PetscCall(PetscSNPrintf(prefix, sizeof prefix, "  [%d] %s, ", (int)rank, names[k]));
+        if (ours) PetscCall(print_plans(blocks[k], prefix, viewer));
     }
     PetscCall(PetscViewerFlush(viewer));
     PetscCall(PetscViewerASCIIPopSynchronized(viewer));
