@@ -1,7 +1,7 @@
 /*
  * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P. The symbolic phase builds a plan of the library and
- * copies C's structure to PETSc. Each numeric phase writes C's values. If the program has added entries to C, values are
- * stored at the positions of C's structure. PETSc computes all other products, and those for which an option names
+ * copies C's structure to PETSc. Each numeric phase writes C's values. If the program has added entries to C, values
+ * are stored at the positions of C's structure. PETSc computes all other products, and those for which an option names
  * one of its algorithms (-matmatmult_via, -mat_product_algorithm and similar).
  */
 #include "spry/spgemm.h"
@@ -239,7 +239,9 @@ static PetscErrorCode MatProductNumeric_Spry(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets C's structure by copying arrays. MatSeqAIJSetPreallocationCSR inserts rows one by one and takes 3 times as long. */
+/*
+ * Sets C's structure by copying arrays. MatSeqAIJSetPreallocationCSR inserts rows one by one and takes 3 times as long.
+ */
 static PetscErrorCode set_structure(Mat C, const spry_arrays *structure)
 {
     const PetscInt rows = (PetscInt)structure->rows, *const offsets = (const PetscInt *)structure->offsets;

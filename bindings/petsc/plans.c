@@ -5,13 +5,13 @@
  *   from the 3rd       a plan for few products: csr, whose set-up takes the time of one to two products
  *   33rd, 65th, ...    the library's choice, with as many expected products as there were so far
  *
- * A matrix that did n products is expected to do n more. So the choice is repeated after 32, 64, 128, ... products, with
- * updates expected at the rate observed. Set-up time then remains in proportion to the time of products.
+ * A matrix that did n products is expected to do n more. So the choice is repeated after 32, 64, 128, ... products,
+ * with updates expected at the rate observed. Set-up time then remains in proportion to the time of products.
  *
  * After a change of values, a plan with a copy of them is updated. After 4, 8, 16, ... updates of a plan, the choice is
  * also repeated. After a change of the structure, counting starts again. With -mat_spry_calls, the first product builds
- * the library's choice for that number of products. Decisions depend only on counts, not on measured times, so runs of a
- * program give the same bits.
+ * the library's choice for that number of products. Decisions depend only on counts, not on measured times, so runs of
+ * a program give the same bits.
  */
 #include "spry_petsc.h"
 
@@ -251,7 +251,9 @@ static PetscErrorCode build_plan(Mat A, SpryPlans *plans, SpryDirection directio
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds a plan for as many products as there were so far, with updates at the rate since the current plan was built. */
+/*
+ * Builds a plan for as many products as there were so far, with updates at the rate since the current plan was built.
+ */
 static PetscErrorCode review(Mat A, SpryPlans *plans, SpryDirection direction)
 {
     SpryPlan *const slot = &plans->directions[direction];

@@ -1,7 +1,7 @@
 /*
- * The matrix types. An aij matrix is converted in place: some operations are replaced, and functions that PETSc searches
- * by name are composed with it. The rest remains aij's. PETSc searches products with other types and conversions by
- * the type's name. If it finds none, functions of this file use those of aij.
+ * The matrix types. An aij matrix is converted in place: some operations are replaced, and functions that PETSc
+ * searches by name are composed with it. The rest remains aij's. PETSc searches products with other types and
+ * conversions by the type's name. If it finds none, functions of this file use those of aij.
  */
 #include "spry_petsc.h"
 
@@ -157,8 +157,8 @@ static PetscErrorCode is_aij(MatType type, PetscBool *yes)
 }
 
 /*
- * Converts A to a type for which PETSc knows no conversion from ours. Uses PETSc's conversion from aij on A itself. Types
- * with aij's data structure would keep our operations, so they are converted from a copy that is plain aij.
+ * Converts A to a type for which PETSc knows no conversion from ours. Uses PETSc's conversion from aij on A itself.
+ * Types with aij's data structure would keep our operations, so they are converted from a copy that is plain aij.
  */
 static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Mat *converted)
 {

@@ -1,11 +1,12 @@
 /*
- * coo_atomic_cuda: COO by atomics.
+ * coo_atomic_cuda: COO with atomics.
  *
- * Idea: after a launch that multiplies y by beta, a thread an entry multiplies and adds to y by atomicAdd.
- * Work: blocks of 256 threads, an entry a thread; balanced whatever the rows.
- * Cost: bytes of COO, one pass over y, an atomic addition an entry, which the second-level cache makes. Entries of a
- *       row are neighbours, so their additions come one after the other: the longer the rows, the slower (Evtushenko
- *       2019, cost 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
+ * Idea: a first launch multiplies y by beta. In the second launch, each thread multiplies one entry by x and adds the
+ *       product to y with atomicAdd.
+ * Work: blocks of 256 threads, one entry per thread; balanced for any row lengths.
+ * Cost: bytes of COO, one pass over y, and one atomic addition per entry, executed in the L2 cache. Entries of a row
+ *       are adjacent, so their additions are serialized: time grows with the row length (Evtushenko 2019, cost 7). Not
+ *       deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
  * Source: Evtushenko 2019, listing 7; Sparse Methods, COO.
  */
 #include "device/cuda/reduce.cuh"
@@ -20,15 +21,17 @@ extern "C" {
 
 enum { THREADS = 256 };
 
-/* 1: row i has an entry; rows are sorted. */
-template <typename J> static __device__ int has_entries(const J *rows, int64_t nnz, int64_t i)
+/* Returns true if row i has an entry. Rows are sorted. */
+template <typename J> static __device__ bool has_entries(const J *rows, int64_t nnz, int64_t i)
 {
     int64_t k;
     SPRYI_BISECT(k, 0, nnz, (int64_t)rows[k] < i);
     return k < nnz && (int64_t)rows[k] == i;
 }
 
-/* y = beta*y, plus alpha*0 in rows without entries where alpha is not finite, of which no addition would tell. */
+/*
+ * Computes y = beta*y. If alpha is not finite, also adds alpha*0 in rows without entries, which get no atomic addition.
+ */
 template <typename V, typename J> static __global__ void scale_rows(int64_t m, int64_t nnz, const J *__restrict__ rows,
                                                                     V *__restrict__ y, scalar<V> alpha_given,
                                                                     scalar<V> beta_given)
@@ -45,23 +48,23 @@ template <int GATHER, typename V, typename J> static __global__ void __launch_bo
 {
     const int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const V alpha = alpha_given.get();
-    const int mine = k < nnz;
-    if ((!GATHER && !mine) || alpha == 0) return;
+    const bool has_entry = k < nnz;
+    if ((!GATHER && !has_entry) || alpha == 0) return;
     J i = -1;
     V product = 0;
-    if (mine) {
+    if (has_entry) {
         i = load_once(rows + k);
         product = load_once(values + k) * x[load_once(columns + k)];
     }
     if (GATHER) {
         const J first = __shfl_sync(0xffffffffu, i, 0);
-        if (__all_sync(0xffffffffu, !mine || i == first)) {
+        if (__all_sync(0xffffffffu, !has_entry || i == first)) {
             product = lanes_sum(product, 32);
-            if (threadIdx.x % 32 == 0 && mine) atomicAdd(y + first, alpha * product);
+            if (threadIdx.x % 32 == 0 && has_entry) atomicAdd(y + first, alpha * product);
             return;
         }
     }
-    if (mine) atomicAdd(y + i, alpha * product);
+    if (has_entry) atomicAdd(y + i, alpha * product);
 }
 
 template <typename V>
@@ -75,14 +78,14 @@ spry_status spry_cuda_coo_atomics(const spry_arrays *a, const spryi_run_args *ar
                                                                                  (const V *)a->values,
                                                                                  (const V *)args->x, (V *)args->y,
                                                                                  SPRY_ALPHA(V, args));
-    return launched(err, "COO by atomics");
+    return launched(err, "COO with atomics");
 }
 
 template spry_status spry_cuda_coo_atomics<float>(const spry_arrays *, const spryi_run_args *, int, spry_error *);
 template spry_status spry_cuda_coo_atomics<double>(const spry_arrays *, const spryi_run_args *, int, spry_error *);
 
-/* 1: y may keep what it holds before the additions. */
-template <typename V> static int is_ready(const spryi_run_args *args)
+/* Returns true if y needs no scaling before the additions. */
+template <typename V> static bool is_ready(const spryi_run_args *args)
 {
     return !args->scalars_on_device && *(const V *)args->beta == 1 && isfinite(*(const V *)args->alpha);
 }

@@ -25,7 +25,7 @@ static spry_status SPRY_FN(scatter)(const spryi_run_args *args, spry_error *err)
     const SPRY_S *Ax = s->a.values;
     const SPRY_V *x = args->x;
     const SPRY_C alpha = (SPRY_C) * (const SPRY_V *)args->alpha, beta = (SPRY_C) * (const SPRY_V *)args->beta;
-    SPRY_V *y = args->y, *sums = args->workspace; /* of s->a.cols numbers at least */
+    SPRY_V *y = args->y, *sums = args->workspace; /* at least s->a.columns elements */
     for (int64_t j = 0; j < s->a.columns; j++) sums[j] = 0;
     for (int64_t i = 0; i < s->a.rows; i++)
         for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)

@@ -1,9 +1,9 @@
 /*
- * csr_reference_cpu, and csc, csr2, csr3 and csr4 likewise: the textbook loops, one thread.
+ * csr_reference_cpu, and the same for csc, csr2, csr3 and csr4: the textbook loops on one thread.
  *
- * Idea: y_i is the dot product of row i with x. Transposed, row i adds a_ij x_i to the sum of column j. The kernel that
- * the others are read against.
- * Cost: bytes of CSR at one thread's bandwidth; one addition after the other.
+ * Idea: y_i is the dot product of row i and x. In the transposed product, row i adds a_ij x_i to the sum of column j.
+ * The reference for reading the other kernels.
+ * Cost: bytes of CSR at one thread's bandwidth; each addition waits for the previous one.
  */
 #include "formats/csr/csr.h"
 #include "study/kernels/study_kernels.h"
@@ -14,7 +14,7 @@
 
 static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TABLE(scatter);
 
-/* A storage of csc is CSR of the transpose; those of csr2 to csr4 are CSR and groups of rows. */
+/* The storage of csc is CSR of the transpose. The storages of csr2 to csr4 are CSR with groups of rows. */
 #define KERNEL(layout, spmv_table, spmv_t_table, idea_text)                                                            \
     const spryi_kernel spryi_##layout##_reference_cpu = {                                                              \
         .name = #layout "_reference_cpu",                                                                              \

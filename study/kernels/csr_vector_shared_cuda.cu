@@ -1,12 +1,12 @@
 /*
  * csr_vector_shared_cuda: CSR-Vector with the reduction in shared memory.
  *
- * Idea: the 32 lanes of a warp share a row, read its entries side by side, put their sums into shared memory and fold
- *       them there, half onto half. The listing of Meister 2013 folds without synchronisation, which was right while
- *       the lanes of a warp could not part; since Volta they can, so a __syncwarp stands before each fold.
- * Work: a warp a row, eight rows a block of 256 threads; no balance between rows.
- * Cost: bytes of CSR; rows much shorter than 32 leave lanes idle. Beside csr_vector_cuda it takes five reads and
- *       writes of shared memory a row instead of five shuffles, and never less than a warp: it is here to be compared.
+ * Idea: the 32 lanes of a warp share a row, read adjacent entries, store their sums in shared memory and add them there
+ *       in a tree. The listing of Meister 2013 adds without synchronisation, which was correct while the lanes of a
+ *       warp ran in lockstep. Since Volta they may diverge, so a __syncwarp precedes each step of the tree.
+ * Work: one warp per row, eight rows per block of 256 threads; imbalance if row lengths differ.
+ * Cost: bytes of CSR; lanes are idle in rows much shorter than 32. Per row it needs five reads and writes of shared
+ *       memory, where csr_vector_cuda needs five shuffles. It exists only for comparison.
  * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
  */
 #include "device/cuda/cuda_common.cuh"
@@ -24,7 +24,7 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
     __shared__ V sums[THREADS];
     const int64_t i = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     const int lane = threadIdx.x % WARP;
-    if (i >= m) return; /* whole warps */
+    if (i >= m) return; /* i is equal for all lanes of a warp */
     V sum = 0;
     for (P k = Ap[i] + lane, end = Ap[i + 1]; k < end; k += WARP)
         sum += (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];

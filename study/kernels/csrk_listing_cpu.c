@@ -1,11 +1,11 @@
 /*
- * csr2_listing_cpu, csr3_listing_cpu and csr4_listing_cpu: CSR-k on CPUs as its paper prints it.
+ * csr2_listing_cpu, csr3_listing_cpu and csr4_listing_cpu: CSR-k on CPUs as printed in its paper.
  *
- * Idea: threads over the outermost groups (csr2: super-rows; csr3: super-super-rows), then a loop for each level in
- *       between, then rows, then entries, in plain C.
- * Work: static: as many outermost groups a thread, whatever is in them; a thread whose rows are longer is waited for.
- * Cost: bytes of CSR and 8 a group. The last addition waits for the one before it, so that short rows alone are fast;
- *       small groups cost their loops, large ones are shared out unevenly.
+ * Idea: nested loops in plain C: threads over the outermost groups (csr2: super-rows; csr3: super-super-rows), then one
+ *       loop per inner level of groups, then rows, then entries.
+ * Work: static: each thread has the same number of outermost groups; imbalance if the groups' entries differ.
+ * Cost: bytes of CSR and 8 per group. Each addition of a row waits for the previous one, so only short rows are fast.
+ *       Small groups add loop overhead; large groups are distributed unevenly.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listing 1 and section 5.2 (static
  *         schedule), with alpha and beta.
  */
@@ -37,7 +37,7 @@ KERNEL(2, "super-rows", "listing 1 without its outermost loop")
 KERNEL(3, "super-super-rows", "listing 1")
 KERNEL(4, "groups of super-super-rows", "listing 1 with one loop more")
 
-#else /* for each row of value types and index pair: base/instantiate.h */
+#else /* for each combination of value types and index pair: base/instantiate.h */
 
 static void SPRY_FN(super_rows_of)(const spryi_run_args *args, int64_t begin, int64_t end)
 {

@@ -1,25 +1,25 @@
 /*
- * Twins: matrices of a stated size that stand for a real one which is not at hand. Rows, entries, the longest row, the
- * share of entries whose mirror image is stored too, and the kind of structure are given; the first four are met
- * exactly (a kind that cannot place that many entries stops short of them).
+ * Twins: matrices that replace real matrices that are not available. Parameters are the number of rows and entries, the
+ * length of the longest row, the percentage of entries whose mirror image is also stored, and the kind of structure.
+ * The twin matches the first four exactly, unless the kind cannot place that many entries.
  *
- * Entries are drawn one after the other, each with its mirror image until the wanted share has one, and kept when their
- * place is free and no row grows longer than the longest. One row, the hub, is filled to just that length first. Where
- * a pair has been is looked up in a hash table of 2 to 4 places a pair, so a twin of 60 million entries takes seconds.
+ * Entries are drawn one by one, with their mirror images until the percentage is reached. An entry is kept if its
+ * position is free and no row becomes longer than the longest. One row, the hub, is first filled to that length. A hash
+ * table with 2 to 4 slots per pair holds the pairs drawn, so a twin of 60 million entries takes seconds.
  *
- *     kind        an entry joins a point
- *     mesh2/3     with its nearest neighbours on a square or cubic grid, ring by ring, the last ring by chance; `dof`
- *                 unknowns a point
- *     triangles   with those of a square grid of which each square has one of its diagonals
- *     hexagons    with three neighbours of a brick wall
- *     road        with the four of a square grid, each by the same chance
- *     words       with 2i and 2i + 1 modulo the number of points (de Bruijn graph)
- *     ball2/3     with one drawn from a disc or ball around it, `dof` unknowns a point
- *     kkt         like mesh3, but every twentieth row, by chance, stays short
- *     circuit     with one of the 2000 around it
- *     web         with one of the 1000 around it, every third time with a popular one
- *     social      popular ones with popular ones
- *     citation    with any other
+ *     kind        entries connect a point to
+ *     mesh2/3     the nearest neighbours on a square or cubic grid, in order of distance, with a random part of the
+ *                 last distance; `dof` unknowns per point
+ *     triangles   neighbours on a square grid in which each square has one random diagonal
+ *     hexagons    three neighbours of a brick wall
+ *     road        the four neighbours on a square grid, each with the same probability
+ *     words       points 2i and 2i + 1 modulo the number of points (de Bruijn graph)
+ *     ball2/3     random points in a disc or ball around it; `dof` unknowns per point
+ *     kkt         as mesh3, except that one in twenty rows, at random, remains short
+ *     circuit     random points among the nearest 2000 indices
+ *     web         random points among the nearest 1000 indices; one in three is a popular point
+ *     social      popular points; the first point is also a popular one
+ *     citation    any other point
  */
 #include "study/kernels/study_generators.h"
 
@@ -31,7 +31,7 @@
 
 enum { NEAR_CIRCUIT = 1000, NEAR_WEB = 500, SHORT_ROW = 8, SHORT_EVERY = 20, PATIENCE = 40 };
 
-/* In the order of their words; grids come first, the scattered ones last. */
+/* In the order of `words`. Kinds before BALL2 are grids; from CIRCUIT on rows are irregular. */
 typedef enum twin_kind {
     MESH2,
     MESH3,
@@ -50,16 +50,16 @@ typedef enum twin_kind {
 static const char *const words[] = {"mesh2", "mesh3", "kkt",     "triangles", "hexagons", "road",     "words",
                                     "ball2", "ball3", "circuit", "web",       "social",   "citation", NULL};
 
-/* The twin being drawn. A pair is taken once, whichever way its entries point. */
+/* The twin being drawn. Entries (i,j) and (j,i) are one pair, which is drawn at most once. */
 typedef struct twin {
     int64_t n, hub, longest, nnz;
-    int64_t pairs_left, singles_left; /* how many entries are wanted yet, with and without a mirror image */
+    int64_t pairs_left, singles_left; /* pairs still to draw, with and without a mirror image */
     int32_t *rows, *cols;
-    int32_t *length; /* of each row so far */
-    uint64_t *taken; /* pair + 1, 0 where nothing is; mask + 1 places */
+    int32_t *length; /* current length of each row */
+    uint64_t *taken; /* hash table of mask + 1 slots: pair + 1, or 0 if free */
     uint64_t mask;
     uint64_t seed, count;
-    int64_t side, dof; /* points a side of the grid; unknowns a point */
+    int64_t side, dof; /* points per side of the grid; unknowns per point */
     double reach;      /* radius of the disc or ball */
     twin_kind kind;
 } twin;
@@ -82,7 +82,7 @@ static spry_status twin_shape(spryi_generation *g, spry_error *err)
     return SPRY_OK;
 }
 
-/* ---- taking an entry ----------------------------------------------------------------------------- */
+/* ---- adding an entry ----------------------------------------------------------------------------- */
 
 static void put(twin *t, int64_t i, int64_t j)
 {
@@ -91,30 +91,30 @@ static void put(twin *t, int64_t i, int64_t j)
     t->length[i]++;
 }
 
-/* Where the pair is, or would be. */
-static uint64_t *place_of(const twin *t, uint64_t pair)
+/* Returns the slot of the pair, or the free slot where it belongs. */
+static uint64_t *slot_of(const twin *t, uint64_t pair)
 {
     uint64_t at = (pair * 0x9E3779B97F4A7C15u) >> 20 & t->mask;
     while (t->taken[at] != 0 && t->taken[at] != pair + 1) at = (at + 1) & t->mask;
     return &t->taken[at];
 }
 
-static int is_short(const twin *t, int64_t i)
+static bool is_short(const twin *t, int64_t i)
 {
     return t->kind == KKT && t->length[i] >= SHORT_ROW && spryi_random(t->seed ^ 1, (uint64_t)i + 1) % SHORT_EVERY == 0;
 }
 
-/* Entry (i,j), while pairs are wanted with its mirror image. */
+/* Adds entry (i,j) if its position is free, with its mirror image while pairs with mirror images are left. */
 static void join(twin *t, int64_t i, int64_t j)
 {
-    const int mirrored = t->pairs_left > 0;
+    const bool mirrored = t->pairs_left > 0;
     if (i == j || j < 0 || j >= t->n || i < 0 || i >= t->n || t->pairs_left + t->singles_left <= 0) return;
     if (t->length[i] >= t->longest || (mirrored && t->length[j] >= t->longest)) return;
     if (is_short(t, i) || is_short(t, j)) return;
     const int64_t low = i < j ? i : j, high = i < j ? j : i;
-    uint64_t *place = place_of(t, (uint64_t)low * (uint64_t)t->n + (uint64_t)high);
-    if (*place) return;
-    *place = (uint64_t)low * (uint64_t)t->n + (uint64_t)high + 1;
+    uint64_t *slot = slot_of(t, (uint64_t)low * (uint64_t)t->n + (uint64_t)high);
+    if (*slot) return;
+    *slot = (uint64_t)low * (uint64_t)t->n + (uint64_t)high + 1;
     put(t, i, j);
     if (mirrored) put(t, j, i);
     *(mirrored ? &t->pairs_left : &t->singles_left) -= 1;
@@ -125,7 +125,7 @@ static double chance(twin *t)
     return spryi_uniform(t->seed, ++t->count);
 }
 
-/* A whole number from 0 to limit - 1. */
+/* Returns a random integer from 0 to limit - 1. */
 static int64_t draw(twin *t, int64_t limit)
 {
     return (int64_t)(spryi_random(t->seed, ++t->count) % (uint64_t)limit);
@@ -133,7 +133,7 @@ static int64_t draw(twin *t, int64_t limit)
 
 /* ---- the hub ------------------------------------------------------------------------------------- */
 
-/* Neighbours on both sides in grids; where rows are long, spread over all columns. */
+/* Fills the hub: with neighbours on both sides in grids and balls, else with columns spread over the matrix. */
 static void fill_hub(twin *t)
 {
     int64_t missing = t->longest - t->length[t->hub];
@@ -144,8 +144,9 @@ static void fill_hub(twin *t)
     }
 }
 
-/* ---- grids, ring by ring ------------------------------------------------------------------------- */
+/* ---- grids, in order of distance ----------------------------------------------------------------- */
 
+/* Offset to a neighbour in the grid. */
 typedef struct ring {
     int x, y, z;
 } ring;
@@ -155,33 +156,35 @@ static const ring rings3[] = {{1, 0, 0},  {0, 1, 0}, {0, 0, 1},  {1, 1, 0}, {-1,
                               {-1, 0, 1}, {0, 1, 1}, {0, -1, 1}, {1, 1, 1}, {-1, 1, 1}, {1, -1, 1},
                               {1, 1, -1}, {2, 0, 0}, {0, 2, 0},  {0, 0, 2}};
 
+/* Returns the number of entries still to draw. */
 static int64_t wanted(const twin *t)
 {
     return 2 * t->pairs_left + t->singles_left;
 }
 
-/* Joins the unknowns of point p with those of its neighbour across the ring; the point itself: with one another. */
+/* Connects all unknowns of points p and q. If p == q, connects the point's unknowns with each other. */
 static void join_points(twin *t, int64_t p, int64_t q)
 {
     for (int64_t a = 0; a < t->dof; a++)
         for (int64_t b = p == q ? a + 1 : 0; b < t->dof; b++) {
-            const int backwards = t->pairs_left == 0 && chance(t) < .5;
+            const bool backwards = t->pairs_left == 0 && chance(t) < .5;
             join(t, (backwards ? q : p) * t->dof + (backwards ? b : a),
                  (backwards ? p : q) * t->dof + (backwards ? a : b));
         }
 }
 
-/* The neighbour of point p, -1 outside the grid. */
+/* Returns the neighbour of point p at offset r, or -1 outside of the grid. */
 static int64_t across(const twin *t, int64_t p, ring r, int64_t points)
 {
     const int64_t side = t->side, x = p % side + r.x, rest = p / side;
-    const int flat = t->kind == MESH2;
+    const bool flat = t->kind == MESH2;
     const int64_t y = flat ? rest + r.y : rest % side + r.y, z = flat ? 0 : rest / side + r.z;
     if (x < 0 || x >= side || y < 0 || z < 0 || (!flat && y >= side)) return -1;
     const int64_t q = (z * side + y) * side + x;
     return q < points ? q : -1;
 }
 
+/* Draws neighbours offset by offset. Uses a random part of the last offset that is needed. */
 static void draw_rings(twin *t, const ring *rings, int count)
 {
     const int64_t points = t->n / t->dof, a_ring = points * t->dof * t->dof * 2;
@@ -195,13 +198,13 @@ static void draw_rings(twin *t, const ring *rings, int count)
     }
 }
 
-/* Road, triangles, hexagons: the edges to the right, downwards and across a point's square, each by a rule. */
+/* Draws road, triangles and hexagons: edges to the right, down, and along a diagonal of the point's square. */
 static void draw_squares(twin *t)
 {
     const double share = t->kind == ROAD ? (double)wanted(t) / (4.0 * (double)t->n) : 1;
     for (int64_t p = 0; p < t->n; p++) {
         const int64_t x = p % t->side, y = p / t->side;
-        const int last = x + 1 == t->side;
+        const bool last = x + 1 == t->side;
         if (!last && chance(t) < share) join(t, p, p + 1);
         if ((t->kind != HEXAGONS || (x + y) % 2 == 0) && chance(t) < share) join(t, p, p + t->side);
         if (t->kind == TRIANGLES && !last) {
@@ -219,9 +222,9 @@ static void draw_words(twin *t)
         for (int64_t letter = 0; letter < 2; letter++) join(t, p, (2 * p + letter) % t->n);
 }
 
-/* ---- by chance ----------------------------------------------------------------------------------- */
+/* ---- random points ------------------------------------------------------------------------------- */
 
-/* A point, the popular ones more often; they lie scattered. */
+/* Returns a random point, popular points with higher probability. Popular points are scattered over the indices. */
 static int64_t popular(twin *t)
 {
     const double u = chance(t);
@@ -229,10 +232,10 @@ static int64_t popular(twin *t)
     return (int64_t)((uint64_t)(rank < t->n ? rank : t->n - 1) * 2654435761u % (uint64_t)t->n);
 }
 
-/* A neighbour of point p within reach on the grid. */
+/* Returns a random point of the grid within reach of point p, or -1 after PATIENCE tries. May be outside the matrix. */
 static int64_t inside_ball(twin *t, int64_t p)
 {
-    const int flat = t->kind == BALL2;
+    const bool flat = t->kind == BALL2;
     for (int tries = 0; tries < PATIENCE; tries++) {
         const double x = rint((2 * chance(t) - 1) * t->reach), y = rint((2 * chance(t) - 1) * t->reach);
         const double z = flat ? 0 : rint((2 * chance(t) - 1) * t->reach);
@@ -264,7 +267,7 @@ static void draw_one(twin *t, int64_t i)
     join_points(t, i / t->dof, q);
 }
 
-/* Until nothing is wanted, or nearly every try fails. What the grids leave over is drawn like a circuit's. */
+/* Draws the remaining entries at random until none is left or a whole round adds none. Grids use nearby points. */
 static void draw_by_chance(twin *t)
 {
     for (int64_t before = -1; wanted(t) > 0 && wanted(t) != before;) {
@@ -280,7 +283,7 @@ static void draw_by_chance(twin *t)
     }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- all kinds ----------------------------------------------------------------------------------- */
 
 static void draw_twin(twin *t)
 {
@@ -297,13 +300,17 @@ static void draw_twin(twin *t)
     draw_by_chance(t);
 }
 
-static void size_up(twin *t)
+/* Computes the side of the grid and the radius of the ball. */
+static void set_sizes(twin *t)
 {
     const double points = (double)(t->n / t->dof), neighbours = (double)wanted(t) / (double)t->n / (double)t->dof;
-    const int cubic = t->kind == MESH3 || t->kind == BALL3 || t->kind == KKT;
+    const bool cubic = t->kind == MESH3 || t->kind == BALL3 || t->kind == KKT;
     t->side = 1;
     while ((double)t->side * (double)t->side * (cubic ? (double)t->side : 1) < points) t->side++;
-    /* A ball of eight times the neighbours drawn from it: pi r^2 and 4/3 pi r^3, by halving, free of pow and cbrt. */
+    /*
+     * The ball has eight times the points drawn from it. Solves pi r^2 or 4/3 pi r^3 by bisection, without pow and
+     * cbrt.
+     */
     const double room = 8 * neighbours + 6;
     double low = 1, high = 1000;
     for (int step = 0; step < 60; step++) {
@@ -325,7 +332,8 @@ static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
     int64_t diagonal = g->n[SPRYI_KEY_DIAGONAL] ? (n < entries ? n : entries) : 0;
     t.pairs_left = (entries - diagonal) * g->n[SPRYI_KEY_SYMMETRY] / 200;
     t.singles_left = entries - diagonal - 2 * t.pairs_left;
-    if (g->n[SPRYI_KEY_SYMMETRY] == 100 && t.singles_left == 1) t.singles_left = 0; /* an odd one has no mirror image */
+    if (g->n[SPRYI_KEY_SYMMETRY] == 100 && t.singles_left == 1)
+        t.singles_left = 0; /* one entry cannot have a mirror image */
     *nnz = 0;
     if (t.dof > n) t.dof = 1;
     while (t.mask + 1 < 2 * (uint64_t)(t.pairs_left + t.singles_left) + 2) t.mask = 2 * t.mask + 1;
@@ -339,7 +347,7 @@ static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
     t.taken = memset(g->work[3], 0, (t.mask + 1) * sizeof(uint64_t));
     for (int64_t i = 0; i < diagonal; i++) put(&t, i, i);
     if (n > 0) {
-        size_up(&t);
+        set_sizes(&t);
         fill_hub(&t);
         draw_twin(&t);
     }

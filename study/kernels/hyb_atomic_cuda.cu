@@ -1,14 +1,14 @@
 /*
- * hyb_atomic_cuda: HYB, the rest by atomics.
+ * hyb_atomic_cuda: HYB with atomics for the COO part.
  *
- * Idea: ell_slots_cuda's launch writes y of the ELL part; the next launch, which begins when all of that is written,
- *       adds the entries of the rest by atomicAdd. (Both in one launch, as Sparse Methods prints it, is a
- *       race: a block may add to a y that another has not written yet.)
- * Work: a thread a row, then a thread an entry of the rest; a warp whose 32 entries are of one row adds them up first,
- *       so that a row of a million entries does not mean a million additions to one address.
- * Cost: as ell_slots_cuda, with the bytes of COO and an atomic addition for each entry, or 32 of them, of the rest. Not
- *       deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
- *       Without an ELL part (width 0) it is coo_atomic_cuda.
+ * Idea: a launch of ell_slots_cuda writes y of the ELL part. The next launch, which begins when all of y is written,
+ *       adds the entries of the COO part with atomicAdd. (Sparse Methods prints both in one launch, which is a race: a
+ *       block may add to an element of y that another block has not written.)
+ * Work: one thread per row, then one thread per entry of the COO part. A warp whose 32 entries are in one row adds them
+ *       up first, so a row of a million entries needs only 31 250 additions to one address.
+ * Cost: that of ell_slots_cuda, plus the bytes of COO and one atomic addition per entry, or per 32 entries, of the COO
+ *       part. Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN. Without an ELL part
+ *       (width 0) it equals coo_atomic_cuda.
  * Source: Evtushenko 2019, listing 8; Sparse Methods, HYB; Bell and Garland 2008, 4.5.
  */
 #include "device/cuda/cuda_common.cuh"
@@ -18,7 +18,7 @@ extern "C" {
 }
 #include "formats/coo/coo_cuda.cuh"
 
-/* ELL's part alone keeps something. */
+/* Prepares the ELL part. The COO part needs no auxiliary data. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_ell first = spryi_hyb_ell((const spryi_hyb *)request->storage);

@@ -1,13 +1,13 @@
 /*
- * hyb_one_launch_cuda: HYB as Evtushenko prints it, both parts by atomics in one launch.
+ * hyb_one_launch_cuda: HYB as printed by Evtushenko, both parts with atomics in one launch.
  *
- * Idea: a launch multiplies y by beta (the listing clears y); in the next one each thread adds its row of the ELL part
- *       to y by atomicAdd, then its share of the rest, entry by entry. Both parts only ever add, so that it does not
- *       matter which block comes first. (Sparse Methods stores the ELL part instead, which makes it a race.)
- * Work: blocks of 256 threads, a row a thread; the entries of the rest are dealt out among all threads in turn, so that
- *       few rows with a large rest keep few threads busy for long.
- * Cost: as ell_slots_cuda without its strided slices, with one pass over y more, an atomic addition a row, and for each
- *       entry of the rest the bytes of COO and an atomic addition. Padding is not read. Not deterministic; with an
+ * Idea: a first launch multiplies y by beta (the listing clears y). In the second launch, each thread adds its row of
+ *       the ELL part to y with atomicAdd, then its share of the COO part, entry by entry. Both parts only add, so the
+ *       order of blocks does not matter. (Sparse Methods stores the ELL part instead, which is a race.)
+ * Work: blocks of 256 threads, one row per thread. Entries of the COO part are distributed cyclically over all threads.
+ *       If the matrix has few rows and a large COO part, few threads do all the work.
+ * Cost: that of ell_slots_cuda without its strided slices, one more pass over y, one atomic addition per row, and per
+ *       entry of the COO part the bytes of COO and one atomic addition. Padding is not read. Not deterministic; with an
  *       infinite alpha, terms of both signs in a row may give NaN.
  * Source: Evtushenko 2019, listing 8.
  */

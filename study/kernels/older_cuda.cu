@@ -1,21 +1,22 @@
 /*
- * spgemm_seed_older_cuda: the older method that seed 002 compares GetNNZ and loading with, as far as the seed describes
- * it: its reference [3], Deshpande, Sparse Matrix Multiplication using CUDA and Mex Interface, 2012.
+ * spgemm_seed_older_cuda: the older method with which seed 002 compares GetNNZ and loading, as far as the seed
+ * describes it. Its reference [3] is Deshpande, Sparse Matrix Multiplication using CUDA and Mex Interface, 2012.
  *
- * Idea: A by rows and B by columns, into which it is converted first. Every row of A meets every column of B; where
- *       they share an index there is an entry of C, the sum of the products. Entries are counted, a scan makes
- *       offsets, and the same is done again with values.
- * Work: a block of 128 threads a row of C, a thread a column at a time; both lists are walked along together. C's rows
- *       come out sorted: the columns of a block that have an entry are counted by ballots.
- * Cost: rows times columns, each the length of a row and of a column at least, whatever the products; twice. The
- *       conversion: a radix sort of B's entries, 16 bytes an entry of workspace and more beside B by columns.
+ * Idea: B is converted to columns first. Every row of A is merged with every column of B. If they share an index, C has
+ *       an entry, the sum of the products. A first pass counts entries, a scan computes offsets, and a second pass
+ *       computes columns and values.
+ * Work: a block of 128 threads per row of C, one thread per column of B at a time, which merges the row and the column.
+ *       Rows of C are sorted: ballots number the columns of a block that have an entry.
+ * Cost: rows times columns merges, each at least the length of a row and of a column, for any number of products;
+ *       twice. The conversion is a radix sort of B's entries. Its workspace is at least 16 bytes per entry, in addition
+ *       to B by columns.
  * Source: seed 002, sections 2.2, 3.3 and 5.
- * Reading: the seed tells that formats are converted, and that a row of A is processed "in conjunction with" a column
- *       of B; its section 2.2 has the sequential form, which looks through the column for each entry of the row. Here
- *       the column is walked along with a row that rises, and begun again where one does not, so that the older method
- *       is no slower than it has to be; counting stops at the first index that is shared. Structure is kept where a
- *       value is 0. Where the conversion ran then is not told: here on the GPU; spgemm_seed_dot_cpu tells what it takes
- *       on the host. Sums are in the order of A's row: the same bits every time.
+ * Interpretation: the seed states that formats are converted and that a row of A is processed "in conjunction with" a
+ *       column of B. Its section 2.2 has the sequential form, which searches the column for each entry of the row. This
+ *       kernel merges instead, so that the older method is not slower than necessary, and restarts the column at a
+ *       decreasing index. Counting stops at the first shared index. Entries with value 0 are kept. The seed does not
+ *       state where the conversion ran: this kernel converts on the GPU, spgemm_seed_dot_cpu on the host. Sums follow
+ *       the order of A's row, so runs give the same bits.
  */
 #include "study/kernels/seeds_cuda.cuh"
 
@@ -27,7 +28,7 @@ enum { OLDER_THREADS = 128, OLDER_WARPS = OLDER_THREADS / 32, BLOCKS_A_MULTIPROC
 
 enum older_mark { AT_CONVERT, AT_CONVERTED, AT_COUNT, AT_COUNTED, AT_SCAN, AT_SCANNED, AT_FILL, AT_FILLED };
 
-/* B by columns. */
+/* B by columns, with sorted rows. */
 struct older_columns {
     const int64_t *p;
     const int32_t *i;
@@ -36,7 +37,7 @@ struct older_columns {
 
 struct older_state {
     older_columns columns;
-    int32_t *from; /* which entry of B each of them is */
+    int32_t *from; /* for each entry by columns, its index in B by rows */
     int blocks;
     int32_t *counts;
     unsigned long long *products;
@@ -48,7 +49,7 @@ struct older_state {
 
 /* ---- conversion ----------------------------------------------------------------------------------------- */
 
-/* A thread an entry: its number, and the row that owns it. */
+/* One thread per entry: writes the entry's index and its row. */
 static __global__ void number_entries(gpu_csr B, int32_t *numbers, int32_t *row_of)
 {
     const int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -65,7 +66,7 @@ static __global__ void number_entries(gpu_csr B, int32_t *numbers, int32_t *row_
     row_of[e] = (int32_t)low;
 }
 
-/* A thread a column: the sorted entries before its first. */
+/* One thread per column: finds the number of sorted entries before its first entry. */
 static __global__ void find_columns(const int32_t *sorted, int64_t nnz, int64_t cols, int64_t *p)
 {
     const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -81,7 +82,7 @@ static __global__ void find_columns(const int32_t *sorted, int64_t nnz, int64_t 
     p[j] = low;
 }
 
-/* i NULL: values alone. */
+/* Gathers rows and values by columns. i NULL: only values. */
 template <typename V>
 static __global__ void gather(const int32_t *from, const int32_t *row_of, const V *Bx, int64_t nnz, int32_t *i, V *x)
 {
@@ -96,7 +97,7 @@ static int64_t padded(int64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* B's entries sorted by column, stably, so that rows rise in each. */
+/* Sorts B's entries by column with a stable sort, so that rows increase within each column. */
 static spry_status convert(const spryi_device_product *product, older_state *own, char *scratch, size_t sort_bytes,
                            int64_t *p, int32_t *i, void *x, spry_error *err)
 {
@@ -128,55 +129,58 @@ static spry_status convert(const spryi_device_product *product, older_state *own
 
 /* ---- rows times columns --------------------------------------------------------------------------------- */
 
-/* Row `row` of A times column j of B; 1: they share an index. Without VALUES that is all. */
-template <typename V, bool VALUES> static __device__ int multiply(const seed_rows &r, const older_columns &columns,
-                                                                  int64_t begin, int64_t end, int64_t j, V *sum)
+/*
+ * Merges entries begin .. end - 1 of A, a row, with column j of B. Returns true if they share an index. VALUES: also
+ * adds the products to *sum.
+ */
+template <typename V, bool VALUES> static __device__ bool multiply(const seed_rows &r, const older_columns &columns,
+                                                                   int64_t begin, int64_t end, int64_t j, V *sum)
 {
     const int64_t first = columns.p[j], last = columns.p[j + 1];
     int64_t t = first;
-    int32_t before = -1;
-    int met = 0;
+    int32_t previous = -1;
+    bool has_entry = false;
     for (int64_t k = begin; k < end; k++) {
         const int32_t i = __ldg(r.A.j + k);
-        if (i < before) t = first; /* the row does not rise here */
-        before = i;
+        if (i < previous) t = first; /* the row is not sorted */
+        previous = i;
         while (t < last && __ldg(columns.i + t) < i) t++;
         if (t == last || __ldg(columns.i + t) != i) continue;
-        met = 1;
+        has_entry = true;
         if (!VALUES) break;
         *sum += __ldg((const V *)r.A.x + k) * __ldg((const V *)columns.x + t);
     }
-    return met;
+    return has_entry;
 }
 
 static __global__ void __launch_bounds__(OLDER_THREADS)
     count_entries(seed_rows r, older_columns columns, int32_t *counts)
 {
-    __shared__ int all;
+    __shared__ int block_count;
     for (int row = blockIdx.x; row < r.rows; row += gridDim.x) {
         const int64_t begin = r.A.p.get(r.first + row), end = r.A.p.get(r.first + row + 1);
-        int mine = 0;
-        if (threadIdx.x == 0) all = 0;
+        int count = 0;
+        if (threadIdx.x == 0) block_count = 0;
         __syncthreads();
         for (int64_t j = threadIdx.x; j < r.B.cols && begin < end; j += OLDER_THREADS)
-            mine += multiply<float, false>(r, columns, begin, end, j, NULL);
-        if (mine > 0) atomicAdd(&all, mine);
+            count += multiply<float, false>(r, columns, begin, end, j, NULL);
+        if (count > 0) atomicAdd(&block_count, count);
         __syncthreads();
-        if (threadIdx.x == 0) counts[row] = all;
+        if (threadIdx.x == 0) counts[row] = block_count;
     }
 }
 
-/* Entries before this thread's among those of the block. */
-static __device__ __forceinline__ int place_of(int met, int *warps)
+/* Returns the number of entries of threads before this thread in the block. */
+static __device__ __forceinline__ int position_of(bool has_entry, int *warps)
 {
-    const unsigned which = __ballot_sync(0xffffffffu, met);
+    const unsigned lanes = __ballot_sync(0xffffffffu, has_entry);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    if (lane == 0) warps[warp] = __popc(which);
+    if (lane == 0) warps[warp] = __popc(lanes);
     __syncthreads();
-    int place = __popc(which & ((1u << lane) - 1));
-    for (int w = 0; w < warp; w++) place += warps[w];
+    int position = __popc(lanes & ((1u << lane) - 1));
+    for (int w = 0; w < warp; w++) position += warps[w];
     __syncthreads();
-    return place;
+    return position;
 }
 
 template <typename V> static __global__ void __launch_bounds__(OLDER_THREADS)
@@ -189,13 +193,13 @@ template <typename V> static __global__ void __launch_bounds__(OLDER_THREADS)
         for (int64_t base = 0; base < r.B.cols && at < last; base += OLDER_THREADS) {
             const int64_t j = base + threadIdx.x;
             V sum = 0;
-            const int met = j < r.B.cols ? multiply<V, true>(r, columns, begin, end, j, &sum) : 0;
-            const int found = __syncthreads_count(met);
+            const bool has_entry = j < r.B.cols && multiply<V, true>(r, columns, begin, end, j, &sum);
+            const int found = __syncthreads_count(has_entry);
             if (found == 0) continue;
-            const int place = place_of(met, warps);
-            if (met) {
-                Cj[at + place] = (int32_t)j;
-                Cx[at + place] = alpha * sum;
+            const int position = position_of(has_entry, warps);
+            if (has_entry) {
+                Cj[at + position] = (int32_t)j;
+                Cx[at + position] = alpha * sum;
             }
             at += found;
         }
@@ -204,8 +208,11 @@ template <typename V> static __global__ void __launch_bounds__(OLDER_THREADS)
 
 /* ---- phases ------------------------------------------------------------------------------------------- */
 
-/* Memory for all: counts, B by columns, and room for its conversion. Sorts by columns: numbers of 32 bits. */
-static spry_status older_make(spryi_device_product *product, older_state *own, int rows, spry_error *err)
+/*
+ * Allocates the workspace (counts, B by columns, scratch of the conversion) and converts B. The sort needs 32-bit
+ * counts.
+ */
+static spry_status older_prepare(spryi_device_product *product, older_state *own, int rows, spry_error *err)
 {
     const spry_arrays *b = &product->b;
     size_t sort_bytes = 0;
@@ -243,7 +250,7 @@ static spry_status older_count(spryi_device_product *product, older_state *own, 
     const seed_rows r = rows_of(product);
     cudaStream_t stream = (cudaStream_t)product->stream;
     unsigned long long found = 0;
-    SPRY_CUDA_TRY(older_make(product, own, r.rows, err));
+    SPRY_CUDA_TRY(older_prepare(product, own, r.rows, err));
     SPRY_CUDA_TRY(clock_mark(&own->clock, AT_COUNT, stream, err));
     if (r.rows > 0) {
         const int64_t most = (int64_t)BLOCKS_A_MULTIPROCESSOR * product->processor.multiprocessors;
@@ -291,7 +298,7 @@ static spry_status older_symbolic(spryi_device_product *product, spry_error *err
     return status;
 }
 
-/* In a plan B's values may be new: they are gathered again. */
+/* Computes columns and values. In a repeated run of a plan, gathers B's values again because they may have changed. */
 static spry_status older_numeric(spryi_device_product *product, spry_error *err)
 {
     older_state *own = (older_state *)product->state;

@@ -1,22 +1,24 @@
 /*
- * spgemm_seed_*_cuda: seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013): getvals as it was printed but
- * for its faults, with the improvements that its conclusion asks for as parameters; together with all four of them.
+ * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013). getvals: as
+ * printed, with its errors corrected and the improvements of its conclusion as parameters. together: with all four
+ * improvements.
  *
- * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts; a scan makes offsets; GetVals
- *       keeps in a table of all columns where a column's entry lies in the row and takes the next place (atomicInc) for
- *       a new one; SortCols sorts each row in place by radix, buckets waiting in a queue.
- * Work: a group of threads a row and a table, a row of B at a time: no two threads meet in an entry. A block is a
- *       group, or several (rows=N); groups have fixed rows, or claim the next ones as they get free (claim=N).
- * Cost: the tables, cleared for each row: rows times columns; with reset=touched only what a row has met, and the
- *       tables once. They take `cols` numbers a group: fewer blocks where there is less memory. SortCols: one thread
- *       moves a bucket, with as many threads as a row can have buckets at once, longest row / 2 + 1, in warps, 32 to
- *       256 (the paper: "a number of threads based on maxRowNNZ").
+ * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
+ *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
+ *       (atomicInc) for a new column. SortCols sorts each row in place by radix, with a queue of buckets.
+ * Work: one group of threads per row of C, with one table, processes one row of B at a time, so two threads never
+ *       update the same entry. A block has one group, or more (rows=N). Groups have fixed rows, or claim the next rows
+ *       when they are free (claim=N).
+ * Cost: clearing the tables for each row, rows times columns; with reset=touched, only the entries that a row used, and
+ *       all tables once. A table has `cols` elements per group, so less memory allows fewer blocks. SortCols: one
+ *       thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 + 1,
+ *       in whole warps, 32 to 256 (the paper: "a number of threads based on maxRowNNZ").
  * Source: seed 002, section 4; together: section 6.
- * Differences: rows of A where the listing reads C's and entries where it takes rows; GetNNZ runs with a stride of all
- *       its threads and adds them all up; barriers where it relies on lockstep; structure is kept where a value is 0;
- *       values of 64 bits too; rows of a queue are read before any is added. The longest row is found by GetNNZ, which
- *       the paper leaves to a call of Thrust. Positions within a row come in no fixed order, but sums do, and sorted
- *       rows are the same bit for bit.
+ * Differences from the paper: reads rows of A where the listing reads C's, and entries where it reads rows. GetNNZ
+ *       strides by its number of threads and adds up all of them. Barriers replace the assumption of lockstep. Entries
+ *       with value 0 are kept. Supports 64-bit values. All threads read their buckets before any bucket is added.
+ *       GetNNZ finds the longest row, for which the paper calls Thrust. Positions within a row have no fixed order, but
+ *       sums do, so sorted rows are equal bit for bit.
  */
 #include "study/kernels/seeds_cuda.cuh"
 
@@ -29,15 +31,15 @@ extern "C" {
 
 enum { RADIX_BITS = 4, RADIX_BASE = 1 << RADIX_BITS, SORT_MOST = 256, MOST_THREADS = 1024, MOST_GROUPS = 32 };
 
-/* What differs between runs of the kernels. */
+/* Parameters of the kernels. */
 struct seed_way {
-    int rows;          /* groups a block, each with a row and a table */
-    int lanes;         /* threads of a group, a power of two */
-    int count;         /* the same in GetNNZ */
-    int blocks;        /* a multiprocessor */
-    int claim;         /* rows that a group claims at a time; 0: each has its own */
-    int sort;          /* threads of SortCols; 0: by the longest row */
-    int reset_touched; /* 1: only what a row has marked is cleared after it */
+    int rows;           /* groups per block, each with a row and a table */
+    int lanes;          /* threads per group in GetVals, a power of two */
+    int count;          /* threads per group in GetNNZ, a power of two */
+    int blocks;         /* blocks per multiprocessor */
+    int claim;          /* rows that a group claims at a time; 0: rows are fixed */
+    int sort;           /* threads of SortCols; 0: by the longest row */
+    bool reset_touched; /* clears only the table entries that a row used */
 };
 
 enum seed_mark { AT_COUNT, AT_COUNTED, AT_SCAN, AT_SCANNED, AT_FILL, AT_FILLED, AT_SORTED };
@@ -45,17 +47,17 @@ enum seed_mark { AT_COUNT, AT_COUNTED, AT_SCAN, AT_SCANNED, AT_FILL, AT_FILLED, 
 struct seed_state {
     seed_way way;
     int blocks, rows, sort_blocks, sort_threads;
-    unsigned *longest;               /* device: entries of the longest row of C; beside it rows claimed */
-    int32_t *table, *counts, *queue; /* device: a table a group, all -1 between rows where touched are reset */
+    unsigned *longest;               /* device: entries of C's longest row; [1]: rows claimed; [8]: multiplications */
+    int32_t *table, *counts, *queue; /* device: one table per group; with reset_touched all -1 between rows */
     int64_t queue_length, queue_bytes, workspace_bytes;
     void *workspace;
     stage_clock clock;
 };
 
-/* The threads that work on a row. */
+/* The threads that process one row. */
 struct seed_group {
-    int own, lane, lanes; /* own: its number in the block */
-    unsigned mask;        /* of it in its warp, where it is no larger */
+    int own, lane, lanes; /* own: index of the group in the block */
+    unsigned mask;        /* lanes of the group in its warp, if it fits in a warp */
 };
 
 static __device__ __forceinline__ seed_group group_of(int lanes)
@@ -66,7 +68,7 @@ static __device__ __forceinline__ seed_group group_of(int lanes)
     return g;
 }
 
-/* Groups of several warps have a barrier each: at most 16 fit into a block. */
+/* Synchronizes a group. Groups larger than a warp use one hardware barrier each: a block has at most 16 of them. */
 static __device__ __forceinline__ void group_barrier(const seed_group &g)
 {
     if (g.lanes <= 32)
@@ -75,40 +77,40 @@ static __device__ __forceinline__ void group_barrier(const seed_group &g)
         asm volatile("bar.sync %0, %1;" : : "r"(g.own), "r"(g.lanes) : "memory");
 }
 
-/* Rows left to a group: the one it has, and where those it has claimed end. */
-struct seed_turn {
+/* Rows of a group: the current row, and the end of the claimed rows. */
+struct row_cursor {
     int row, end;
 };
 
-/* The group's next row; row -1: none is left. groups: of all blocks. */
-static __device__ __forceinline__ void next_row(seed_turn *turn, const seed_group &g, int claim, int groups, int rows,
-                                                unsigned *claimed, int *shared_row)
+/* Advances to the group's next row, or to -1 if none is left. groups: number of groups in all blocks. */
+static __device__ __forceinline__ void next_row(row_cursor *cursor, const seed_group &g, int claim, int groups,
+                                                int rows, unsigned *claimed, int *shared_row)
 {
     if (claim == 0) {
-        turn->row = turn->row + groups < rows ? turn->row + groups : -1;
+        cursor->row = cursor->row + groups < rows ? cursor->row + groups : -1;
         return;
     }
-    if (++turn->row < turn->end) return;
+    if (++cursor->row < cursor->end) return;
     group_barrier(g);
     if (g.lane == 0) *shared_row = (int)atomicAdd(claimed, (unsigned)claim);
     group_barrier(g);
     const int first = *shared_row;
-    turn->end = first + claim < rows ? first + claim : rows;
-    turn->row = first < rows ? first : -1;
+    cursor->end = first + claim < rows ? first + claim : rows;
+    cursor->row = first < rows ? first : -1;
 }
 
-/* Before its first row. number: the group's among all. */
-static __device__ __forceinline__ void first_row(seed_turn *turn, const seed_group &g, int claim, int number,
+/* Advances to the group's first row. number: index of the group in all blocks. */
+static __device__ __forceinline__ void first_row(row_cursor *cursor, const seed_group &g, int claim, int number,
                                                  int groups, int rows, unsigned *claimed, int *shared_row)
 {
-    turn->row = claim == 0 ? number - groups : -1;
-    turn->end = 0;
-    next_row(turn, g, claim, groups, rows, claimed, shared_row);
+    cursor->row = claim == 0 ? number - groups : -1;
+    cursor->end = 0;
+    next_row(cursor, g, claim, groups, rows, claimed, shared_row);
 }
 
 /* ---- GetNNZ ------------------------------------------------------------------------------------------- */
 
-/* Visits the columns of the group's row of C; SET: those not yet marked are counted, else marks are taken back. */
+/* Visits the columns of the group's row of C. SET: marks them and returns how many were new; else clears the marks. */
 template <bool SET> static __device__ int mark_columns(const seed_rows &r, int row, const seed_group &g, int32_t *table)
 {
     int count = 0;
@@ -131,24 +133,24 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     const seed_group g = group_of(way.count);
     const int number = blockIdx.x * way.rows + g.own, groups = gridDim.x * way.rows;
     int32_t *table = tables + (int64_t)number * r.B.cols;
-    seed_turn turn;
-    first_row(&turn, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
-    while (turn.row >= 0) {
+    row_cursor cursor;
+    first_row(&cursor, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
+    while (cursor.row >= 0) {
         if (!way.reset_touched) {
             for (int64_t j = g.lane; j < r.B.cols; j += g.lanes) table[j] = -1;
             group_barrier(g);
         }
-        of_thread[threadIdx.x] = mark_columns<true>(r, turn.row, g, table);
+        of_thread[threadIdx.x] = mark_columns<true>(r, cursor.row, g, table);
         group_barrier(g);
         if (g.lane == 0) {
             int nnz = 0;
             for (int t = 0; t < g.lanes; t++) nnz += of_thread[g.own * g.lanes + t];
-            counts[turn.row] = nnz;
+            counts[cursor.row] = nnz;
             atomicMax(longest, (unsigned)nnz);
         }
-        if (way.reset_touched) (void)mark_columns<false>(r, turn.row, g, table);
+        if (way.reset_touched) (void)mark_columns<false>(r, cursor.row, g, table);
         group_barrier(g);
-        next_row(&turn, g, way.claim, groups, r.rows, claimed, &shared_row[g.own]);
+        next_row(&cursor, g, way.claim, groups, r.rows, claimed, &shared_row[g.own]);
     }
 }
 
@@ -163,23 +165,23 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
     const int number = blockIdx.x * way.rows + g.own, groups = gridDim.x * way.rows;
     int32_t *table = tables + (int64_t)number * r.B.cols;
     unsigned *back = &backs[g.own];
-    seed_turn turn;
-    first_row(&turn, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
+    row_cursor cursor;
+    first_row(&cursor, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
     if (g.lane == 0) *back = 0;
-    while (turn.row >= 0) {
-        const int64_t at = Cp[turn.row];
-        const unsigned entries = (unsigned)(Cp[turn.row + 1] - at);
+    while (cursor.row >= 0) {
+        const int64_t at = Cp[cursor.row];
+        const unsigned entries = (unsigned)(Cp[cursor.row + 1] - at);
         if (!way.reset_touched)
             for (int64_t j = g.lane; j < r.B.cols; j += g.lanes) table[j] = -1;
         group_barrier(g);
-        for (int64_t k = r.A.p.get(r.first + turn.row); k < r.A.p.get(r.first + turn.row + 1); k++) {
+        for (int64_t k = r.A.p.get(r.first + cursor.row); k < r.A.p.get(r.first + cursor.row + 1); k++) {
             const int64_t i = __ldg(r.A.j + k), end = r.B.p.get(i + 1);
             const V a = __ldg((const V *)r.A.x + k);
             for (int64_t e = r.B.p.get(i) + g.lane; e < end; e += g.lanes) {
                 const int32_t j = __ldg(r.B.j + e);
                 const V product = a * __ldg((const V *)r.B.x + e);
                 int32_t place = table[j];
-                if (place == -1) { /* wraps to 0 with the row's last entry */
+                if (place == -1) { /* atomicInc wraps to 0 after the row's last entry */
                     table[j] = place = (int32_t)atomicInc(back, entries - 1);
                     Cj[at + place] = j;
                     Cx[at + place] = product;
@@ -192,18 +194,18 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
         if (way.reset_touched)
             for (unsigned e = g.lane; e < entries; e += g.lanes) table[Cj[at + e]] = -1;
         group_barrier(g);
-        next_row(&turn, g, way.claim, groups, r.rows, claimed, &shared_row[g.own]);
+        next_row(&cursor, g, way.claim, groups, r.rows, claimed, &shared_row[g.own]);
     }
 }
 
 /* ---- SortCols ----------------------------------------------------------------------------------------- */
 
-/* A bucket: entries front .. back - 1 of a row, equal in the digits before `pass`. */
+/* A bucket: entries front .. back - 1 of a row, whose columns are equal in the digits before digit `pass`. */
 struct seed_bucket {
     int32_t pass, front, back;
 };
 
-/* Sorts a bucket by one digit, in place; its parts of more than one entry join the queue. */
+/* Sorts a bucket by one digit, in place. Adds parts of more than one entry to the queue. */
 template <typename V> static __device__ void sort_bucket(const seed_bucket &b, int most_shift, int32_t *Cj, V *Cx,
                                                          int *next, int *bounds, seed_bucket *queue, unsigned length,
                                                          unsigned *pushed)
@@ -237,7 +239,7 @@ template <typename V> static __device__ void sort_bucket(const seed_bucket &b, i
     }
 }
 
-/* Dynamic shared memory: two numbers a digit and thread. */
+/* Sorts rows. Dynamic shared memory: two int per digit and thread. */
 template <typename V> static __global__ void __launch_bounds__(SORT_MOST)
     sort_cols(int rows, int most_shift, const int64_t *Cp, int32_t *Cj, V *Cx, seed_bucket *queues, int64_t length)
 {
@@ -258,12 +260,12 @@ template <typename V> static __global__ void __launch_bounds__(SORT_MOST)
         __syncthreads();
         unsigned taken = 0;
         while (true) {
-            const unsigned there = pushed;
-            if (taken == there) break;
+            const unsigned end = pushed;
+            if (taken == end) break;
             seed_bucket mine = {-1, 0, 0};
-            if (taken + threadIdx.x < there) mine = queue[(taken + threadIdx.x) % (unsigned)length];
-            __syncthreads(); /* all have taken theirs, and read `pushed`, before any bucket is added */
-            taken = there - taken <= blockDim.x ? there : taken + blockDim.x;
+            if (taken + threadIdx.x < end) mine = queue[(taken + threadIdx.x) % (unsigned)length];
+            __syncthreads(); /* all threads read `pushed` and their buckets before any bucket is added */
+            taken = end - taken <= blockDim.x ? end : taken + blockDim.x;
             if (mine.pass >= 0)
                 sort_bucket(mine, most_shift, Cj + at, Cx + at, next, next + RADIX_BASE, queue, (unsigned)length,
                             &pushed);
@@ -280,14 +282,14 @@ static spry_status refuse(const char *name, int given, const char *expected, spr
                             "the seed's sparse product: %s is %d, expected %s", name, given, expected);
 }
 
-/* A number of the kernel's name, `other` where it was not given. */
+/* Returns a numeric parameter of the kernel's name, or `other` if it is not given. */
 static int given_or(const spryi_device_product *product, int parameter, int other)
 {
     const int64_t given = product->kernel_parameters[parameter];
     return given == SPRYI_GIVEN_ZERO ? 0 : given > 0 ? (int)given : other;
 }
 
-/* The same of a word: least, 2 least, 4 least ... */
+/* Returns a parameter that is a word, with the values least, 2 least, 4 least, ..., or `other` if it is not given. */
 static int power_or(const spryi_device_product *product, int parameter, int least, int other)
 {
     const int64_t word = product->kernel_parameters[parameter];
@@ -295,8 +297,9 @@ static int power_or(const spryi_device_product *product, int parameter, int leas
 }
 
 /*
- * All four improvements: a group as wide as B's mean row, eight of them a block or as many as 128 threads make, and 32
- * a multiprocessor: more share the rows, but each has a table that is cleared once.
+ * Returns the parameters with all four improvements. A group is as wide as B's mean row, in powers of two. A block has
+ * eight groups or 128 threads. A multiprocessor has about 32 groups: more groups balance better, but each needs a table
+ * that is cleared once.
  */
 static seed_way together_for(const spryi_device_product *product)
 {
@@ -307,11 +310,11 @@ static seed_way together_for(const spryi_device_product *product)
     way.rows = way.lanes <= 16 ? 8 : 128 / way.lanes;
     way.claim = 4;
     way.blocks = way.rows > 1 ? 32 / way.rows : 16;
-    way.reset_touched = 1;
+    way.reset_touched = true;
     return way;
 }
 
-/* As printed: a block of 32 threads a row, 128 in GetNNZ. */
+/* Returns the parameters as printed: one row per block, 32 threads, 128 in GetNNZ. */
 static seed_way printed(void)
 {
     seed_way way = {};
@@ -320,8 +323,8 @@ static seed_way printed(void)
     return way;
 }
 
-/* What the name says, and what follows of it where it says nothing. */
-static spry_status resolve(seed_way *way, const spryi_device_product *product, int together, spry_error *err)
+/* Resolves the parameters: those of the kernel's name, and defaults for the rest. */
+static spry_status resolve(seed_way *way, const spryi_device_product *product, bool together, spry_error *err)
 {
     seed_way w = together ? together_for(product) : printed();
     const int64_t reset = product->kernel_parameters[SPRYI_SEED_RESET]; /* all, touched */
@@ -331,7 +334,7 @@ static spry_status resolve(seed_way *way, const spryi_device_product *product, i
     w.blocks = given_or(product, SPRYI_SEED_BLOCKS, w.blocks > 0 ? w.blocks : w.rows < 16 ? 16 / w.rows : 1);
     w.sort = power_or(product, SPRYI_SEED_SORT, SPRYI_SEED_LEAST_SORT, 0);
     w.reset_touched = reset > 0 ? reset == 2 : w.reset_touched;
-    int most = 128; /* of GetNNZ, a row: as printed, or what a block of these rows has room for */
+    int most = 128; /* default of count: as printed, or less to fit in a block */
     while (most * w.rows > MOST_THREADS) most /= 2;
     w.count = power_or(product, SPRYI_SEED_COUNT, SPRYI_SEED_LEAST_LANES, together ? w.lanes : most);
     if (w.rows * w.lanes > MOST_THREADS) return refuse("rows times lanes", w.rows * w.lanes, "at most 1024", err);
@@ -340,9 +343,9 @@ static spry_status resolve(seed_way *way, const spryi_device_product *product, i
     return SPRY_OK;
 }
 
-/* Tables within an eighth of the device's memory: fewer blocks where the matrix is wide. */
-static spry_status seed_make(spryi_device_product *product, seed_state *own, void **scan_space, size_t *scan_bytes,
-                             spry_error *err)
+/* Allocates the tables, in at most an eighth of the device's memory: a wide matrix gets fewer blocks. */
+static spry_status seed_allocate(spryi_device_product *product, seed_state *own, void **scan_space, size_t *scan_bytes,
+                                 spry_error *err)
 {
     size_t unused = 0, memory = 0;
     SPRY_CUDA_CHECK(cudaMemGetInfo(&unused, &memory), "spgemm: memory", err);
@@ -373,8 +376,11 @@ static spry_status seed_make(spryi_device_product *product, seed_state *own, voi
     return SPRY_OK;
 }
 
-/* Threads by the longest row, as many blocks as the device runs at once, and a queue for each. */
-static spry_status seed_make_queues(spryi_device_product *product, seed_state *own, int64_t longest, spry_error *err)
+/*
+ * Chooses the threads of SortCols by the longest row, and as many blocks as fit on the device. Allocates their queues.
+ */
+static spry_status seed_allocate_queues(spryi_device_product *product, seed_state *own, int64_t longest,
+                                        spry_error *err)
 {
     int at_once = 1;
     own->queue_length = longest / 2 + 1; /* buckets of two entries and more */
@@ -399,7 +405,7 @@ static spry_status seed_count(spryi_device_product *product, seed_state *own, sp
 {
     void *scan_space = NULL;
     size_t scan_bytes = 0;
-    SPRY_CUDA_TRY(seed_make(product, own, &scan_space, &scan_bytes, err));
+    SPRY_CUDA_TRY(seed_allocate(product, own, &scan_space, &scan_bytes, err));
     const seed_rows r = rows_of(product);
     cudaStream_t stream = (cudaStream_t)product->stream;
     unsigned long long *products = (unsigned long long *)(own->longest + 8);
@@ -428,7 +434,7 @@ static spry_status seed_count(spryi_device_product *product, seed_state *own, sp
                     "spgemm: read", err);
     SPRY_CUDA_CHECK(cudaStreamSynchronize(stream), "spgemm: count", err);
     product->products = (int64_t)found;
-    return seed_make_queues(product, own, (int64_t)longest, err);
+    return seed_allocate_queues(product, own, (int64_t)longest, err);
 }
 
 static void seed_discard(spryi_device_product *product)
@@ -442,7 +448,7 @@ static void seed_discard(spryi_device_product *product)
     product->state = NULL;
 }
 
-static spry_status seed_symbolic(spryi_device_product *product, int together, spry_error *err)
+static spry_status seed_symbolic(spryi_device_product *product, bool together, spry_error *err)
 {
     seed_state *own = (seed_state *)calloc(1, sizeof *own);
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
@@ -518,5 +524,5 @@ static spry_status seed_stages(spryi_device_product *product, spryi_spgemm_stage
                                                              seed_stages};                                             \
     const spryi_kernel_functions spry_cuda_spgemm_seed_##name =                                                        \
         {"spgemm_seed_" #name "_cuda", NULL, NULL, NULL, NULL, NULL, &name##_phases};
-SEED(getvals, 0)
-SEED(together, 1)
+SEED(getvals, false)
+SEED(together, true)

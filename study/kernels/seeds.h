@@ -1,17 +1,18 @@
 /*
- * The sequential ways of the paper GPU Sparse Matrix Multiplication with CUDA, kept to be read and to be measured
- * against. All keep the structure, numerical zeros included, though the paper's listings drop them.
+ * Sequential algorithms of the paper GPU Sparse Matrix Multiplication with CUDA, for reading and comparison. All of
+ * them keep entries with value zero, although the paper's listings drop these.
  *
- * dot: row times column on CSR x CSC; every row of A meets every column of B, so products cost rows * cols and more.
- * dense: row by row into an array of all columns, which is reset and looked through for each row.
- * smmp: two passes; a linked list threads the columns of the row through one array, so that nothing is looked through
- * or reset but what was met. SMMP leaves rows unsorted; here each is sorted at the end.
+ * dot: row times column, CSR x CSC. Every row of A is combined with every column of B, so the cost is at least
+ * rows * cols.
+ * dense: sums each row in an array of all columns, which is reset and searched for each row.
+ * smmp: two passes. A linked list in one array holds the columns of the current row, so only these are searched and
+ * reset. SMMP leaves rows unsorted; this implementation sorts each row at the end.
  */
 #pragma once
 
 #include "spgemm/kernels/spgemm.h"
 
-/* Parameters of spgemm_seed_getvals_cuda and spgemm_seed_together_cuda, in their order. Words begin with the least. */
+/* Indices of the parameters of spgemm_seed_getvals_cuda and spgemm_seed_together_cuda. */
 enum {
     SPRYI_SEED_ROWS,
     SPRYI_SEED_LANES,
@@ -21,4 +22,5 @@ enum {
     SPRYI_SEED_RESET,
     SPRYI_SEED_SORT
 };
+/* Values of the first word of lanes and count, and of sort. Each further word doubles the value. */
 enum { SPRYI_SEED_LEAST_LANES = 4, SPRYI_SEED_LEAST_SORT = 32 };

@@ -1,25 +1,28 @@
-/* Three sequential ways of the product, kept to be read and to be measured against (seeds.h). */
+/* Three sequential algorithms for sparse products, for reading and comparison (seeds.h). */
 #ifdef SPRY_V
 
-/* Row i of A times column j of B; *met: a product fell. */
-static SPRY_V SPRY_FN(dot)(const spryi_spgemm_job *job, int64_t i, int64_t j, int *met)
+/* Computes row i of A times column j of B. Sets *has_entry to whether they share an index. */
+static SPRY_V SPRY_FN(dot)(const spryi_spgemm_job *job, int64_t i, int64_t j, bool *has_entry)
 {
     const SPRY_P *Ap = job->a.offsets, *Bp = job->b_columns.offsets;
     const SPRY_J *Aj = job->a.indices, *Bi = job->b_columns.indices;
     const SPRY_V *Ax = job->a.values, *Bx = job->b_columns.values;
     SPRY_V sum = 0;
-    *met = 0;
+    *has_entry = false;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
         for (SPRY_P t = Bp[j]; t < Bp[j + 1]; t++)
             if (Aj[k] == Bi[t]) {
                 sum += Ax[k] * Bx[t];
-                *met = 1;
+                *has_entry = true;
             }
     return sum;
 }
 
-/* next[j] == 0: column j is not in the list; else next column + 2, or 1 at the end. */
-static inline int64_t SPRY_FN(thread_row)(const spryi_spgemm_job *job, int64_t i, int64_t *next, int64_t *head)
+/*
+ * Builds the linked list of the columns of row i of C and returns its length. next[j]: 0 if column j is not in the
+ * list, 1 if it is the last, else the next column + 2.
+ */
+static inline int64_t SPRY_FN(link_row)(const spryi_spgemm_job *job, int64_t i, int64_t *next, int64_t *head)
 {
     const SPRY_P *Ap = job->a.offsets, *Bp = job->b.offsets;
     const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
@@ -41,14 +44,14 @@ static void SPRY_FN(dense_count)(spryi_spgemm_job *job)
 {
     const SPRY_P *Ap = job->a.offsets, *Bp = job->b.offsets;
     const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
-    unsigned char *met = job->workspace;
+    unsigned char *used = job->workspace;
     for (int64_t i = 0; i < job->a.rows; i++) {
         for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
-            for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) met[Bj[t]] = 1;
+            for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) used[Bj[t]] = 1;
         job->offsets[i + 1] = 0;
         for (int64_t j = 0; j < job->b.columns; j++) {
-            job->offsets[i + 1] += met[j];
-            met[j] = 0;
+            job->offsets[i + 1] += used[j];
+            used[j] = 0;
         }
     }
 }
@@ -57,7 +60,7 @@ static void SPRY_FN(smmp_count)(spryi_spgemm_job *job)
 {
     int64_t *next = job->workspace, head;
     for (int64_t i = 0; i < job->a.rows; i++) {
-        job->offsets[i + 1] = SPRY_FN(thread_row)(job, i, next, &head);
+        job->offsets[i + 1] = SPRY_FN(link_row)(job, i, next, &head);
         while (head != 1) {
             const int64_t j = head - 2;
             head = next[j];
@@ -68,7 +71,7 @@ static void SPRY_FN(smmp_count)(spryi_spgemm_job *job)
 
 /* ---- numeric ------------------------------------------------------------------------------------------------ */
 
-/* Both phases: without columns the rows are counted alone. */
+/* Both phases: counts rows if job->columns is NULL, else writes columns and values. */
 static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
@@ -77,21 +80,21 @@ static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
     for (int64_t i = 0, at = 0; i < job->a.rows; i++) {
         const int64_t begin = at;
         for (int64_t j = 0; j < job->b.columns; j++) {
-            int met;
-            const SPRY_V sum = SPRY_FN(dot)(job, i, j, &met);
-            if (met && Cj) {
+            bool has_entry;
+            const SPRY_V sum = SPRY_FN(dot)(job, i, j, &has_entry);
+            if (has_entry && Cj) {
                 Cj[at] = (SPRY_J)j;
                 Cx[at] = alpha * sum;
             }
-            at += met;
+            at += has_entry;
         }
         if (!Cj) job->offsets[i + 1] = at - begin;
     }
     job->sort_us = 0;
 }
 
-/* sums[j] and met[j] of row i. */
-static void SPRY_FN(add_row)(const spryi_spgemm_job *job, int64_t i, SPRY_V *sums, unsigned char *met)
+/* Adds the products of row i to sums. Sets used[j] for each of their columns j, unless used is NULL. */
+static void SPRY_FN(add_row)(const spryi_spgemm_job *job, int64_t i, SPRY_V *sums, unsigned char *used)
 {
     const SPRY_P *Ap = job->a.offsets, *Bp = job->b.offsets;
     const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
@@ -99,7 +102,7 @@ static void SPRY_FN(add_row)(const spryi_spgemm_job *job, int64_t i, SPRY_V *sum
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
         for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
             sums[Bj[t]] += Ax[k] * Bx[t];
-            if (met) met[Bj[t]] = 1;
+            if (used) used[Bj[t]] = 1;
         }
 }
 
@@ -108,23 +111,23 @@ static void SPRY_FN(dense_fill)(spryi_spgemm_job *job)
     SPRY_J *Cj = job->columns;
     SPRY_V *Cx = job->values, *sums = job->workspace;
     const SPRY_V alpha = *(const SPRY_V *)job->alpha;
-    unsigned char *met = (unsigned char *)(sums + job->b.columns);
+    unsigned char *used = (unsigned char *)(sums + job->b.columns);
     int64_t at = 0;
     for (int64_t i = 0; i < job->a.rows; i++) {
-        SPRY_FN(add_row)(job, i, sums, met);
+        SPRY_FN(add_row)(job, i, sums, used);
         for (int64_t j = 0; j < job->b.columns; j++) {
-            if (met[j]) {
+            if (used[j]) {
                 Cj[at] = (SPRY_J)j;
                 Cx[at++] = alpha * sums[j];
             }
             sums[j] = 0;
-            met[j] = 0;
+            used[j] = 0;
         }
     }
     job->sort_us = 0;
 }
 
-/* By insertion; columns that rise already, as SMMP's often do in reverse, are not moved. */
+/* Sorts a row by binary insertion. Columns that are already in increasing order are not moved. */
 static void SPRY_FN(sort_row)(SPRY_J *list, int64_t n)
 {
     for (int64_t k = 1; k < n; k++) {
@@ -137,7 +140,10 @@ static void SPRY_FN(sort_row)(SPRY_J *list, int64_t n)
     }
 }
 
-/* All rows are sorted between columns and values, so that what SMMP leaves out can be told apart. */
+/*
+ * Writes columns of all rows, sorts all rows, then computes values. The sort, which SMMP does not have, is one phase,
+ * so its time is measured separately.
+ */
 static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
@@ -145,7 +151,7 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
     const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     int64_t *next = job->workspace, head;
     for (int64_t i = 0; i < job->a.rows; i++) {
-        const int64_t at = job->offsets[i], n = SPRY_FN(thread_row)(job, i, next, &head);
+        const int64_t at = job->offsets[i], n = SPRY_FN(link_row)(job, i, next, &head);
         for (int64_t k = n - 1; k >= 0; k--) {
             const int64_t j = head - 2;
             Cj[at + k] = (SPRY_J)j;
@@ -181,7 +187,10 @@ static const spryi_spgemm_table dot_table = SPRYI_TABLE(dot_rows);
 static const spryi_spgemm_table dense_counts = SPRYI_TABLE(dense_count), dense_fills = SPRYI_TABLE(dense_fill);
 static const spryi_spgemm_table smmp_counts = SPRYI_TABLE(smmp_count), smmp_fills = SPRYI_TABLE(smmp_fill);
 
-/* The workspace of a way, on one thread: so many bytes for each column of C, and a value in the numeric phase. */
+/*
+ * Workspace of an algorithm on one thread: column_bytes per column of C, and one value in the numeric phase if
+ * `values`.
+ */
 #define SIZES(way, column_bytes, values)                                                                               \
     static spryi_spgemm_sizes way##_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)   \
     {                                                                                                                  \

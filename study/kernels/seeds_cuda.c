@@ -1,4 +1,4 @@
-/* Descriptors of the GPU kernels of the study of sparse times sparse; the plug-in has the functions. */
+/* Descriptors of the GPU kernels of the study of sparse products. The plug-in has their functions. */
 #include "study/kernels/seeds.h"
 #include "study/kernels/study_kernels.h"
 

@@ -1,10 +1,10 @@
-/* What the kernels of seed 002 on a GPU share: the operands' rows, the count of products, and times of stages. */
+/* Shared code of the GPU kernels of seed 002: operands, count of multiplications, times of stages. */
 #pragma once
 
 #include "device/cuda/convert.cuh"
 #include "spgemm/kernels/cuda/rows_cuda.cuh"
 
-/* Rows first .. first + rows - 1 of A, and B. */
+/* Operands of a launch: rows first .. first + rows - 1 of A, and all of B. */
 struct seed_rows {
     gpu_csr A, B;
     int64_t first;
@@ -21,7 +21,7 @@ static inline seed_rows rows_of(const spryi_device_product *product)
     return r;
 }
 
-/* Products of all rows; no stage of the seed's, but a number that the library tells. */
+/* Counts the multiplications of all rows, which the library reports. Not a stage of the seed. */
 static __global__ void add_products(seed_rows r, unsigned long long *products)
 {
     unsigned long long sum = 0;
@@ -38,11 +38,11 @@ static __global__ void add_products(seed_rows r, unsigned long long *products)
 
 enum { CLOCK_MARKS = 8 };
 
-/* Events in the stream, where stages are to be told; all 0: they are not, and nothing is made. */
+/* Events in the stream that measure stages. If not enabled, no events are created. */
 struct stage_clock {
     cudaEvent_t marks[CLOCK_MARKS];
-    int marked[CLOCK_MARKS];
-    int open;
+    bool recorded[CLOCK_MARKS];
+    bool enabled;
 };
 
 static inline void clock_close(stage_clock *c)
@@ -52,27 +52,27 @@ static inline void clock_close(stage_clock *c)
     *c = {};
 }
 
-static inline spry_status clock_open(stage_clock *c, int wanted, spry_error *err)
+static inline spry_status clock_open(stage_clock *c, bool enabled, spry_error *err)
 {
     *c = {};
-    c->open = wanted;
-    for (int m = 0; wanted && m < CLOCK_MARKS; m++)
+    c->enabled = enabled;
+    for (int m = 0; enabled && m < CLOCK_MARKS; m++)
         SPRY_CUDA_CHECK(cudaEventCreate(&c->marks[m]), "spgemm: event", err);
     return SPRY_OK;
 }
 
 static inline spry_status clock_mark(stage_clock *c, int mark, cudaStream_t stream, spry_error *err)
 {
-    if (!c->open) return SPRY_OK;
+    if (!c->enabled) return SPRY_OK;
     SPRY_CUDA_CHECK(cudaEventRecord(c->marks[mark], stream), "spgemm: event", err);
-    c->marked[mark] = 1;
+    c->recorded[mark] = true;
     return SPRY_OK;
 }
 
-/* Both are behind the host. -1: one was not marked. */
+/* Returns the time between two marks that the stream has passed, or -1 if one was not recorded. */
 static inline double clock_us(const stage_clock *c, int from, int to)
 {
     float ms = 0;
-    if (!c->marked[from] || !c->marked[to]) return -1;
+    if (!c->recorded[from] || !c->recorded[to]) return -1;
     return cudaEventElapsedTime(&ms, c->marks[from], c->marks[to]) == cudaSuccess ? 1e3 * (double)ms : -1;
 }

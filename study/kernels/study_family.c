@@ -1,4 +1,4 @@
-/* The family of the studies' kernels, with the descriptors of SpMV on GPUs, whose functions the plug-in has. */
+/* The family of the studies' kernels, and descriptors of its GPU kernels for SpMV. The plug-in has their functions. */
 #include "study/kernels/study_kernels.h"
 
 #define KERNEL(layout, way, atomic, idea_text, source_text)                                                            \

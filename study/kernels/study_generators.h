@@ -1,11 +1,11 @@
-/* The generators of the studies. The library has them if it is built with SPRY_STUDIES=ON. */
+/* Generators of the studies. The library contains them if it is built with SPRY_STUDIES=ON. */
 #pragma once
 
 #include "generate/generator.h"
 
 extern const spryi_kind spryi_kind_twin; /* generate_twin.c */
 
-/* GENERATOR(NAME, PARAMETERS, KIND, TEXT), a line each. */
+/* GENERATOR(NAME, PARAMETERS, KIND, TEXT) for each generator. */
 #define SPRYI_STUDY_GENERATORS(GENERATOR)                                                                              \
     GENERATOR("twin",                                                                                                  \
               "rows=1000000,entries=7000000,longest=12,kind=triangles,symmetry=100,diagonal=1,dof=1,seed=31,"          \

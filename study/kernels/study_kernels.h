@@ -1,13 +1,13 @@
 /*
- * The kernels of the studies: definitions, and kernels of papers, kept to be read, compared and cited. Another kernel
- * of the same format is faster wherever it was measured, so a plan uses these only by name. The library has them if it
- * is built with SPRY_STUDIES=ON.
+ * Kernels of the studies: reference loops and kernels of papers, for reading, comparison and citation. In all
+ * measurements another kernel of the same format was faster, so a plan uses these only if they are named. The library
+ * contains them if it is built with SPRY_STUDIES=ON.
  */
 #pragma once
 
 #include "core/kernel.h"
 
-/* CPU(NAME) stands for spryi_NAME_cpu, CUDA(NAME) for spryi_NAME_cuda. Kernels of a format: from slow to fast. */
+/* CPU(NAME) is spryi_NAME_cpu, CUDA(NAME) is spryi_NAME_cuda. Kernels of one format are listed from slow to fast. */
 /* clang-format off */
 #define SPRYI_STUDY_KERNELS(CPU, CUDA)                                                                                 \
     CPU(csr_reference)                                                                                                 \

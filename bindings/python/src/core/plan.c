@@ -52,7 +52,9 @@ static void plan_dealloc(PyObject *self)
     spry_python_free(self);
 }
 
-/* Builds a plan with p's options; columns > 1: for row-major blocks. stream: stream of the GPU that holds the matrix. */
+/*
+ * Builds a plan with p's options; columns > 1: for row-major blocks. stream: stream of the GPU that holds the matrix.
+ */
 static spry_spmv_plan *build_plan(Plan *p, int64_t columns, void *stream)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -185,9 +187,9 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
 }
 
 /*
- * Creates an array for the result. malloc may map large blocks anew on each call, and clearing their pages takes a large
- * part of a product's time. So the plan keeps the memory of the last two large results and reuses it once nothing else
- * refers to it. Two are needed: in y = plan @ x the old y exists until the new one is assigned.
+ * Creates an array for the result. malloc may map large blocks anew on each call, and clearing their pages takes a
+ * large part of a product's time. So the plan keeps the memory of the last two large results and reuses it once nothing
+ * else refers to it. Two are needed: in y = plan @ x the old y exists until the new one is assigned.
  */
 static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
 {

@@ -150,7 +150,9 @@ int spry_python_result_in(PyArrayObject *memory, spry_operand *operand, const sp
 bool spry_python_is_row_major(const spry_operand *operand);
 
 /* ---- views.c ---- */
-/* An array in a GPU's memory. Python code (_homes.py) sees a tuple of these fields and the object that owns the memory. */
+/*
+ * An array in a GPU's memory. Python code (_homes.py) sees a tuple of these fields and the object that owns the memory.
+ */
 typedef struct spry_view {
     unsigned long long address;
     long long length, columns, row_stride, column_stride; /* as in spry_vector */
