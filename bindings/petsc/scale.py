@@ -406,7 +406,7 @@ def parse(arguments):
     p.add_argument("--network-bandwidth", type=float, default=20, help="bandwidth of a node's link in GB/s (20)")
     p.add_argument("--dot", type=float, default=1.0, help="time per row of a dot product in cache in ns (1.0)")
     p.add_argument("--update", type=float, default=0.5, help="time per row of VecAXPY and similar in cache in ns (0.5)")
-    p.add_argument("--core", type=float, default=25, help="memory bandwidth of one rank in VecAXPY and similar in GB/s (25)")
+    p.add_argument("--core", type=float, default=25, help="memory bandwidth of one rank in VecAXPY in GB/s (25)")
     for (grid, kind), times in ONE_RANK.items():
         size = "x".join(map(str, SIZES[grid][kind]))
         p.add_argument(f"--{grid}-{kind}", type=times_of, default=times, metavar=",".join(TYPES).upper(),

@@ -129,7 +129,7 @@ OUTS = [
     (np.zeros((2, 1)), ValueError, r"out has shape \(2, 1\), expected \(2,\)"),
     (np.broadcast_to(np.zeros(1), 2), ValueError, "read-only"),
     (np.frombuffer(b"\0" * 16), ValueError, "read-only"),
-    (as_strided(np.zeros(1), (2,), (0,)), spry.InvalidError, r"out has strides \(0,\), with which entries share memory"),
+    (as_strided(np.zeros(1), (2,), (0,)), spry.InvalidError, r"out has strides \(0,\), with which entries share"),
 ]
 
 

@@ -84,7 +84,7 @@ def test_files_opened_as_text(tmp_path, grid):
     assert spry.mmread(io.StringIO("0 1\n1 2\n"), name="a.txt").nnz == 2
     spry.mmwrite(tmp_path / "a.mtx.gz", grid)
     with open(tmp_path / "a.mtx.gz", encoding="utf-8") as file:
-        with pytest.raises(TypeError, match="is opened as text but has other content, expected .* mode 'rb'"):
+        with pytest.raises(TypeError, match="is opened as text but is not text, expected .* mode 'rb'"):
             spry.mmread(file)
 
 

@@ -220,7 +220,7 @@ def _widened(source, dtype):
 
 
 def origin_of(A, source: Source):
-    """Returns a weak reference to A if the source borrows A.data; None if it does not, or A cannot replace its values."""
+    """Returns a weak reference to A if the source borrows A.data, else None."""
     return weakref.ref(A) if hasattr(A, "tocsr") and getattr(A, "data", None) is source.values else None
 
 

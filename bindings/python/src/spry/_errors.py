@@ -37,7 +37,7 @@ class Error(RuntimeError):
 
 
 class InvalidError(Error, ValueError):
-    """An argument outside its range, sizes that do not match, arrays that are not a valid matrix, or an unknown name."""
+    """An argument outside its range, sizes that do not match, an invalid matrix, or an unknown name."""
 
 
 class OutOfMemoryError(Error, MemoryError):

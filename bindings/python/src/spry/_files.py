@@ -72,7 +72,7 @@ def _bytes_of(source, name):
     try:
         data = source.read()
     except UnicodeDecodeError:
-        raise TypeError(f"{name} is opened as text but has other content, expected a file opened with mode 'rb'") from None
+        raise TypeError(f"{name} is opened as text but is not text, expected a file opened with mode 'rb'") from None
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
 
 
