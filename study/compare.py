@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Puts one kernel beside another, matrix by matrix, from the JSON lines of `spry bench`.
+"""Compares two kernels, matrix by matrix, from the JSON lines of `spry bench`.
 
     build/spry bench --suite mesh --formats csr --peers --json=mesh.jsonl
     python3 study/compare.py mesh.jsonl --kernel csr_avx512_cpu --against mkl_csr_optimized
 
-Prints a Markdown table: the ratio is the other's time over ours, from the same run, so above 1 ours is
-faster. "roof" is bytes of plain CSR over time as a share of the copy bandwidth measured in that run.
-Either name may be a list with commas, of which the fastest on each matrix counts; `--against best` is every
-peer, `--kernel best` every kernel that is no peer. Of several files each is a run of its own: both sides of a
-ratio are of one file. Cases that are not "ok" are listed, never dropped.
+Prints a Markdown table. The ratio is the other kernel's time divided by ours, from the same run: above 1, ours is
+faster. "roof" is the bytes of plain CSR divided by the time, as a share of the copy bandwidth measured in that run.
+Either name may be a list separated by commas; the fastest kernel on each matrix counts. `--against best` means all
+peers, `--kernel best` all kernels that are not peers. Each file is one run, and both times of a ratio are from one
+file. Cases with another status than "ok" are always listed.
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ def geometric_mean(numbers):
 
 
 def read(path, fields=()):
-    """Records of a file, each with these fields, but for lines of a regret report; ends the script at other lines."""
+    """Yields the records of a file. Skips lines of regret reports. Exits at a line that lacks one of the fields."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = list(file)
@@ -33,27 +33,27 @@ def read(path, fields=()):
         try:
             record = json.loads(line)
         except ValueError as error:
-            sys.exit(f"{path}:{number}: no JSON: {error}")
+            sys.exit(f"{path}:{number}: not JSON: {error}")
         if isinstance(record, dict) and next(iter(record), "").startswith("regret"):
             continue
         if not isinstance(record, dict) or any(field not in record for field in fields):
-            sys.exit(f"{path}:{number}: no record of spry bench, which has {', '.join(fields)}")
+            sys.exit(f"{path}:{number}: not a record of spry bench, expected {', '.join(fields)}")
         yield with_names_of_now(record)
 
 
 def operation(record):
-    """Its name, with the number and the layout of vectors if there are several."""
+    """Returns the operation's name, with the number and layout of vectors if there is more than one."""
     count = record.get("count")
     return f"{record['op']} of {count}, {record['layout']}-major" if count else record["op"]
 
 
 def load(paths):
-    """Records by file, operation, matrix, type and indices; and those that are not ok."""
+    """Returns {(file, operation, matrix, type, index): records that are ok}, and the other records."""
     cases, bad = {}, []
     for path in paths:
         for record in read(path):
             key = (path, operation(record), record["matrix"], record["type"], record["index"])
-            if record["format"] == "plan":  # of spgemm: the numeric phase alone, which no peer's whole product is
+            if record["format"] == "plan":  # only spgemm's numeric phase, not comparable with a peer's whole product
                 continue
             if record["status"] == "ok":
                 cases.setdefault(key, []).append(record)
@@ -63,7 +63,8 @@ def load(paths):
 
 
 def pick(records, names, peer):
-    """The fastest of those named; "auto" may have picked the same kernel, then the format's own record counts."""
+    """Returns the fastest of the named kernels. If "auto" chose a kernel that was also measured by name, its record is
+    ignored."""
     found = [r for r in records if (r["peer"] == peer if names == ["best"] else r["kernel"] in names)]
     own = {r["kernel"] for r in found if r["format"] != "auto"}
     found = [r for r in found if r["format"] != "auto" or r["kernel"] not in own]
@@ -111,16 +112,16 @@ def main():
     if ratios:
         roof = f"; roof {share(geometric_mean(roofs))}, lowest {share(min(roofs))}" if roofs else ""
         print(f"\nGeometric mean of the ratios {geometric_mean(ratios):.2f}, lowest {min(ratios):.2f}{roof}.")
-    # A second run that lacks a kernel is no gap where another run has the pair.
+    # A pair that is missing in one run is no gap if another run has it.
     gaps = [text for key, text in missing if key not in compared]
-    # What was skipped beside the kernels asked for, say a format that does not suit a matrix, is told and no more.
+    # Skipped cases of other kernels, such as a format that does not suit a matrix, are listed but are no gaps.
     asked = set(ours_names + other_names)
     gaps += [describe(r) for r in bad if r["status"] != "skipped" or r["kernel"] in asked or not r["kernel"]]
     for line in gaps:
         print(f"\nNot compared: {line}")
     for record in bad:
         if record["status"] == "skipped" and record["kernel"] and record["kernel"] not in asked:
-            print(f"\nBeside these: {describe(record)}")
+            print(f"\nAlso skipped: {describe(record)}")
     return 0 if ratios and not gaps else 1
 
 

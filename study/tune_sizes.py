@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Fits the sizes of csr2's and csr3's groups to this machine, and writes them as a table of tuning.
+"""Fits the group sizes of csr2 and csr3 to this machine, and writes them as a tuning file.
 
-    study/tune_sizes.py -o mine.tuning                       # CPU, generated matrices; some minutes
+    study/tune_sizes.py -o mine.tuning                       # CPU, generated matrices; takes some minutes
     study/tune_sizes.py --device cuda --type all a.mtx b.mtx -o mine.tuning
     SPRY_TUNING=mine.tuning build/spry spmv matrix.mtx --format csr3
 
 Times every size with `spry bench` (CPU: SRS 8 to 3072, in csr3 with SSRS 2 to 32; GPU: csr3 with SRS and SSRS 4 to 48).
-On a CPU the table has constants, the geometric means of the best sizes. On a GPU it has two formulas of the mean row
-length; of all formulas on a grid, they lose least of the times. Best are the sizes within 1 % of the fastest: times
-closer than that are noise.
+On a CPU the file has constants, the geometric means of the best sizes. On a GPU the file has two formulas of the mean
+row length, those with the smallest loss of time on a grid of formulas. All sizes within 1 % of the fastest count as
+best, because smaller differences are noise.
 """
 import argparse
 import math
@@ -18,12 +18,12 @@ import sys
 from common import jobs
 from common.numbers import geometric_mean
 
-# A few million entries each, from 3 to 81 a row.
+# Matrices of a few million entries, with 3 to 81 entries per row.
 MATRICES = ["gen:road,side=900", "gen:grid5,x=800,y=800", "gen:grid7,x=80,y=80,z=80", "gen:grid9,x=600,y=600",
             "gen:rgg,scale=18", "gen:banded,rows=200000", "gen:grid27,x=50,y=50,z=50", "gen:fem3,x=30,y=30,z=30,dof=2",
             "gen:fem3,x=25,y=25,z=25"]
 NOISE = 1.01
-STEP, MOST = 8, 32  # sizes of a GPU's formulas: each block takes eight of a super-row at a time
+STEP, MOST = 8, 32  # step and largest value of sizes in GPU formulas: a block processes eight rows at a time
 
 
 def powers(first, last):
@@ -31,7 +31,7 @@ def powers(first, last):
 
 
 def sizes_of(device, levels):
-    """The pairs (SRS, SSRS) that are tried; SSRS is 1 in csr2."""
+    """Returns the pairs (SRS, SSRS) to try. SSRS is 1 in csr2."""
     srs, ssrs = (powers(2, 5), powers(2, 5)) if device == "cuda" else (powers(3, 11), [2, 4, 8, 16, 32])
     return [(a, b) for a in srs for b in (ssrs if levels == 3 else [1])]
 
@@ -41,7 +41,7 @@ def name_of(levels, sizes):
 
 
 def measure(lines, matrix, levels, names, protocol):
-    """{type: {format: record}} of one run, in which the formats take turns. lines: runs spry and returns its records."""
+    """Runs all formats alternately. Returns {type: {format: record}}. lines: runs spry and returns its records."""
     found = {}
     for r in lines("bench", matrix, *protocol, "--formats", ",".join(dict.fromkeys(names))):
         if r["status"] != "ok":
@@ -51,7 +51,7 @@ def measure(lines, matrix, levels, names, protocol):
 
 
 def sweep(lines, matrices, device, levels, protocol):
-    """A dictionary for each matrix and type: path, matrix, type, density, times {sizes: us}, best_srs and best_ssrs."""
+    """Times all sizes. Returns a dictionary for each matrix and type, with times {sizes: us} and the best sizes."""
     found = []
     sizes = sizes_of(device, levels)
     for path in matrices:
@@ -66,36 +66,36 @@ def sweep(lines, matrices, device, levels, protocol):
 
 
 def best_size(swept, part):
-    """The geometric mean of the sizes within 1 % of the fastest. part: 0 for SRS, 1 for SSRS."""
+    """Returns the geometric mean of the sizes within 1 % of the fastest. part: 0 for SRS, 1 for SSRS."""
     least = min(swept["times"].values())
     return geometric_mean([sizes[part] for sizes, us in swept["times"].items() if us <= NOISE * least])
 
 
 def constants(swept):
-    """(SRS, SSRS), rounded geometric means of the best sizes."""
+    """Returns (SRS, SSRS), the rounded geometric means of the best sizes."""
     return tuple(math.floor(geometric_mean([best_size(s, part) for s in swept]) + 0.5) for part in (0, 1))
 
 
 def size_by(formula, density):
-    """The size that the library computes: constant - fall * ln(density) in whole steps."""
+    """Returns the size that the library computes: constant - fall * ln(density), rounded to a multiple of STEP."""
     constant, fall = formula
     steps = math.floor(math.floor(constant - fall * math.log(density) + 0.5) / STEP + 0.5)
     return STEP * min(max(steps, 1), MOST // STEP)
 
 
 def candidates(densities):
-    """Formulas of a grid, flat ones first, by the sizes that they give; of formulas with equal sizes only the first."""
+    """Returns the formulas of a grid, {sizes: formula}, flat ones first. Equal sizes keep the first formula."""
     found = {}
     for step in range(33):
         fall = (step + 1) // 2 if step % 2 else -(step // 2)
         for constant in range(-32, 65, 2):
-            if constant:  # a table with a constant of 0 has no formula
+            if constant:  # in a tuning file, a constant of 0 means no formula
                 found.setdefault(tuple(size_by((constant, fall), d) for d in densities), (constant, fall))
     return found
 
 
 def search(swept):
-    """The formulas of SRS and SSRS, each (constant, fall), that lose least, and their geometric mean loss."""
+    """Returns the formulas (constant, fall) of SRS and SSRS with the smallest loss, and their geometric mean loss."""
     grid = range(STEP, MOST + 1, STEP)
     losses = []
     for s in swept:
@@ -108,7 +108,7 @@ def search(swept):
 
 
 def fit(swept, device):
-    """A function from a density to (SRS, SSRS), and the lines of the table."""
+    """Returns a function from a density to (SRS, SSRS), and the lines of the tuning file."""
     levels = swept[0]["levels"]
     if device == "cuda":
         srs, ssrs, _ = search(swept)
@@ -119,7 +119,7 @@ def fit(swept, device):
 
 
 def compare(lines, swept, sizes_by, protocol):
-    """The swept with times of one more run each: of the best sizes, of the fitted ones, and of the library's own."""
+    """Yields the entries of a sweep with times of one more run: best sizes, fitted sizes, the library's defaults."""
     for s in swept:
         levels, fitted = s["levels"], sizes_by(s["density"])
         best = s["best_srs"], s["best_ssrs"]
@@ -131,7 +131,7 @@ def compare(lines, swept, sizes_by, protocol):
 
 
 def capability():
-    """The major compute capability of the first GPU."""
+    """Returns the major compute capability of the first GPU."""
     query = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
     return subprocess.run(query, capture_output=True, encoding="utf-8", check=True).stdout.partition(".")[0]
 
@@ -155,7 +155,7 @@ def main():
         found = list(compare(lines, swept, sizes_by, protocol))
         for what in ("fitted", "default"):
             loss = geometric_mean([r[what + "_us"] / r["best_us"] for r in found])
-            print(f"csr{levels}, {what} sizes: {100 * (loss - 1):+.1f} % against the best, geometric mean")
+            print(f"csr{levels}, {what} sizes: {100 * (loss - 1):+.1f} % compared with the best, geometric mean")
     with open(options.out, "w", encoding="utf-8") as file:
         file.write("\n".join(["spry-tuning 3", *facts, f"end {len(facts)}", ""]))
 

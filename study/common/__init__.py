@@ -1,1 +1,1 @@
-"""What the studies share: jobs that measure, records, tables, figures and verdicts."""
+"""Shared code of the studies: jobs, records, tables, figures and verdicts."""

@@ -1,9 +1,9 @@
-"""Figures by Matplotlib: colours that the colour-blind tell apart, and marks and dashes that print without them."""
+"""Figures by Matplotlib. Colours suit colour-blind readers; markers and dashes suit black-and-white print."""
 import math
 import os
 import statistics
 
-# Okabe and Ito's colours, but for yellow, which paper swallows.
+# Okabe and Ito's colours without yellow, which is hard to see on paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
@@ -31,13 +31,13 @@ def pyplot():
 
 
 def style(index):
-    """Colour, mark and dash of the index-th line."""
+    """Returns colour, marker and dashes of the line with this index."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKS[index % len(MARKS)],
             "linestyle": DASHES[index // len(COLOURS) % len(DASHES)], "markersize": 4, "linewidth": 1.2}
 
 
 def save(figure, folder, name, note):
-    """Writes NAME.svg and NAME.png, with the note (machine, date, command) under the picture."""
+    """Writes NAME.svg and NAME.png, with the note (machine, date, command) below the figure."""
     figure.supxlabel(note, fontsize=6, color="#555555")
     os.makedirs(folder, exist_ok=True)
     figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
@@ -46,7 +46,7 @@ def save(figure, folder, name, note):
 
 
 def plain_ticks(axis):
-    """Numbers at 1, 2 and 5 of each decade of a logarithmic axis, at decades alone where there are many."""
+    """Sets ticks at 1, 2 and 5 of each decade of a logarithmic axis, or only at decades if there are many."""
     from matplotlib import ticker
     low, high = axis.get_view_interval()
     few = low > 0 and high / low < 300
@@ -56,7 +56,7 @@ def plain_ticks(axis):
 
 
 def _label(axes, series, xlabel, ylabel, logs):
-    """What is around lines and points; logarithmic axes need a number above 0."""
+    """Sets labels, scales and the legend. If no series has points, writes that nothing was measured."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     if not any(series.values()):
@@ -72,7 +72,7 @@ def _label(axes, series, xlabel, ylabel, logs):
 
 
 def name_places(axes):
-    """Of a small picture of a matrix: few numbers, as 500k and 1M, that are read at its size, and what they count."""
+    """Labels the axes of a small picture of a matrix, with few and short ticks such as 500k and 1M."""
     from matplotlib import ticker
     for axis, name in ((axes.xaxis, "column"), (axes.yaxis, "row")):
         axis.set_major_locator(ticker.MaxNLocator(4, steps=[1, 2, 5, 10]))
@@ -82,7 +82,7 @@ def name_places(axes):
 
 
 def lines(axes, series, xlabel, ylabel, logs="xy"):
-    """series: {label: [(x, y), ...]}; logs: which axes are logarithmic."""
+    """Draws lines. series: {label: [(x, y), ...]}; logs: names of the logarithmic axes."""
     for index, (label, points) in enumerate(series.items()):
         if points:
             points = sorted(points)
@@ -91,7 +91,7 @@ def lines(axes, series, xlabel, ylabel, logs="xy"):
 
 
 def scatter(axes, series, xlabel, ylabel, logs="xy"):
-    """series: {label: [(x, y), ...]}."""
+    """Draws points. series: {label: [(x, y), ...]}."""
     for index, (label, points) in enumerate(series.items()):
         kind = style(index)
         axes.scatter([x for x, _ in points], [y for _, y in points], s=12, label=label, color=kind["color"],
@@ -100,7 +100,7 @@ def scatter(axes, series, xlabel, ylabel, logs="xy"):
 
 
 def distribution(axes, values, xlabel, ylabel="matrices"):
-    """A histogram over a logarithmic axis, with the mean and the median as lines."""
+    """Draws a histogram with a logarithmic axis, and the mean and the median as lines."""
     if not values:
         axes.text(0.5, 0.5, "no matrix", ha="center", transform=axes.transAxes)
         return
@@ -116,7 +116,7 @@ def distribution(axes, values, xlabel, ylabel="matrices"):
 
 
 def bars(axes, groups, series, ylabel, log=False):
-    """groups: names along the axis; series: {label: [a value a group, None: nothing]}."""
+    """Draws bars. groups: names along the axis; series: {label: values}, one value per group or None."""
     width = 0.8 / max(len(series), 1)
     for index, (label, values) in enumerate(series.items()):
         at = [g + (index - (len(series) - 1) / 2) * width for g in range(len(groups))]

@@ -1,4 +1,4 @@
-"""Jobs: what a study measures, cut so that each is short and can be done anywhere."""
+"""Jobs: short, independent parts of a study's measurements, which may run on different machines."""
 import json
 import os
 import shlex
@@ -10,12 +10,12 @@ from collections import namedtuple
 
 from common import machine, records
 
-# name: tells it from others, and stays the same from run to run; measure(run): yields the job's records.
+# name: unique and constant over runs; measure(run): yields the job's records.
 Job = namedtuple("Job", "name measure")
 
 
 class Run:
-    """What a job measures with: how the program is called, and what for."""
+    """Runs the program for a job."""
 
     def __init__(self, options):
         self.options = options
@@ -30,21 +30,21 @@ class Run:
             self.environment["SPRY_CUDA_POOL"] = "off"
 
     def call(self, *arguments):
-        """What `spry ARGUMENTS` prints, and its exit status. The command is told without the folders of its files."""
+        """Runs `spry ARGUMENTS`. Returns its output and exit status. self.command has files without their folders."""
         self.command = shlex.join(["spry", *(os.path.basename(a) if os.path.isfile(a) else a for a in arguments)])
         try:
             process = subprocess.run([machine.program(), *arguments], stdout=subprocess.PIPE, encoding="utf-8",
                                      stderr=subprocess.PIPE if self.options.quick else None, env=self.environment,
                                      check=False)
         except OSError as error:
-            sys.exit(f"{machine.program()}: cannot be run: {error.strerror}; the variable SPRY names the program")
+            sys.exit(f"{machine.program()}: cannot be run: {error.strerror}; set SPRY to the program's path")
         for line in (process.stderr or "").splitlines():
-            if ": note: " not in line:  # that other programs ran, say: a quick run measures nothing
+            if ": note: " not in line:  # notes, such as on other running programs, do not matter in a quick run
                 print(line, file=sys.stderr)
         return process.stdout, process.returncode
 
     def lines(self, *arguments):
-        """The JSON lines that `spry ARGUMENTS --json` prints. Another status than 0 and 1, or a signal, ends it all."""
+        """Returns the JSON lines of `spry ARGUMENTS --json`. Exits if its status is neither 0 nor 1."""
         text, status = self.call(*arguments, "--json")
         if status not in (0, 1):
             sys.exit(f"study/run: {self.command} ended with status {status}")
@@ -52,7 +52,7 @@ class Run:
 
 
 def bench(name, matrix, *arguments, label=None):
-    """A job that is one `spry bench` of a matrix; label: the matrix's name in the records."""
+    """Creates a job that runs `spry bench` once for a matrix. label: the matrix's name in the records."""
     def measure(run):
         for record in run.lines("bench", matrix, *arguments):
             if label:
@@ -62,7 +62,7 @@ def bench(name, matrix, *arguments, label=None):
 
 
 def output_folder(options):
-    """The folder of the results, made if it is missing."""
+    """Returns the folder of the results and creates it if it is missing."""
     out = options.out
     if not out and options.quick:
         out = tempfile.mkdtemp(prefix=f"study-{options.seed}-")
@@ -89,7 +89,7 @@ def _measure(options, run, job, file):
 
 
 def _cut_last_line(path):
-    """Takes away what an interrupted run wrote of a line, so that the next one begins a line of its own."""
+    """Removes an incomplete last line, which an interrupted run leaves."""
     if not os.path.exists(path):
         return
     with open(path, "rb+") as file:
@@ -98,15 +98,16 @@ def _cut_last_line(path):
 
 
 def run(options, all_jobs, out):
-    """Measures the part's jobs that are not in OUT/records.jsonl yet; how many are left because of the time limit."""
+    """Runs the part's jobs that are missing in OUT/records.jsonl. Returns how many the time limit prevented."""
     names = [job.name for job in all_jobs]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        sys.exit(f"study/run: two jobs are called {', '.join(sorted(twice))}")
+        sys.exit(f"study/run: more than one job has the name {', '.join(sorted(twice))}")
     path = os.path.join(out, "records.jsonl")
     lines = records.read_lines(path) if os.path.exists(path) else []
     if any(line["quick"] != bool(options.quick) or line["seed"] != options.seed for line in lines):
-        sys.exit(f"study/run: {path} has results of another study, or kind (quick or not): name another folder")
+        sys.exit(f"study/run: {path} has results of another study, or of another kind (quick or not): use another "
+                 "folder")
     _cut_last_line(path)
     done = {job for job, _ in records.finished(lines)}
     first, parts = options.part

@@ -1,4 +1,4 @@
-"""What measured: the machine, its GPU, the library, the day."""
+"""Description of a measurement's environment: machine, GPU, library, date."""
 import datetime
 import functools
 import hashlib
@@ -9,12 +9,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def program():
-    """The spry that measures: the variable SPRY, else that of build/."""
+    """Returns the path of the program: the variable SPRY, else build/spry."""
     return os.environ.get("SPRY") or os.path.join(ROOT, "build", "spry")
 
 
 def mock_plugin():
-    """The module that stands for a GPU in quick runs, beside the program's tests; None: it was not built."""
+    """Returns the path of the plug-in that replaces a GPU in quick runs; None if it was not built."""
     path = os.path.join(os.path.dirname(program()), "tests", "libspry-mock-cuda.so")
     return path if os.path.isfile(path) else None
 
@@ -39,7 +39,7 @@ def _processor():
 
 
 def _identity():
-    """Differs from machine to machine, and says nothing about it."""
+    """Returns an anonymous identifier of the machine: a hash of its name and the current boot's id."""
     text = os.uname().nodename
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
@@ -50,14 +50,14 @@ def _identity():
 
 
 def clocks():
-    """The GPU's clocks in MHz: multiprocessors, memory, and their maxima; "": no GPU is asked."""
+    """Returns the GPU's clocks in MHz: multiprocessors, memory, and their maxima; "" without a GPU."""
     return _first_line(["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem",
                         "--format=csv,noheader,nounits"])
 
 
 @functools.lru_cache(maxsize=None)
 def describe():
-    """A dictionary that every record carries."""
+    """Returns the description of the machine, which every record contains."""
     gpu = _first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
     return {
         "id": _identity(),

@@ -1,16 +1,16 @@
-"""Real matrices in a folder, as the collections lay them out."""
+"""Real matrices in a folder with the layout of the collections."""
 import os
 
 
 def find(folder, name):
-    """NAME.mtx.gz or NAME.mtx in the folder, or in one of its own name there; None: nowhere, or there is no folder."""
+    """Returns the path of NAME.mtx.gz or NAME.mtx in the folder or its subfolder NAME; None if it is missing."""
     places = [os.path.join(folder, own, name + ending) for own in ("", name) for ending in (".mtx.gz", ".mtx")] \
         if folder else []
     return next((place for place in places if os.path.isfile(place)), None)
 
 
 def every(folder):
-    """{name: path} of all that are there."""
+    """Returns {name: path} of all matrices in the folder."""
     entries = sorted(os.listdir(folder)) if folder else []
     found = {name: find(folder, name) for name in
              (entry.removesuffix(".gz").removesuffix(".mtx") for entry in entries)}

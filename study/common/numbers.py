@@ -1,4 +1,4 @@
-"""Means and correlations of what was measured; None: of nothing."""
+"""Means and correlations of measurements. All return None for empty input."""
 import math
 from bisect import bisect_left, bisect_right
 
@@ -14,7 +14,7 @@ def geometric_mean(numbers):
 
 
 def rank_correlation(pairs):
-    """Spearman's; equal numbers share the mean of their ranks. None: of too few, or of all alike."""
+    """Returns Spearman's rank correlation. Equal numbers get their mean rank. None: fewer than 3, or all equal."""
     if len(pairs) < 3:
         return None
     deviations = []

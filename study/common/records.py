@@ -1,10 +1,10 @@
-"""Records: a JSON line a measurement, which tells its job, machine, date and command.
+"""Records: one JSON line for each measurement, with its job, machine, date and command.
 
     {"seed": "000", "job": "grid5", "quick": false, "mock": false, "date": "2026-11-26", "machine": {"id": ...},
      "clocks": "1980, 2619, ...", "command": "spry bench ...", "record": {...}}
 
-A line with "done": true in place of "record" ends a job: jobs without it are measured anew. `record` is one of `spry
-bench` (bench/README.md), or of the study's own with the fields that it names.
+A line with "done": true instead of "record" ends a job. A job without this line is measured again. `record` is a record
+of `spry bench` (bench/README.md), or has fields that the study defines.
 """
 import json
 import lzma
@@ -15,15 +15,15 @@ def _check(envelope, place):
     fields = ("seed", "job", "quick", "mock", "date", "machine", "command")
     missing = [field for field in fields if not isinstance(envelope, dict) or field not in envelope]
     if missing:
-        sys.exit(f"{place}: no record of a study, which has {', '.join(fields)}; this one lacks {', '.join(missing)}")
+        sys.exit(f"{place}: a record of a study has {', '.join(fields)}; {', '.join(missing)} is missing")
     about, record = envelope["machine"], envelope.get("record", {})
     if not isinstance(about, dict) or not isinstance(record, dict) or not isinstance(envelope["job"], str) or \
             any(field not in about for field in ("id", "processor", "cores", "gpu", "library")):
-        sys.exit(f"{place}: no record of a study: its machine or its record is none")
+        sys.exit(f"{place}: not a record of a study: wrong job, machine or record")
 
 
 def read_lines(path):
-    """Every line of a file (.jsonl, .jsonl.xz), also of jobs that did not end; a last one that was cut is left out."""
+    """Returns all lines of a file (.jsonl, .jsonl.xz), also of incomplete jobs. Omits an incomplete last line."""
     try:
         with lzma.open(path, "rt", encoding="utf-8") if path.endswith(".xz") else open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -47,7 +47,7 @@ def read_lines(path):
 
 
 def with_names_of_now(record):
-    """The record with today's field names: before version 0.3, `columns` counted vectors and `cols` columns."""
+    """Returns the record with current field names: before version 0.3, `columns` counted vectors and `cols` columns."""
     if "cols" not in record:
         return record
     names = {"columns": "count", "cols": "columns"}
@@ -55,14 +55,15 @@ def with_names_of_now(record):
 
 
 def finished(lines):
-    """The jobs that ended: (name, machine)."""
+    """Returns the complete jobs: {(name, machine id)}."""
     return {(line["job"], line["machine"]["id"]) for line in lines if line.get("done")}
 
 
 def read(paths, seed):
-    """
-    The envelopes of the jobs that ended, of several files: each job from the first machine that ended it, so that what
-    is compared within a job is always of one machine. Quick results and others do not mix.
+    """Returns the lines of complete jobs of several files.
+
+    Each job is taken from the first machine that completed it, so a job never mixes machines. Exits if quick results
+    and others are mixed.
     """
     found, taken, quick = [], set(), None
     for path in paths:
@@ -70,9 +71,9 @@ def read(paths, seed):
         for line in read_lines(path):
             quick = line["quick"] if quick is None else quick
             if line["quick"] != quick:
-                sys.exit(f"{path}: quick results are no measurements, and are not merged with others")
+                sys.exit(f"{path}: quick results cannot be merged with other results")
             if line["seed"] != seed:
-                sys.exit(f"{path}: records of study {line['seed']}, expected those of {seed}")
+                sys.exit(f"{path}: records of study {line['seed']}, expected study {seed}")
             own = waiting.setdefault((line["job"], line["machine"]["id"]), [])
             if "record" in line:
                 own.append(line)
@@ -84,7 +85,7 @@ def read(paths, seed):
 
 
 class Results:
-    """The records of a study: dictionaries with their job, machine, date and command beside."""
+    """The records of a study, as dictionaries that also have job, machine and date."""
 
     def __init__(self, envelopes):
         self.envelopes = envelopes
@@ -94,20 +95,20 @@ class Results:
         self.mock = any(line["mock"] for line in envelopes)
 
     def where(self, **wanted):
-        """Records whose fields have these values; a value may be a tuple or set of several."""
+        """Returns the records whose fields have these values. A tuple or set matches any of its elements."""
         def fits(record):
             return all(record.get(key) in value if isinstance(value, (tuple, set, frozenset)) else
                        record.get(key) == value for key, value in wanted.items())
         return [record for record in self.records if fits(record)]
 
     def timed(self, **wanted):
-        """Of those the ones that ran and were right, with a time."""
+        """Returns those records of where() that have a correct result and a time."""
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
 
     def machines(self, jobs=""):
-        """
-        {id: (description, dates, clocks)} of those that measured the jobs whose names begin so. Clocks are asked for
-        when a job has ended: those of a job without the GPU are an idle one's, and are left out.
+        """Returns the machines {id: (description, dates, clocks)} of jobs whose names begin with `jobs`.
+
+        Clocks are read when a job ends. Those of jobs without the GPU are omitted, because the GPU is idle then.
         """
         found = {}
         for line in self.envelopes:

@@ -1,4 +1,4 @@
-"""Reports: report.md with its words, all tables, verdicts and figures, and each table as Markdown and CSV."""
+"""Reports: report.md with definitions, tables, verdicts and figures, and each table as Markdown and CSV."""
 import csv
 import math
 import os
@@ -16,7 +16,7 @@ CONFIRMED, REFUTED, NOT_COMPARABLE = "confirmed", "refuted", "not comparable"
 
 
 def verdict(holds):
-    """That of a rule which holds here or does not."""
+    """Returns the verdict for a rule that holds or not."""
     return CONFIRMED if holds else REFUTED
 
 
@@ -24,7 +24,7 @@ Claim = namedtuple("Claim", "item text found verdict why")
 
 
 def cell(value):
-    """A value as a cell: numbers with three or four digits, nothing as a dash."""
+    """Formats a value for a table cell: numbers with at least four digits, None and NaN as a dash."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float):
@@ -38,7 +38,7 @@ def markdown(columns, rows):
 
 
 class Report:
-    """What a study adds its tables, figures and verdicts to."""
+    """Collects a study's tables, figures and verdicts."""
 
     def __init__(self, options, results, out):
         self.options, self.results, self.out = options, results, out
@@ -46,7 +46,7 @@ class Report:
         self.draws = not options.no_figures and can_draw()
 
     def measured_on(self, on="all", jobs=""):
-        """The machines of these jobs, and when."""
+        """Returns the machines and dates of these jobs as text."""
         def told_of(about):
             processor = f"{about['processor']}, {about['cores']} cores"
             return processor if on == "cpu" or not about["gpu"] else f"{about['gpu']}, beside {processor}"
@@ -54,7 +54,7 @@ class Report:
                                        for about, dates, _ in self.results.machines(jobs).values()))
 
     def note(self, on="all", jobs=""):
-        """One line under every picture and table: what measured it, when, and that quick results are none."""
+        """Returns the line below every figure and table: machines, dates, and a warning for quick runs."""
         quick = "QUICK RUN, NO RESULT. " if self.results.quick else ""
         return quick + ("A MOCK STANDS FOR THE GPU. " if self.results.mock else "") + \
             f"study/run {self.options.seed}; {self.measured_on(on, jobs)}"
@@ -66,16 +66,17 @@ class Report:
         self.parts.append("## " + text)
 
     def table(self, name, title, columns, rows, about="", on="all", jobs=""):
-        """
-        A table as the seed has it: tables/NAME.md and .csv. Rows of None and numbers that are none are a problem. jobs:
-        how the names of those that measured it begin, whose machines are told above it.
+        """Adds a table and writes tables/NAME.md and .csv.
+
+        Reports a problem for rows of wrong length, NaN, infinity and empty tables. jobs: prefix of the names of jobs
+        that measured the table; their machines are listed above it.
         """
         rows = [list(row) for row in rows]
         for row in rows:
             if len(row) != len(columns):
                 self.problem(f"table {name}: a row of {len(row)} cells under {len(columns)} columns")
             if any(isinstance(value, float) and (math.isnan(value) or math.isinf(value)) for value in row):
-                self.problem(f"table {name}: {row[0]} has a number that is none")
+                self.problem(f"table {name}: {row[0]} has NaN or infinity")
         if not rows:
             self.problem(f"table {name} is empty")
         folder = os.path.join(self.out, "tables")
@@ -91,9 +92,10 @@ class Report:
         self.parts.append(text)
 
     def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6), on="all", jobs=""):
-        """
-        draw(axes, ...) draws into rows * columns axes; figures/NAME.svg and .png. on "cpu": no GPU took part; jobs: how
-        the names of those that measured it begin, whose machines are told below it.
+        """Adds a figure and writes figures/NAME.svg and .png.
+
+        draw(axes, ...) draws into rows * columns axes. on: "cpu" omits the GPU from the note. jobs: prefix of the names
+        of jobs that measured the figure. Their machines are listed below it.
         """
         self.parts.append(f"### {title}\n\n" + (f"![{title}](figures/{name}.png)" if self.draws else
                                                "(not drawn: without Matplotlib, or left out)"))
@@ -104,7 +106,7 @@ class Report:
         figures.save(picture, os.path.join(self.out, "figures"), name, self.note(on, jobs))
 
     def claim(self, item, text, found, verdict, why=""):
-        """What the seed says, what was found here, and whether that confirms it."""
+        """Adds a claim of the document, with the finding of this run and the verdict."""
         if verdict not in (CONFIRMED, REFUTED, NOT_COMPARABLE):
             self.problem(f"claim {item}: verdict '{verdict}'")
         if self.results.quick:
@@ -112,7 +114,7 @@ class Report:
         self.claims.append(Claim(item, text, found, verdict, why))
 
     def problem(self, text):
-        """A check that failed: the run ends with status 1."""
+        """Adds a failed check. The run then ends with status 1."""
         self.problems.append(text)
 
     def check(self, holds, text):
@@ -121,7 +123,7 @@ class Report:
 
 
 def runs_of(results, cases):
-    """Of how many runs the times of these cases are medians, by the commands; what takes long ends before."""
+    """Returns a sentence with the number of runs per case, from the commands, and the slow cases with fewer runs."""
     commands = {line["command"] for line in results.envelopes}
     asked = max((int(number) for text in commands for number in re.findall(r"--runs (\d+)", text)), default=0)
     fewer = [r for r in cases if 0 < (r.get("runs") or 0) < asked]
@@ -140,7 +142,7 @@ def _machines(results):
 
 
 def _spread(results):
-    """How far the runs of a case lie apart, of all cases that were timed; and a job's command as an example."""
+    """Returns a sentence with the spread of all timed cases, and one command as an example."""
     shares = sorted(100 * r["spread_us"] / r["time_us"] for r in results.records
                     if r.get("status") == "ok" and (r.get("time_us") or 0) > 0 and r.get("spread_us") is not None)
     text = f"{len(results.records)} records."
@@ -152,7 +154,7 @@ def _spread(results):
 
 
 def write(options, study, envelopes, out):
-    """OUT/report.md of these records; the checks that failed."""
+    """Writes OUT/report.md for these records. Returns the failed checks."""
     results = Results(envelopes)
     report = Report(options, results, out)
     if not envelopes:

@@ -1,29 +1,29 @@
-"""What reports call things: a sentence a word."""
+"""Definitions of the words that reports use, one sentence each."""
 import re
 
-# Words of several studies; a study has its own in WORDS. Alternatives are parted by commas.
+# Words used by more than one study. A study defines its own in WORDS. Commas separate alternatives.
 COMMON = {
-    "entries": "numbers that are stored of a matrix, both halves of a symmetric one.",
-    "mean row": "entries of a row on average.",
-    "longest row": "entries of the row that has most.",
-    "twin": "a matrix that is generated with the rows, entries, row lengths, symmetry and kind of a real one that was "
-            "not at hand.",
+    "entries": "stored elements of a matrix; a symmetric matrix counts both triangles.",
+    "mean row": "average number of entries per row.",
+    "longest row": "number of entries of the longest row.",
+    "twin": "a matrix generated with the rows, entries, row lengths, symmetry and kind of a real matrix that was not "
+            "available.",
     "padding guard": "the library's refusal to build a format that would store over two zeros for each entry.",
-    "copy bandwidth": "bytes a second that copying large arrays reads and writes on the same device.",
-    "quartiles, spread": "of a case's runs a quarter takes less time than the first quartile and a quarter more than "
-                         "the third; how far they are apart, as a share of the case's time, is its spread.",
-    "confirmed, refuted": "what the document says holds here, or does not, by the rule that the last column tells.",
-    "not comparable": "this run cannot tell: the machine, the matrices or a library are others, or times are as good "
-                      "as equal.",
+    "copy bandwidth": "bytes per second read and written when large arrays are copied on the same device.",
+    "quartiles, spread": "a quarter of a case's runs takes less time than the first quartile, a quarter more than the "
+                         "third. The spread is the difference of both, as a share of the case's time.",
+    "confirmed, refuted": "the document's claim holds, or does not hold, by the rule in the last column.",
+    "not comparable": "this run cannot decide: the machine, the matrices or a library differ, or times are nearly "
+                      "equal.",
 }
 
 
 def is_used(word, text):
-    """1: the text has the word, or one of its alternatives, also in the plural."""
+    """Returns whether the text has the word or one of its alternatives, also in the plural."""
     return any(re.search(rf"(?<![\w-]){re.escape(one)}s?(?![\w-])", text, re.IGNORECASE) for one in word.split(", "))
 
 
 def section(words, text):
-    """The section on those of the words that the text uses; "": it uses none."""
+    """Returns the section with the definitions of words that the text uses; "" if it uses none."""
     told = [f"- **{word}**: {meaning}" for word, meaning in {**words, **COMMON, **words}.items() if is_used(word, text)]
     return "## Words\n\n" + "\n".join(told) if told else ""

@@ -1,24 +1,25 @@
-"""Evtushenko 2019: the kernels of CSR, ELL, COO, SCOO and HYB on a GPU, over the textbook loop on one thread."""
+"""Evtushenko 2019: kernels of CSR, ELL, COO, SCOO and HYB on a GPU, compared with the textbook loop on one thread."""
 from seed000.measure import jobs
 from seed000.show import report
 
 TITLE = "Evtushenko 2019, Sparse Matrix-Vector Multiplication with CUDA, on this machine"
-ABOUT = ("Speed-ups are over the textbook CSR loop on one thread of the same machine, in arithmetic means of 30 "
-         "trials or more, as in the document, but for slow cases that have fewer. A set is the matrices with at least "
-         "so many entries on which the kernel ran; ELL and HYB may take 8 GB, which the document's GPU had. Real "
-         "matrices are those of the folder that was named; the others are generated. The document does not give "
-         "NNZ_PER_WG, the entries of CSR-Adaptive's row blocks: table 4 has 256, the fewest that the kernel takes (the "
-         "author's program, gevtushenko/matrix_format_performance on GitHub, has 64); what blocks of 1024 entries "
-         "would change stands beside.")
+ABOUT = ("Speed-ups are relative to the textbook CSR loop on one thread of the same machine. Times are arithmetic "
+         "means of at least 30 trials, as in the document; slow cases have fewer. A set has the matrices with at least "
+         "the stated number of entries on which the kernel ran. ELL and HYB may use 8 GB, the memory of the document's "
+         "GPU. Real matrices are from the folder given; the others are generated. The document does not state "
+         "NNZ_PER_WG, the number of entries of CSR-Adaptive's row blocks. Table 4 uses 256, the least that the kernel "
+         "supports (the author's program, gevtushenko/matrix_format_performance on GitHub, uses 64). Results for "
+         "blocks of 1024 entries are also given.")
 
 WORDS = {
-    "speed-up": "the time of the textbook CSR loop on one thread over that of the kernel.",
-    "set": "the matrices with at least the entries of the line on which the kernel ran; avg and max are over these.",
-    "common set": "those on which every kernel of tables 1 to 8 ran.",
+    "speed-up": "the time of the textbook CSR loop on one thread divided by the kernel's time.",
+    "set": "the matrices with at least the line's number of entries on which the kernel ran; avg and max are over "
+           "these.",
+    "common set": "the matrices on which all kernels of tables 1 to 8 ran.",
     "leader": "the fastest of the document's own kernels on a matrix.",
-    "twin": "elsewhere a matrix that is generated with the sizes of a real one. Here those of a twin's kind are "
-            "generated in that way (structure, longest row and symmetry of the kind) with sizes of this study's own: "
-            "they stand for no real matrix.",
+    "twin": "in other studies, a matrix generated with the sizes of a real one. Here matrices of a twin's kind have "
+            "the structure, longest row and symmetry of the kind, and sizes chosen for this study. They do not replace "
+            "a real matrix.",
     "lanes": "threads that share a row.",
 }
 

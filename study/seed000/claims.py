@@ -1,11 +1,11 @@
-"""What the document says, and whether it holds here."""
+"""Claims of the document and their verdicts."""
 from common.numbers import mean, rank_correlation
 from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
 from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, MARGIN, SCALAR, SCOO, SEGMENTED,
                               SHARED, TYPES, VECTOR, changes, leading, short)
 
-LONG, EVEN = 32, 1.5  # entries of a mean row that fills a warp; longest over mean row of a matrix with even rows
-# Of arithmetic means: 1: the document has the first ahead in this type, -1: behind.
+LONG, EVEN = 32, 1.5  # mean row that fills a warp; largest ratio of longest to mean row of a matrix with even rows
+# Claims on arithmetic means: item, text, two kernels, and per type 1 if the document has the first ahead, -1 if behind.
 MEANS = (
     ("2.1", "CSR-Vector has a better speed-up than CSR-Scalar, on average, in both types", VECTOR, SCALAR, (1, 1)),
     ("2.1", "CSR-Adaptive has a better speed-up than CSR-Vector, on average from 10 000 entries", ADAPTIVE, VECTOR,
@@ -18,7 +18,7 @@ MEANS = (
 
 
 def order(ratios, expected):
-    """Refuted by a type that is the other way round, not comparable where one is within the margin."""
+    """Returns the verdict: refuted if a type has the opposite order, not comparable if a ratio is within the margin."""
     signs = [(ratio > MARGIN) - (ratio < 1 / MARGIN) for ratio in ratios]
     if any(sign == -wanted for sign, wanted in zip(signs, expected)):
         return REFUTED
@@ -30,7 +30,7 @@ def _told(texts):
 
 
 def _of_adaptive(report, types, item, text, judge, why):
-    """A claim on CSR-Adaptive, judged by table 4's blocks; what those of 1024 entries make of it stands beside."""
+    """Adds a claim on CSR-Adaptive, judged with table 4's blocks. The text also has the verdict for 1024 entries."""
     found, held = judge(ADAPTIVE)
     if all(LARGER in s.kernels for s in types):
         other, verdict_of_other = judge(LARGER)
@@ -39,7 +39,7 @@ def _of_adaptive(report, types, item, text, judge, why):
 
 
 def _beaten(report, types):
-    """Figures 5c, 5d."""
+    """Adds the claims on figures 5c and 5d."""
     f32 = types[0]
     shares = [(len(f32.beaten(limit)), len(f32.both(SCALAR, VECTOR, limit))) for limit in LIMITS]
     report.claim("5c, 5d", "CSR-Scalar outperforms CSR-Vector on 33 % of float matrices from 10 000 entries, 40 % from "
@@ -97,7 +97,7 @@ def _long_rows(report, types):
 
 
 def _ell(report, types):
-    """By how even the rows are."""
+    """Adds the claims on ELL, for matrices with even and uneven rows."""
     ratios, shares, counts = [], [], []
     for s in types:
         both = [m for m in s.both(ELL, SCALAR) if m in s.longest]

@@ -1,8 +1,8 @@
-"""What is measured: every kernel of the document on real and generated matrices, a job a matrix."""
+"""Measurements: all kernels of the document on real and generated matrices, one job per matrix."""
 from common import jobs as common
 from common import matrices as real
 
-# label: generator. Every kind from about 10 000 entries up, so that the document's two limits give different sets.
+# label: generator. Each kind starts at about 10 000 entries, so the document's two limits give different sets.
 GENERATED = {
     **{f"grid5-{x}": f"gen:grid5,x={x},y={x}" for x in (48, 90, 160, 500, 1400)},
     **{f"grid7-{x}": f"gen:grid7,x={x},y={x},z={x}" for x in (12, 20, 40, 100)},
@@ -30,7 +30,7 @@ GENERATED = {
     "dense-1500": "gen:dense,rows=1500,cols=1500", "dense-wide": "gen:dense,rows=40,cols=10000",
     "dense-tall": "gen:dense,rows=20000,cols=8",
 }
-# kind of twin: (entries a row, longest row in the small and in the large one, per cent of symmetry)
+# kind of twin: (entries per row, longest row of the small and of the large twin, symmetry in per cent)
 TWINS = {
     "mesh2": (5, 6, 6, 100), "mesh3": (7, 7, 7, 100), "kkt": (26, 28, 28, 100), "triangles": (6, 12, 20, 100),
     "hexagons": (3, 3, 3, 100), "road": (2.6, 7, 9, 100), "words": (4, 4, 4, 100), "ball2": (13, 30, 36, 100),
@@ -42,10 +42,10 @@ for kind, (mean, few, many, symmetry) in TWINS.items():
         GENERATED[f"{kind}-{size}"] = (f"gen:twin,rows={round(entries / mean)},entries={entries},longest={longest},"
                                        f"kind={kind},symmetry={symmetry}")
 QUICK = ("grid5-48", "rmat-10", "dense-120")
-# Of different structure, for table 9 and figures 8c, 8d; of the real ones those that are there.
+# Matrices of different structure for table 9 and figures 8c, 8d. Real ones are used if available.
 SELECTED = ("G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "wiki-Vote", "boyd1_kkt", "grid27-24", "rmat-16")
 
-# Where real matrices are from: where each is to be had by its name.
+# Sources of the real matrices, where each is available under its name.
 SOURCES = {
     "SuiteSparse Matrix Collection": ("Andrews", "G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "luxembourg_osm",
                                       "memplus", "s3rmq4m1"),
@@ -56,7 +56,7 @@ SOURCES = {
 }
 
 BASELINE = "csr_reference_cpu"
-# In the order of the document's tables; the variants that it names beside.
+# Kernels in the order of the document's tables; then the variants that it mentions.
 KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_atomic_cuda:nnz_per_wg=256:vector=64",
            "ell_slots_cuda", "coo_atomic_cuda", "scoo_shared_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
 VARIANTS = ("csr_vector_shared_cuda", "csr_vector_cuda", "csr_vector_cuda:lanes=4", "csr_vector_cuda:lanes=8",
@@ -70,7 +70,7 @@ MEMORY = 8 << 30
 
 
 def source(matrix):
-    """Where a real matrix is from."""
+    """Returns the source of a real matrix."""
     return next((place for place, names in SOURCES.items() if matrix in names), "the folder that was named")
 
 
@@ -91,7 +91,7 @@ def _structure(name, matrix):
 
 
 def jobs(options):
-    """A job a matrix, with the baseline on the same machine; then the pictures of the selected ones."""
+    """Returns one job per matrix, each with the baseline, and a job for the pictures of selected matrices."""
     matrices = {name: GENERATED[name] for name in QUICK} if options.quick else {
         **real.every(options.matrices), **GENERATED}
     found = [common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()]

@@ -8,7 +8,8 @@ from seed000.claims import LONG, claims
 from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, OWN, SCALAR, SCOO, SEGMENTED, TABLES,
                               TYPES, VECTOR, Speedups, changed, changes, leading, short)
 
-# Of the document, RTX 2080 over one thread of an i7-7700K: {type: ((avg, max) from 10 000 entries, from 100 000)}.
+# The document's speed-ups of an RTX 2080 over one thread of an i7-7700K: {type: ((avg, max) from 10 000 entries, from
+# 100 000)}.
 PRINTED = {
     SCALAR: {"f32": ((4.57, 32.50), (8.90, 32.50)), "f64": ((3.78, 29.47), (7.24, 29.47))},
     CUSPARSE: {"f32": ((5.69, 31.44), (13.62, 31.44)), "f64": ((4.68, 25.42), (10.65, 25.42))},
@@ -49,7 +50,7 @@ def table_of(report, types, number, title, kernel):
 
 
 def table_of_all(report, types):
-    """Every kernel and variant; on the matrices that all of the document's kernels ran on, too."""
+    """Adds the table of all kernels and variants, also for the matrices on which all of the document's kernels ran."""
     columns = ["kernel"] + [f"{name} {what}" for _, name in TYPES
                             for what in ("set", "avg", "max", "avg from 100 000", "avg of the common set")]
     rows = []
@@ -68,7 +69,7 @@ def table_of_all(report, types):
 
 
 def table_of_beaten(report, types):
-    """Figures 5c, 5d and the numbers beside: where CSR-Scalar beats CSR-Vector."""
+    """Adds the numbers of figures 5c and 5d: matrices on which CSR-Scalar is faster than CSR-Vector."""
     rows = []
     for s, (_, name) in zip(types, TYPES):
         for limit in LIMITS:
@@ -85,7 +86,7 @@ def table_of_beaten(report, types):
 
 
 def table_of_hyb(report, types):
-    """Why its mean is close to CSR-Adaptive's where most matrices are not."""
+    """Shows why HYB's mean is close to CSR-Adaptive's although most matrices differ."""
     rows = []
     for s, (_, name) in zip(types, TYPES):
         both = s.both(HYB, ADAPTIVE)
@@ -169,7 +170,7 @@ def distributions(report, types):
                 kernel, (s, (_, kind)) = kernels[place // 2], list(zip(types, TYPES))[place % 2]
                 figures.distribution(axis, s.values(kernel, s.set_of(kernel, LIMITS[0])), "speed-up over one thread")
                 axis.set_title(f"{short(kernel)} ({kind})", fontsize=8, pad=20)
-                if axis.get_legend():  # above the bars, which it would cover
+                if axis.get_legend():  # placed above the bars, so that it does not cover them
                     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
         report.figure(name, title, draw, rows=len(kernels), columns=2, size=(7, 2.8 * len(kernels)))
 
@@ -197,7 +198,7 @@ def coo_figure(report, types):
 
 
 def what_was_measured(report, types):
-    """How many matrices of each kind, and where the real ones are from."""
+    """Adds the number of matrices of each kind, and the sources of the real ones."""
     matrices = {m: r for s in types for m, r in s.matrices.items()}
     kinds = {m: kind_of(m, r) for m, r in matrices.items()}
     real = [m for m, kind in kinds.items() if kind == "real"]

@@ -1,17 +1,17 @@
-"""Times and speed-ups of one type, and what is counted of them."""
+"""Times and speed-ups of one type, and statistics of them."""
 from common.numbers import geometric_mean, mean
 from seed000 import measure
 
 LIMITS = (10000, 100000)
 TYPES = (("f32", "float"), ("f64", "double"))
 SCALAR, VECTOR, ADAPTIVE, ELL, COO, SCOO, HYB, CUSPARSE = measure.KERNELS
-LARGER = "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64"  # CSR-Adaptive with other blocks than table 4's
+LARGER = "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64"  # CSR-Adaptive with larger blocks than table 4's
 OWN = "csr_adaptive_cuda"  # CSR-Adaptive with this library's row blocks
 SHARED, SEGMENTED = "csr_vector_shared_cuda", "coo_segmented_cuda"
 TABLES = ((1, "CSR-Scalar", SCALAR), (2, "CSR (cuSPARSE)", CUSPARSE), (3, "CSR-Vector", VECTOR),
           (4, "CSR-Adaptive", ADAPTIVE), (5, "ELL", ELL), (6, "COO", COO), (7, "SCOO", SCOO), (8, "HYB", HYB))
 NAMES = {**{kernel: title for _, title, kernel in TABLES}, CUSPARSE: "cuSPARSE", LARGER: "CSR-Adaptive"}
-MARGIN = 1.05  # what is within a factor of it is no difference
+MARGIN = 1.05  # smaller ratios of times count as equal
 
 
 def short(kernel):
@@ -19,12 +19,12 @@ def short(kernel):
 
 
 def leading(adaptive=ADAPTIVE):
-    """The document's own kernels, with these blocks of CSR-Adaptive."""
+    """Returns the document's own kernels, with the given variant of CSR-Adaptive."""
     return [adaptive if k == ADAPTIVE else k for k in measure.KERNELS if k != CUSPARSE]
 
 
 class Speedups:
-    """Of one type: times and speed-ups by kernel and matrix."""
+    """Times and speed-ups of one type, by kernel and matrix."""
 
     def __init__(self, results, kind):
         self.kind = kind
@@ -34,7 +34,7 @@ class Speedups:
         self.timed = [r for r in timed if r["matrix"] in self.matrices]
         self.times = {(r["kernel"], r["matrix"]): r["mean_us"] for r in self.timed}
         self.kernels = list(dict.fromkeys(k for k, _ in self.times if k != measure.BASELINE))
-        # ELL's storage tells the longest row: so many slots a row of a value and a column, and 4.1 bytes a row.
+        # The longest row follows from ELL's bytes: per row, that many slots (value and column) and about 4.1 bytes.
         slot = 4 + (4 if kind == "f32" else 8)
         self.longest = {r["matrix"]: r["bytes"] // (r["rows"] * slot) for r in self.timed if r["kernel"] == ELL}
 
@@ -61,34 +61,34 @@ class Speedups:
         return self.common((one, other), limit)
 
     def ratio(self, one, other, matrices):
-        """Geometric mean of how many times as fast `one` is as `other`; None: of no matrix."""
+        """Returns the geometric mean of the speed-up of `one` over `other`; None without matrices."""
         return geometric_mean(self.times[other, m] / self.times[one, m] for m in matrices)
 
     def of_means(self, one, other, limit=LIMITS[0]):
-        """The mean speed-up of `one` over that of `other`, where both ran; None: nowhere."""
+        """Returns the mean speed-up of `one` divided by that of `other`, where both ran; None if nowhere."""
         both = self.both(one, other, limit)
         return mean(self.values(one, both)) / mean(self.values(other, both)) if both else None
 
     def ahead(self, one, other, matrices, margin=1.0):
-        """Those on which `one` is faster by over the margin."""
+        """Returns the matrices on which `one` is faster than `other` by more than the margin."""
         return [m for m in matrices if self.of(one, m) > margin * self.of(other, m)]
 
     def beaten(self, limit):
-        """Where CSR-Scalar is faster than CSR-Vector."""
+        """Returns the matrices on which CSR-Scalar is faster than CSR-Vector."""
         return self.ahead(SCALAR, VECTOR, self.both(SCALAR, VECTOR, limit))
 
     def leader(self, matrix, kernels):
         return max((k for k in kernels if self.has(k, matrix)), key=lambda k: self.of(k, matrix), default=None)
 
     def most_leads(self, kernels):
-        """The kernel that leads on most matrices, and on how many."""
+        """Returns the kernel that leads on most matrices, and their number."""
         leaders = [self.leader(m, kernels) for m in self.matrices]
         most = max(kernels, key=leaders.count)
         return most, leaders.count(most)
 
 
 def changed(types, matrix, kernels):
-    """Whether each type's leader is over 5 % ahead of the other type's; None: a type has none."""
+    """Returns whether each type's leader is over 5 % faster than the other type's; None if a type has no leader."""
     leaders = [s.leader(matrix, kernels) if matrix in s.matrices else None for s in types]
     if not all(leaders):
         return None
@@ -97,6 +97,6 @@ def changed(types, matrix, kernels):
 
 
 def changes(types, kernels):
-    """On how many matrices the leader changes with the type, and of how many."""
+    """Returns the number of matrices whose leader changes with the type, and the number of all matrices."""
     found = [changed(types, m, kernels) for m in types[0].matrices]
     return found.count(True), len(found) - found.count(None)

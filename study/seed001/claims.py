@@ -1,4 +1,4 @@
-"""What the document says, and whether it holds here."""
+"""Claims of the document and their verdicts."""
 from common.numbers import geometric_mean, rank_correlation
 from common.report import NOT_COMPARABLE, verdict
 from seed001 import printed, suite
@@ -9,7 +9,7 @@ def _told(found):
 
 
 def _compare(report, rates, series, what, item, text, one, other, regular, numbering="better", why=""):
-    """The document: `one` is faster on average over the class."""
+    """Adds the claim that `one` is faster than `other` on average over the class."""
     if one not in series or other not in series:
         missing = one if one not in series else other
         report.claim(item, text, f"{what}: no {missing}", NOT_COMPARABLE, f"{missing} was not run")
@@ -24,7 +24,7 @@ def _compare(report, rates, series, what, item, text, one, other, regular, numbe
 
 
 def _plain_beside(rates, regular):
-    """Of the listing with rows in plain C, at its own size, and of MKL without its optimizing; over the whole class."""
+    """Returns the class's mean rates of the plain C listing at its default size, and of MKL without optimization."""
     told = []
     for name in ("csr2_listing_cpu", "mkl_csr"):
         those = [m for m in rates.common((name,)) if suite.is_regular(m) == regular]
@@ -49,7 +49,7 @@ def on_cpu(report, rates, series, what):
 
 
 def _named(rates, one, other, names):
-    """Ratios of two labels on those of the names that were measured."""
+    """Returns the ratios of two labels on those of the matrices `names` that were measured."""
     return [q for m, q in rates.ratios(one, other).items() if m in names]
 
 
@@ -69,7 +69,10 @@ def _where_csr5_wins(report, rates, series, what):
 
 
 def _more_bytes(rates, k, printed_alone):
-    """Per cent that csr-k reads over csr, by matrix: the most of its kernels, or of the listing as printed."""
+    """Returns how many per cent more bytes than csr csr-k reads, one number per matrix.
+
+    Uses the kernel with most bytes, or with printed_alone only the listing as printed.
+    """
     read = {}
     for r in rates.records:
         name = "csr" if r["format"] == "csr" else f"csr{k}"
@@ -83,7 +86,7 @@ def _more_bytes(rates, k, printed_alone):
 
 
 def overhead(report, rates, what):
-    """The pointers' share of the bytes, from the records' own count."""
+    """Adds the claims on the share of bytes of the group pointers, from the records."""
     for k in (2, 3):
         more, with_ours = _more_bytes(rates, k, True), _more_bytes(rates, k, False)
         if more:
@@ -95,7 +98,7 @@ def overhead(report, rates, what):
 
 
 def _band_k(report, rates, what, names):
-    """The abstract: what is reached, is reached with reordering."""
+    """Adds the abstract's claims that CSR-k is faster with Band-k."""
     for k, name in names.items():
         both = rates.common((name,), "as given")
         gains = [rates.of(name, m, "reordered") / rates.of(name, m, "as given") for m in both
@@ -136,7 +139,7 @@ def on_gpu(report, rates, series, what):
 
 
 def _by_density(report, rates, series, what):
-    """Among irregular matrices: CSR-3's rate over cuSPARSE's against the mean row."""
+    """Adds the claim on irregular matrices: CSR-3's rate relative to cuSPARSE grows with the mean row."""
     if "CSR-3" not in series or "cuSPARSE" not in series:
         return
     ratios = {m: q for m, q in rates.ratios(series["CSR-3"], series["cuSPARSE"]).items() if not suite.is_regular(m)}
@@ -182,7 +185,7 @@ def choice_of_k(report, rates, labels, shared, what):
 
 
 def scalability(report, found, teams, base):
-    """found: {title: [(threads, times as fast as `base` with the fewest)]}."""
+    """Adds the claims on figure 5. found: {title: [(threads, speed-up over `base` with the fewest threads)]}."""
     def at(threads, names):
         return {name: dict(found[name])[threads] for name in names if name in found}
 

@@ -1,4 +1,4 @@
-"""What is measured: the 64 matrices on CPU and GPU, sizes of groups, threads, table 1 and the stages of Band-k."""
+"""Measurements: the 64 matrices on CPU and GPU, group sizes, threads, table 1 and the stages of Band-k."""
 import os
 import tempfile
 
@@ -8,31 +8,31 @@ from common import machine
 from seed001 import printed, regression, suite
 
 RUNS = 20
-SHARES = {"cpu": 16, "gpu": 8, "threads": 16, "table 1": 8}  # jobs that share the matrices
+SHARES = {"cpu": 16, "gpu": 8, "threads": 16, "table 1": 8}  # number of jobs over which the matrices are distributed
 THREADS = (1, 2, 4, 8, 16, 32, 64)
 PEERS = {"mkl": ("mkl_csr", "mkl_csr_optimized"), "csr5": ("csr5",),
          "cusparse": ("cusparse_csr_alg1", "cusparse_csr_alg2")}
-LEVELS = ("csr{k}_listing_cpu", "csr{k}_listing_avx2_cpu", "csr{k}_listing_avx512_cpu")  # the later the faster
+LEVELS = ("csr{k}_listing_cpu", "csr{k}_listing_avx2_cpu", "csr{k}_listing_avx512_cpu")  # from slow to fast
 TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssrs=4", "srs=1536:ssrs=2"),
          4: ("srs=24:ssrs=4:sssrs=4", "srs=384:ssrs=2:sssrs=2", "srs=768:ssrs=2:sssrs=2")}
-BANDS = 4  # of every fourth matrix the band is looked at
-TUNED = 3  # every third matrix is tuned with all sizes
+BANDS = 4  # bandwidths are measured for every fourth matrix
+TUNED = 3  # all sizes are measured for every third matrix
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
-# Rows of equal length, for the length from which threads should share a row (section 3).
+# Matrices with equal rows, to find the row length from which threads should share a row (section 3).
 HALVES, DEGREES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24), (2, 4, 6, 8, 10, 12, 16, 24, 32, 48)
 LENGTHS = {"banded": {2 * half + 1: f"gen:banded,rows=500000,half={half}" for half in HALVES},
            "uniform": {degree: f"gen:uniform,rows=500000,degree={degree}" for degree in DEGREES}}
 QUICK_LENGTHS = {"banded": {3: "gen:banded,rows=2000,half=1", 17: "gen:banded,rows=2000,half=8"}}
 INNER = ("csr3_gpuspmv3_cuda", "csr3_gpuspmv35_cuda")
-# The list "mesh" of the benchmark, on which listing 1 is held against balanced csr.
+# The benchmark's list "mesh", on which listing 1 is compared with balanced csr.
 MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
 MESH_SIZES = (24, 96, 384, 1536, 3072)
 CIRCUIT = "gen:twin,rows=204,entries=1000,longest=15,kind=circuit,symmetry=100,diagonal=1"
 
 
 def peers(*modules):
-    """Kernels of the peers' modules that are there."""
+    """Returns the kernels of those peer modules that are installed."""
     folder = os.environ.get("SPRY_PEER_DIR") or os.path.join(os.path.dirname(machine.program()), "peers")
     return [kernel for name in modules if os.path.isfile(os.path.join(folder, f"spry-peer-{name}.so"))
             for kernel in PEERS[name]]
@@ -43,13 +43,13 @@ def with_peers(names):
 
 
 def listing(run, k):
-    """Listing 1 with the fastest rows that this processor has."""
+    """Returns the name of listing 1 with the fastest instructions that this processor supports."""
     there = {r["name"] for r in run.lines("kernels") if r["available"]}
     return next(name for name in (level.format(k=k) for level in reversed(LEVELS)) if name in there)
 
 
 def bench(run, matrices, *arguments):
-    """Records of `spry bench` of several matrices, by their names in table 1."""
+    """Yields the records of `spry bench` for matrices, with their names in table 1."""
     names = {matrix.removeprefix("gen:"): name for name, matrix in matrices.items()}
     for record in run.lines("bench", *matrices.values(), *arguments):
         record["matrix"] = names.get(record["matrix"], record["matrix"])
@@ -95,7 +95,7 @@ def by_threads(options, matrices):
 
 
 def sizes_on_cpu(options, matrices):
-    """Every size of the document's set for CSR-2, and a coarser set of pairs for CSR-3, as given."""
+    """Measures all sizes of the document for CSR-2, and fewer pairs of sizes for CSR-3, with matrices as given."""
     def measure(run):
         some = printed.CPU_SIZES[::6] if options.quick else printed.CPU_SIZES
         few, outer = (some, (8,)) if options.quick else (printed.CPU_SIZES[::2], (2, 8, 32))
@@ -107,7 +107,7 @@ def sizes_on_cpu(options, matrices):
 
 
 def mesh(options):
-    """{name: file or generator} of the list; quick runs have one small grid."""
+    """Returns {name: file or generator} of the list. Quick runs have one small grid."""
     if options.quick:
         return {"grid7": "gen:grid7,x=20,y=20,z=20"}
     there = suite.chosen(options)
@@ -115,7 +115,7 @@ def mesh(options):
 
 
 def on_mesh(matrices):
-    """In turns, as the benchmark does by itself: medians of batches; quick runs have few runs."""
+    """Measures listing 1 and balanced csr with the benchmark's default protocol, medians of batches run in turn."""
     def measure(run):
         few = ["--runs", "3"] if run.options.quick else []
         kernels = [f"{name}:srs={size}" for name in dict.fromkeys((LEVELS[0].format(k=2), listing(run, 2)))
@@ -126,7 +126,7 @@ def on_mesh(matrices):
 
 
 def sizes_on_gpu(options):
-    """The sweep over all pairs of sizes, on generated matrices, and both ways to fit a formula."""
+    """Measures all pairs of sizes on generated matrices, and compares two methods to fit a formula."""
     def measure(run):
         which = ["gen:grid5,x=40,y=40"] if options.quick else tune_sizes.MATRICES
         protocol = ["--device", "cuda", "--runs", "2" if options.quick else str(RUNS)]
@@ -141,7 +141,7 @@ def sizes_on_gpu(options):
 
 
 def inner_products(options):
-    """A row by one thread and by several, from rows of two entries on."""
+    """Measures one thread per row and more threads per row, for rows of two and more entries."""
     def measure(run):
         for family, matrices in (QUICK_LENGTHS if options.quick else LENGTHS).items():
             names = {f"{family} {length}": matrix for length, matrix in matrices.items()}
@@ -170,7 +170,7 @@ def table_1(matrices):
 
 
 def read_positions(path):
-    """Rows, and (row, column) from 0 of a Matrix Market file of coordinates."""
+    """Returns the number of rows, and the (row, column), counted from 0, of a coordinate Matrix Market file."""
     with open(path, encoding="utf-8") as file:
         lines = [line.split() for line in file if not line.startswith("%")]
     entries = [(int(words[0]) - 1, int(words[1]) - 1) for words in lines[1:]]
@@ -178,7 +178,7 @@ def read_positions(path):
 
 
 def figure_2(run):
-    """The entries, the order and the groups of a small circuit, and RCM's band; what is drawn follows from them."""
+    """Records the entries, the ordering and the groups of a small circuit, and RCM's bandwidth, for figure 2."""
     with tempfile.TemporaryDirectory() as folder:
         at = {what: os.path.join(folder, what) for what in ("given.mtx", "order.mtx", "groups")}
         run.call("convert", CIRCUIT, "--full", "-o", at["given.mtx"])
@@ -195,7 +195,7 @@ def figure_2(run):
 
 
 def bands(matrices):
-    """How wide RCM and Band-k leave them."""
+    """Measures the bandwidths after RCM and Band-k."""
     def measure(run):
         for name, matrix in matrices.items():
             rcm, bandk = (run.lines("reorder", matrix, "--method", method)[0] for method in ("rcm", "bandk"))
@@ -211,12 +211,12 @@ def shares(matrices, parts):
 
 
 def has_gpu(options):
-    """A quick run takes the mock for one."""
+    """Returns whether a GPU is available. A quick run also accepts the mock."""
     return options.device == "cuda" or bool(machine.describe()["gpu"] or (options.quick and machine.mock_plugin()))
 
 
 def jobs(options):
-    """Those of the CPU, then of the GPU; each is some matrices, so that none takes long."""
+    """Returns the jobs of the CPU, then of the GPU. Each has only some of the matrices, so that it is short."""
     matrices = suite.chosen(options)
     parts = {what: 1 if options.quick else count for what, count in SHARES.items()}
     found = []

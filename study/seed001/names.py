@@ -1,4 +1,4 @@
-"""Which records stand for which of the document's methods."""
+"""Mapping of records to the document's methods."""
 import re
 
 from seed001 import measure
@@ -8,12 +8,12 @@ PEERS = {"mkl_csr": "MKL", "mkl_csr_optimized": "MKL, optimized", "csr5": "CSR5"
 
 
 def listing_of(labels, k):
-    """The listing with the fastest rows among labels, without sizes in its name; None: there is none."""
+    """Returns the listing with the fastest instructions among labels, without sizes in its name; None if missing."""
     return next((name for name in (level.format(k=k) for level in reversed(measure.LEVELS)) if name in labels), None)
 
 
 def title_of(record):
-    """Short, for lines of a figure."""
+    """Returns a short title for a line of a figure."""
     if record["peer"]:
         return PEERS.get(record["kernel"], record["kernel"])
     found = re.match(r"csr([234])_listing_(\w+_)?cpu(:.*)?$", record["kernel"])
@@ -25,9 +25,9 @@ def present(rates, series):
 
 
 def cpu_series(rates):
-    """
-    {title: label} of figure 6, and {k: label} of the choice of k. Tuned: the best of the listings and of the sizes that
-    were tried, on each matrix, as in the document.
+    """Returns {title: label} for figure 6, and {k: label} for the choice of k.
+
+    Tuned labels are the best of all listings and sizes on each matrix, as in the document.
     """
     series, by_k = {}, {}
     for k in (2, 3, 4):
@@ -44,7 +44,7 @@ def cpu_series(rates):
 
 
 def gpu_series(rates):
-    """The same of figure 7. csr3's sizes follow from the formula for the GPU, as in the document."""
+    """Returns {title: label} for figure 7, and {k: label}. csr3's sizes are from the document's GPU formula."""
     rates.add_best("cuSPARSE, best", [name for name in measure.PEERS["cusparse"] if name in rates.labels])
     series = {"CSR-3": "csr3", "CSR-2": "csr2", "cuSPARSE": "cuSPARSE, best", "packed": "packed"}
     return present(rates, series), {2: "csr2", 3: "csr3"}

@@ -1,4 +1,4 @@
-"""What the document prints, and what was recorded elsewhere."""
+"""Numbers printed in the document, and numbers recorded elsewhere."""
 
 # Means in GFLOP/s, text of sections 6 and 7: {system: {class: {method: rate}}}.
 CPU = {
@@ -11,12 +11,12 @@ GPU = {
     "A100": {"regular": {"CSR-3": 187.3, "CSR5": 169.5, "cuSPARSE": 153.3},
              "irregular": {"CSR-3": 76.1, "CSR5": 168.8, "cuSPARSE": 169.9}},
 }
-# Rows and entries of table 1 that contradict the mean row beside them, so that the twin has others.
+# Rows and entries of table 1 that contradict its mean row. The twin has other sizes.
 SIZES = {"thermal2": (1280000, 8580000)}
-# Where CSR-2 beats CSR-3 by over 5 % on a GPU.
+# Matrices on which CSR-2 is over 5 % faster than CSR-3 on a GPU.
 CSR2_AHEAD = {"V100": ("wiki-Talk", "patents", "as-Skitter", "debr"),
               "A100": ("wiki-Talk", "patents", "as-Skitter", "debr", "FullChip")}
-# Where CSR5 is ahead of CSR-2 on Ice Lake (section 6): regular ones, and those that are very irregular.
+# Matrices on which CSR5 is faster than CSR-2 on Ice Lake (section 6): regular and very irregular ones.
 CSR5_AHEAD = ("belgium_osm", "netherlands_osm", "roadNet-TX", "roadNet-CA", "roadNet-PA", "Hamrle3", "debr")
 VERY_IRREGULAR = ("wikipedia-20051105", "wikipedia-20060925", "wikipedia-20061104", "wikipedia-20070206", "webbase-1M")
 WORST_ON_GPU = ("com-Youtube", "kkt_power", "FullChip", "circuit5M", "as-Skitter")  # section 7
@@ -24,8 +24,8 @@ SRS = 96                   # the constant for CPUs
 PREFERRED = (40, 1000)     # "most matrices on CPU using CSR-2 prefer SRS in the range"
 CPU_SIZES = tuple(size for i in range(3, 12) for size in (2 ** i, 3 * 2 ** (i - 1)))
 
-# Published kernels, measured on another day and on another NVIDIA H200, built from their public sources for it, warm,
-# median of 7 batches, every result checked: microseconds in f64 and f32. They are not linked into anything here.
+# Times of published kernels in microseconds, f64 and f32. They were built from their public sources and measured on
+# another day on another NVIDIA H200: warm, medians of 7 batches, with checked results. No program links to them.
 RECORDED_DATE = "2026-11-20"
 RECORDED_ON = f"one NVIDIA H200, CUDA 13.0, {RECORDED_DATE}"
 RECORDED = {

@@ -1,4 +1,4 @@
-"""Rates by kernel, numbering and matrix, and what is said of sets of them."""
+"""Rates by kernel, numbering and matrix, and statistics of them."""
 from common.numbers import mean
 
 NUMBERING = {"none": "as given", "rcm": "reordered", "bandk2": "reordered", "bandk3": "reordered",
@@ -15,12 +15,12 @@ def is_listing(record):
 
 
 def label(record):
-    """Peers and listings by their kernel, others by their format, whichever kernel it took."""
+    """Returns the label of a record: the kernel for peers and listings, else the format."""
     return record["kernel"] if record["peer"] or is_listing(record) else record["format"]
 
 
 class Rates:
-    """Of one type and device: by label, numbering and matrix, with the most threads alone."""
+    """Rates of one type and device, by label, numbering and matrix. Uses only records with the most threads."""
 
     def __init__(self, results, kind, device):
         mine = [r for r in results.timed(type=kind) if r["job"].startswith(device + ",") and "ordering" in r]
@@ -47,7 +47,7 @@ class Rates:
         return self.by.get((name, numbering, matrix))
 
     def add_best(self, name, names):
-        """A label more: on each matrix the best of those that ran."""
+        """Adds a label with the best rate of `names` on each matrix."""
         for numbering in NUMBERINGS:
             for matrix in self.matrices:
                 found = [self.of(n, matrix, numbering) for n in names if self.of(n, matrix, numbering)]
@@ -57,11 +57,11 @@ class Rates:
             self.labels.append(name)
 
     def common(self, names, numbering="better"):
-        """Matrices on which all of them ran."""
+        """Returns the matrices on which all of `names` ran."""
         return [m for m in self.matrices if all(self.of(n, m, numbering) for n in names)]
 
     def ratios(self, one, other, numbering="better"):
-        """{matrix: how many times as fast `one` is as `other`}."""
+        """Returns {matrix: speed-up of `one` over `other`}."""
         return {m: self.of(one, m, numbering) / self.of(other, m, numbering)
                 for m in self.common((one, other), numbering)}
 

@@ -1,13 +1,13 @@
-"""Section 4.1: a regression of the best sizes of groups over the logarithm of the mean row length d.
+"""Section 4.1: a regression of the best group sizes on the logarithm of the mean row length d.
 
-Where the slope would leave less than half of a matrix's best size, it is lowered; the document lowers it by hand. Each
-of the four cases of d has a factor, the geometric mean of best size over formula.
+The slope is reduced if the formula gives less than half of a matrix's best size; the document reduces it by hand. Each
+of the four cases of d has a factor, the geometric mean of best size divided by formula.
 """
 import math
 
 from common.numbers import geometric_mean
 
-CASES = (8, 16, 32)  # the most entries a row of cases 1 to 3
+CASES = (8, 16, 32)  # largest mean row of cases 1 to 3
 LEAST_SHARE = 0.5
 
 
@@ -20,7 +20,7 @@ def rounded(size):
 
 
 def fit(points):
-    """points: mean row lengths and best sizes. Returns the function from a mean row length to a size."""
+    """Fits the formula to points (mean row length, best size). Returns a function from a mean row length to a size."""
     logs, sizes = [math.log(density) for density, _ in points], [size for _, size in points]
     x, y = sum(logs) / len(logs), sum(sizes) / len(sizes)
     spread = sum((log - x) ** 2 for log in logs)

@@ -1,4 +1,4 @@
-"""The document's table 1 and figures 2, 5, 6 and 7, the choice of k, the sizes, and what became of its findings."""
+"""The document's table 1 and figures 2, 5, 6 and 7, the choice of k, group sizes, and verdicts."""
 import statistics
 
 from common import figures
@@ -58,7 +58,7 @@ def show_figure_2(report, results):
 
 
 def show_bands(report, results):
-    """What the document says at figure 2 of Band-k's band: on matrices of table 1."""
+    """Adds bandwidths of matrices of table 1, and the claim on Band-k's bandwidth at figure 2."""
     rows = [[r["matrix"], r["given"], r["rcm"], r["bandk"], r["bandk"] / r["rcm"] if r["rcm"] else None]
             for r in results.where(kind="band")]
     if not rows:
@@ -76,7 +76,7 @@ def show_bands(report, results):
 
 
 def show_classes(report, rates, what):
-    """Arithmetic means over those matrices of a class on which everybody ran: over the same for all lines."""
+    """Adds arithmetic means by class. All lines are over the same matrices, those on which all kernels ran."""
     for numbering in NUMBERINGS:
         names = [n for n in rates.labels if any(rates.of(n, m, numbering) for m in rates.matrices)]
         shared = rates.common(names, numbering)
@@ -94,7 +94,7 @@ def show_classes(report, rates, what):
 
 
 def show_ratios(report, rates, series, what):
-    """Speed-ups of the document's methods over each other and over others, both in their better numbering."""
+    """Adds speed-ups of the document's methods over each other and other kernels, each in its better numbering."""
     rows = []
     for one in [name for title, name in series.items() if title.startswith("CSR-")]:
         others = dict.fromkeys(list(series.values()) + sorted(rates.peers))
@@ -114,7 +114,7 @@ def show_ratios(report, rates, series, what):
 
 
 def draw_bars(axes, rates, series, names):
-    """Bars by matrix, with each one's mean over them as a line; symmetric ones first, as printed."""
+    """Draws bars by matrix, and each method's mean as a line. Symmetric matrices come first, as printed."""
     order = [m.name for m in suite.MATRICES if m.name in names]
     figures.bars(axes, order, {title: [rates.of(name, m) for m in order] for title, name in series.items()}, "GFLOP/s")
     for index, name in enumerate(series.values()):
@@ -128,7 +128,7 @@ def draw_bars(axes, rates, series, names):
 
 
 def show_bars(report, rates, series, number, where):
-    """Two pictures, regular and irregular; dashed: means; the dotted line parts the symmetric from the others."""
+    """Adds two figures, regular and irregular. Dashed: means; dotted: border between symmetric matrices and others."""
     for letter, regular in (("a", True), ("b", False)):
         names = [m for m in rates.matrices if suite.is_regular(m) == regular]
         kind = "regular" if regular else "irregular"
@@ -152,7 +152,7 @@ def show_spread(report, rates, what):
 
 
 def show_choice_of_k(report, rates, by_k, what):
-    """by_k: {k: label}; where CSR-2 wins by over 5 %, and where it loses by that."""
+    """Adds matrices on which CSR-2 is over 5 % faster or slower than the other k. by_k: {k: label}."""
     labels = {k: name for k, name in by_k.items() if name in rates.labels}
     shared = rates.common(list(labels.values()))
     if 2 not in labels or len(labels) < 2 or not shared:
@@ -203,7 +203,7 @@ def show_device(report, results, kind, word, device):
 
 
 def show_scalability(report, results):
-    """Figure 5: speed-up over MKL with one thread, matrices as given, on those where everybody ran."""
+    """Adds figure 5: speed-up over MKL with one thread, for matrices as given on which all kernels ran."""
     mine = [r for r in results.timed(type="f64", ordering="none") if r["job"].startswith("threads,")]
     teams = sorted({r["threads"] for r in mine})
     names = list(dict.fromkeys(title_of(r) for r in mine))
@@ -226,7 +226,7 @@ def show_scalability(report, results):
 
 
 def draw_recorded(axes, rows, columns):
-    """One type an axes; those that were recorded say when."""
+    """Draws one panel per type. Labels of recorded kernels have their date."""
     for axis, kind in zip(axes, ("f64", "f32")):
         of_type = [row for row in rows if row[1] == kind]
         series = {}
@@ -238,7 +238,7 @@ def draw_recorded(axes, rows, columns):
 
 
 def show_recorded(report, results):
-    """Peers that are not built here, with their times as they were recorded, beside ours of this machine."""
+    """Adds recorded times of peers that are not built, and our times on this machine."""
     columns = ["matrix", "type", "csr2 here, us", "csr3 here, us", "packed here, us", "CSR5, us", "TileSpMV, us",
                "Kokkos Kernels, us"]
     rows = []

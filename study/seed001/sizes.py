@@ -1,4 +1,4 @@
-"""Sizes of groups: sweeps on CPU and GPU, constants, formulas, two readings of case 2, cases by the longest row."""
+"""Group sizes: sweeps on CPU and GPU, constants, formulas, two readings of case 2, cases by the longest row."""
 import re
 import statistics
 
@@ -8,17 +8,17 @@ from common.report import NOT_COMPARABLE, verdict
 from seed001 import measure, printed, suite
 
 WITHIN_A_TENTH = "holds: within a tenth of each matrix's best, geometric mean"
-WITHIN = 1.01  # of the fastest: sizes that count as best, of which the geometric mean is taken
+WITHIN = 1.01  # sizes within this factor of the fastest time count as best
 
 
 def _sizes(kernel):
-    """(srs, ssrs or 0) of a kernel's name; None: it has none."""
+    """Returns (srs, ssrs or 0) from a kernel's name; None if it has no sizes."""
     found = re.search(r":srs=(\d+)(?::ssrs=(\d+))?$", kernel)
     return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 def _sweeps(results, k):
-    """{kernel: {matrix: {sizes: microseconds}}} of the listings of k, and csr's time on the same matrices."""
+    """Returns {listing: {matrix: {sizes: microseconds}}} for k, and {matrix: csr's microseconds}."""
     found, csr = {}, {}
     for r in results.timed():
         if not r["job"].startswith("sizes of "):
@@ -32,18 +32,18 @@ def _sweeps(results, k):
 
 
 def _best(times, part):
-    """Geometric mean of the sizes within a per cent of the fastest."""
+    """Returns the geometric mean of the sizes within 1 % of the fastest."""
     least = min(times.values())
     return geometric_mean(at[part] for at, us in times.items() if us <= WITHIN * least)
 
 
 def _nearest(times, size):
-    """The size of the sweep that is nearest to this one, as a factor."""
+    """Returns the sweep's size with the smallest ratio to `size`."""
     return min(times, key=lambda at: max(at[0] / size, size / at[0]))
 
 
 def _repeats(results):
-    """Of a kernel with the same size and matrix in jobs `sizes of` and `cpu`: the longer time over the shorter."""
+    """Returns the ratios of the longer to the shorter time of cases that jobs `sizes of` and `cpu` both measured."""
     times = {}
     for r in results.timed(type="f64", ordering="none"):
         if r["job"].startswith(("sizes of ", "cpu,")) and _sizes(r["kernel"]):
@@ -67,7 +67,7 @@ def show_cpu(report, results):
 
 
 def show_mesh(report, results):
-    """Listing 1 at its best size over balanced csr, medians of batches in turns."""
+    """Adds listing 1 at its best size relative to balanced csr, medians of batches run in turn."""
     found = [r for r in results.timed() if r["job"].startswith("mesh ")]
     rows = []
     for matrix in dict.fromkeys(r["matrix"] for r in found):
@@ -98,7 +98,7 @@ def _row_of(matrix, times, constant, csr):
 
 
 def _one_for_all(sweeps):
-    """The size that loses least against each matrix's best, of those that all were measured with, and what it loses."""
+    """Returns the size with the smallest mean loss against each matrix's best, and the loss."""
     shared = set.intersection(*(set(times) for times in sweeps.values()))
     lost = {at[0]: geometric_mean(times[at] / min(times.values()) for times in sweeps.values()) for at in shared}
     return min(lost.items(), key=lambda item: item[1])
@@ -159,7 +159,7 @@ def _row_of_sweep(r):
 
 
 def show_gpu(report, results):
-    """The sweep: the best pair of each matrix against the fitted formulas and the library's."""
+    """Adds the sweep: the best pair of each matrix compared with the fitted formulas and the library's."""
     rows = [_row_of_sweep(r) for r in results.where(kind="sizes")]
     if not rows:
         return
@@ -176,7 +176,7 @@ def show_gpu(report, results):
         report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
                      f"loses {100 * (lost - 1):.1f} % against the best pair of each matrix",
                      verdict(lost <= 1.1), WITHIN_A_TENTH)
-    once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit sweeps all matrices
+    once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit has a row for all matrices
     inside = [row for row in once if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
     report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12", f"{len(inside)} of {len(once)}",
                  verdict(2 * len(inside) > len(once)), "the fastest pair of each of ten generated matrices, up to four "
@@ -184,7 +184,7 @@ def show_gpu(report, results):
 
 
 def show_readings(report, rates, what):
-    """Case 2 alone differs: a mean row length over 8 and up to 16."""
+    """Adds the comparison of both readings. They differ only in case 2, mean rows over 8 and up to 16."""
     rows = []
     for system in ("volta", "ampere"):
         one, other = f"csr3:tuning={system}", f"csr3:tuning={system}-ssrs"
@@ -200,7 +200,7 @@ def show_readings(report, rates, what):
 
 
 def show_longest(report, rates, what):
-    """What the document names as future work: the case by the longest row in place of the mean."""
+    """Adds the document's future work: the case is chosen by the longest row instead of the mean row."""
     ratios = rates.ratios("csr3:by=longest", "csr3", "as given")
     if not ratios:
         return
@@ -221,7 +221,7 @@ def show_longest(report, rates, what):
 
 
 def inner_ratios(results):
-    """{family and type: [(entries a row, time of one thread a row over that of several)]}."""
+    """Returns {family and type: [(entries per row, time of one thread per row over time of more threads)]}."""
     times = {(r["matrix"], r["type"], r["kernel"]): r["time_us"] for r in results.timed(job="inner products")}
     found = {}
     for matrix, kind in sorted({(matrix, kind) for matrix, kind, _ in times}):
@@ -233,7 +233,7 @@ def inner_ratios(results):
 
 
 def show_inner(report, results):
-    """Section 3: from which length on threads should share a row."""
+    """Adds section 3: the row length from which threads should share a row."""
     found = inner_ratios(results)
     if not found:
         return

@@ -1,18 +1,18 @@
-"""Figure 2: a small circuit in the four stages of Band-k, from its entries, its order and its groups."""
+"""Figure 2: a small circuit in the four stages of Band-k, from its entries, its ordering and its groups."""
 
 
 def group_of(ptr):
-    """Member -> group."""
+    """Returns the group of each member."""
     return [g for g in range(len(ptr) - 1) for _ in range(ptr[g], ptr[g + 1])]
 
 
 def coarsened(entries, number):
-    """Positions of the graph of groups, each once."""
+    """Returns the distinct positions of the graph of groups."""
     return sorted({(number[i], number[j]) for i, j in entries})
 
 
 def numbers_by_first(group, order):
-    """Groups in the order of their first row as given: the coarse graph before it is reordered."""
+    """Numbers the groups by their first row in the given order: the coarse graph before it is reordered."""
     first = {}
     for position, row in enumerate(order):
         first[group[position]] = min(first.get(group[position], row), row)
@@ -20,7 +20,7 @@ def numbers_by_first(group, order):
 
 
 def stages(record):
-    """[(title, size, positions)] of the original, coarsened, coarsened and reordered, and totally reordered matrix."""
+    """Returns [(title, size, positions)] of the stages original, coarsened, coarsened and reordered, reordered."""
     order, entries = record["order"], [tuple(e) for e in record["entries"]]
     position = {row: p for p, row in enumerate(order)}
     group = group_of(record["sr_ptr"])

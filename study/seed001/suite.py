@@ -1,9 +1,9 @@
 """The 64 matrices of the document's table 1, their twins, and its classes."""
 from collections import namedtuple
 
-# Sorted as printed; ids r regular, i irregular. The study prints sizes in millions with two decimals; these lie inside
-# what those allow, and give the mean row length printed beside them (of thermal2 the table's 1.28 million rows and 8.58
-# million entries contradict its mean of 6.99: 1.228 million fits). Symmetry: of the pattern, in per cent.
+# In the printed order. ids: r regular, i irregular. The document prints sizes in millions with two decimals. The sizes
+# below agree with them and with the printed mean row length. For thermal2 the printed 1.28 million rows and 8.58
+# million entries contradict the mean of 6.99; 1.228 million rows fit. Symmetry of the pattern is in per cent.
 Matrix = namedtuple("Matrix", "id name rows entries longest symmetry kind diagonal dof")
 MATRICES = [Matrix(*(int(word) if word.isdigit() else word for word in line.split())) for line in """
     r1 belgium_osm 1440000 3100000 10 100 road 0 1
@@ -72,9 +72,9 @@ MATRICES = [Matrix(*(int(word) if word.isdigit() else word for word in line.spli
     i29 vas_stokes_1M 1090600 34769400 1000 40 ball3 1 1
 """.strip().splitlines()]
 BY_NAME = {m.name: m for m in MATRICES}
-# Printed as 1.0, by rounding: it stands among those whose pattern is not symmetric.
+# Its symmetry is printed as 1.0 by rounding, but the document lists it among patterns that are not symmetric.
 NEARLY_SYMMETRIC = ("Freescale2",)
-# Of every class one or two, which quick runs shrink.
+# One or two matrices of each class, in a smaller size, for quick runs.
 QUICK = ("roadNet-TX", "thermal2", "Hamrle3", "as-Skitter", "webbase-1M")
 SMALLER = 200
 
@@ -88,7 +88,7 @@ def is_symmetric(name):
 
 
 def classes(names):
-    """[(title, names)]: regular and irregular with those of symmetric pattern and the others apart, then all."""
+    """Returns [(title, names)]: regular and irregular matrices, each split by symmetry of the pattern, then all."""
     def those(regular, symmetric):
         return [n for n in names if is_regular(n) == regular and symmetric in (None, is_symmetric(n))]
 
@@ -99,7 +99,7 @@ def classes(names):
 
 
 def twin(m, quick=False):
-    """The generator of a matrix of these figures; of a small one like it in quick runs."""
+    """Returns the generator of a twin with the matrix's sizes, or smaller sizes in quick runs."""
     rows, entries, longest = m.rows, m.entries, m.longest
     if quick:
         rows, entries = rows // SMALLER, entries // SMALLER
@@ -109,8 +109,8 @@ def twin(m, quick=False):
 
 
 def chosen(options):
-    """{name: file or generator}, the small ones first, so that every n-th of them are about as much work."""
-    from common import matrices as real  # the table above is also printed by itself, without the folder of studies
+    """Returns {name: file or generator}, small matrices first, so that every n-th matrix gives equal work."""
+    from common import matrices as real  # imported here because this file also runs as a script, without the package
     names = QUICK if options.quick else [m.name for m in sorted(MATRICES, key=lambda m: m.entries)]
     found = {}
     for name in names:

@@ -1,30 +1,31 @@
-"""Rose 2013: sparse times sparse on a GPU, over Matlab, SMMP and the older method."""
+"""Rose 2013: sparse products on a GPU, compared with Matlab, SMMP and the older method."""
 from seed002.measure import jobs
 from seed002.show import report
 
 TITLE = "Rose 2013, GPU Sparse Matrix Multiplication with CUDA, on this machine"
 ABOUT = (
-    "A*A of random square matrices of one density, as the document has it: float on its GPU, and double beside. Octave "
-    "stands for Matlab, which multiplies in double alone; SMMP is `spgemm_smmp_cpu`, one thread, and SciPy's of the "
-    "same origin. A time is a whole product with its allocations, A and C where the kernel works, the median of warm "
-    "runs; *without SortCols* the time of that stage is taken off, which is measured in further runs by events in the "
-    "GPU's stream. What is compared is of one machine: the GPU and the processor of its host. The older method is read "
-    "as `study/kernels/older_cuda.cu` tells.")
+    "A*A of random square matrices of given density, as in the document: float on its GPU, and also double. Octave "
+    "replaces Matlab; both multiply sparse matrices only in double. SMMP is `spgemm_smmp_cpu`, on one thread; SciPy's "
+    "product has the same origin. A time is the median of warm runs of a whole product with its allocations, with A "
+    "and C in the kernel's memory. *Without SortCols* subtracts the time of that stage, which is measured in more runs "
+    "by events in the GPU's stream. All comparisons are on one machine: the GPU and the processor of its host. "
+    "`study/kernels/older_cuda.cu` states how this study interprets the older method.")
 
 WORDS = {
-    "seed's kernels": "the document's, as it prints them: GetNNZ, GetVals and SortCols.",
+    "seed's kernels": "the document's kernels as printed: GetNNZ, GetVals and SortCols.",
     "GetNNZ": "the stage that counts the entries of each row of the product.",
-    "GetVals": "the stage that fills these rows, in the order in which columns turn up.",
+    "GetVals": "the stage that fills these rows, in the order in which columns occur.",
     "SortCols": "the stage that sorts the columns of each row.",
-    "older method": "the one that the document sets out to improve: rows times columns on a GPU.",
+    "older method": "the method that the document improves: rows times columns on a GPU.",
     "load": "reading the matrix from a Matrix Market file.",
-    "products": "multiplications of an entry with an entry, of which there may be many for an entry of A*A.",
-    "resetting what was touched": "clearing, after each row, those places of its table alone that the row used.",
-    "claimed": "taken by a block of threads when it has done the rows before.",
-    "all improvements": "what the document's conclusion asks for together: several rows a block, threads by the rows' "
-                        "lengths, rows that are claimed, tables cleared where they were touched.",
-    "array of all columns": "the document's sequential product: each row is added up in an array of a place a column.",
-    "rows times columns": "the textbook's product, each entry of A*A by itself.",
+    "products": "multiplications of two entries; an entry of A*A may need many.",
+    "resetting what was touched": "clearing, after each row, only the table entries that the row used.",
+    "claimed": "assigned to a block of threads when it has finished its previous rows.",
+    "all improvements": "all improvements of the document's conclusion: more than one row per block, threads by row "
+                        "length, claimed rows, clearing of used table entries only.",
+    "array of all columns": "the document's sequential product: each row is summed in an array with one element per "
+                            "column.",
+    "rows times columns": "the textbook product, which computes each entry of A*A separately.",
     "warm": "after runs that are not timed.",
 }
 

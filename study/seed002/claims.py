@@ -1,4 +1,4 @@
-"""What the document says, and what was found. Ratios are of one job, and so of one machine."""
+"""Claims of the document and their verdicts. Each ratio is from one job, and so from one machine."""
 from common.report import NOT_COMPARABLE, verdict
 from seed002 import measure
 from seed002.points import TYPES, stage, whole, without_sort
@@ -8,7 +8,7 @@ MATLAB = "Octave stands for Matlab, and double for its float"
 
 
 def told(ratios):
-    """'256: 1.2, 512: 3.4' of some of them."""
+    """Formats some of the ratios: '256: 1.2, 512: 3.4'."""
     step = max(1, len(ratios) // 6)
     shown = sorted(set(ratios[::step]) | set(ratios[-1:]))
     return ", ".join(f"{size}: {ratio:.3g}" for size, ratio in shown) or "nothing was measured"
@@ -23,7 +23,8 @@ class Claims:
         self.report, self.points = report, points
 
     def compare(self, item, text, density, below, above, holds, why, sizes=None):
-        """How many times as fast the seed's kernels are as another, in both types; holds(ratios) of float decides."""
+        """Adds a claim on the speed-up of the seed's kernels over another, in both types. holds(ratios in float)
+        decides."""
         found = {}
         for kind, name in TYPES:
             ratios = self.points.ratios(density, kind, (above, without_sort), (below, without_sort))
@@ -37,7 +38,7 @@ class Claims:
 
 
 def _more_than_loading(loads, density, name):
-    """[(size, per cent)]: the conversion of the host's method (dot), or of the GPU's (older), over reading the file."""
+    """Returns [(size, per cent)]: time of conversion relative to reading, on the host (dot) or the GPU (older)."""
     more = []
     for size in loads.sizes(density):
         reads, converts = loads.at(density, size, "f32", "dot"), loads.at(density, size, "f32", name)
@@ -116,7 +117,7 @@ BALANCE = ("threads of GetVals", "threads of GetNNZ", "blocks a multiprocessor")
 
 
 def _best_settings(ways, kinds):
-    """{matrix: (times as fast as printed, setting)}, float: the best setting of these kinds."""
+    """Returns {matrix: (speed-up over the printed kernel, setting)} in float for the best setting of these kinds."""
     best = {}
     for matrix, of in ways["f32"].items():
         settings = [s for kind in kinds for s in measure.WAYS[kind] if not s.startswith("rows=1:")]
@@ -128,7 +129,7 @@ def _best_settings(ways, kinds):
 
 
 def _judge(report, text, best, judged, holds, why):
-    """holds(gains of those that are judged)."""
+    """Adds a claim. holds(gains of the matrices in `judged`) decides."""
     gains = [best[m][0] for m in best if m in judged]
     if not gains:
         report.claim("section 6", text, "not measured here", NOT_COMPARABLE,
@@ -140,7 +141,7 @@ def _judge(report, text, best, judged, holds, why):
 
 
 def _improvements(report, ways):
-    """The best setting of each over the printed kernel; judged where the document expects it to help."""
+    """Adds claims on the best setting of each improvement, judged on matrices for which the document expects a gain."""
     rows, balance = _best_settings(ways, ROWS_A_BLOCK), _best_settings(ways, BALANCE)
     claimed = _best_settings(ways, ("rows claimed at a time",))
     _judge(report, "very sparse matrices: several rows a block reduce idle threads", rows, measure.SPARSE,
@@ -165,7 +166,7 @@ def _improvements(report, ways):
 
 
 def add(report, points, loads, ways):
-    """All claims; ways: {type: {matrix: show.Ways}}."""
+    """Adds all claims. ways: {type: {matrix: show.Ways}}."""
     _conversion(report, loads)
     _counts(report, points)
     _products(Claims(report, points))

@@ -1,10 +1,10 @@
-"""What is measured: products of random matrices by density and size, loading and conversion, and the improvements."""
+"""Measurements: products of random matrices by density and size, loading and conversion, and the improvements."""
 import os
 import tempfile
 
 from common import jobs as common
 
-# density: sizes as powers of two. The largest are about those that the document's 1.5 GB hold with its tables.
+# density: exponents of sizes, powers of two. The largest fit in the document's 1.5 GB, with its tables.
 SIZES = {1e-3: range(8, 16), 1e-4: range(8, 18), 1e-5: range(8, 20)}
 OF_4096 = (3e-5, 3e-4, 3e-3, 1e-2, 3e-2)
 LOADED = {1e-3: range(8, 15), 1e-4: range(8, 17)}
@@ -15,18 +15,19 @@ PRINTED, OLDER, TOGETHER = "spgemm_seed_getvals_cuda", "spgemm_seed_older_cuda",
 RESET = PRINTED + ":reset=touched"
 SMMP, DOT, DENSE = "spgemm_smmp_cpu", "spgemm_seed_dot_cpu", "spgemm_seed_dense_cpu"
 GPU_PEERS, CPU_PEERS = ("cusparse_spgemm_alg1",), ("octave", "scipy_smmp")
-# Sizes up to which these are worth their time: rows times columns, whatever the products.
+# Largest sizes of kernels whose time grows with rows times columns.
 MOST_DOT, MOST_DENSE = 1 << 12, 1 << 13
-MANY_PRODUCTS = 4e6  # from here on half as many runs
+MANY_PRODUCTS = 4e6  # from this number of multiplications on, half as many runs
 
-# Even rows, rows from empty to thousands of entries, and few entries a row, which leave most of its threads idle.
+# Matrices with even rows; with rows from empty to thousands of entries; and with few entries per row, where most
+# threads are idle.
 EVEN = {"even 16384": "gen:random,rows=16384,cols=16384,density=1e-3",
         "even 65536": "gen:random,rows=65536,cols=65536,density=1e-4"}
 IRREGULAR = {"rmat 8192": "gen:rmat,scale=13",
              "web 30000": "gen:twin,rows=30000,entries=300000,longest=3000,kind=web,symmetry=40"}
 SPARSE = {"sparse 65536": "gen:random,rows=65536,cols=65536,density=1e-5"}
 QUICK_WAYS = {"even 512": "gen:random,rows=512,cols=512,density=1e-2", "rmat 256": "gen:rmat,scale=8"}
-# What is varied of the printed kernel, and of all improvements together.
+# Settings of the printed kernel, and of the kernel with all improvements.
 WAYS = {
     "rows a block": [f"rows={n}" for n in (2, 4, 8, 16, 32)],
     "rows a block, by 8 threads each": [f"rows={n}:lanes=8:count=8" for n in (1, 4, 8, 16, 32)],
@@ -50,7 +51,7 @@ def generated(density, size):
 
 
 def points(options):
-    """(density, size), small ones first."""
+    """Returns all (density, size), small ones first."""
     sizes, densities = (QUICK_SIZES, QUICK_4096) if options.quick else (SIZES, OF_4096)
     found = {(density, 2 ** k) for density, powers in sizes.items() for k in powers}
     found |= {(density, 4096) for density in densities}
@@ -64,7 +65,7 @@ def _arguments(options, kernels, runs=10):
 
 
 def _product(options, density, size):
-    peers = not options.quick or size == 512  # some need seconds to start
+    peers = not options.quick or size == 512  # some peers take seconds to start
     kernels = [SMMP, *(CPU_PEERS if peers else ())]
     kernels += [DOT] if size <= MOST_DOT else []
     kernels += [DENSE] if size <= MOST_DENSE else []
@@ -77,7 +78,7 @@ def _product(options, density, size):
 
 
 def _load(options, density, size):
-    """A file, read as often as `spry bench` does, and the conversions that the older method needs."""
+    """Creates a job that measures reading a file, and the conversions that the older method needs."""
     name = "load " + point_name(density, size)
     kernels = [DOT] + ([] if options.device == "cpu" else [OLDER, PRINTED])
 
@@ -100,7 +101,7 @@ def _ways(options, name, matrix):
 
 
 def jobs(options):
-    """A job a product, with everyone on the same machine; one a file; one a matrix of the improvements."""
+    """Returns one job per product with all kernels, one per file, and one per matrix of the improvements."""
     loaded = {density: powers[-1:] for density, powers in QUICK_SIZES.items()} if options.quick else LOADED
     ways = QUICK_WAYS if options.quick else {**EVEN, **IRREGULAR, **SPARSE}
     found = [_product(options, density, size) for density, size in points(options)]

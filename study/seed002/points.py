@@ -1,9 +1,9 @@
-"""The records by density, size, type and who multiplied."""
+"""Records by density, size, type and method."""
 from seed002 import measure
 
 TYPES = (("f32", "float"), ("f64", "double"))
 STAGES = ("convert", "count", "scan", "fill", "sort")
-# Who: how a line is called.
+# Keys of methods and their names in figures.
 NAMES = {
     "printed": "seed's kernels", "reset": "resetting what was touched", "together": "all improvements",
     "older": "older method", "smmp": "SMMP", "scipy": "SciPy", "octave": "Octave (double)",
@@ -16,7 +16,7 @@ KERNELS = {measure.PRINTED: "printed", measure.RESET: "reset", measure.TOGETHER:
 
 
 def who(record):
-    """A key of NAMES; None: nobody that is shown, as a product over the bus."""
+    """Returns the method of a record, a key of NAMES; None if it is not shown, such as a product over the bus."""
     if record["format"] != "csr" or not record["kernel"]:
         return None
     if record["kernel"].startswith("spgemm_rows_"):
@@ -25,33 +25,33 @@ def who(record):
 
 
 def whole(record):
-    """ms of a product, None: it did not run."""
+    """Returns the time of a product in ms; None if it did not run."""
     if not record or record["status"] != "ok" or not record["time_us"]:
         return None
     return record["time_us"] / 1e3
 
 
 def stage(record, name):
-    """ms; None: there is none, or it is not told."""
+    """Returns the time of a stage in ms; None if it was not measured."""
     us = record["stages"][name] if record else None
     return None if us is None else us / 1e3
 
 
 def without_sort(record):
-    """ms of a product without its last stage; the whole where that is not told apart."""
+    """Returns the time of a product without SortCols in ms, or the whole time if that stage was not measured."""
     all_of_it, sort = whole(record), stage(record, "sort")
     return None if all_of_it is None else max(all_of_it - (sort or 0), 1e-6)
 
 
 def stage_sum(record, *left_out):
-    """ms of the stages that are told, but for those left out; None: none is."""
+    """Returns the sum of the measured stages in ms, except those left out; None without measured stages."""
     told = [stage(record, name) for name in STAGES if name not in left_out]
     told = [ms for ms in told if ms is not None]
     return sum(told) if told and whole(record) else None
 
 
 class Points:
-    """Of matrices whose names are a density and a size behind `prefix`."""
+    """Records of matrices whose names are `prefix`, a density and a size."""
 
     def __init__(self, results, prefix=""):
         self.found = {}
@@ -66,7 +66,7 @@ class Points:
             self.found.setdefault(key, {}).setdefault(record["type"], {})[who(record)] = record
 
     def at(self, density, size, kind, name):
-        """The record of one; Octave multiplies in double alone, and stands so beside both."""
+        """Returns the record of a method. Octave multiplies only in double, which is compared with both types."""
         types = self.found.get((density, size), {})
         return types.get("f64" if name == "octave" else kind, {}).get(name)
 
@@ -77,16 +77,16 @@ class Points:
         return sorted(size for at, size in self.found if at == density)
 
     def keys(self):
-        """(density, size), by density."""
+        """Returns all (density, size), sorted by density."""
         return sorted(self.found, key=lambda key: (-key[0], key[1]))
 
     def line(self, density, kind, name, value):
-        """[(size, value of the record)], where there is one."""
+        """Returns [(size, value(record))] for existing records."""
         line = [(size, value(self.at(density, size, kind, name))) for size in self.sizes(density)]
         return [(size, ms) for size, ms in line if ms]
 
     def ratios(self, density, kind, above, below):
-        """[(size, above / below)]; each a name and what is taken of its record. All of one job, and machine."""
+        """Returns [(size, above / below)]. Each is a method and a function of its record. Both are from one job."""
         found = []
         for size in self.sizes(density):
             top = above[1](self.at(density, size, kind, above[0]))

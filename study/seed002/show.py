@@ -1,4 +1,4 @@
-"""The document's figures 1 to 11, their tables, and the improvements that its conclusion asks for."""
+"""The document's figures 1 to 11, their tables, and the improvements of its conclusion."""
 import statistics
 
 from common import figures
@@ -6,7 +6,7 @@ from seed002 import claims, measure
 from seed002.points import NAMES, STAGES, TYPES, Points, stage, stage_sum, who, whole, without_sort
 
 HIGH, MEDIUM, LOW = 1e-3, 1e-4, 1e-5
-SMALL = 2048  # rows of figure 3, at most
+SMALL = 2048  # largest number of rows in figure 3
 BESIDE = ("octave", "smmp", "scipy")
 
 
@@ -14,7 +14,7 @@ BESIDE = ("octave", "smmp", "scipy")
 
 
 def in_powers(axis):
-    """Powers of two along the axis, as numbers."""
+    """Labels the axis with powers of two."""
     if axis.get_xscale() == "log":
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -26,7 +26,7 @@ def legend_below(axis, columns):
 
 
 def panels(report, name, title, series_of, xlabel="rows"):
-    """A panel a type; series_of(kind): {label: points}."""
+    """Adds a figure with one panel per type. series_of(kind): {label: points}."""
     def draw(*axes):
         for axis, (kind, text) in zip(axes, TYPES):
             figures.lines(axis, series_of(kind), xlabel, "ms")
@@ -76,7 +76,7 @@ def product_figure(report, points, number, title, density, least=0, most=1 << 30
 
 
 def density_figure(report, points):
-    """Figure 10: one size, over the densities."""
+    """Adds figure 10: times of one size by density."""
     def series(kind):
         def line(name, value):
             found = [(density, value(points.at(density, 4096, kind, name))) for density in points.densities()]
@@ -91,7 +91,7 @@ def density_figure(report, points):
 
 
 def size_figure(report, points):
-    """Figure 11: the seed's kernels over the sizes, a line a density; and their stages."""
+    """Adds figure 11: times of the seed's kernels by size, one line per density."""
     def series(kind):
         lines = {}
         for density in (HIGH, MEDIUM, LOW):
@@ -102,7 +102,7 @@ def size_figure(report, points):
 
 
 def stages_figure(report, points):
-    """The same with shares of the stages: a bar a size, for each density."""
+    """Adds shares of the stages: one bar per size, for each density."""
     names, labels = ("count", "scan", "fill", "sort"), ("GetNNZ", "scan", "GetVals", "SortCols")
 
     def draw(*axes):
@@ -179,7 +179,7 @@ def conversion_table(report, loads):
 
 
 def spread_table(report, results):
-    """How far the quartiles of a time are apart."""
+    """Adds the spread of times by method."""
     found = {}
     for record in results.timed():
         if who(record) and not record["matrix"].startswith(("load", "ways")):
@@ -192,7 +192,7 @@ def spread_table(report, results):
 
 
 class Ways:
-    """Kernels by parameters on one matrix and type: ms without SortCols, and over the printed kernel's."""
+    """Kernels with parameters on one matrix and type: ms without SortCols, and speed-ups over the printed kernel."""
 
     def __init__(self, results, matrix, kind):
         self.records = {r["kernel"]: r for r in results.timed(matrix="ways " + matrix, type=kind)}
@@ -201,12 +201,12 @@ class Ways:
         return without_sort(self.records.get(kernel))
 
     def gain(self, kernel):
-        """How many times as fast as the printed kernel; None: one of both did not run."""
+        """Returns the speed-up over the printed kernel; None if one of both did not run."""
         own, printed = self.ms(kernel), self.ms(measure.PRINTED)
         return printed / own if own and printed else None
 
     def sort_gain(self, kernel):
-        """The same of SortCols alone."""
+        """Returns the speed-up of SortCols; None if one of both did not run."""
         own, printed = (stage(self.records.get(name), "sort") for name in (kernel, measure.PRINTED))
         return printed / own if own and printed else None
 
@@ -233,7 +233,7 @@ def ways_table(report, results, matrices):
 
 
 def number_in(setting):
-    """Of the first parameter of a setting: what is varied."""
+    """Returns the value of a setting's first parameter, which is varied."""
     return int(setting.split(":")[0].partition("=")[2])
 
 

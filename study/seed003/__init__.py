@@ -5,19 +5,19 @@ from common.report import NOT_COMPARABLE, runs_of, verdict
 from seed003 import pagerank, rows
 
 TITLE = "Seed 003: CUDA Kernels for SpMV (Meister 2013)"
-ABOUT = ("The tutorial asks its readers to compare a thread a row (scalar) with a warp a row (vector) on different "
-         "matrices, one that is a diagonal among them, and to rank the nodes of a graph. It prints no figures; its "
-         "type is float.")
+ABOUT = ("The tutorial asks its readers to compare one thread per row (scalar) with one warp per row (vector) on "
+         "different matrices, including a diagonal one, and to rank the nodes of a graph. It prints no measurements; "
+         "its type is float.")
 WORDS = {
-    "scalar": "a thread a row, CSR Kernel 1.",
-    "vector": "a warp, 32 threads, a row, CSR Kernel 2.",
-    "shuffles": "adding up the 32 sums of a row from register to register, in place of shared memory.",
-    "lanes": "the threads of a warp, or those of them that share a row.",
-    "lanes by the mean row": "2 to 32 threads a row, as many as the mean row can use.",
-    "sector": "32 bytes, the least that a GPU reads of its memory.",
-    "twin": "a matrix that is generated with the rows and entries of a real one that was not at hand; its longest row, "
-            "its share of mirrored entries and the kind of its pattern are this study's choice.",
-    "step": "what the 32 threads of a warp read at once; of PageRank one of those that the tutorial prints.",
+    "scalar": "one thread per row, CSR Kernel 1.",
+    "vector": "one warp of 32 threads per row, CSR Kernel 2.",
+    "shuffles": "adding up the 32 sums of a row from register to register, instead of in shared memory.",
+    "lanes": "the threads of a warp, or the threads that share a row.",
+    "lanes by the mean row": "2 to 32 threads per row, chosen by the mean row.",
+    "sector": "32 bytes, the smallest unit that a GPU reads from its memory.",
+    "twin": "a matrix generated with the rows and entries of a real matrix that was not available. Its longest row, "
+            "share of mirrored entries and kind of pattern are this study's choice.",
+    "step": "the entries that the 32 threads of a warp read together; for PageRank, a printed step of the algorithm.",
 }
 TYPES = ("f32", "f64")
 SHORT = {rows.SCALAR: "scalar", rows.SHARED: "vector, shared memory", rows.SHUFFLE: "vector, shuffles",
@@ -26,7 +26,7 @@ KNOWN = ("rows", "nnz", "mean_row", "max_row", "empty_rows", "histogram")
 
 
 def devices(run):
-    """Kinds of devices that the run can use."""
+    """Returns the kinds of devices that the run can use."""
     gpu = run.mock or machine.describe()["gpu"]
     return [d for d, there in (("cpu", True), ("cuda", gpu)) if there and run.options.device in (d, "all")]
 
@@ -34,7 +34,7 @@ def devices(run):
 # ---- jobs ------------------------------------------------------------------------------------------------------------
 
 def multiply(title, group):
-    """Matrices by every kernel of the question, in both types, and what is known of their rows."""
+    """Creates a job that measures matrices with all kernels of the question in both types, and their row lengths."""
     def measure(run):
         for name, source in group.items() if "cuda" in devices(run) else ():
             info = run.lines("info", source)[0]
@@ -53,7 +53,7 @@ def check_steps(source, device):
 
 
 def rank(name, source, device):
-    """Ranks of the graph, every entry counting 1, with the plain format and with the library's choice."""
+    """Creates a job that ranks the graph's nodes, with all entries 1, in csr and in the library's choice of format."""
     def measure(run):
         for form in ("csr", "auto") if device in devices(run) else ():
             record = run.lines("pagerank", source, "--type", "pattern", "--format", form, "--device", device)[0]
@@ -63,7 +63,7 @@ def rank(name, source, device):
 
 
 def jobs(options):
-    """What is compared with each other is one job: the bands, and even rows with uneven ones."""
+    """Returns the jobs. Matrices that are compared are in one job: the bands, and even with uneven rows."""
     groups = rows.groups(options.quick, options.matrices)
     graph, source = next((n, s) for group in groups.values() for n, s in group.items() if n.startswith("flickr"))
     kinds = ("cpu", "cuda") if options.device == "all" else (options.device,)
@@ -72,10 +72,10 @@ def jobs(options):
             *(rank(graph, source, device) for device in kinds)]
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results ---------------------------------------------------------------------------------------------------------
 
 class Products:
-    """Times in microseconds by matrix and kernel, of one type; matrices in the order of the jobs."""
+    """Times of one type in microseconds, by matrix and kernel. Matrices are in the order of the jobs."""
 
     def __init__(self, results, kind):
         self.info = {r["matrix"]: r for r in results.where(kind="matrix")}
@@ -91,12 +91,12 @@ class Products:
         return mine / other if mine and other else None
 
     def an_entry(self, name, kernel):
-        """Nanoseconds."""
+        """Returns the time per entry in nanoseconds."""
         us = self.us(name, kernel)
         return 1000 * us / self.info[name]["nnz"] if us else None
 
     def sweep(self):
-        """(row length, matrix) of the bands."""
+        """Returns the (row length, matrix) of the bands."""
         return [(int(name.split()[-1]), name) for name in self.names if name.startswith("row length")]
 
 
@@ -133,7 +133,7 @@ def add_reasons(report, both):
 
 
 def add_listings(report, results):
-    """Each listing on my.mtx."""
+    """Adds the results of each listing on my.mtx."""
     listings = (("CSR matrix-vector multiplication, the loop", "csr_reference_cpu", None),
                 ("CSR Kernel 1", rows.SCALAR, rows.SCALAR),
                 ("CSR Kernel 2, setup, loop and reduce", rows.SHARED, rows.SHARED),
@@ -153,7 +153,7 @@ def add_listings(report, results):
 
 
 def add_accesses(report):
-    """The pictures of "Access pattern to indices and data", as numbers."""
+    """Adds the pictures of "Access pattern to indices and data", as a table."""
     scalar, vector = rows.scalar_accesses(rows.PTR), rows.vector_accesses(rows.PTR)
     table = [[f"Kernel 1, jj = row_start + {step}", " ".join(map(str, entries)), f"threads in use: {len(entries)}"]
              for step, entries in enumerate(scalar)]
@@ -200,7 +200,7 @@ def add_sweep(report, both):
 # ---- claims ----------------------------------------------------------------------------------------------------------
 
 def crossing(products):
-    """The shortest rows of the sweep from which on vector is ahead by over 5 % for all longer ones; None: for none."""
+    """Returns the least row length of the sweep from which on vector is always over 5 % faster; None if none."""
     first = None
     for length, name in products.sweep():
         ratio = products.ratio(name, rows.SCALAR, rows.SHUFFLE)
@@ -212,7 +212,7 @@ def crossing(products):
 
 
 def claims_of_coalescing(report, products):
-    """The pattern follows from the listing and is counted; what it costs is measured apart."""
+    """Adds claims on coalescing. The access pattern is counted from the listing; its cost is measured."""
     pattern = [(name, rows.scalar_sectors(info), rows.vector_sectors(info)) for name, info in products.info.items()
                if info["mean_row"] >= 8]
     more = sum(scalar > 2 * vector for _, scalar, vector in pattern)
@@ -235,12 +235,12 @@ def claims_of_coalescing(report, products):
 
 
 def even_and_uneven(products):
-    """Names of both matrices; None: one was not measured."""
+    """Returns the names of the even and the uneven matrix; None for one that was not measured."""
     return [next((n for n in products.names if n.startswith(kind)), None) for kind in ("uniform", "flickr")]
 
 
 def slower_where_uneven(products):
-    """How many times as long an entry takes in flickr: scalar, vector."""
+    """Returns the time per entry in flickr relative to even rows, for scalar and vector."""
     even, uneven = even_and_uneven(products)
     return [products.an_entry(uneven, k) / products.an_entry(even, k) for k in (rows.SCALAR, rows.SHUFFLE)]
 

@@ -1,4 +1,4 @@
-"""PageRank as the tutorial prints it, steps a to e, in plain Python; and what `spry pagerank` makes of that matrix."""
+"""PageRank as printed in the tutorial, steps a to e, in plain Python, and its comparison with `spry pagerank`."""
 import json
 import os
 import tempfile
@@ -11,7 +11,7 @@ class ZeroColumn(Exception):
 
 
 def read_matrix(path):
-    """Rows, and entries (row, column, value) counted from 0, of a small Matrix Market file of numbers."""
+    """Returns the number of rows, and entries (row, column, value) counted from 0, of a small Matrix Market file."""
     with open(path, encoding="utf-8") as file:
         lines = [line.split() for line in file if not line.startswith("%")]
     n = int(lines[0][0])
@@ -26,7 +26,7 @@ def column_sums(n, entries):
 
 
 def step_a(n, entries):
-    """If B is not left stochastic: divide each entry in B by its column sum."""
+    """Step a: if B is not left stochastic, divides each entry by its column sum. Returns B, and whether it was."""
     sums = column_sums(n, entries)
     if any(s == 0 for s in sums):
         raise ZeroColumn(sums.index(0))
@@ -36,7 +36,7 @@ def step_a(n, entries):
 
 
 def ranks(n, entries, alpha=0.85, tolerance=TOLERANCE):
-    """The ranks, the number of iterations, and whether B was left stochastic as it stands."""
+    """Returns the ranks, the number of iterations, and whether B was left stochastic."""
     b, stochastic = step_a(n, entries)
     x = [1 / n] * n                                               # b
     iterations, step = 0, float("inf")
@@ -51,7 +51,7 @@ def ranks(n, entries, alpha=0.85, tolerance=TOLERANCE):
 
 
 def spry_ranks(run, path, device, tolerance=TOLERANCE):
-    """The record of `spry pagerank` by the printed steps, with the ranks; they are None where it stopped."""
+    """Runs `spry pagerank` with the printed steps. Returns its record, and the ranks or None if it failed."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "x.mtx")
         text, status = run.call("pagerank", path, "--edges", "column-to-row", "--dangling", "refuse", "--tol",
@@ -72,7 +72,7 @@ def write_matrix(path, n, entries):
 
 
 def check_steps(run, path, device):
-    """A row a step of the algorithm: what is printed, what was tried, whether both agree."""
+    """Returns a row for each step of the algorithm: step, printed text, finding, whether both agree."""
     n, entries = read_matrix(path)
     x, iterations, _ = ranks(n, entries)
     record, ours = spry_ranks(run, path, device)

@@ -9,19 +9,19 @@ from common.jobs import Job
 from seed004 import leaves, report as told
 
 TITLE = "Seed 004: Sparse Methods (lecture 10 of GP-GPU and High Performances Computing)"
-ABOUT = ("The lecture shows the layouts of sparse matrices and their kernels on one example, a table of storage, a "
-         "tree that chooses the format, and has conjugate gradients preferred to elimination. It prints no times.")
+ABOUT = ("The lecture shows layouts of sparse matrices and their kernels on one example, a table of storage and a "
+         "decision tree for the format. It prefers conjugate gradients to elimination. It prints no times.")
 WORDS = {
-    "tree": "the lecture's decision tree by the lengths of the rows, with this library's thresholds.",
-    "leaf, leaves": "a format that the tree may end at: ELL, HYB, COO or CSR.",
-    "words": "units that an array's numbers take, as the lecture counts storage: a value or an index is one.",
-    "foretold": "what the library says of a format's storage before anything is built.",
-    "atomics": "additions by several threads to one number of y, in an order that changes from run to run.",
-    "segmented": "by sums of the entries of each row within a piece of the matrix, which need no atomics.",
-    "example": "the matrix of five rows on which the lecture shows the layouts.",
-    "factors": "the triangular matrices that elimination makes of A.",
-    "fill-in": "entries of the factors where A has none.",
-    "CG": "conjugate gradients, which multiply with A alone.",
+    "tree": "the lecture's decision tree by row lengths, with this library's thresholds.",
+    "leaf, leaves": "a format that the tree may choose: ELL, HYB, COO or CSR.",
+    "words": "the lecture's unit of storage: a value or an index is one word.",
+    "foretold": "the library's prediction of a format's storage.",
+    "atomics": "atomic additions by more than one thread to an element of y, in an order that differs between runs.",
+    "segmented": "with a segmented sum, which adds the entries of each row in a piece of the matrix without atomics.",
+    "example": "the lecture's matrix with five rows.",
+    "factors": "the triangular factors of A that elimination computes.",
+    "fill-in": "entries of the factors at positions where A has none.",
+    "CG": "conjugate gradients, which use A only in products.",
 }
 KNOWN = ("rows", "columns", "nnz", "mean_row", "max_row", "empty_rows", "storage")
 GRIDS = {2: (32, 64, 128, 256, 512), 3: (8, 12, 16, 24, 32)}
@@ -31,7 +31,7 @@ report = told.report
 
 
 def devices(run):
-    """Kinds of devices that the run can use."""
+    """Returns the kinds of devices that the run can use."""
     gpu = run.mock or machine.describe()["gpu"]
     return [d for d, there in (("cpu", True), ("cuda", gpu)) if there and run.options.device in (d, "all")]
 
@@ -41,14 +41,14 @@ def runs(run):
 
 
 def bench(run, kind, name, *arguments):
-    """Records of one `spry bench`, with what each case was asked by: its format, its kernel, or neither."""
+    """Yields the records of one `spry bench`. "asked" is "format" or "kernel" if a case was named by it, else ""."""
     for record in run.lines("bench", *arguments, *runs(run)):
         asked = next((word for word in ("format", "kernel") if (record["reason"] or "").startswith(word + " ")), "")
         yield {"kind": kind, **record, "matrix": name, "asked": asked}
 
 
 def example(device):
-    """The lecture's matrix by every kernel of its layouts; y by each format of the CPU, for x = (1, 1, 1, 1, 1)."""
+    """Creates a job that runs the lecture's matrix with all kernels of its layouts, and on the CPU y for x = ones."""
     def measure(run):
         if device not in devices(run):
             return
@@ -65,7 +65,7 @@ def example(device):
 
 
 def leaf(name, source, device):
-    """All formats of the leaves in one run with the tree's choice, the lecture's kernels and cuSPARSE; then auto's."""
+    """Creates a job that times all leaves, the tree's choice, the lecture's kernels and cuSPARSE in one run."""
     def measure(run):
         if device not in devices(run):
             return
@@ -80,7 +80,7 @@ def leaf(name, source, device):
 
 
 def transposed(name, source, device):
-    """Column operations: CSC against CSR."""
+    """Creates a job that compares CSC with CSR in transposed products."""
     def measure(run):
         kernels = ("--kernels", "csr_scatter_cuda") if device == "cuda" else ()
         if device in devices(run):
@@ -90,7 +90,7 @@ def transposed(name, source, device):
 
 
 def balance():
-    """Rows alike and rows that are not, of as many entries in columns drawn at random, by COO and by a thread a row."""
+    """Creates a job that compares equal with unequal rows, with the same number of entries in random columns."""
     def measure(run):
         for name, source in leaves.balance(run.options.quick).items() if "cuda" in devices(run) else ():
             yield from bench(run, "balance", name, source, "--device", "cuda", "--type", "f32", "--kernels",
@@ -99,7 +99,7 @@ def balance():
 
 
 def python_with_scipy():
-    """None: there is none."""
+    """Returns a Python that has SciPy; None if there is none."""
     for python in (sys.executable, os.environ.get("SPRY_PYTHON"), os.path.join(machine.ROOT, ".peers/venv/bin/python")):
         try:
             if python and subprocess.run([python, "-c", "import scipy.sparse.linalg"], capture_output=True,
@@ -111,7 +111,7 @@ def python_with_scipy():
 
 
 def eliminate(dimensions):
-    """Elimination against conjugate gradients, on the CPU, by a Python with SciPy."""
+    """Creates a job that compares elimination with conjugate gradients, on the CPU, with a Python that has SciPy."""
     def measure(run):
         python = python_with_scipy()
         if not python:
@@ -130,7 +130,7 @@ def eliminate(dimensions):
 
 
 def jobs(options):
-    """What is compared with each other is one job; those of the CPU and of a GPU may be two machines'."""
+    """Returns the jobs. Cases that are compared are in one job. CPU and GPU jobs may run on different machines."""
     sources = leaves.sources(options.quick, options.matrices)
     names, found = list(sources), []
     for device in ("cpu", "cuda") if options.device == "all" else (options.device,):

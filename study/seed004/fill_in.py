@@ -1,8 +1,8 @@
-"""Fill-in of a direct solve against Conjugate Gradient on one grid, by grid size: JSON lines.
+"""Compares fill-in and time of a direct solve with Conjugate Gradient on grids of different sizes. Prints JSON lines.
 
-Run by a Python that has SciPy (study/run finds one). The direct solve is SuperLU's (scipy.sparse.linalg.splu) in the
-natural order, which is Gaussian elimination as the matrix stands, and in a minimum-degree order; CG is `spry solve`
-with one thread, from 0 to a relative residual of TOLERANCE. Both solve A x = (1, 1, ...) for the finite differences of
+Needs a Python with SciPy (study/run finds one). The direct solver is SuperLU (scipy.sparse.linalg.splu), in the natural
+order, which is Gaussian elimination without reordering, and in a minimum-degree order. CG is `spry solve` with one
+thread, from 0 to a relative residual of TOLERANCE. Both solve A x = (1, 1, ...) for the finite differences of
 `gen:laplace5` (a square) and `gen:laplace7` (a cube).
 """
 import argparse
@@ -22,7 +22,7 @@ def grid(dimensions, side):
 
 
 def banded_entries(dimensions, side):
-    """Entries of both factors in the natural order, about: the band fills."""
+    """Estimates the entries of both factors in the natural order, in which the whole band fills."""
     return 2 * side ** dimensions * side ** (dimensions - 1)
 
 
@@ -31,7 +31,7 @@ def spry(program, arguments):
 
 
 def read_matrix(program, name, folder):
-    """The very matrix that CG has, as SciPy's CSC."""
+    """Returns CG's matrix as SciPy's CSC."""
     import scipy.io
     path = os.path.join(folder, "a.mtx")
     spry(program, ["gen", name.removeprefix("gen:"), "-o", path, "--full"])
@@ -39,7 +39,7 @@ def read_matrix(program, name, folder):
 
 
 def factorise(matrix, order):
-    """Entries, bytes and times of the factors of a symmetric matrix, pivots from the diagonal, and the solution."""
+    """Factorises a symmetric matrix with diagonal pivots. Returns entries, bytes and times, and the solution."""
     import numpy
     import scipy.sparse.linalg
     start = time.perf_counter()
@@ -49,7 +49,7 @@ def factorise(matrix, order):
     x = factors.solve(numpy.ones(matrix.shape[0]))
     solved = time.perf_counter()
     parts = (factors.L, factors.U)
-    entries = sum(part.nnz for part in parts) - matrix.shape[0]  # L's diagonal of ones is stored, too
+    entries = sum(part.nnz for part in parts) - matrix.shape[0]  # SciPy also stores L's unit diagonal
     return {"order": order, "factor_entries": entries, "fill_in": entries - matrix.nnz,
             "factor_bytes": sum(p.data.nbytes + p.indices.nbytes + p.indptr.nbytes for p in parts),
             "factor_us": 1e6 * (factored - start), "solve_us": 1e6 * (solved - factored)}, x
@@ -62,14 +62,14 @@ def conjugate_gradient(program, name, folder):
     record = json.loads(text)
     with open(path, encoding="utf-8") as file:
         numbers = [line for line in file if not line.startswith("%")][1:]
-    # CSR of f64 and 32-bit indices, and x, b, r, p, q
+    # CSR with f64 values and 32-bit indices, and the vectors x, b, r, p, q
     held = 12 * record["nnz"] + 4 * (record["rows"] + 1) + 5 * 8 * record["rows"]
     return {"cg_iterations": record["iterations"], "cg_us": record["setup_us"] + record["time_us"], "cg_bytes": held,
             "cg_format": record["format"], "cg_residual": record["true_residual"]}, numpy.array(numbers, dtype=float)
 
 
 def compare(program, dimensions, side, most_entries):
-    """One record an order; one whose band would hold too many entries has a reason in place of figures."""
+    """Yields one record per order. An order whose band would have too many entries has a reason instead of numbers."""
     import numpy
     name = grid(dimensions, side)
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--squares", metavar="LIST", default="32,64,128,256,512", help="sides of the squares")
     parser.add_argument("--cubes", metavar="LIST", default="8,12,16,24,32", help="sides of the cubes")
     parser.add_argument("--most-entries", metavar="N", type=int, default=60_000_000,
-                        help="in the natural order, no factors larger than this")
+                        help="skip the natural order if its factors would have more entries")
     a = parser.parse_args()
     try:
         import scipy.sparse.linalg  # noqa: F401

@@ -1,7 +1,7 @@
-"""Seed 004's decision tree: does the format of each leaf win where the tree takes it? Matrices, and what was timed.
+"""Seed 004's decision tree: is each leaf's format the fastest on matrices for which the tree chooses it?
 
-The tree is the library's policy "tree" (docs/formats.md has its thresholds). All formats of its leaves are timed in one
-run with what it takes and with cuSPARSE.
+The tree is the library's policy "tree" (docs/formats.md has its thresholds). All leaves, the tree's choice and cuSPARSE
+are timed in one run.
 """
 import os
 
@@ -10,10 +10,10 @@ from common import matrices as real
 LEAVES = ("ell", "hyb", "coo", "csr")
 PRINTED = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not uniform, very sparse",
            "csr": "not uniform, not very sparse"}
-# COO and HYB with atomics, beside those without. Not the lecture's CSR kernel, one of whose threads would have a row of
-# millions.
+# COO and HYB with atomics, in addition to those without. The lecture's CSR kernel is left out: one thread would process
+# a row of millions of entries.
 KERNELS = ("coo_atomic_cuda", "hyb_atomic_cuda", "hyb_one_launch_cuda")
-# cuSPARSE's; the first is what its default takes of a matrix in CSR.
+# cuSPARSE's algorithms. The first is the default for a matrix in CSR.
 LIBRARY = ("cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_coo_alg1", "cusparse_coo_alg2", "cusparse_sell")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,14 +42,14 @@ QUICK = {
 
 
 def balance(quick):
-    """{name: source}: 8 entries a row, all alike or with a row of `longest`."""
+    """Returns {name: source} with 8 entries per row on average: equal rows, and rows of up to `longest` entries."""
     rows, longest = (3000, 1500) if quick else (1_000_000, 60_000)
     return {"alike": f"gen:uniform,rows={rows},degree=8",
             "uneven": f"gen:twin,rows={rows},entries={8 * rows},longest={longest},kind=citation,diagonal=0"}
 
 
 def sources(quick, folder=None):
-    """{name: source}: generated ones for each leaf, then real ones that are in the folder."""
+    """Returns {name: source}: generated matrices for each leaf, then real matrices found in the folder."""
     found = dict(QUICK if quick else FULL)
     for name in () if quick else REAL:
         path = real.find(folder, name)
@@ -59,7 +59,7 @@ def sources(quick, folder=None):
 
 
 class Timed:
-    """Of one matrix, device and type: times in microseconds of one run."""
+    """Times of one run in microseconds, for one matrix, device and type."""
 
     def __init__(self, records):
         self.records = records
@@ -71,7 +71,7 @@ class Timed:
 
     @property
     def taken(self):
-        """The leaf; csr, where the guard refused it."""
+        """The leaf that the tree chose; csr if the padding guard refused it."""
         return self.tree["kernel"].split("_")[0] if self.tree else None
 
     @property
@@ -79,11 +79,11 @@ class Timed:
         return min(self.times, key=self.times.get) if self.times else None
 
     def over(self):
-        """Time of the leaf over that of the fastest; None: it has none."""
+        """Returns the time of the chosen leaf divided by that of the fastest; None without a time."""
         return self.times[self.taken] / min(self.times.values()) if self.taken in self.times else None
 
     def over_by_any(self):
-        """The same by the leaf's fastest kernel, with atomics or without."""
+        """Returns the ratio of over() for the leaf's fastest kernel, with or without atomics."""
         own = min(r["time_us"] for r in self.good if r["format"] == self.taken and not r["peer"])
         return own / min(own, *self.times.values())
 
@@ -94,6 +94,6 @@ class Timed:
         return self.times.get(name)
 
     def library(self):
-        """Of cuSPARSE the fastest kernel, and its time."""
+        """Returns cuSPARSE's fastest kernel and its time."""
         best = min(self.peers, key=self.peers.get, default=None)
         return best, self.peers.get(best)

@@ -7,9 +7,9 @@ from seed004 import storage
 from seed004.leaves import LEAVES, LIBRARY, PRINTED, Timed
 
 Y_OF_ONES = [2, 8, 25, 14, 25]
-SLACK = 1.05  # times within 5 % are no difference
-EVEN = 1.25   # an entry that takes no longer than this many times as long does not mind the row lengths
-LONG = 0.01   # share of all entries from which on a row is a dense one
+SLACK = 1.05  # smaller ratios of times count as equal
+EVEN = 1.25   # largest ratio of times per entry for which a kernel counts as insensitive to row lengths
+LONG = 0.01   # least share of all entries of a row that counts as dense
 LISTINGS = (("CSR Kernel in CUDA", "csr_scalar_cuda", ""),
             ("ELLPack Kernel", "ell_slots_cuda", "padding is not multiplied"),
             ("COO Kernel", "coo_atomic_cuda", ""), ("COO, \"or segmented reduction\"", "coo_segmented_cuda", ""),
@@ -21,7 +21,7 @@ LISTINGS = (("CSR Kernel in CUDA", "csr_scalar_cuda", ""),
 
 
 class Runs:
-    """What was timed, by matrix, device and type, in the order of the jobs."""
+    """Timed cases by matrix, device and type, in the order of the jobs."""
 
     def __init__(self, results):
         self.info = {r["matrix"]: r for r in results.where(kind="matrix")}
@@ -34,26 +34,26 @@ class Runs:
             self.auto.setdefault((record["device"], record["type"], record["matrix"]), {})[record["format"]] = record
 
     def of(self, device, kind):
-        """{matrix: Timed} of those where the tree's choice and csr ran."""
+        """Returns {matrix: Timed} of matrices on which the tree's choice and a leaf ran."""
         return {key[2]: t for key, t in self.timed.items() if key[:2] == (device, kind) and t.tree and t.times}
 
     def kernels(self, device, kind, form):
-        """Those that stand for a leaf."""
+        """Returns the names of the kernels that ran for a leaf."""
         return ", ".join(sorted({t.leaves[form]["kernel"] for t in self.of(device, kind).values() if form in t.leaves}))
 
     def built(self, device=None):
-        """{matrix: {format: words}} of built plans in f32; no device is named: the GPU's, where there is one."""
+        """Returns {matrix: {format: words}} of built plans in f32. Default device: the GPU if measured, else the CPU."""
         device = device or ("cuda" if any(key[0] == "cuda" for key in self.timed) else "cpu")
         return {name: {form: r["bytes"] / storage.WORD for form, r in timed.leaves.items()}
                 for (d, kind, name), timed in self.timed.items() if (d, kind) == (device, "f32") and timed.leaves}
 
     def built_over_foretold(self, form, device=None):
-        """How many times the foretold words, of those that were built."""
+        """Returns words of built plans divided by predicted words."""
         return [words[form] / storage.predicted(self.info[name], form)["words"]
                 for name, words in self.built(device).items() if form in words]
 
     def auto_over_csr(self, device, kind, name):
-        """Kernel, and its time over csr's, of the library's own choice."""
+        """Returns the kernel of the library's own choice, and its time divided by csr's."""
         found = self.auto.get((device, kind, name), {})
         if "auto" not in found or "csr" not in found:
             return None, None
@@ -126,7 +126,7 @@ def add_leaves(report, results, runs):
 
 
 def library_over_leaves(runs, algorithm):
-    """Time of one of cuSPARSE's algorithms over that of the tree's leaf, and of the fastest leaf, both types."""
+    """Returns times of a cuSPARSE algorithm divided by those of the tree's leaf and of the fastest leaf, both types."""
     all_of = [t for kind in ("f32", "f64") for t in runs.of("cuda", kind).values()
               if algorithm in t.peers and t.taken in t.times]
     return ([t.peers[algorithm] / t.times[t.taken] for t in all_of],
@@ -148,7 +148,7 @@ def add_library(report, runs):
 
 
 def check_sets(report, runs):
-    """Every matrix was timed in both types, by its leaf too."""
+    """Checks that every matrix was timed in both types, also in the format of its leaf."""
     for device in ("cuda", "cpu"):
         both = [set(runs.of(device, kind)) for kind in ("f32", "f64")]
         report.check(both[0] == both[1], f"{device}: only in one type: {', '.join(sorted(both[0] ^ both[1]))}")
@@ -194,7 +194,7 @@ def add_columns(report, results):
 
 
 def direct_over_cg(record):
-    """Time of the factors and one solve over that of conjugate gradients."""
+    """Returns the time of the factorisation and one solve divided by that of conjugate gradients."""
     return (record["factor_us"] + record["solve_us"]) / record["cg_us"]
 
 
@@ -323,13 +323,13 @@ def claim_of_unpredictable(report, runs):
 
 
 def uneven_over_alike(results, kernel):
-    """How many times as long an entry takes where rows are uneven."""
+    """Returns the time per entry with uneven rows divided by that with equal rows."""
     an_entry = {r["matrix"]: r["time_us"] / r["nnz"] for r in results.timed(kind="balance", kernel=kernel)}
     return an_entry["uneven"] / an_entry["alike"] if len(an_entry) == 2 else None
 
 
 def atomic_over_segmented(runs):
-    """{matrix: times the time}, f32."""
+    """Returns {matrix: time with atomics divided by time of segmented sums} in f32."""
     both = {name: (t.kernel("coo_atomic_cuda"), t.of_format("coo")) for name, t in runs.of("cuda", "f32").items()}
     return {name: atomic / segmented for name, (atomic, segmented) in both.items() if atomic and segmented}
 
@@ -422,7 +422,7 @@ def claim_of_memory(report, runs):
 
 
 def differs(one, other):
-    """Whether the fastest leaf of one is another than the other's, by more than 5 % and the spread of both runs."""
+    """Returns whether the fastest leaves of two runs differ, by more than 5 % and more than the spread in each run."""
     if one.fastest == other.fastest or not {one.fastest, other.fastest} <= set(one.times) & set(other.times):
         return False
     for mine, best in ((one, one.fastest), (other, other.fastest)):

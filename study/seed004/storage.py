@@ -1,7 +1,7 @@
-"""Seed 004's table of storage: words of each format, by formula, as the library predicts them, and of built plans.
+"""Seed 004's table of storage: words of each format by formula, predicted by the library, and of built plans.
 
-M rows, N columns, K entries in the longest row. A word is a value or an index; bytes are 4 times the words only with
-f32 and 32-bit indices, so that is how plans are measured.
+M rows, N columns, K entries in the longest row. A word is a value or an index. Plans are measured with f32 and 32-bit
+indices, where a word has 4 bytes.
 """
 
 FORMATS = ("csr", "ell", "coo", "hyb")
@@ -9,13 +9,13 @@ WORD = 4
 
 
 def formulas(info):
-    """What the table prints; of HYB it has bounds alone."""
+    """Returns the words by the printed formulas. HYB has only bounds."""
     m, nnz, k = info["rows"], info["nnz"], info["max_row"]
     return {"dense": m * info["columns"], "csr": 2 * nnz + m + 1, "ell": 2 * m * k, "coo": 3 * nnz}
 
 
 def bounds_of_hyb(info):
-    """Printed: over the first, under the second."""
+    """Returns the printed lower and upper bound of HYB's words."""
     return 3 * info["nnz"], 2 * info["rows"] * info["max_row"]
 
 
@@ -29,14 +29,14 @@ def predicted(info, name):
 
 
 def exact_hyb(info):
-    """2 M W + 3 overflow, W the mean row length, halves rounded up; the overflow follows from words and W."""
+    """Returns HYB's width W, the rounded mean row, and its overflow, from words = 2 M W + 3 overflow."""
     width = int(predicted(info, "hyb")["parameters"].partition("=")[2])
     overflow = (predicted(info, "hyb")["words"] - 2 * info["rows"] * width) / 3
     return width, overflow
 
 
 def problems(info):
-    """Where the library's figures are not those of the formulas."""
+    """Returns messages for predictions of the library that differ from the formulas."""
     printed = formulas(info)
     found = [f"{info['matrix']}: {name} takes {predicted(info, name)['words']} words, by the formula {printed[name]}"
              for name in ("csr", "ell", "coo") if predicted(info, name)["words"] != printed[name]]

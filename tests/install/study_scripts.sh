@@ -48,7 +48,7 @@ record a p1 true null wrong >"$folder/wrong.jsonl"
 expect 0 'Geometric mean of the ratios 4.00, lowest 2.00' one.jsonl --kernel ours --against p1
 expect 0 'Geometric mean of the ratios 1.00, lowest 0.50' one.jsonl --kernel ours --against best
 expect 0 'Geometric mean of the ratios 1.00, lowest 0.50' one.jsonl --kernel best --against p1,p2
-expect 0 'Beside these: a f64 p3: skipped' one.jsonl --kernel ours --against p1
+expect 0 'Also skipped: a f64 p3: skipped' one.jsonl --kernel ours --against p1
 expect 1 'Not compared: a f64 p3: skipped' one.jsonl --kernel ours --against p3
 expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --against p1
 # Both sides of a ratio are of one run: 300 over 100, never 300 over 10.

@@ -224,7 +224,7 @@ class Merging(unittest.TestCase):
         self.assertEqual(len(stored.read([path, path, self.write("copy", lines)], "000")), 1)
         with self.assertRaises(SystemExit) as ended:
             stored.read([path], "001")
-        self.assertIn("records of study 000, expected those of 001", str(ended.exception))
+        self.assertIn("records of study 000, expected study 001", str(ended.exception))
 
     def test_going_on_behind_a_cut_line(self):
         path = self.write("records.jsonl", [envelope({"n": 1}, job="one"), envelope(None, job="one")])
@@ -242,7 +242,7 @@ class Tables(unittest.TestCase):
         with tempfile.TemporaryDirectory() as out:
             report = Report(argparse.Namespace(seed="000", no_figures=True), Results([envelope({"n": 1})]), out)
             report.table("t", "T", ["a", "b"], [["x", float("nan")], ["y", 2.5]])
-            self.assertEqual(report.problems, ["table t: x has a number that is none"])
+            self.assertEqual(report.problems, ["table t: x has NaN or infinity"])
             with open(os.path.join(out, "tables", "t.csv"), encoding="utf-8") as file:
                 self.assertEqual(list(csv.reader(file)), [["a", "b"], ["x", "nan"], ["y", "2.5"]])
 
