@@ -1,7 +1,7 @@
-# Compiler flags, as two interface targets, and what depends on a source file's name.
+# Compiler flags: two interface targets, and flags that depend on a source file's name.
 
 if(NOT CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang|AppleClang)$")
-  message(FATAL_ERROR "Spry is built with gcc or clang; this is ${CMAKE_C_COMPILER_ID}")
+  message(FATAL_ERROR "the C compiler is ${CMAKE_C_COMPILER_ID}, expected gcc or clang")
 endif()
 
 set(CMAKE_C_STANDARD 17)
@@ -15,17 +15,17 @@ check_c_source_compiles("
 #endif
 int main(void) { return 0; }" SPRY_TARGET_IS_X86_64)
 
-# spry_flags: what every C file of the project is compiled with.
-# Never -march=native, which would make a binary for this machine alone, and never -ffast-math, which
-# would break the error bound and the handling of NaN.
+# spry_flags: compiler flags of every C file of the project.
+# Never -march=native, because the binary would run only on this machine, and never -ffast-math, because it would break
+# the error bound and the handling of NaN.
 add_library(spry_flags INTERFACE)
 target_compile_definitions(spry_flags INTERFACE _GNU_SOURCE)
-# Release has no line tables, which are a quarter of the library's file; RelWithDebInfo has them, for profilers.
+# Release has no line tables, which would be a quarter of the library's size. RelWithDebInfo has them, for profilers.
 target_compile_options(spry_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wstrict-prototypes
                                             -Wmissing-prototypes -Wundef -fno-common)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-  # gcc's -Wconversion is meant, which leaves the first three out. That a loop was not unrolled as asked, or that the
-  # machine's own features are a rare combination (in the peers, with -march=native), is no fault of the source.
+  # The first three are not part of gcc's -Wconversion. The last two warn of loops that were not unrolled and of rare
+  # combinations of processor features (in the peers, with -march=native), which are no errors in the source.
   include(CheckCCompilerFlag)
   foreach(warning IN ITEMS sign-conversion string-conversion enum-float-conversion pass-failed
                            invalid-feature-combination)
@@ -46,23 +46,23 @@ if(SPRY_STUDIES)
   target_compile_definitions(spry_flags INTERFACE SPRY_STUDIES=1)
 endif()
 
-# spry_link_flags: what every program and library of the project is linked with.
+# spry_link_flags: linker flags of every program and library of the project.
 add_library(spry_link_flags INTERFACE)
 
 if(SPRY_SANITIZE)
   target_compile_options(spry_flags INTERFACE -fsanitize=${SPRY_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)
   target_link_options(spry_link_flags INTERFACE -fsanitize=${SPRY_SANITIZE})
-  # Kernels have copies of a function for many cases, which are inlined by force for speed alone: here they are calls,
-  # a quarter of the time to compile them. Headers of the compiler write __always_inline__.
+  # Disables forced inlining in kernels, which have specialized copies of functions for many cases. This reduces compile
+  # time to a quarter. The compiler's headers use __always_inline__ and are not affected.
   target_compile_definitions(spry_flags INTERFACE always_inline=)
-  # A hundred programs of 20 MB: lld takes a third of the time.
+  # lld links the hundred test programs of 20 MB in a third of the time.
   find_program(SPRY_LLD ld.lld)
   if(SPRY_LLD AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
     target_link_options(spry_link_flags INTERFACE -fuse-ld=lld)
   endif()
 endif()
-# libFuzzer is clang's; its targets are built where they find most.
+# libFuzzer is part of clang. Fuzz targets are built only with the address sanitizer.
 set(SPRY_FUZZ OFF)
 if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND SPRY_SANITIZE MATCHES "address")
   set(SPRY_FUZZ ON)
@@ -72,14 +72,14 @@ if(SPRY_COVERAGE)
   target_link_options(spry_link_flags INTERFACE --coverage)
 endif()
 
-# spry_prepare_sources(LIST): sets flags by file name and takes out of LIST what this target cannot have.
-#   *_avx2*.c, *_avx512*.c   compiled for that level; left out on other processors than x86-64
-#   *.tmpl.c                 included by others, never compiled by itself
-#   *.gen.c                  a program of its own, which the build runs to write a table
+# spry_prepare_sources(LIST): sets flags by file name, and removes files from LIST that are not compiled.
+#   *_avx2*.c, *_avx512*.c   compiled for that level; removed on processors other than x86-64
+#   *.tmpl.c                 removed: other files include it
+#   *.gen.c                  removed: a program that the build runs to write a table
 #   all                      multiply-adds are fused only by intrinsics, so that both compilers give the same bits
 #   csr_scatter_portable.c   -O2 in a release, see below
-#   formats/*, spgemm/kernels/* where sanitizers watch, see below: less is checked or optimised in kernels, which took
-#                            four fifths of the build's time
+#   formats/*, spgemm/kernels/*   with sanitizers, less checks or optimisation, see below: these kernels took four
+#                            fifths of the build time
 function(spry_prepare_sources list)
   set(kept)
   foreach(source IN LISTS ${list})
@@ -97,32 +97,33 @@ function(spry_prepare_sources list)
       continue()
     endif()
     if(name MATCHES "^csr_scatter_portable\\.c$")
-      # -O3 doubles the code for loops that wait for memory all the same.
+      # -O3 doubles the code size without a gain, because the loops are memory-bound.
       list(APPEND options "$<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-O2>")
     endif()
     if(source MATCHES "/src/spgemm/kernels/.*_avx512")
-      # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.
-      # Aligned functions: else their speed depends on where the linker puts them (road network: 8 %).
+      # CD: every processor with the other features has it, and it is checked at run time. Hot loops are written with
+      # intrinsics, so automatic vectorization would only add code. Functions are aligned, because otherwise their speed
+      # depends on their addresses (road network: 8 %).
       list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize -falign-functions=64)
     endif()
     if(source MATCHES "/(src/formats|src/spgemm/kernels|study/kernels)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
-      # What is out of an array is seen without looking whether a kernel's pointers wrap around at the end of all
-      # addresses.
+      # Other checks find accesses out of bounds, so pointer-overflow checks are not needed in kernels.
       if(SPRY_SANITIZE MATCHES "undefined" AND name MATCHES "_(avx2|avx512|portable|cpu)")
         list(APPEND options -fno-sanitize=pointer-overflow)
       endif()
-      # A fifth of the time to compile, and a small part of what tests take. Sparse products are a large part.
+      # -O0 compiles in a fifth of the time, and these files take a small part of the tests' time. Sparse products take
+      # a large part and keep their optimisation.
       if(SPRY_SANITIZE AND NOT source MATCHES "/src/spgemm/kernels/" AND
          name MATCHES "_(avx2|avx512|portable|cpu|apart|blocks|build|format)|^packed_group")
         list(APPEND options -O0)
       endif()
     endif()
     if(name STREQUAL "packed_group.c" AND CMAKE_BUILD_TYPE STREQUAL "Release")
-      # Set-up for many types: half of the code, and at most 3 % slower.
+      # -O2 halves the code of the set-up for many types, and is at most 3 % slower.
       list(APPEND options -O2)
     endif()
     if(name STREQUAL "cpu_features.c")
-      # It runs before the processor is known: nothing may be inlined into it from files built for a level.
+      # This file runs before the processor is known, so no code of files built for a level may be inlined into it.
       list(APPEND options -fno-lto)
     endif()
     if(options)

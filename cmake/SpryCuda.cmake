@@ -1,9 +1,8 @@
-# libspry-cuda.so, the plug-in with the GPU kernels: every *.cu under src/, and with
-# SPRY_STUDIES those of study/kernels/. Built where nvcc is found; the library and
-# its command line work without.
+# libspry-cuda.so, the plug-in with the GPU kernels: every *.cu under src/, and with SPRY_STUDIES those of
+# study/kernels/. It is built if nvcc is found. The library and the program work without it.
 
-# What is packaged: machine code for the GPUs of PCs and servers since 2018, as far as nvcc knows them, and PTX of the
-# newest, which the driver compiles for those that come after. 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0.
+# Sets the architectures of packages: machine code for the GPUs of PCs and servers since 2018 that nvcc supports, and
+# PTX of the newest, which the driver compiles for later GPUs. 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0.
 function(spry_dist_architectures result)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known RESULT_VARIABLE failed ERROR_QUIET)
   set(list)
@@ -14,7 +13,7 @@ function(spry_dist_architectures result)
     endif()
   endforeach()
   if(failed OR NOT list)
-    message(WARNING "CUDA plug-in: ${CMAKE_CUDA_COMPILER} --list-gpu-code tells no architecture; taking 90 and PTX")
+    message(WARNING "CUDA plug-in: ${CMAKE_CUDA_COMPILER} --list-gpu-code lists no architecture; using 90 and PTX")
     set(${result} 90 PARENT_SCOPE)
   else()
     set(${result} ${list} ${newest}-virtual PARENT_SCOPE)
@@ -51,7 +50,7 @@ elseif(NOT SPRY_CUDA STREQUAL "OFF")
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     if(SPRY_CUDA_BRIEFLY)
-      set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG") # of host code
+      set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG") # for host code
     endif()
     set(SPRY_HAVE_CUDA ON)
   elseif(SPRY_CUDA STREQUAL "ON")
@@ -68,8 +67,8 @@ if(SPRY_HAVE_CUDA)
     file(GLOB spry_cuda_studies CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/study/kernels/*.cu)
     list(APPEND spry_cuda_sources ${spry_cuda_studies})
   endif()
-  # One source, compiled once for each module of packed_slices_cuda. An item has the module's name, its types of values,
-  # and a kernel with the arguments that it is instantiated with.
+  # One source is compiled once for each module of packed_slices_cuda. An item has the module's name, its value types,
+  # and a kernel with its template arguments.
   list(FILTER spry_cuda_sources EXCLUDE REGEX "/packed_module_cuda\\.cu$")
   foreach(module IN ITEMS "rows_f32 ROW_0 ROWS false" "rows_f64 ROW_1 ROWS false" "rows_pattern PLAIN_ROWS ROWS true"
                           "rows_mixed MIXED_ROWS ROWS false" "blocks2 PLAIN_ROWS BLOCKS 2" "blocks3 PLAIN_ROWS BLOCKS 3"
@@ -85,7 +84,7 @@ if(SPRY_HAVE_CUDA)
          "#define SPRY_INSTANCES ${instances}\n#include \"formats/packed/packed_module_cuda.cu\"\n")
     list(APPEND spry_cuda_sources ${source})
   endforeach()
-  # MODULE: loaded at run time and linked by nobody. What it shares with libspry is its own copy.
+  # MODULE: loaded at run time, never linked. It has its own copy of the sources shared with libspry.
   list(TRANSFORM spry_cuda_shared PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE spry_cuda_own)
   add_library(spry_cuda MODULE ${spry_cuda_sources} ${spry_cuda_own})
   add_dependencies(spry_cuda spry_build_id)
@@ -96,17 +95,17 @@ if(SPRY_HAVE_CUDA)
     target_compile_definitions(spry_cuda PRIVATE SPRY_STUDIES=1)
     target_include_directories(spry_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
-  # Lines for profilers (SPRY_CUDA_LINES) triple what a GPU loads before a first product.
+  # Line information for profilers (SPRY_CUDA_LINES) triples the bytes that a GPU loads before the first product.
   set(spry_cuda_options -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers)
   if(SPRY_CUDA_BRIEFLY AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
-    list(APPEND spry_cuda_options -Ofc=max) # a quarter of the time, and code that is several times slower
+    list(APPEND spry_cuda_options -Ofc=max) # compiles in a quarter of the time; kernels are a few times slower
   elseif(SPRY_CUDA_LINES)
     list(APPEND spry_cuda_options -lineinfo)
   endif()
-  # Compressed code is a sixth of the size, but unpacking a module costs its first product 1 to 2 ms. So code for many
-  # GPUs is compressed, and for one GPU what few programs use: narrow values, patterns, several columns, blocks of 4 and
-  # 5, kernels that packed and csr have better ones beside, formats by name, one kind of rows in sparse products, block
-  # jacobi, what the set-up of windowed sorts.
+  # Compressed code has a sixth of the size, but decompressing a module adds 1 to 2 ms to its first product. So packages
+  # for many GPUs are compressed completely. For one GPU only rarely used modules are compressed: narrow values,
+  # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of sparse
+  # products, block Jacobi, and the ordering of windowed.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
   list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\

@@ -1,13 +1,13 @@
-# What `cmake --install` puts into a prefix: header, library, SpryConfig.cmake and spry.pc.
+# Files that `cmake --install` installs: headers, library, documentation, SpryConfig.cmake and spry.pc.
 
 include(CMakePackageConfigHelpers)
 
-# Builds all that is installed, except the CUDA plug-in, which takes minutes.
+# Builds all installed targets, except the CUDA plug-in, which takes minutes.
 add_custom_target(spry_installed)
 add_dependencies(spry_installed spry)
 
-# spry_install(TARGET FOLDER [SLOW]): installs a program or module if it was built, and says so if it was not. All but
-# SLOW ones are built with spry_installed.
+# spry_install(TARGET FOLDER [SLOW]): installs a program or module if it is built; reports it if not. The target
+# spry_installed builds TARGET, unless SLOW is given.
 function(spry_install target folder)
   install(TARGETS ${target} RUNTIME DESTINATION ${folder} OPTIONAL LIBRARY DESTINATION ${folder} OPTIONAL)
   install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
@@ -31,12 +31,12 @@ set(spry_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Spry)
 install(EXPORT SpryTargets NAMESPACE Spry:: DESTINATION ${spry_package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SpryConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/SpryConfig.cmake
                               INSTALL_DESTINATION ${spry_package_dir})
-# Until 1.0 a minor version may change the interface.
+# Before 1.0, minor versions may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/SpryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/SpryConfig.cmake ${PROJECT_BINARY_DIR}/cmake/SpryConfigVersion.cmake
         DESTINATION ${spry_package_dir})
 
-# spry.pc finds its prefix from where it lies, so the installed tree can be moved, unless the folders are absolute.
+# spry.pc computes its prefix from its own location, so the installed tree can be moved unless the folders are absolute.
 set(spry_pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
   set(spry_pc_prefix ${CMAKE_INSTALL_PREFIX})

@@ -1,4 +1,4 @@
-# cmake -DPROGRAM=spry -DFOLDER=share -P manual.cmake: man pages and completion, as the program prints them.
+# cmake -DPROGRAM=spry -DFOLDER=share -P manual.cmake: writes man pages and completions that the program prints.
 function(generate file)
   execute_process(COMMAND ${PROGRAM} help --generate ${ARGN} OUTPUT_FILE ${FOLDER}/${file} RESULT_VARIABLE failed)
   if(failed)

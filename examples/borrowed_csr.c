@@ -1,4 +1,4 @@
-/* y = alpha*A*x + beta*y of CSR arrays as they lie: 64-bit offsets, 32-bit columns, values in single precision. */
+/* y = alpha*A*x + beta*y for CSR arrays without copies: 64-bit offsets, 32-bit columns, values in single precision. */
 #include <spry/spry.h>
 #include <stdio.h>
 
@@ -29,12 +29,12 @@ int main(void)
     arrays.ownership = SPRY_BORROW;
 
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.format = "csr"; /* the format in which nothing is copied; without a name the library chooses one */
+    options.format = "csr"; /* uses the arrays without copies; by default the library chooses a format */
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||
         spry_matrix_create(context, &A, &arrays, &err) != SPRY_OK ||
         spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err) !=
-            SPRY_OK || /* arrays from elsewhere: products trust their indices */
+            SPRY_OK || /* products do not check indices, so check arrays from other sources */
         spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK ||
         spry_spmv_plan_run(plan, spry_vector_f32(y, 3), &alpha, spry_const_vector_f32(x, 3), &beta, NULL, &err) !=
             SPRY_OK)

@@ -1,6 +1,6 @@
 /*
- * A matrix and vectors in a GPU's memory, and products on a stream of the caller: what lies between the copies is
- * asynchronous. Needs CUDA's run-time library beside Spry; ends with status 77 where there is no GPU.
+ * A matrix and vectors in a GPU's memory, and products in the caller's stream. The products are asynchronous. Also
+ * needs CUDA's run-time library. Exits with status 77 if there is no GPU.
  */
 #include <cuda_runtime_api.h>
 #include <spry/spry.h>
@@ -8,7 +8,7 @@
 
 enum { N = 1000, STEPS = 10 };
 
-/* A copy of host memory on the current GPU; NULL where there is no room. */
+/* Copies host memory to the current GPU. Returns NULL on failure. */
 static void *to_gpu(const void *host, size_t bytes)
 {
     void *copy = NULL;
@@ -64,7 +64,7 @@ int main(void)
     arrays.offsets = on_gpu[0];
     arrays.indices = on_gpu[1];
     arrays.values = on_gpu[2];
-    arrays.device = gpu; /* plan and vectors are there too, unless options say otherwise */
+    arrays.device = gpu; /* by default the plan and its vectors use the same device */
     options.stream = run.stream = stream;
     if (spry_matrix_create(context, &A, &arrays, &err) != SPRY_OK ||
         spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK)
@@ -73,7 +73,7 @@ int main(void)
         spry_vector y = spry_vector_f64(on_gpu[4 - step % 2], N);
         spry_const_vector from = spry_const_vector_f64(on_gpu[3 + step % 2], N);
         y.device = from.device = gpu;
-        if (spry_spmv_plan_run(plan, y, NULL, from, NULL, &run, &err) != SPRY_OK) goto done; /* started, not ended */
+        if (spry_spmv_plan_run(plan, y, NULL, from, NULL, &run, &err) != SPRY_OK) goto done; /* enqueued only */
     }
     if (cudaMemcpyAsync(x, on_gpu[3], sizeof x, cudaMemcpyDeviceToHost, stream) != cudaSuccess ||
         cudaStreamSynchronize(stream) != cudaSuccess)

@@ -1,4 +1,4 @@
-/* Y = A*X of eight vectors that lie row by row: the eight numbers of a row of X one behind the other. */
+/* Y = A*X for eight vectors in row-major order: the eight elements of a row of X are adjacent. */
 #include <spry/spry.h>
 #include <stdio.h>
 

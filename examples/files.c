@@ -1,6 +1,6 @@
 /*
  * files INPUT.mtx OUTPUT.spry: reads and checks a matrix, converts its values to single precision, writes it in format
- * sell, and multiplies with the file that was written, which is mapped and read in place.
+ * sell, and multiplies with the written file, which is mapped and used in place.
  */
 #include <spry/io.h>
 #include <spry/matrix.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     spry_spmv_options sell = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     float *x = NULL, *y = NULL;
-    untrusted.memory_limit_bytes = (int64_t)1 << 30; /* whatever the file claims */
+    untrusted.memory_limit_bytes = (int64_t)1 << 30; /* refuses a file that claims a larger matrix */
     single.value_type = SPRY_F32;
     as_sell.format = sell.format = "sell";
 
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
         goto done;
     double sum = 0;
     for (int64_t i = 0; i < m; i++) sum += (double)y[i];
-    printf("%lld values that are no number\nsum of all entries %g\n", (long long)report.not_finite, sum);
+    printf("%lld values are infinite or NaN\nsum of all entries %g\n", (long long)report.not_finite, sum);
     printf("in place: %s, the plan owns %lld of %lld bytes\n", info.from_file ? "yes" : "no",
            (long long)info.owned_bytes, (long long)info.storage_bytes);
 done:

@@ -1,4 +1,4 @@
-/* All memory of a context, from the caller's own functions: counted here, with a limit. */
+/* A context that gets all its memory from the caller's functions, which count bytes and enforce a limit. */
 #include <spry/io.h>
 #include <spry/spry.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@ typedef struct meter {
     int64_t held, most, limit;
 } meter;
 
-/* Threads of the library may call these at once. */
+/* The library's threads may call these functions concurrently. */
 static void *allocate(void *user, size_t bytes, size_t alignment)
 {
     meter *m = user;

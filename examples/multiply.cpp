@@ -1,4 +1,4 @@
-// The same calls from C++17, with spry.hpp: handles destroy themselves, a failure is an exception.
+// Products from C++17 with spry.hpp: handles are destroyed automatically, and failures are exceptions.
 #include <cstdint>
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,5 @@
-! The same calls from Fortran, by ISO_C_BINDING: arrays that count from 1 are handed over as they are.
-! A struct that is not needed whole is declared as far as it is: the library takes a smaller struct_size.
+! Products from Fortran with ISO_C_BINDING. Arrays with indices from 1 are passed without conversion.
+! A struct may be declared with only its first fields, because the library accepts a smaller struct_size.
 module spry
    use, intrinsic :: iso_c_binding
    implicit none
@@ -24,7 +24,7 @@ module spry
       integer(c_int) :: device = 0, ownership = 0, index_base = 1
    end type
 
-   ! Both vectors of C: spry_vector, and spry_const_vector, whose data are read alone.
+   ! The C structs spry_vector and spry_const_vector. The data of the latter are only read.
    type, bind(c) :: spry_vector
       type(c_ptr) :: data = c_null_ptr
       integer(c_int64_t) :: length = 0, count = 1, row_stride = 1, column_stride = 0

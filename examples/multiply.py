@@ -1,4 +1,4 @@
-"""The same calls from Python, by ctypes alone: multiply.py [PATH OF LIBSPRY]."""
+"""Products from Python, only with ctypes: multiply.py [PATH OF LIBSPRY]."""
 import ctypes as c
 import sys
 
@@ -12,13 +12,13 @@ class Error(c.Structure):
 
 
 class Vector(c.Structure):
-    """Both vectors of C: spry_vector, and spry_const_vector, whose data are read alone."""
+    """The C structs spry_vector and spry_const_vector. The data of the latter are only read."""
     _fields_ = [("data", c.c_void_p), ("length", c.c_int64), ("count", c.c_int64), ("row_stride", c.c_int64),
                 ("column_stride", c.c_int64), ("type", c.c_int), ("device", c.c_int), ("reserved", c.c_int64 * 2)]
 
 
 class PlanInfo(c.Structure):
-    """The head of spry_spmv_plan_info: the library fills what struct_size covers."""
+    """The first fields of spry_spmv_plan_info. The library fills only the bytes that struct_size covers."""
     _fields_ = [("struct_size", c.c_size_t), ("op", c.c_int), ("device", c.c_int), ("device_name", c.c_char_p),
                 ("format", c.c_char_p), ("parameters", c.c_char_p), ("kernel", c.c_char_p),
                 ("kernel_parameters", c.c_char_p), ("ordering", c.c_char_p),
@@ -61,7 +61,7 @@ for step in range(2):
     values[0] = 400
 call("spry_spmv_plan_get_info", plan, info)
 print(info.reason.decode(), file=sys.stderr)
-# Handles may go in any order: each keeps what it needs.
+# Handles may be destroyed in any order: each keeps references to the data that it needs.
 library.spry_context_destroy(context)
 library.spry_matrix_destroy(A)
 library.spry_spmv_plan_destroy(plan)

@@ -1,4 +1,4 @@
-/* A*x = b on a grid by Conjugate Gradients, and the PageRank of a graph with an error bound. */
+/* Solves A*x = b on a grid by Conjugate Gradient, and computes the PageRank of a graph with an error bound. */
 #include <spry/io.h>
 #include <spry/solve.h>
 #include <spry/spry.h>
@@ -16,7 +16,7 @@ int main(void)
     spry_pagerank_result ranked = SPRY_INIT(spry_pagerank_result);
     cg.precond = SPRY_PRECOND_JACOBI;
     cg.tolerance = 1e-10;
-    links.value_type = SPRY_PATTERN; /* a link counts 1 */
+    links.value_type = SPRY_PATTERN; /* every link has weight 1 */
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||
         spry_matrix_generate(context, &grid, "laplace5,x=60,y=60", NULL, &err) != SPRY_OK ||
@@ -28,7 +28,7 @@ int main(void)
     printf("%s after %lld iterations, residual %.1e\n", spry_verdict_text(solved.verdict), (long long)solved.iterations,
            solved.true_residual);
 
-    /* Without options entry (i, j) is a link from i to j, and a node without links out counts as linking everywhere. */
+    /* By default entry (i, j) is a link from i to j, and a node without outgoing links links to all nodes. */
     if (spry_matrix_generate(context, &graph, "rmat16,scale=10", &links, &err) != SPRY_OK ||
         spry_vector_create(context, &rank, spry_matrix_rows(graph), SPRY_F64, 0, &err) != SPRY_OK ||
         spry_pagerank(context, rank, &ranked, graph, NULL, &err) != SPRY_OK)
@@ -36,7 +36,7 @@ int main(void)
     int64_t best = 0;
     for (int64_t i = 1; i < rank.length; i++)
         if (((const double *)rank.data)[i] > ((const double *)rank.data)[best]) best = i;
-    printf("node %lld has rank %.6f, ranks are wrong by %.1e in all at most\n", (long long)best,
+    printf("node %lld has rank %.6f, the sum of all errors is at most %.1e\n", (long long)best,
            ((const double *)rank.data)[best], ranked.error_bound);
 done:
     if (err.status != SPRY_OK) fprintf(stderr, "%s\n", err.message);

@@ -1,4 +1,4 @@
-/* C = A*A of a grid's matrix: what it would take, under a limit, and again with new values in the same structure. */
+/* C = A*A for a grid's matrix: an estimate of memory, a product with a limit, and repeated products with new values. */
 #include <spry/io.h>
 #include <spry/spgemm.h>
 #include <spry/spry.h>
@@ -20,14 +20,14 @@ int main(void)
         spry_matrix_generate(context, &A, "laplace5,x=100,y=100", NULL, &err) != SPRY_OK ||
         spry_spgemm_estimate(context, &estimate, A, A, &options, &err) != SPRY_OK)
         goto done;
-    printf("C has %lld entries%s, takes %lld bytes at the most and can be had with %lld\n", (long long)estimate.nnz,
+    printf("C has %lld entries%s, needs %lld bytes, with a memory limit at least %lld\n", (long long)estimate.nnz,
            estimate.exact ? "" : " (about)", (long long)estimate.peak_bytes, (long long)estimate.least_bytes);
 
     options.memory_limit_bytes = estimate.least_bytes;
     if (spry_spgemm(context, &C, &info, A, A, &options, &err) != SPRY_OK) goto done;
     printf("once: %lld entries in %lld bytes\n", (long long)spry_matrix_nnz(C), (long long)info.peak_bytes);
 
-    /* Repeated: the structure is known as soon as there is a plan, values come with each run. */
+    /* Repeated products: creating the plan computes C's structure, each run computes its values. */
     if (spry_spgemm_plan_create(context, &plan, A, A, NULL, &err) != SPRY_OK ||
         spry_spgemm_plan_get_structure(plan, &structure, &err) != SPRY_OK ||
         spry_matrix_get_values(A, &values, &err) != SPRY_OK)

@@ -1,4 +1,4 @@
-/* z = A^T*y beside y = A*x, of one matrix that is not square: each direction has a plan of its own. */
+/* y = A*x and z = A^T*y for a rectangular matrix, with one plan per direction. */
 #include <spry/spry.h>
 #include <stdio.h>
 

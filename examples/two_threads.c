@@ -1,4 +1,4 @@
-/* Two threads of the caller run one plan at once, each with vectors and a workspace of its own. */
+/* Two threads of the caller run one plan concurrently, each with its own vectors and workspace. */
 #include <pthread.h>
 #include <spry/io.h>
 #include <spry/spry.h>

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # $program is the script that sources this
-# Sourced by ./check: the sources' layout. The version is pinned, because each lays out a little differently.
+# Sourced by ./check: formats the sources. The version of clang-format is pinned, because versions differ slightly.
 
 clang_format_version=14
 
@@ -29,9 +29,9 @@ check_format()
     local tool
     tool=$(find_clang_format)
     if [ -z "$tool" ]; then
-        echo "clang-format $clang_format_version is not installed: not checked (./check --format installs it)"
+        echo "clang-format $clang_format_version is missing: format not checked (./check --format installs it)"
     elif ! list_sources | xargs "$tool" --dry-run -Werror; then
-        echo "$program: ./check --format lays them out" >&2
+        echo "$program: run ./check --format to format these files" >&2
         return 1
     fi
 }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154 # $program is the script that sources this
-# Sourced by ./quickstart and ./check: finds out what is missing on Debian or Ubuntu and installs it with apt.
-# What is looked for is the tool or the library itself, not the package: it may have come another way.
+# Sourced by ./quickstart and ./check: finds missing tools and libraries on Debian or Ubuntu and installs them with apt.
+# Tests look for the tool or library itself, not the package, because it may be installed by other means.
 
 missing=() # packages to install
-reasons=() # and what for, one line each
+reasons=() # one line per package: "PACKAGE: WHAT-FOR"
 
 need() # PACKAGE WHAT-FOR
 {
@@ -11,13 +11,13 @@ need() # PACKAGE WHAT-FOR
     reasons+=("$1: $2")
 }
 
-# version_at_least HAVE WANT
+# version_at_least HAVE WANT: succeeds if version HAVE is WANT or later.
 version_at_least()
 {
     [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
 }
 
-# compiles LANGUAGE COMPILER FLAG... <SOURCE: whether the program on standard input compiles and links.
+# compiles LANGUAGE COMPILER FLAG... <SOURCE: succeeds if the program on standard input compiles and links.
 compiles()
 {
     local folder status=0 language=$1
@@ -28,12 +28,12 @@ compiles()
     return $status
 }
 
-has_module() # MODULE: known to pkg-config
+has_module() # MODULE: succeeds if pkg-config knows MODULE
 {
     command -v pkg-config >/dev/null && pkg-config --exists "$1"
 }
 
-# What the library and the command line need.
+# Adds missing tools and libraries for the library and the program.
 need_build_tools()
 {
     if ! compiles c gcc -std=c17 -fopenmp <<<$'#include <stdio.h>\nint main(void) { return 0; }'; then
@@ -58,7 +58,7 @@ check_cmake_version()
     local have
     have=$(cmake --version | sed -n '1s/.*version //p')
     if ! version_at_least "$have" 3.25; then
-        echo "$program: cmake $have is too old, 3.25 or later is needed (Debian 12 and Ubuntu 24.04 have it)" >&2
+        echo "$program: cmake $have is too old, expected 3.25 or later (Debian 12 and Ubuntu 24.04 have it)" >&2
         exit 1
     fi
 }
@@ -73,7 +73,7 @@ run_as_root()
     fi
 }
 
-# install_missing: installs what need() collected, saying what; ends the script when it cannot.
+# install_missing: lists and installs the packages that need() collected. Exits if it cannot.
 install_missing()
 {
     if [ ${#missing[@]} = 0 ]; then
@@ -83,11 +83,11 @@ install_missing()
     printf '    %s\n' "${reasons[@]}"
 
     if ! command -v apt-get >/dev/null; then
-        echo "$program: this system has no apt-get; install what the list above names in your own way, then run it again" >&2
+        echo "$program: this system has no apt-get; install the packages listed above, then run $program again" >&2
         exit 1
     fi
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
-        echo "$program: not root, and there is no sudo. Ask for this to be run, then run $program again:" >&2
+        echo "$program: not root, and sudo is missing. Ask an administrator to run this, then run $program again:" >&2
         echo "    apt-get install ${missing[*]}" >&2
         exit 1
     fi
@@ -95,7 +95,7 @@ install_missing()
 
     local log
     log=$(mktemp)
-    # Fresh lists first: those of a new machine are empty or name versions that are gone.
+    # Update package lists first: a new machine's lists are empty or outdated.
     if ! run_as_root apt-get update -q </dev/null >"$log" 2>&1 ||
         ! run_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}" \
             </dev/null >>"$log" 2>&1; then
@@ -108,14 +108,14 @@ install_missing()
     missing=() reasons=()
 }
 
-# The version of clang that the package clang stands for, "14" on Debian 12.
+# Prints the version of clang that the package clang depends on, such as "14" on Debian 12.
 clang_of_distribution()
 {
-    # A new machine's lists are empty.
+    # A new machine's package lists are empty.
     if [ -z "$(apt-cache depends clang 2>/dev/null)" ]; then
         run_as_root apt-get update -q </dev/null >/dev/null 2>&1 || true
     fi
     local major
     major=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
-    echo "${major:-14}" # Debian 12's, where the lists cannot tell
+    echo "${major:-14}" # default: that of Debian 12
 }

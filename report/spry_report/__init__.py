@@ -1,1 +1,1 @@
-"""Draws the report of benchmark runs: one HTML file from the JSON lines of `spry bench`."""
+"""Creates the report of benchmark runs: one HTML file from the JSON lines of `spry bench`."""

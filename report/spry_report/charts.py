@@ -1,17 +1,17 @@
-"""The pictures of a group of cases. Each function gives an <svg>, or None where there is nothing to draw."""
+"""The charts of a group of cases. Each function returns an <svg>, or None if there is nothing to draw."""
 import math
 
 from . import svg, words
 from .measures import profile_steps
 
-PANEL = 360  # pixels: the width of a phone; wider pages put panels side by side
-ROW = 17     # pixels of a bar with its name
+PANEL = 360  # width of a panel in pixels, that of a phone; wider pages have panels next to each other
+ROW = 17     # height of a bar with its name in pixels
 SERIES_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)),
                  (0, (3, 1.5)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
 
 
 def shorten(text, most):
-    """The text's both ends where it is too long: kernels differ there."""
+    """Shortens a text to its beginning and end, where names of kernels differ."""
     if len(text) <= most:
         return text
     keep = most - 1
@@ -19,9 +19,9 @@ def shorten(text, most):
 
 
 def bars(rows, slug, title, description):
-    """
-    rows: [(name, kind, time over the best or None, text at the end, is_disturbed)], the fastest first. The longer a
-    bar, the faster; peers and the textbook loop are outlined, so that they differ in print, too.
+    """Draws bars of speed, longer for faster. Peers and the textbook loop are outlined, to differ in print.
+
+    rows: [(name, kind, time over the best or None, text at the end, is_disturbed)], the fastest first.
     """
     if not rows:
         return None
@@ -60,9 +60,10 @@ def _log_ticks(axis, label=lambda value: f"{value:g}"):
 
 
 def curves(named, others, slug, title, description, xlabel, ylabel, xmax):
-    """
-    Steps over a logarithmic axis from 1 on: named: [(label, points)], in colours and dashes, others: [points], pale
-    behind them. points: [(x, y from there on), ...], rising.
+    """Draws step functions over a logarithmic axis that begins at 1.
+
+    named: [(label, points)], drawn in colours and dashes; others: [points], drawn pale behind them. points:
+    [(x, y from x on), ...], increasing.
     """
     figure, axes = svg.canvas(PANEL + 60, 300, 60, 22, 10, 42)
     axes.set_xscale("log")
@@ -91,7 +92,7 @@ def curves(named, others, slug, title, description, xlabel, ylabel, xmax):
 
 
 def profile(factors, others, slug, title, description):
-    """factors: [(label, times over the best, None: never)]."""
+    """Draws performance profiles. factors: [(label, times over the best; None if it did not run)]."""
     known = [f for _, fs in factors for f in fs if f is not None]
     if not known:
         return None
@@ -101,7 +102,7 @@ def profile(factors, others, slug, title, description):
 
 
 def paid(series, slug, title, description):
-    """series: [(label, calls after which set-up has paid, math.inf: never)]."""
+    """Draws break-even curves. series: [(label, calls after which set-up has paid; math.inf if never)]."""
     known = [c for _, cs in series for c in cs if c is not None and c != math.inf]
     if not known:
         return None
@@ -112,9 +113,9 @@ def paid(series, slug, title, description):
 
 
 def bandwidth(rows, copies, slug, title, description):
-    """
-    rows: [(matrix, {kind: GB/s})]: a line a matrix, a mark for each of "csr", "ours", "peer" and "auto"; copies: the
-    copy bandwidths of the runs.
+    """Draws bandwidths, one line per matrix with a marker for each of "csr", "ours", "peer" and "auto".
+
+    rows: [(matrix, {kind: GB/s})]; copies: the copy bandwidths of the runs.
     """
     values = [v for _, marks in rows for v in marks.values() if v]
     if not values:
@@ -155,7 +156,7 @@ MARKS = {
 
 
 def _number_points(axes, points):
-    """The number of its matrix beside each mark, where there is room; marks count as taken places."""
+    """Writes the number of the matrix next to each marker, unless it would overlap a marker or another number."""
     places = [axes.transData.transform((x, y)) for _, _, x, y in points]
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in places]
     for (number, _, x, y), (at_x, at_y) in zip(points, places):
@@ -170,7 +171,7 @@ def _number_points(axes, points):
 
 
 def roofline(points, copies, slug, title, description):
-    """points: [(number, kind, flops a byte, GFLOP/s)]; the roof is intensity times the copy bandwidth."""
+    """Draws the roofline. points: [(number, kind, flop/byte, GFLOP/s)]. The roof is intensity times copy bandwidth."""
     if not points:
         return None
     figure, axes = svg.canvas(PANEL + 60, 310, 52, 26, 10, 42)
@@ -194,7 +195,7 @@ def roofline(points, copies, slug, title, description):
 
 
 def spy(picture, rows, columns, slug, title, description):
-    """picture: entries in each part, a list of lines."""
+    """Draws the structure of a matrix. picture: rows of the numbers of entries in each part."""
     import numpy
     counts = numpy.array(picture, dtype=float)
     if counts.ndim != 2 or counts.size == 0:
@@ -221,13 +222,13 @@ def spy(picture, rows, columns, slug, title, description):
 
 
 def histogram(buckets, slug, title, description):
-    """buckets: [{"from", "to", "rows"}]: rows by their lengths."""
+    """Draws a histogram of row lengths. buckets: [{"from", "to", "rows"}]."""
     buckets = list(buckets)
     while buckets and not buckets[-1]["rows"]:
         buckets.pop()
     if not buckets:
         return None
-    many = len(buckets) > 5  # their names are turned, and need room
+    many = len(buckets) > 5  # their names are rotated and need more room
     figure, axes = svg.canvas(254, 210 if many else 190, 46, 8, 8, 72 if many else 52)
     axes.bar(range(len(buckets)), [b["rows"] for b in buckets], 0.8, color=svg.OURS)
     names = [f"{b['from']:g}" if b["from"] == b["to"]
@@ -249,7 +250,7 @@ def histogram(buckets, slug, title, description):
 
 
 def _short(number):
-    """1k, 20M."""
+    """Formats a number with a suffix: 1k, 20M."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if number >= scale:
             return f"{number / scale:.3g}{unit}"

@@ -1,11 +1,11 @@
 """
-Whether a run is slower than an earlier one, beyond what noise explains. docs/report.md tells the rules to users.
+Decides whether a run is slower than an earlier run by more than noise. docs/report.md explains the rules to users.
 
-Each case is matched with the same case of the old run. Its ratio, new time over old time, is judged against its noise:
-what the medians of both runs may be off by, and how far ratios of all cases lie apart, since two runs of one program
-differ by more than their batches do. A copy bandwidth that fell is the machine's doing, and so are a few per cent that
-all cases have in common: these are taken off before a case is judged. What all have in common and is more shows in the
-means.
+Each case is matched with the same case of the old run. Its ratio, new time over old time, is compared with its noise:
+the errors of both medians and the scatter of the ratios of all cases. The scatter counts because two runs of one
+program differ by more than their batches. A lower copy bandwidth is attributed to the machine, and so is a common
+change of a few per cent in all cases. Both are subtracted before a case is judged. A larger common change appears in
+the means.
 """
 import math
 import statistics
@@ -15,13 +15,13 @@ from . import words
 from .groups import operation
 from .measures import mean_interval, quantile_for, scatter, standard_error
 
-LEAST = 0.05       # slower by less is never called a regression
-LEAST_MEAN = 0.04  # the same of a mean over matrices
-COMMON = 0.04      # two runs as wholes may differ by that much for no reason that can be told
-FLOOR = 0.01       # two runs differ by that much, even where their spreads are less
-UNKNOWN = 0.02     # the noise of a case whose record tells no spread
-ALARMS = 0.02      # chance of one false alarm among all cases of a run
-OTHER_MACHINE = 1.5  # copy bandwidths that differ by this factor are of two machines
+LEAST = 0.05       # least slow-down of a case that counts as a regression
+LEAST_MEAN = 0.04  # least slow-down of a mean over matrices that counts as a regression
+COMMON = 0.04      # largest common change of all cases that is attributed to unknown causes
+FLOOR = 0.01       # least noise of a case, also if the spreads are smaller
+UNKNOWN = 0.02     # noise of a case whose record has no spread
+ALARMS = 0.02      # probability of a false alarm in any case of a run
+OTHER_MACHINE = 1.5  # ratio of copy bandwidths from which the runs count as from different machines
 
 
 @dataclass
@@ -29,8 +29,8 @@ class Pair:
     """A case in both runs."""
     old: object
     new: object
-    noise: float = 0.0   # a change of this size is within the noise, as a logarithm
-    verdict: str = "same"  # slower, faster, same, broken (it was ok), mended, not judged
+    noise: float = 0.0   # largest change within the noise, as a logarithm
+    verdict: str = "same"  # slower, faster, same, broken (no longer ok), mended (now ok), not judged
     why: str = ""
 
     @property
@@ -43,8 +43,8 @@ class Mean:
     """The mean change over the matrices of a class."""
     name: str
     matrices: int
-    mean: float   # logarithms
-    half: float   # half the width of the interval of 99 %, None: too few matrices
+    mean: float   # as a logarithm
+    half: float   # half the width of the 99 % interval; None with too few matrices
     verdict: str
 
 
@@ -64,12 +64,12 @@ class Comparison:
 
     @property
     def drift(self):
-        """How much slower the machine is by its copy bandwidth, as a logarithm; 0 where that is not known."""
+        """The machine's slow-down by its copy bandwidth, as a logarithm; 0 if unknown."""
         return math.log(self.copy_old / self.copy_new) if self.copy_old and self.copy_new else 0.0
 
 
 def key_of(case):
-    """What makes two cases of two runs the same one. auto may take another kernel, which is a change of time."""
+    """Returns the key that matches cases of two runs. auto's key has no kernel, since its choice may change."""
     kernel = "auto" if case.is_auto else case.kernel
     return (operation(case), case.matrix, case.rows, case.columns, case.nnz, case.type, case.index, case.device,
             case.ordering, case.threads, case.format, kernel, bool(case.peer), case.state,
@@ -95,7 +95,7 @@ def _own_noise(case):
 
 
 def _judge_status(pair):
-    """Of cases that cannot be compared by time. True: it is decided."""
+    """Judges a pair by status. Returns True if that decides it, False if times must be compared."""
     old, new = pair.old, pair.new
     if old.ran and new.status in ("wrong", "failed"):
         pair.verdict, pair.why = "broken", f"is {new.status} now: {new.reason or 'no reason was given'}"
@@ -112,12 +112,12 @@ def _judge_status(pair):
 
 
 def _judge_times(pairs, drift):
-    """Slower or faster, of cases that both runs have times of."""
+    """Judges pairs that have times in both runs."""
     if not pairs:
         return
     changes = [pair.change for pair in pairs]
     between, common = FLOOR, 0.0
-    if len(pairs) >= 8:  # of few cases the scatter is known badly, and so is what all have in common
+    if len(pairs) >= 8:  # with fewer cases, estimates of scatter and common change are too inaccurate
         between = max(FLOOR, scatter(changes) * (1 + 1.2 / math.sqrt(len(pairs))))
         common = max(-COMMON, min(statistics.median(changes), COMMON))
     deviations = quantile_for(ALARMS / len(pairs))
@@ -131,7 +131,7 @@ def _judge_times(pairs, drift):
 
 
 def _mean(name, pairs, drift):
-    """Over matrices: the cases of one are not independent of each other."""
+    """Returns the mean change. Averages per matrix first, because cases of one matrix are not independent."""
     matrices = {}
     for pair in pairs:
         matrices.setdefault(pair.new.matrix, []).append(pair.change)
@@ -143,7 +143,7 @@ def _mean(name, pairs, drift):
 
 
 def _means(pairs, drift):
-    """Of each operation, type and device: of its classes, and of both."""
+    """Returns the means for each operation, type and device: of each class of matrices, and of all."""
     groups = {}
     for pair in pairs:
         if not pair.new.peer:
@@ -155,7 +155,7 @@ def _means(pairs, drift):
 
 
 def _decide(c):
-    """The verdict of all. Peers that got slower are told, but they are not ours."""
+    """Sets the comparison's verdict. Slower peers are reported but do not count."""
     slower = [pair for pair in c.of("slower") if not pair.new.peer]
     broken = [pair for pair in c.of("broken") if not pair.new.peer]
     means = [mean for mean in c.means if mean.verdict == "slower"]
@@ -213,12 +213,12 @@ MOST_LINES = 20
 
 
 def change(log):
-    """+10.7 %."""
+    """Formats a change: +10.7 %."""
     return f"{100 * math.expm1(log):+.1f} %"
 
 
 def interval(mean):
-    """The interval of a mean, in words."""
+    """Returns the interval of a mean as text."""
     if mean.half is None:
         return "one matrix has no interval"
     return f"from {change(mean.mean - mean.half)} to {change(mean.mean + mean.half)}"
@@ -249,7 +249,7 @@ def _part(title, lines):
 
 
 def text(c):
-    """What people read on standard output."""
+    """Returns the text for standard output."""
     judged = [pair for pair in c.pairs if pair.verdict != "not judged"]
     slower = sorted(c.of("slower"), key=lambda p: -p.change)
     faster = sorted(c.of("faster"), key=lambda p: p.change)

@@ -1,7 +1,6 @@
 """
-Cases in groups that are compared with each other: one operation, type and device. In a group, rows are competitors
-(kernels of ours, peers, and auto), and columns are subjects: a matrix as one file has it, since times of two runs are
-not compared.
+Groups of comparable cases: one operation, type and device. A group is a table with competitors (our kernels, peers and
+auto) as rows and subjects as columns. A subject is a matrix in one file, because times of two runs are not compared.
 """
 from dataclasses import dataclass
 
@@ -22,7 +21,7 @@ class Subject:
 
     @property
     def identity(self):
-        """What two matrices of one name differ in."""
+        """Key that distinguishes matrices with the same name."""
         return (self.matrix, self.path, self.rows, self.columns, self.nnz)
 
 
@@ -44,7 +43,7 @@ class Competitor:
 
 
 def operation(case):
-    """Its name, with the number and the layout of vectors if there are several."""
+    """Returns the operation's name, with the number and layout of vectors if there is more than one."""
     if case.count is None:
         return case.op or "not known"
     return f"{case.op} of {case.count:g} vectors" + (f", {case.layout}-major" if case.layout else "")
@@ -55,7 +54,7 @@ def group_key(case):
 
 
 def _name(case, with_threads):
-    """The kernel, and what its name does not tell of how it ran."""
+    """Returns the competitor's name: the kernel, and settings that its name does not contain."""
     if case.is_auto:
         name = "auto" if case.policy in (None, "cost") else f"auto ({case.policy})"
     else:
@@ -70,7 +69,7 @@ def _name(case, with_threads):
 
 
 def case_key(case):
-    """What one case is within a run, but for the number of threads."""
+    """Returns the key of a case within a run, without the number of threads."""
     return group_key(case) + (case.source, case.matrix, _name(case, False), bool(case.peer))
 
 
@@ -86,7 +85,7 @@ class Group:
         self._best, self._ranked = {}, []
 
     def finish(self, number):
-        """To be called when all cases are in: leaves out what never ran, and ranks the rest."""
+        """Removes subjects and competitors that never ran, and ranks the rest. Call it after adding all cases."""
         self.slug = f"g{number}"
         timed = [place for place, case in self.cells.items() if case.ran]
         for subject, competitor in timed:
@@ -105,7 +104,7 @@ class Group:
         return case.time_us if case and case.ran else None
 
     def factors(self, competitor, subjects=None):
-        """Its time over the best of each subject; None where it has none."""
+        """Returns the competitor's time over the best time for each subject; None if it did not run."""
         return [self.factor(subject, competitor) for subject in (self.subjects if subjects is None else subjects)]
 
     def factor(self, subject, competitor):
@@ -113,13 +112,13 @@ class Group:
         return None if time is None else time / self._best[subject]
 
     def best(self, subject, choose=lambda competitor: True):
-        """The fastest competitor of those chosen; None where none ran."""
+        """Returns the fastest of the chosen competitors; None if none ran."""
         timed = [(self.time(subject, c), n) for n, c in enumerate(self.competitors) if choose(c)]
         timed = [(time, n) for time, n in timed if time is not None]
         return self.competitors[min(timed)[1]] if timed else None
 
     def won(self, competitor, subjects=None):
-        """How often it was the fastest; auto wins with the kernel that it took, so both may win."""
+        """Returns how often the competitor was the fastest. auto and the kernel that it chose may both win."""
         return sum(factor is not None and factor <= 1 for factor in self.factors(competitor, subjects))
 
     def was_tried(self, competitor):
@@ -132,11 +131,11 @@ class Group:
         return sum(f is not None for f in self.factors(competitor, subjects))
 
     def ranked(self):
-        """Those that ran everywhere by their mean, then those that ran at more places than others."""
+        """Returns the competitors, sorted by the number of subjects on which they ran, then by their mean."""
         return self._ranked
 
     def best_of_formats(self):
-        """Of each format of ours the kernel that ranks first, all peers, and auto: in the order of ranks."""
+        """Returns our first-ranked kernel of each format, all peers, and auto, in the order of ranks."""
         found, formats = [], set()
         for competitor in self.ranked():
             if competitor.kind == "ours":
@@ -147,12 +146,12 @@ class Group:
         return found
 
     def copy_gbps(self):
-        """The copy bandwidths that its runs measured, in order, each once."""
+        """Returns the distinct copy bandwidths of the group's runs, sorted."""
         return sorted({case.copy_gbps for case in self.cells.values() if case.copy_gbps})
 
 
 def _titles(keys):
-    """What tells the groups apart, in words; index pairs and cold or warm where they differ."""
+    """Returns a title for each group. Index pairs and cache states are included only if they differ."""
     all_indices, all_states = {key[3] for key in keys}, {key[4] for key in keys if key[4]}
     titles = {}
     for key in keys:
@@ -167,7 +166,7 @@ def _titles(keys):
 
 
 def _needs_threads(cases):
-    """What was measured with several numbers of threads: its group and name."""
+    """Returns (group, name) of the competitors that were measured with more than one number of threads."""
     threads = {}
     for case in cases:
         threads.setdefault(case_key(case), set()).add(case.threads)
@@ -175,7 +174,7 @@ def _needs_threads(cases):
 
 
 def _label(case, places, sources):
-    """The matrix, with the file of records or of the matrix behind it if several have its name."""
+    """Returns the matrix's name. If it is not unique, adds the matrix's path or the file of records."""
     found = places[case.matrix]
     if len({path for source, path in found if source == case.source}) > 1:
         return f"{case.matrix} ({case.path})"
@@ -183,7 +182,7 @@ def _label(case, places, sources):
 
 
 def make_groups(cases, sources):
-    """All groups with a time in them, in the order of first appearance. sources: names of the files."""
+    """Returns the groups that have times, in the order of first appearance. sources: names of the files."""
     timed = [case for case in cases if case.op and case.matrix]
     several = _needs_threads(timed)
     places = {}
@@ -221,7 +220,7 @@ def make_groups(cases, sources):
 
 
 def _home(case, groups):
-    """The group of a case. One that did not run may not know its state: then the first group that fits otherwise."""
+    """Returns the key of a case's group. A case that did not run may lack fields, which then match any group."""
     key = group_key(case)
     if key in groups:
         return key

@@ -1,4 +1,4 @@
-"""The named lists of matrices of `spry bench --suite`, as cli/bench_sources.c has them."""
+"""Named lists of matrices of `spry bench --suite`, copied from cli/bench_sources.c."""
 
 LISTS = {
     "mesh": ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit"),
@@ -10,9 +10,9 @@ LISTS = {
 
 
 def lists_of(subjects, sources):
-    """
-    {name: its subjects}: the classes of row lengths, the lists of which two matrices at least were measured, and each
-    file, where there are several.
+    """Returns {name: subjects}: classes of row lengths, lists with at least two measured matrices, and files.
+
+    Files are listed if there is more than one.
     """
     found = {}
     for name in ("regular", "irregular"):

@@ -1,7 +1,6 @@
 """
-The command line of the renderer, which `spry report` and `spry bench --report` call: HTML to standard output, and one
-JSON line of what came out to a file descriptor, from which the program takes its exit status, its messages and its own
-JSON line.
+The command line of the renderer, for `spry report` and `spry bench --report`. Writes HTML to standard output and one
+JSON line with the result to a file descriptor. From this line the program gets its exit status, messages and own JSON.
 """
 import argparse
 import json
@@ -14,18 +13,18 @@ from . import compare, records
 def _arguments(argv):
     parser = argparse.ArgumentParser(prog="report", description=__doc__)
     parser.add_argument("records", nargs="+", help="JSON lines of spry bench; - is standard input")
-    parser.add_argument("--name", action="append", default=[], help="what a file of records is called, in their order")
-    parser.add_argument("--no-page", action="store_true", help="no HTML: the verdict of --compare alone")
+    parser.add_argument("--name", action="append", default=[], help="name of a file of records, in their order")
+    parser.add_argument("--no-page", action="store_true", help="no HTML, only the verdict of --compare")
     parser.add_argument("--compare", metavar="OLD", help="an earlier run's records")
-    parser.add_argument("--matrices", metavar="DIR", help="where files of matrices are")
-    parser.add_argument("--program", help="spry, which is asked for pictures of matrices")
+    parser.add_argument("--matrices", metavar="DIR", help="folder with files of matrices")
+    parser.add_argument("--program", help="path of spry, which draws pictures of matrices")
     parser.add_argument("--here", action="store_true", help="the records are of this machine, today")
-    parser.add_argument("--result", type=int, metavar="FD", help="where the line of the result goes")
+    parser.add_argument("--result", type=int, metavar="FD", help="file descriptor for the result's line")
     return parser.parse_args(argv)
 
 
 def _source_names(paths):
-    """Names of files without folder and ending; what two share is told apart by numbers."""
+    """Returns the names of files without folder and ending. Equal names get a number."""
     names = []
     for path in paths:
         name = "standard input" if path == "-" else os.path.splitext(os.path.basename(path))[0]
@@ -34,14 +33,14 @@ def _source_names(paths):
 
 
 def _result(arguments):
-    """The line of the result: a dictionary. The page goes to standard output."""
+    """Writes the page to standard output. Returns the result as a dictionary."""
     cases = records.read_files(arguments.records)
     comparison = None
     if arguments.compare is not None:
         old = records.read_file(arguments.compare)
         comparison = compare.compare(old, cases)
     if not arguments.no_page:
-        from . import page  # needs Matplotlib, which a verdict does without
+        from . import page  # needs Matplotlib; a verdict does not
         names = arguments.name or _source_names(arguments.records)
         text = page.make(cases, names, comparison, arguments)
         sys.stdout.buffer.write(text.encode("utf-8"))

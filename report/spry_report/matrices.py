@@ -1,17 +1,17 @@
-"""What matrices look like, asked of `spry info`: their picture and row lengths."""
+"""Pictures and row lengths of matrices, from `spry info`."""
 import json
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-PICTURE = 64  # parts a side
-SECONDS = 60  # a matrix may take
+PICTURE = 64  # parts per side of a picture
+SECONDS = 60  # time limit per matrix
 ENDINGS = ("", *(ending + packed for packed in ("", ".gz") for ending in
                  (".mtx", ".npz", ".spry", ".csv", ".tsv", ".txt", ".edges", ".el")))
 
 
 def _run(program, *arguments):
-    """The JSON objects that the program prints, or an exception that tells why there are none."""
+    """Returns the JSON objects that the program prints. LookupError with the reason if it fails."""
     try:
         done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=SECONDS, check=False)
@@ -26,7 +26,7 @@ def _run(program, *arguments):
 
 
 def generators(program):
-    """Names of generated matrices; none where the program cannot tell."""
+    """Returns the names of the generators; an empty set if the program fails."""
     try:
         return {line.get("name") for line in _run(program, "gen", "--list", "--json")}
     except LookupError:
@@ -34,7 +34,7 @@ def generators(program):
 
 
 def devices(program):
-    """The machine's devices, as `spry devices` has them."""
+    """Returns the machine's devices from `spry devices`; an empty list if it fails."""
     try:
         return [line for line in _run(program, "devices", "--json") if line.get("name")]
     except LookupError:
@@ -42,7 +42,7 @@ def devices(program):
 
 
 def find(subject, folder, generated):
-    """What `spry info` is asked for, or None: what the benchmark read, else a file of the name in the folder."""
+    """Returns the source of a matrix: that of the benchmark, else a file of its name in the folder, else None."""
     name, path = subject.matrix, subject.path
     if path and (path.startswith("gen:") or os.path.isfile(path)):
         return path
@@ -60,7 +60,7 @@ def find(subject, folder, generated):
 
 
 def describe(program, subject, folder, generated):
-    """(what spry info says, None) or (None, why it does not)."""
+    """Returns (information from spry info, None), or (None, reason why there is none)."""
     place = find(subject, folder, generated)
     if place is None:
         if folder:
@@ -84,9 +84,9 @@ def describe(program, subject, folder, generated):
 
 
 def start(program, subjects, folder):
-    """
-    Begins to ask about each matrix once, two at a time. Returns a function that waits for the answers: {identity of a
-    subject: as describe}.
+    """Starts describing each matrix, two at a time.
+
+    Returns a function that waits for the results: {identity of a subject: result of describe}.
     """
     first = {}
     for subject in subjects:

@@ -1,4 +1,4 @@
-"""The page: heading, machine and method, the parts about groups, matrices, and what did not run."""
+"""The page: heading, machine and method, sections about groups, matrices, and cases that did not run."""
 import os
 import re
 
@@ -13,7 +13,10 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 # ---- heading ----------------------------------------------------------------------------------------
 
 def _ratio(group, of, over):
-    """Geometric mean of the times of `over` over those of `of`, where both ran; both choose a time by matrix."""
+    """Returns the geometric mean of the times of `over` divided by those of `of`, for subjects where both ran.
+
+    Both are functions from a subject to a time.
+    """
     pairs = [(of(s), over(s)) for s in group.subjects]
     return [b / a for a, b in pairs if a is not None and b is not None]
 
@@ -26,7 +29,7 @@ def _best_time(group, choose):
 
 
 def _who_won(group):
-    """What was the fastest of all, and by how much against Spry's best on plain CSR."""
+    """Returns a sentence with the fastest competitor and its speed-up over Spry's best kernel on plain CSR."""
     where = f"over {words.some(len(group.subjects), 'matrix', 'matrices')} ({group.title})" \
         if len(group.subjects) > 1 else f"on {group.subjects[0].label} ({group.title})"
     best = group.ranked()[0]
@@ -43,7 +46,7 @@ def _who_won(group):
 
 
 def _beside_peers(group):
-    """The best of ours beside the best peer, matrix by matrix; without peers, who won how often."""
+    """Compares our best kernel with the best peer, matrix by matrix. Without peers, counts wins."""
     total = len(group.subjects)
     ratios = _ratio(group, _best_time(group, lambda c: c.is_spry), _best_time(group, lambda c: c.peer))
     if not ratios:
@@ -107,7 +110,7 @@ def _bytes(number):
 
 
 def _device_facts(device, cases):
-    """Of a device by its records, and by `spry devices` where it was asked."""
+    """Returns facts about a device from its records, and from `spry devices` if available."""
     ours = [case for case in cases if not case.peer]
     pairs = [("device", code(device["name"])), ("what it is", device.get("description"))]
     if device.get("units"):
@@ -230,7 +233,7 @@ def _plain_reason(case):
 
 
 def _absent_rows(cases):
-    """Cases with the same reason, numbers aside, in one row."""
+    """Groups cases whose reasons differ only in numbers. Returns one row per group."""
     found = {}
     for case in cases:
         found.setdefault((case.status, re.sub(r"\d+(\.\d+)?", "#", _plain_reason(case))), []).append(case)
@@ -280,7 +283,7 @@ def _notes(groups):
 
 
 def make(cases, sources, comparison, arguments):
-    """The page as one text."""
+    """Returns the page as text."""
     groups = [group for group in make_groups(cases, sources) if group.subjects]
     here = matrices.devices(arguments.program) if arguments.here and arguments.program else []
     subjects = [subject for group in groups for subject in group.subjects]

@@ -4,11 +4,11 @@ import re
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that is already HTML and is not escaped."""
 
 
 def text(value):
-    """A value within an element."""
+    """Escapes a value for use in an element."""
     return value if isinstance(value, Html) else Html(html.escape(str(value), quote=True))
 
 
@@ -17,7 +17,7 @@ def join(pieces, between=""):
 
 
 def element(tag, *content, **attributes):
-    """<tag class="..." ...>content</tag>; class_ stands for class, aria_label for aria-label."""
+    """Creates <tag class="..." ...>content</tag>. class_ becomes class, aria_label becomes aria-label."""
     words = "".join(f' {name.rstrip("_").replace("_", "-")}="{html.escape(str(value), quote=True)}"'
                     for name, value in attributes.items() if value is not None)
     return Html(f"<{tag}{words}>{join(content)}</{tag}>")
@@ -28,19 +28,20 @@ def paragraph(*content, **attributes):
 
 
 def code(name):
-    """A name; it may break behind underscores and commas."""
+    """Formats a name as code, with possible line breaks after underscores and commas."""
     return Html("<code>" + re.sub(r"([_,:])", r"\1<wbr>", html.escape(str(name))) + "</code>")
 
 
 def slug(name):
-    """A name as part of an id."""
+    """Converts a name for use in an id."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
 
 
 def table(caption, heads, rows, classes=None, about=None):
-    """
-    A table that scrolls within its own box. heads: [(text, "n" for numbers, "t" for texts, title or None)]; the first
-    cell of a row is its head. classes: of each row. about: a sentence beside the caption.
+    """Creates a table that scrolls in its own box.
+
+    heads: [(text, "n" for numbers or "t" for texts, title or None)]. The first cell of a row is its head. classes:
+    class of each row. about: a sentence next to the caption.
     """
     cells = [element("th", head, scope="col", class_=kind, title=title) for head, kind, title in heads]
     body = []
@@ -56,7 +57,7 @@ def table(caption, heads, rows, classes=None, about=None):
 
 
 def figure(picture, caption, class_=None):
-    """A picture with what is said under it."""
+    """Creates a figure with a caption."""
     return Html(str(element("figure", Html(picture), element("figcaption", caption), class_=class_)) + "\n")
 
 
@@ -66,7 +67,7 @@ def section(id_, title, *content):
 
 
 def facts(pairs):
-    """A list of what is known: [(name, value)]; what is None is left out."""
+    """Creates a list of facts [(name, value)], without values that are None."""
     return element("dl", *[join([element("dt", name), element("dd", value)])
                            for name, value in pairs if value is not None])
 
@@ -92,12 +93,12 @@ def _key(drawing):
 
 
 def legend(entries):
-    """entries: [(name of a key, text)]."""
+    """Creates a legend. entries: [(name of a key, text)]."""
     return element("ul", *[element("li", _key(_KEYS[name]), " ", words) for name, words in entries], class_="legend")
 
 
 def line_legend(labels, others=None):
-    """The lines of a picture in their order; others: a text for the pale ones."""
+    """Creates the legend of a chart's lines, in their order. others: text for the pale lines."""
     items = []
     for number, label in enumerate(labels):
         line = (f'<path d="M0 6H20" fill="none" stroke-width="2" stroke-dasharray="{_DASHES[number % len(_DASHES)]}" '

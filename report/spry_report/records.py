@@ -1,4 +1,4 @@
-"""Records of `spry bench`: reads the JSON lines of files, and refuses what is none, with file and line."""
+"""Records of `spry bench`: reads JSON lines of files, and reports other lines with file and line number."""
 import json
 import sys
 from dataclasses import dataclass, fields
@@ -11,7 +11,7 @@ class Refused(Exception):
 
 @dataclass
 class Case:
-    """What became of one kernel on one matrix. Fields are those of the JSON line; None is unknown."""
+    """The result of one kernel on one matrix. Fields are those of the JSON line; None is unknown."""
     op: Optional[str] = None
     count: Optional[float] = None
     layout: Optional[str] = None
@@ -47,16 +47,16 @@ class Case:
     max_error: Optional[float] = None
     status: Optional[str] = None
     reason: Optional[str] = None
-    source: int = 0  # number of the file
+    source: int = 0  # index of the file
 
     @property
     def ran(self):
-        """True where there is a right result with a time."""
+        """True if the case has a correct result and a time."""
         return self.status == "ok" and self.time_us is not None
 
     @property
     def is_rival(self):
-        """True for another library's kernel; csr_plain is a module of peers, but Spry's own textbook loop."""
+        """True for another library's kernel. csr_plain is a peer module but is Spry's own textbook loop."""
         return bool(self.peer) and self.kernel != "csr_plain"
 
     @property
@@ -105,7 +105,7 @@ def _check_kinds(record, place):
 
 
 def _with_names_of_now(record):
-    """The record with today's field names: before version 0.3, `columns` counted vectors and `cols` columns."""
+    """Returns the record with current field names: before version 0.3, `columns` counted vectors and `cols` columns."""
     if "cols" not in record:
         return record
     names = {"columns": "count", "cols": "columns"}
@@ -113,7 +113,7 @@ def _with_names_of_now(record):
 
 
 def make_case(record, place, source=0):
-    """A case of a line's object."""
+    """Creates a case from a line's JSON object."""
     record = _with_names_of_now(record)
     if "command" in record and "op" not in record and record.get("status") == "failed":
         raise Refused(f"{place}: this command failed and measured nothing: {record.get('reason')}")
@@ -144,7 +144,7 @@ def _open(path):
 
 
 def read_file(path, source=0):
-    """The cases of a file. What auto chose, which `spry bench --regret` records as well, is left out."""
+    """Returns the cases of a file. Skips auto's choices, which `spry bench --regret` also records."""
     name = "standard input" if path == "-" else path
     try:
         text = _open(path).decode("utf-8")
@@ -167,5 +167,5 @@ def read_file(path, source=0):
 
 
 def read_files(paths):
-    """All cases of several files."""
+    """Returns the cases of all files."""
     return [case for source, path in enumerate(paths) for case in read_file(path, source)]

@@ -1,4 +1,4 @@
-"""The parts of the page about one group of cases: tables and pictures, with a sentence on how to read them."""
+"""Sections of the page about one group of cases: tables and charts, with a sentence on how to read them."""
 import math
 
 from . import charts, words
@@ -6,7 +6,7 @@ from .lists import lists_of
 from .measures import break_even, cost_of_calls, geometric_mean, profile, regret
 from .parts import BAR_LEGEND, Html, code, element, figure, join, legend, line_legend, paragraph, section, table
 
-NAMED = 7  # lines with a colour of their own
+NAMED = 7  # number of lines with their own colour
 PRODUCTS = ("spmv", "spmv_t", "spmm", "spmm_t")
 CALLS = (1, 10, 100, 1000, None)
 
@@ -16,7 +16,7 @@ def is_disturbed(case):
 
 
 def name_of(competitor, star=False):
-    """Its name, with a tag unless it is a kernel of Spry."""
+    """Returns the competitor's name, with a tag unless it is a kernel of Spry."""
     pieces = [code(competitor.label)]
     if competitor.peer or competitor.loop:
         pieces.append(element("span", "peer" if competitor.peer else "textbook loop", class_="tag"))
@@ -26,7 +26,7 @@ def name_of(competitor, star=False):
 
 
 def each_group(groups, make):
-    """What make(group) gives, under the group's title where there are several."""
+    """Returns make(group) for each group, below the group's title if there is more than one group."""
     found = []
     for group in groups:
         content = make(group)
@@ -76,7 +76,7 @@ def summary(groups, sources):
 # ---- bars -------------------------------------------------------------------------------------------
 
 def _mean_bars(group, name, subjects, slug):
-    """A bar for the best kernel of each format, for peers and auto: the mean over subjects."""
+    """Draws means over subjects: a bar for the best kernel of each format, for each peer and for auto."""
     rows = []
     for competitor in group.best_of_formats():
         ran = group.count_ran(competitor, subjects)
@@ -100,7 +100,7 @@ def _describe_bars(bars):
 
 
 def _matrix_bars(group, subject, slug):
-    """The best kernel of each format on this matrix, every peer, and auto."""
+    """Draws a bar for the best kernel of each format on this matrix, each peer, and auto."""
     formats = dict.fromkeys(c.format for c in group.competitors if c.kind == "ours")
     chosen = [group.best(subject, lambda c, f=f: c.kind == "ours" and c.format == f) for f in formats]
     absent = [f for f, c in zip(formats, chosen) if c is None]
@@ -141,7 +141,7 @@ def bars(groups):
 # ---- performance profile ----------------------------------------------------------------------------
 
 def choose_named(competitors, most=NAMED):
-    """Those with a line of their own: auto, two peers at least, and the best of ours, in the order of ranks."""
+    """Returns the competitors with their own lines, by rank: auto, at least two peers, and our best kernels."""
     auto = [c for c in competitors if c.is_auto][:1]
     peers, ours = [c for c in competitors if c.peer], [c for c in competitors if c.kind == "ours"]
     room = most - len(auto)
@@ -185,7 +185,7 @@ def profiles(groups):
 # ---- roofline ---------------------------------------------------------------------------------------
 
 def _best_cases(group, subject):
-    """{kind of mark: its case}."""
+    """Returns {kind of marker: case}."""
     found = {"csr": group.best(subject, lambda c: c.kind == "ours" and c.format == "csr"),
              "ours": group.best(subject, lambda c: c.kind == "ours"),
              "peer": group.best(subject, lambda c: c.peer), "auto": group.best(subject, lambda c: c.is_auto)}
@@ -240,7 +240,7 @@ def _base(group, subject):
 
 
 def paid_calls(group, competitor):
-    """For each subject the calls after which its set-up has paid against the best csr kernel; None: not known."""
+    """Returns per subject the calls after which set-up has paid, relative to the best csr kernel; None if unknown."""
     found = []
     for subject in group.subjects:
         base, case = _base(group, subject), group.case(subject, competitor)
@@ -250,7 +250,7 @@ def paid_calls(group, competitor):
 
 
 def _cheapest(group):
-    """For numbers of calls: what costs least on average, against the best csr kernel."""
+    """Returns, for numbers of calls, the competitor with the least mean cost relative to the best csr kernel."""
     ours = [c for c in group.best_of_formats() if c.kind == "ours" and group.count_ran(c) == len(group.subjects)]
     csr = next((c for c in ours if c.format == "csr"), None)
     rows = []

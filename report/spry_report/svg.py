@@ -1,6 +1,6 @@
 """
-Pictures as SVG that stands within a page: drawn by Matplotlib in marker colours, which become the page's own, so that
-they follow its light or dark colours; ids are the picture's alone.
+Charts as SVG for use inside a page. Matplotlib draws them in placeholder colours, which are replaced by the page's
+variables, so they follow its light or dark theme. Ids are unique to each chart.
 """
 import html
 import io
@@ -12,14 +12,14 @@ matplotlib.use("svg")
 from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-# Marker colours and the variables of style.css that take their place.
+# Placeholder colours, and the variables of style.css that replace them.
 INK, MUTED, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
 OURS, PEER, AUTO, BAD = "#050505", "#060606", "#070707", "#080808"
 SERIES = ("#110000", "#120000", "#130000", "#140000", "#150000", "#160000", "#170000")
 _VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", OURS: "ours", PEER: "peer", AUTO: "auto",
               BAD: "bad", **{colour: f"series{number}" for number, colour in enumerate(SERIES, 1)}}
 KIND_COLOURS = {"ours": OURS, "peer": PEER, "loop": MUTED, "auto": AUTO}
-FONT = 11.0  # pixels, as is every length here
+FONT = 11.0  # in pixels, as all lengths in this file
 
 _STYLE = {
     "svg.hashsalt": "spry", "svg.fonttype": "none", "font.size": FONT, "font.family": ["DejaVu Sans", "sans-serif"],
@@ -35,7 +35,7 @@ matplotlib.rcParams.update({name: value for name, value in _STYLE.items() if nam
 
 
 def canvas(width, height, left=44, right=12, top=10, bottom=38):
-    """A figure and its axes, with margins in pixels."""
+    """Creates a figure and its axes, with margins in pixels."""
     figure = Figure(figsize=(width / 72, height / 72))
     FigureCanvasSVG(figure)
     axes = figure.add_axes([left / width, bottom / height, (width - left - right) / width,
@@ -48,7 +48,7 @@ def _round(match):
 
 
 def _clean(text):
-    """Leaves what a page needs: no prolog, no metadata, no style for all of the page, short numbers."""
+    """Removes the prolog, metadata and global styles, and shortens numbers."""
     text = text[text.index("<svg"):]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r"<defs>\s*<style type=\"text/css\">.*?</style>\s*</defs>", "", text, flags=re.S)
@@ -65,14 +65,14 @@ def _clean(text):
 
 
 def _colour(text):
-    """Marker colours as variables; in attributes, which cannot have them, as styles."""
+    """Replaces placeholder colours by variables. Attributes become styles, since attributes cannot use variables."""
     text = re.sub(r"\b(fill|stroke)=\"(#[0-9a-f]{6})\"",
                   lambda m: f"style=\"{m[1]}: {m[2]}\"" if m[2] in _VARIABLES else m[0], text)
     return re.sub(r"#[0-9a-f]{6}\b", lambda m: f"var(--{_VARIABLES[m[0]]})" if m[0] in _VARIABLES else m[0], text)
 
 
 def _own_ids(text, slug):
-    """Ids that something refers to get the picture's name; the others go."""
+    """Adds the chart's name to ids that are referenced, and removes the other ids."""
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", text))
     text = re.sub(r" id=\"([^\"]*)\"", lambda m: f" id=\"{slug}-{m[1]}\"" if m[1] in used else "", text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{slug}-\1)", text)
@@ -80,12 +80,12 @@ def _own_ids(text, slug):
 
 
 def _without_groups(text):
-    """Groups that say nothing are left out, where there are no others."""
+    """Removes groups without attributes, if all groups are without attributes."""
     return text if "<g " in text else re.sub(r"</?g>\n?", "", text)
 
 
 def render(figure, slug, title, description):
-    """The figure as <svg>, which screen readers read as its title and description."""
+    """Returns the figure as <svg>, with a title and description for screen readers."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = _without_groups(_own_ids(_colour(_clean(out.getvalue())), slug))

@@ -1,11 +1,11 @@
-"""Numbers and names as people read them."""
+"""Formatting of numbers and names."""
 import math
 
 NEVER = math.inf
 
 
 def count(number):
-    """1 234 567, with narrow blanks that do not break."""
+    """Formats an integer as 1 234 567, with narrow no-break spaces."""
     return "not known" if number is None else f"{number:,.0f}".replace(",", "\u202f")
 
 
@@ -19,7 +19,7 @@ def time(us):
 
 
 def three_digits(number):
-    """Three digits that count: 1.23, 12.3, 123, 1 234."""
+    """Formats a number with three significant digits: 1.23, 12.3, 123, 1 234."""
     if number == 0:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(abs(number)) + 1e-9))
@@ -27,7 +27,7 @@ def three_digits(number):
 
 
 def factor(number):
-    """1.35x; large ones without decimals."""
+    """Formats a factor: 1.35x; large factors without decimals."""
     if number is None:
         return "\u2013"
     return f"{number:.2f}\u00d7" if number < 9.995 else f"{number:.1f}\u00d7" if number < 99.95 else \
@@ -39,7 +39,7 @@ def percent(share):
 
 
 def calls(number):
-    """A number of calls after which something pays."""
+    """Formats a number of calls until break-even."""
     if number is None:
         return "\u2013"
     return "at once" if number == 0 else "never" if number == NEVER else count(number)
@@ -50,12 +50,12 @@ def gbps(number):
 
 
 def some(number, one, many=None):
-    """1 matrix, 8 matrices."""
+    """Formats a count with its noun: 1 matrix, 8 matrices."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
 def listed(names, most=6):
-    """a, b and c; of many the first and how many more."""
+    """Formats a list: a, b and c. A long list has the first names and the number of the rest."""
     names = list(names)
     if len(names) > most:
         return ", ".join(names[:most - 1]) + f" and {len(names) - most + 1} more"
