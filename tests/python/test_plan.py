@@ -226,7 +226,7 @@ def test_update_sees_another_array_of_values(rng):
 
 
 def test_a_plan_is_no_array(grid):
-    with pytest.raises(TypeError, match="no array"):
+    with pytest.raises(TypeError, match="not an array"):
         np.asarray(spry.plan(grid))
 
 

@@ -230,7 +230,7 @@ def later_values(source: Source, origin, call="values"):
     if A is not None and A.data is not source.values:
         return A.data
     if source.converted_from:
-        raise InvalidError(f"the plan has a converted copy of a {source.converted_from} matrix and does not see its "
+        raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix and does not see its "
                            f"changes: update({call}) takes values in the order of its tocsr()")
     return None
 
