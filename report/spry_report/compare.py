@@ -259,16 +259,16 @@ def text(c):
     if disturbed:
         lines.append(f"not judged: {words.some(disturbed, 'case')} that other programs disturbed")
     gone = [pair for pair in c.pairs if pair.verdict == "not judged" and pair.why not in ("", "disturbed")]
-    lines += _part("ran in one run alone", [_pair_line_of_why(pair) for pair in gone])
+    lines += _part("ran in only one run", [_pair_line_of_why(pair) for pair in gone])
     if c.copy_old and c.copy_new:
         lines.append(f"copy bandwidth: {c.copy_new:.3g} GB/s, before {c.copy_old:.3g} GB/s")
     lines += _part("wrong or failed now", [_pair_line(pair) for pair in c.of("broken")])
     lines += _part("slower", [_pair_line(pair) for pair in slower])
     lines += _part("faster", [_pair_line(pair) for pair in faster])
-    lines += _part("mean time over the time before, by matrix (interval of 99 %)",
+    lines += _part("mean of new time over old time, by matrix (interval of 99 %)",
                    [f"  {change(mean.mean):>9}  {mean.name}, {words.some(mean.matrices, 'matrix', 'matrices')}: "
                     f"{interval(mean)}" for mean in c.means])
     lines += _part("new, and not in the old run", ["  " + case_name(case) for case in c.new])
-    lines += _part("in the old run alone", ["  " + case_name(case) for case in c.vanished])
+    lines += _part("only in the old run", ["  " + case_name(case) for case in c.vanished])
     title = {"ok": "no regression", "regression": "regression", "incomparable": "not comparable"}[c.status]
     return "\n".join(lines + [f"verdict: {title}: {c.reason}"]).replace("\u202f", " ") + "\n"

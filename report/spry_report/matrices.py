@@ -22,7 +22,7 @@ def _run(program, *arguments):
     try:
         return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
     except ValueError as error:
-        raise LookupError(f"spry {arguments[0]} printed no JSON") from error
+        raise LookupError(f"spry {arguments[0]} did not print JSON") from error
 
 
 def generators(program):
@@ -66,20 +66,20 @@ def describe(program, subject, folder, generated):
         if folder:
             folder = os.path.basename(os.path.abspath(folder))
             return None, f"There is no picture: no file of that name is in the folder {folder}."
-        return None, "There is no picture: its file is not there; --matrices names a folder that has it."
+        return None, "There is no picture: its file is missing; use --matrices with the folder that has it."
     try:
         lines = _run(program, "info", place, "--json", "--picture", str(PICTURE))
     except LookupError as error:
         return None, f"There is no picture: {error}."
     if not lines or not isinstance(lines[0].get("picture"), list):
         reason = lines[0].get("reason") if lines else None
-        return None, f"There is no picture: {reason or 'spry info did not tell of it'}."
+        return None, f"There is no picture: {reason or 'spry info gave no reason'}."
     about = lines[0]
     for size in ("rows", "columns", "nnz"):
         expected = getattr(subject, size)
         if expected is not None and about.get(size) != expected:
-            return None, (f"A matrix of this name was found, but it is another one: {size} is {about.get(size)}, "
-                          f"the record has {expected:g}.")
+            return None, (f"A different matrix of this name was found: {size} is {about.get(size)}, the record has "
+                          f"{expected:g}.")
     return about, None
 
 
@@ -92,7 +92,7 @@ def start(program, subjects, folder):
     for subject in subjects:
         first.setdefault(subject.identity, subject)
     if not program:
-        none = (None, "There is no picture: no program was named that could be asked.")
+        none = (None, "There is no picture: the program spry was not given.")
         return lambda: {name: none for name in first}
     generated = generators(program)
     pool = ThreadPoolExecutor(2)

@@ -51,7 +51,7 @@ def _beside_peers(group):
     ratios = _ratio(group, _best_time(group, lambda c: c.is_spry), _best_time(group, lambda c: c.peer))
     if not ratios:
         winner = max(group.ranked(), key=group.won)
-        return join(["No other library was measured beside it; the fastest most often was ", code(winner.label),
+        return join(["No other library was measured. The kernel that was fastest most often is ", code(winner.label),
                      f", on {group.won(winner)} of {total}."])
     mean, won = geometric_mean(ratios), sum(ratio > 1 for ratio in ratios)
     how = f"{mean:.2f} times as fast" if mean >= 1 else f"{1 / mean:.2f} times as slow"
@@ -72,15 +72,15 @@ def _heading(groups, cases, sources, comparison):
         found.append(paragraph("There is no headline: other programs disturbed every case that ran. Measure again with "
                                "nothing else running.", class_="lead"))
     else:
-        found.append(paragraph("No case ran, so there is nothing to compare. ", element("a", "Why they did not run",
-                               href="#absent"), " stands below.", class_="lead"))
+        found.append(paragraph("No case ran, so there is nothing to compare. See ", element("a", "the reasons",
+                               href="#absent"), " below.", class_="lead"))
     ran = [case for case in cases if case.ran]
     disturbed = sum(bool(case.disturbed) for case in ran)
     if disturbed:
         found.append(paragraph(element("strong", "Other programs disturbed this run: "),
-                               f"{disturbed} of {words.some(len(ran), 'case')} ran while others had a share of "
-                               "the processors. "
-                               "They are marked \u2020; their times are rough, and the headline leaves them out.",
+                               f"{disturbed} of {words.some(len(ran), 'case')} ran while other programs used the "
+                               "processors. "
+                               "They are marked \u2020. Their times are inaccurate, and the headline ignores them.",
                                class_="warning"))
     bad = sum(case.status in ("wrong", "failed") for case in cases)
     if bad:
@@ -137,24 +137,24 @@ def _machine(cases, here, sources):
     about = facts([("records", f"{words.count(len(cases))}, of which {words.count(ran)} ran"),
                    ("from", join([code(source) for source in sources], ", ")),
                    ("caches", ", ".join(states) or None), ("batches or runs a case", runs)])
-    told = None if here else paragraph("Records tell no more of a machine. A report that is made with the benchmark "
-                                       "itself (", code("spry bench --report"), ") says what the processor is.")
+    told = None if here else paragraph("Records have no more information on the machine. A report of the benchmark "
+                                       "itself (", code("spry bench --report"), ") also describes the processor.")
     return section("machine", "Machine and method", element("div", *devices, element("div", about, class_="card"),
                                                             class_="cards"),
                    *([told] if told else []), *_method(states))
 
 
 def _method(states):
-    caches = {("warm",): "Caches are warm: what fits into them stays there. ",
+    caches = {("warm",): "Caches are warm: data that fit remain in them between runs. ",
               ("cold",): "Caches are cold: they are flushed before each run. "}
     return [paragraph(
-        "Each kernel multiplies the same matrix with the same vectors. It is warmed up, then timed in batches, which "
-        "take turns with those of the other kernels, so that what changes on the machine changes for all. The time is "
-        "the median of the batches. ", caches.get(tuple(states), ""), "Set-up is timed apart."), paragraph(
-        "Every result is checked in the same run, row by row, against the bound on rounding errors; a kernel that is "
-        "wrong has no time here. The copy bandwidth is that of a plain copy of large arrays, measured in the same run. "
-        "GB/s count the bytes of the matrix as plain CSR and of both vectors once, whatever the format stores. Times "
-        "of two runs are never divided by each other.")]
+        "Each kernel multiplies the same matrix by the same vectors. After a warm-up it is timed in batches. Batches "
+        "of all kernels alternate, so changes of the machine affect all. The time is the median of the batches. ",
+        caches.get(tuple(states), ""), "Set-up is timed separately."), paragraph(
+        "Every result is checked in the same run, row by row, against the bound on rounding errors. A wrong kernel has "
+        "no time. The copy bandwidth is that of a plain copy of large arrays, measured in the same run. GB/s count the "
+        "bytes of the matrix as plain CSR and of both vectors once, for every format. Times of different runs are "
+        "never divided by each other.")]
 
 
 # ---- compared with an earlier run -------------------------------------------------------------------
@@ -186,7 +186,7 @@ def _comparison(c):
                            [[m.name, m.matrices, compare.change(
                                m.mean), compare.interval(m), m.verdict] for m in c.means],
                            ["bad" if m.verdict == "slower" else "" for m in c.means]))
-    for title, cases in (("New: not in the earlier run", c.new), ("Vanished: in the earlier run alone", c.vanished)):
+    for title, cases in (("New: not in the earlier run", c.new), ("Vanished: only in the earlier run", c.vanished)):
         if cases:
             found.append(paragraph(element("strong", f"{title} ({len(cases)}): "),
                                    words.listed([compare.case_name(case) for case in cases], 12), "."))
@@ -205,12 +205,12 @@ def _matrix(number, subject, name, about, why):
     if about is None:
         return element("article", *found, paragraph(why), class_="card matrix")
     picture = charts.spy(about["picture"], about["rows"], about["columns"], f"spy{number}",
-                         f"Structure of {subject.matrix}", "Where its entries lie: rows downwards, columns to "
-                                                           "the right; "
-                         "parts in a stronger colour have more entries.")
+                         f"Structure of {subject.matrix}", "Positions of its entries: rows downwards, columns to "
+                                                           "the right. "
+                         "Parts in a stronger colour have more entries.")
     lengths = charts.histogram(about.get("histogram") or [], f"lengths{number}", f"Row lengths of {subject.matrix}",
-                               "How many rows have how many entries.")
-    shown = [figure(picture, "Where entries lie; the stronger, the more") if picture else None,
+                               "Number of rows by their number of entries.")
+    shown = [figure(picture, "Positions of entries; stronger means more") if picture else None,
              figure(lengths, "Rows by length") if lengths else None]
     return element("article", *found, *[part for part in shown if part], class_="card matrix")
 
@@ -257,8 +257,8 @@ def _absent(cases):
     normal = [case for case in absent if case.status != "ok"]
     rows, classes = _absent_rows(normal)
     timeless = [case for case in absent if case.status == "ok"]
-    found = [paragraph("A case is skipped where a kernel cannot do it or would waste memory, wrong where the check "
-                       "refused its result, and failed where it could not finish.")]
+    found = [paragraph("A case is skipped if a kernel does not support it or would waste memory, wrong if the check "
+                       "refused its result, and failed if it could not finish.")]
     if rows:
         heads = [("status", "t", None), ("cases", "n", None), ("kernels", "t", None), ("matrices", "t", None),
                  ("types", "t", None), ("reason", "t", None)]
@@ -279,7 +279,7 @@ def _notes(groups):
     repeated = sum(group.repeated for group in groups)
     if not repeated:
         return None
-    return paragraph(f"{words.some(repeated, 'case')} stood more than once in a file: the first counts.")
+    return paragraph(f"{words.some(repeated, 'case')} occurred more than once in a file; the first counts.")
 
 
 def make(cases, sources, comparison, arguments):
@@ -300,7 +300,7 @@ def make(cases, sources, comparison, arguments):
         if subjects else "Spry benchmark"
     body = [element("header", head, element("nav", element("ul", *links), aria_label="Contents")),
             element("main", *parts), element("footer", paragraph(
-                "Made by ", code("spry report"), " from JSON lines of ", code("spry bench"), "."))]
+                "Created by ", code("spry report"), " from JSON lines of ", code("spry bench"), "."))]
     return ("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\">\n"

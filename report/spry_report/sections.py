@@ -42,11 +42,11 @@ def each_group(groups, make):
 def _summary_table(group, sources):
     lists = lists_of(group.subjects, sources)
     heads = [("kernel", "t", None), ("all", "n", "geometric mean over all matrices of the time over the fastest")]
-    heads += [(name, "n", f"the same over {words.some(len(members), 'matrix', 'matrices')}")
+    heads += [(name, "n", f"geometric mean over {words.some(len(members), 'matrix', 'matrices')}")
               for name, members in lists.items()]
-    heads += [("worst", "n", "the same of the matrix where it is slowest"),
-              ("won", "n", "matrices where it was the fastest"),
-              ("ran", "n", "matrices where it ran and was right")]
+    heads += [("worst", "n", "largest time over the fastest of any matrix"),
+              ("won", "n", "matrices on which it was the fastest"),
+              ("ran", "n", "matrices with a correct result")]
     rows, classes = [], []
     total = len(group.subjects)
     for place, competitor in enumerate(group.ranked()):
@@ -63,13 +63,13 @@ def _summary_table(group, sources):
         rows.append(row)
         classes.append(f"{competitor.kind}{' winner' if place == 0 and ran == total else ''}")
     return table(f"Time over the fastest: {group.title}", heads, rows, classes,
-                 "1.00\u00d7 is the fastest of all on every matrix. In brackets: it did not run on all of them.")
+                 "1.00\u00d7 means the fastest on every matrix. In brackets: it did not run on all matrices.")
 
 
 def summary(groups, sources):
     return section("summary", "Summary", paragraph(
         "A kernel\u2019s time on a matrix is divided by the fastest time on that matrix; the table has the geometric "
-        "means of these factors. Matrices are regular where the lengths of their rows have a variance of at most 10."),
+        "means of these factors. A matrix is regular if its row lengths have a variance of at most 10."),
         *each_group(groups, lambda group: _summary_table(group, sources)))
 
 
@@ -133,8 +133,8 @@ def _bars(group):
 
 def bars(groups):
     return section("bars", "Matrix by matrix", paragraph(
-        "A longer bar is a faster kernel; the fastest has the full length. Of each of Spry\u2019s formats the best "
-        "kernel is shown. Behind a bar stand its time, and that over the fastest time."), BAR_LEGEND,
+        "A longer bar is a faster kernel; the fastest has the full length. The best kernel of each of Spry\u2019s "
+        "formats is shown. The text after a bar is its time, and its time over the fastest time."), BAR_LEGEND,
         *each_group(groups, _bars))
 
 
@@ -159,14 +159,14 @@ def _profile(group):
     others = [c for c in tried if c not in named]
     picture = charts.profile([(c.label, group.factors(c)) for c in named], [group.factors(c) for c in others],
                              f"{group.slug}-profile", f"Performance profile: {group.title}",
-                             "Lines rise from the share of matrices where a kernel is the fastest to those where it is "
-                             "within a factor of the fastest.")
+                             "Each line shows the share of matrices on which a kernel is within a factor of the "
+                             "fastest.")
     ats = (1.0, 1.1, 1.5, 2.0, 4.0)
     heads = [("kernel", "t", None)] + [("fastest" if at == 1 else f"\u2264\u2009{at:g}\u00d7", "n", None) for at in ats]
-    heads.append(("never", "n", "matrices where it did not run, or was wrong"))
+    heads.append(("never", "n", "matrices on which it did not run or was wrong"))
     rows = [[name_of(c)] + [words.percent(profile(group.factors(c), at)) for at in ats] +
             [len(group.subjects) - group.count_ran(c) or "\u2013"] for c in tried]
-    note = paragraph("Not in the profile, since not all matrices were measured with them: ",
+    note = paragraph("Not in the profile, because they were not measured on all matrices: ",
                      words.listed([c.label for c in untried]), ".") if untried else None
     legend_ = line_legend([name_of(c) for c in named], f"{words.some(len(others), 'other')}" if others else None)
     return join([element("div", figure(picture, legend_, "chart"),
@@ -177,9 +177,9 @@ def _profile(group):
 def profiles(groups):
     content = each_group(groups, _profile)
     return section("profile", "Performance profile", paragraph(
-        "How many of the matrices a kernel does within a factor of the fastest. A line that is higher is better: at "
-        "the left edge stands how often it is the fastest, further right how far it falls behind elsewhere. A matrix "
-        "that it could not do counts as never."), *content) if content else None
+        "The share of the matrices on which a kernel is within a factor of the fastest. A higher line is better. The "
+        "left edge shows how often a kernel is the fastest, the rest how much slower it is on other matrices. A matrix "
+        "without a correct result counts as never."), *content) if content else None
 
 
 # ---- roofline ---------------------------------------------------------------------------------------
@@ -210,16 +210,16 @@ def _roofline(group):
     seen = {kind for _, marks in rows for kind in marks}
     marks_legend = legend([(k, t) for k, t in keys if k[5:] in seen] + ([("roof", "copy bandwidth")] if copies else []))
     picture = charts.bandwidth(rows, copies, f"{group.slug}-bandwidth", f"Bandwidth: {group.title}",
-                               "Of each matrix the rates of the best kernels, beside the copy bandwidth.")
-    found = [figure(picture, join([marks_legend, "Bytes of plain CSR, x and y once, over the time."]), "chart")] \
+                               "Rates of the best kernels on each matrix, and the copy bandwidth.")
+    found = [figure(picture, join([marks_legend, "Bytes of plain CSR, x and y, divided by the time."]), "chart")] \
         if picture else []
     intensities = [point[2] for point in points]
     if points and max(intensities) > 1.02 * min(intensities):
         picture = charts.roofline(points, copies, f"{group.slug}-roofline", f"Roofline: {group.title}",
-                                  "GFLOP/s over operations a byte, under the roof that the copy bandwidth makes.")
+                                  "GFLOP/s against operations per byte, with the bound of the copy bandwidth.")
         matrices = join([join([element("b", n), "\u00a0", code(s.label)])
                         for n, s in enumerate(group.subjects, 1)], ", ")
-        found.append(figure(picture, join(["The line is what the copy bandwidth allows. Matrices: ", matrices, "."]),
+        found.append(figure(picture, join(["The line is the bound of the copy bandwidth. Matrices: ", matrices, "."]),
                             "chart"))
     return element("div", *found, class_="beside") if found else None
 
@@ -227,8 +227,8 @@ def _roofline(group):
 def rooflines(groups):
     content = each_group(groups, _roofline)
     return section("roofline", "Roofline", paragraph(
-        "A product reads its matrix once, so the bandwidth of memory bounds it. A mark right of the line (above it, in "
-        "the second picture) is no mistake: caches held the matrix, or its format is smaller than plain CSR."),
+        "A product reads its matrix once, so memory bandwidth bounds its speed. A mark right of the line (above it, in "
+        "the second chart) is no error: caches held the matrix, or its format is smaller than plain CSR."),
         *content) if content else None
 
 
@@ -267,10 +267,10 @@ def _cheapest(group):
         if means:
             mean, number = min(means)
             rows.append(["many" if calls is None else words.count(calls), name_of(ours[number]), words.factor(mean)])
-    return table(f"What to take for how many calls: {group.title}",
+    return table(f"Best kernel by number of calls: {group.title}",
                  [("calls", "n", None), ("least cost on average", "t", None), ("of csr\u2019s cost", "n", None)],
                  rows, None,
-                 f"Set-up and calls, over those of {csr.label}.") if rows else None
+                 f"Time of set-up and calls, divided by that of {csr.label}.") if rows else None
 
 
 def _break_even(group):
@@ -294,9 +294,9 @@ def _break_even(group):
 def break_evens(groups):
     content = each_group(groups, _break_even)
     return section("break-even", "Break-even", paragraph(
-        "A format costs time before its first product. The number of calls tells after how many products this has "
-        "paid, against the fastest of Spry\u2019s csr kernels on the same matrix. Never: its products are not faster. "
-        "One kernel of each format is shown, the best on average."), *content) if content else None
+        "A format needs set-up time before its first product. The number of calls is the number of products after "
+        "which set-up has paid, compared with the fastest of Spry\u2019s csr kernels on the same matrix. Never: its "
+        "products are not faster. The best kernel of each format on average is shown."), *content) if content else None
 
 
 # ---- regret of auto ---------------------------------------------------------------------------------
@@ -330,6 +330,6 @@ def _regret(group):
 def regrets_of_auto(groups):
     content = each_group(groups, _regret)
     return section("regret", "Regret of auto", paragraph(
-        "What is lost by leaving the choice to auto: its time over the fastest of Spry\u2019s deterministic "
+        "The loss by auto\u2019s choice: its time over the fastest of Spry\u2019s deterministic "
         "kernels in the "
-        "same run. 1.00\u00d7 is no loss. Noise alone makes losses of a few per cent."), *content) if content else None
+        "same run. 1.00\u00d7 is no loss. Noise can cause losses of a few per cent."), *content) if content else None

@@ -158,7 +158,7 @@ static void pictures(void **state)
     expect("report $D/bench.jsonl -o $D/bench.html --matrices $D", 0, "of 2 matrices", "");
     page = read_file("bench.html");
     assert_non_null(page);
-    assert_non_null(strstr(page, "it is another one: rows is 2, the record has 3"));
+    assert_non_null(strstr(page, "A different matrix of this name was found: rows is 2, the record has 3"));
     free(page);
     make_matrices(state);
 }

@@ -68,7 +68,7 @@ class Verdicts(unittest.TestCase):
     def test_new_and_vanished(self):
         c = compare(run([100] * 3), run([100] * 2) + run([100], kernel="new_cpu"))
         self.assertEqual(([x.kernel for x in c.new], [x.matrix for x in c.vanished]), (["new_cpu"], ["m2"]))
-        self.assertIn("in the old run alone:\n  m2, spmv", text(c))
+        self.assertIn("only in the old run:\n  m2, spmv", text(c))
 
     def test_wrong_now(self):
         bad = run([100], time_us=None, status="wrong", reason="row 3 is off")
