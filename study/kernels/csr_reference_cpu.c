@@ -30,6 +30,6 @@ static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TAB
 
 KERNEL(csr, gathers, scatters, "the textbook loop over rows on one thread")
 KERNEL(csc, scatters, gathers, "the textbook loop over columns on one thread")
-KERNEL(csr2, gathers, scatters, "the textbook loop over rows on one thread: what the groups must give too")
-KERNEL(csr3, gathers, scatters, "the textbook loop over rows on one thread: what the groups must give too")
-KERNEL(csr4, gathers, scatters, "the textbook loop over rows on one thread: what the groups must give too")
+KERNEL(csr2, gathers, scatters, "the textbook loop over rows on one thread, as reference for the groups")
+KERNEL(csr3, gathers, scatters, "the textbook loop over rows on one thread, as reference for the groups")
+KERNEL(csr4, gathers, scatters, "the textbook loop over rows on one thread, as reference for the groups")

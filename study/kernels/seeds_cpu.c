@@ -222,8 +222,8 @@ SIZES(smmp, sizeof(int64_t), 1)
 KERNEL(spgemm_seed_dot_cpu, dot, dot_table, dot_table, 1,
        "each row of A times each column of B, which is converted to CSC: the paper's sequential listing", SEED "2.2")
 KERNEL(spgemm_seed_dense_cpu, dense, dense_counts, dense_fills, 0,
-       "row by row into an array of all columns, which is reset and looked through for each row", SEED "4")
+       "sums each row in an array of all columns, which is reset and searched for each row", SEED "4")
 KERNEL(spgemm_smmp_cpu, smmp, smmp_counts, smmp_fills, 0,
-       "two passes on one thread; the columns of a row are a linked list through one array, and sorted at the end",
+       "two passes on one thread; a linked list in one array holds the columns of a row, which are sorted at the end",
        "R. E. Bank, C. C. Douglas, Sparse Matrix Multiplication Package (SMMP), 1993")
 #endif

@@ -3,12 +3,12 @@
 #include "study/kernels/study_kernels.h"
 
 static const spryi_parameter parameters[] = {
-    {"rows", 1, 32, "rows a block"},
-    {"lanes", 0, 0, "threads a row"},
-    {"count", 0, 0, "threads a row of GetNNZ"},
-    {"blocks", 1, 64, "blocks a multiprocessor"},
+    {"rows", 1, 32, "rows per block"},
+    {"lanes", 0, 0, "threads per row"},
+    {"count", 0, 0, "threads per row of GetNNZ"},
+    {"blocks", 1, 64, "blocks per multiprocessor"},
     {"claim", 0, 1024, "rows claimed at a time"},
-    {"reset", 0, 0, "entries of the tables that are cleared"},
+    {"reset", 0, 0, "table entries that are cleared"},
     {"sort", 0, 0, "threads of SortCols"},
     {0},
 };
@@ -33,18 +33,18 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
                          [SPRYI_SEED_COUNT] = widths,                                                                  \
                          [SPRYI_SEED_RESET] = resets,                                                                  \
                          [SPRYI_SEED_SORT] = sorts},                                                                   \
-    .parameters.text = "rows=NUMBER (rows a block, each with a table; " rows ", at most 32); "                         \
-                       "lanes=4|8|16|32|64|128|256|512 (threads a row; " lanes ", rows times lanes at most 1024); "    \
-                       "count=4|8|16|32|64|128|256|512 (threads a row of GetNNZ; " count "); "                         \
-                       "blocks=NUMBER (blocks a multiprocessor; " blocks "); "                                         \
-                       "claim=NUMBER (rows that are claimed at a time, 0: each has its own; " claim "); "              \
-                       "reset=all|touched (what of the tables is cleared for a row; " reset "); "                      \
+    .parameters.text = "rows=NUMBER (rows per block, each with a table; " rows ", at most 32); "                       \
+                       "lanes=4|8|16|32|64|128|256|512 (threads per row; " lanes ", rows times lanes at most 1024); "  \
+                       "count=4|8|16|32|64|128|256|512 (threads per row of GetNNZ; " count "); "                       \
+                       "blocks=NUMBER (blocks per multiprocessor; " blocks "); "                                       \
+                       "claim=NUMBER (rows claimed at a time, 0: rows are fixed; " claim "); "                         \
+                       "reset=all|touched (table entries that are cleared for each row; " reset "); "                  \
                        "sort=32|64|128|256 (threads of SortCols; by the longest row)"
 
-SEED(older, "B converted to columns, rows of A times columns of B: the method that the paper compares with",
-     PAPER ", [3]", .parameters.list = NULL)
-SEED(getvals, "a block a row, tables of all columns for counting and placing, rows sorted in place by radix",
-     PAPER ", section 4", WITH_PARAMETERS("1", "32", "128, or what a block has room for", "16 / rows", "0", "all"))
-SEED(together, "the seed's with all four improvements that it asks for", PAPER ", section 6",
-     WITH_PARAMETERS("8 to 1 by lanes", "as B's mean row has entries, 4 to 128", "as lanes", "4 to 16 by lanes", "4",
-                     "touched"))
+SEED(older, "B converted to columns, rows of A times columns of B: the paper's older method", PAPER ", [3]",
+     .parameters.list = NULL)
+SEED(getvals, "one block per row, tables of all columns to count and place entries, rows sorted in place by radix",
+     PAPER ", section 4", WITH_PARAMETERS("1", "32", "128, or less to fit in a block", "16 / rows", "0", "all"))
+SEED(together, "the seed's kernels with all four improvements of its conclusion", PAPER ", section 6",
+     WITH_PARAMETERS("8 to 1 by lanes", "B's mean row rounded up to a power of 2, 4 to 128", "as lanes",
+                     "4 to 16 by lanes", "4", "touched"))

@@ -7,13 +7,13 @@
         .nondeterministic = (atomic),           .pattern = !(atomic), .operations = SPRYI_OP_SPMV,                     \
     };
 
-KERNEL(csr, vector_shared, 0, "a warp a row, added up in shared memory",
+KERNEL(csr, vector_shared, 0, "one warp per row, sums in shared memory",
        "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3")
-KERNEL(coo, atomic, 1, "a thread an entry, added to y by atomics", "Evtushenko 2019 and Sparse Methods, COO")
-KERNEL(hyb, atomic, 1, "ELL by a thread a row, then the rest by atomics",
+KERNEL(coo, atomic, 1, "one thread per entry, added to y with atomics", "Evtushenko 2019 and Sparse Methods, COO")
+KERNEL(hyb, atomic, 1, "ELL with one thread per row, then the COO part with atomics",
        "Evtushenko 2019 and Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
 
-KERNEL(hyb, one_launch, 1, "both parts in one launch, by atomics on a cleared y", "Evtushenko 2019, listing 8")
+KERNEL(hyb, one_launch, 1, "both parts in one launch, with atomics on a cleared y", "Evtushenko 2019, listing 8")
 
 #define CPU(name) &spryi_##name##_cpu,
 #define CUDA(name) &spryi_##name##_cuda,
