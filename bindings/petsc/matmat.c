@@ -1,8 +1,8 @@
 /*
  * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P. The symbolic phase builds a plan of the library and
  * copies C's structure to PETSc. Each numeric phase writes C's values. If the program has added entries to C, values
- * are stored at the positions of C's structure. PETSc computes all other products, and those for which an option names
- * one of its algorithms (-matmatmult_via, -mat_product_algorithm and similar).
+ * are stored at the positions of C's structure. PETSc computes all other products. It also computes products for which
+ * an option names a PETSc algorithm (-matmatmult_via, -mat_product_algorithm and similar).
  */
 #include "spry/spgemm.h"
 #include "spry_petsc.h"

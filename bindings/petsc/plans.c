@@ -1,9 +1,9 @@
 /*
  * Creation of a matrix's plans.
  *
- *   products 1, 2      PETSc's code, because analyzing the matrix costs more than one or two products
- *   from the 3rd       a plan for few products: csr, whose set-up takes the time of one to two products
- *   33rd, 65th, ...    the library's choice, with as many expected products as there were so far
+ *   products 1, 2      PETSc's code, because analyzing the matrix takes longer than one or two products
+ *   from the 3rd       a plan for few products: csr, with a set-up as long as one or two products
+ *   33rd, 65th, ...    the library's choice, with expected products equal to the products so far
  *
  * A matrix that did n products is expected to do n more. So the choice is repeated after 32, 64, 128, ... products,
  * with updates expected at the rate observed. Set-up time then remains in proportion to the time of products.
