@@ -163,7 +163,7 @@ static int run_ours(solver_group *group, solver_case *c, solver_outcome *outcome
 {
     told t = {.status = SPRY_OK};
     int device = SPRY_CPU;
-    t.status = number_of_device(group->session->context, &device, c->device > 0 ? "cuda" : "cpu", &t.err);
+    t.status = find_device(group->session->context, &device, c->device > 0 ? "cuda" : "cpu", &t.err);
     if (t.status == SPRY_OK) (group->method == IN_CG ? run_cg : run_pagerank)(group, c, device, outcome, &t);
     if (t.status == SPRY_OK || t.status == SPRY_NOT_CONVERGED)
         if (isnan(c->record.cost.setup_us)) fill_choice(group, c, &t);

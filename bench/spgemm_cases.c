@@ -649,7 +649,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     if (strcmp(device, "auto") == 0)
         c->options.device = SPRY_DEVICE_AUTO;
     else if (c->device == 0) /* else where A is */
-        status = number_of_device(group->session->context, &c->options.device, device, &err);
+        status = find_device(group->session->context, &c->options.device, device, &err);
     if (c->options.device == SPRY_CPU) c->options.stages = &group->times; /* a GPU would measure in every run */
     c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
     if (c->device > 0 && status == SPRY_OK) {

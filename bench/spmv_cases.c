@@ -49,7 +49,7 @@ static int plan(const request *r, const char *format, record *told, int *number)
     options.format = format;
     options.expected_calls = r->calls;
     options.policy = strcmp(format, "auto") == 0 ? r->policy : NULL;
-    (void)!number_of_device(r->group->session->context, &options.device, r->device, NULL);
+    (void)!find_device(r->group->session->context, &options.device, r->device, NULL);
     return spmv_add_choice(r->group, &options, format, r->device, told, number);
 }
 
@@ -342,7 +342,7 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     options.memory_limit_bytes = c->options->candidates.memory_limit;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
-    (void)!number_of_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */
+    (void)!find_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */
     options.groups = device ? groups_for(c, format, device) : NULL;
     return options;
 }

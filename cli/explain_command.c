@@ -96,7 +96,7 @@ static spry_status place(spry_spmv_options *plan, const spry_context *context, c
 {
     int number = SPRY_DEVICE_DEFAULT;
     if (!a->device || strcmp(a->device, "cuda") != 0) return SPRY_OK;
-    const spry_status status = number_of_device(context, &number, a->device, err);
+    const spry_status status = find_device(context, &number, a->device, err);
     plan->device = plan->vector_device = number;
     return status;
 }

@@ -243,7 +243,7 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     a->o.observe = cli_observe;
     a->o.observe_user = &convergence;
     convergence.tolerance = a->o.tolerance;
-    spry_status result = number_of_device(input->context, &a->o.device, a->shared.device, &err);
+    spry_status result = find_device(input->context, &a->o.device, a->shared.device, &err);
     cli_progress("ranking");
     const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);

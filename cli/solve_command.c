@@ -206,7 +206,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.observe = cli_observe;
     o.observe_user = &convergence;
     convergence.tolerance = a->tolerance;
-    spry_status result = number_of_device(input->context, &o.device, a->shared.device, &err);
+    spry_status result = find_device(input->context, &o.device, a->shared.device, &err);
     cli_progress("solving");
     const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_cg(input->context, *x, &r, input->A, spry_vector_as_const(*b), &o, &err);

@@ -120,7 +120,7 @@ static int check_names(spry_context *context, arguments *a)
     if (strcmp(a->device, "auto") == 0)
         a->device_number = SPRY_DEVICE_AUTO;
     else
-        status = number_of_device(context, &a->device_number, a->device, &err);
+        status = find_device(context, &a->device_number, a->device, &err);
     if (!a->kernel && a->device_number == SPRY_DEVICE_AUTO) return CLI_GO_ON;
     spry_spgemm_options o = product_options(a, NULL);
     o.memory_limit_bytes = 0;

@@ -133,7 +133,7 @@ static int check_names(spry_context *context, arguments *a)
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_error err = {0};
-    spry_status status = number_of_device(context, &a->device_number, a->device, &err);
+    spry_status status = find_device(context, &a->device_number, a->device, &err);
     spry_spmv_options options = plan_options(a, 1);
     options.measure_budget_us = 1; /* nothing is measured */
     if (status == SPRY_OK) status = cli_one(context, &A, a->stored, &err);

@@ -16,10 +16,10 @@
 enum { REPEATS = 5, BRIEF_REPEATS = 3, CACHES = 4, PAGE = 4096 };
 static const double mib = 1024.0 * 1024.0;
 static const int64_t smallest_array = INT64_C(64) << 20, unknown_cache = INT64_C(64) << 20;
-/* The most for both arrays; brief is less, for fresh pages take tenths of a second in a virtual machine. */
+/* Limits on the sum of both arrays. Brief is less: touching new pages takes tenths of a second in virtual machines. */
 static const int64_t most_bytes = INT64_C(1000000000), most_brief_bytes = INT64_C(256) << 20;
 
-int64_t copy_array_bytes(int64_t cache, int64_t available, int brief)
+int64_t copy_array_bytes(int64_t cache, int64_t available, bool brief)
 {
     const int64_t most = (brief ? most_brief_bytes : most_bytes) / 2;
     int64_t bytes = CACHES * (cache > 0 ? cache : unknown_cache);
@@ -30,8 +30,8 @@ int64_t copy_array_bytes(int64_t cache, int64_t available, int brief)
 }
 
 /*
- * to = from ^ key with key 0, which no compiler can turn into memcpy: that would use streaming stores,
- * which save the read of the target and so measure something that no product can reach.
+ * Copies by to = from ^ key with key 0, so that no compiler emits memcpy. memcpy would use non-temporal stores, which
+ * do not read the target, and report a bandwidth that no product reaches.
  */
 typedef struct copying {
     uint64_t *to, *from, key;
@@ -46,18 +46,18 @@ static void copy_words(void *job, int64_t begin, int64_t end)
     for (int64_t w = begin; w < end; w++) to[w] = from[w] ^ key;
 }
 
-/* First touch by the threads that copy. */
+/* Writes `from`, so that the threads that copy touch its pages first. */
 static void write_words(void *job, int64_t begin, int64_t end)
 {
     const copying *c = job;
     for (int64_t w = begin; w < end; w++) c->from[w] = (uint64_t)w;
 }
 
-/* NaN: no memory. */
+/* Returns the bandwidth of a copy in GB/s; NaN if memory is short. bytes: of one array. */
 static double measure(size_t bytes, int threads, int repeats)
 {
     int64_t words = (int64_t)(bytes / sizeof(uint64_t));
-    volatile uint64_t key = 0; /* no constant of the compiler's */
+    volatile uint64_t key = 0; /* volatile, so that the compiler cannot assume 0 */
     copying c = {allocate_pages(bytes), allocate_pages(bytes), key};
     double gbps = NAN, times[REPEATS];
     if (c.from && c.to) {
@@ -76,7 +76,7 @@ static double measure(size_t bytes, int threads, int repeats)
     return gbps;
 }
 
-/* SPRY_BENCH_COPY_BYTES: arrays of another size, for tests and slow machines; 0 when not set. */
+/* Returns the array size of SPRY_BENCH_COPY_BYTES, for tests and slow machines; 0 if it is not set or invalid. */
 static int64_t forced_bytes(void)
 {
     const char *text = getenv("SPRY_BENCH_COPY_BYTES");
@@ -85,14 +85,14 @@ static int64_t forced_bytes(void)
     return end && *end == '\0' && bytes >= PAGE ? (int64_t)bytes / PAGE * PAGE : 0;
 }
 
-/* The size of the CPU's last cache; 0: not known. */
+/* Returns the size of the CPU's last-level cache; 0: not known. */
 static int64_t last_cache_bytes(const spry_context *context)
 {
     spry_device_info cpu = SPRY_INIT(spry_device_info);
     return spry_device_get_info(context, &cpu, 0, NULL) == SPRY_OK ? cpu.cache_bytes : 0;
 }
 
-copy_bandwidth measure_copy_bandwidth(const spry_context *context, int brief)
+copy_bandwidth measure_copy_bandwidth(const spry_context *context, bool brief)
 {
     const int64_t cache = last_cache_bytes(context), forced = forced_bytes();
     const int64_t bytes = forced > 0 ? forced : copy_array_bytes(cache, available_memory_bytes(context), brief);
@@ -108,7 +108,7 @@ copy_bandwidth measure_copy_bandwidth(const spry_context *context, int brief)
     return found;
 }
 
-spry_status measure_device_copy(const spry_context *context, copy_bandwidth *found, int device, int brief,
+spry_status measure_device_copy(const spry_context *context, copy_bandwidth *found, int device, bool brief,
                                 spry_error *err)
 {
     *found = (copy_bandwidth){.gbps = NAN};
@@ -122,15 +122,15 @@ spry_status measure_device_copy(const spry_context *context, copy_bandwidth *fou
     return SPRY_OK;
 }
 
-/* ---- remembered --------------------------------------------------------------------------------- */
+/* ---- the file of remembered bandwidths ---------------------------------------------------------- */
 
 enum { MOST_REMEMBERED = 64, LINE = 512 };
 
-/* The path of the file, in a folder that is made if wanted; 0: there is no place for it. */
-static int path_of_memory(char *path, size_t size, int make)
+/* Writes the file's path. create: also creates its folder. Returns false if no cache folder is known. */
+static bool path_of_memory(char *path, size_t size, bool create)
 {
-    if (!cache_folder(path, size - sizeof "/bandwidth")) return 0;
-    if (make) {
+    if (!cache_folder(path, size - sizeof "/bandwidth")) return false;
+    if (create) {
         char *const last = strrchr(path, '/');
         *last = '\0';
         (void)mkdir(path, 0700);
@@ -138,34 +138,35 @@ static int path_of_memory(char *path, size_t size, int make)
         (void)mkdir(path, 0700);
     }
     strcat(path, "/bandwidth");
-    return 1;
+    return true;
 }
 
-/* "host, device, 2 threads\t": what a line begins with. */
-static int key_of(const spry_context *context, char *key, size_t size, int device)
+/* Writes the start of a line, "host, device, 2 threads\t". Returns false if it does not fit or the device is missing. */
+static bool key_of(const spry_context *context, char *key, size_t size, int device)
 {
     char host[64] = "";
     spry_device_info info = SPRY_INIT(spry_device_info);
-    if (spry_device_get_info(context, &info, device < 0 ? 0 : device, NULL) != SPRY_OK) return 0;
+    if (spry_device_get_info(context, &info, device < 0 ? 0 : device, NULL) != SPRY_OK) return false;
     (void)gethostname(host, sizeof host - 1);
     const int threads = device > 0 ? 0 : pool_threads(context);
     return snprintf(key, size, "%s, %s, %d threads\t", host, info.description, threads) < (int)size;
 }
 
-static int recall(const char *path, const char *key, copy_bandwidth *found)
+/* Reads the last valid line that begins with key. Returns false if the file has none. */
+static bool recall(const char *path, const char *key, copy_bandwidth *found)
 {
     char line[LINE];
     struct stat st;
     FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
-    int known = 0;
-    while (file && fgets(line, sizeof line, file)) { /* the last one counts */
+    bool known = false;
+    while (file && fgets(line, sizeof line, file)) {
         if (strncmp(line, key, strlen(key)) != 0) continue;
         char *end = NULL, day[16];
         const double gbps = strtod(line + strlen(key), &end);
         if (*end != '\t' || !(gbps > 1e-2 && gbps < 1e5) || sscanf(end, "\t%15[0-9-]\n", day) != 1) continue;
         found->gbps = gbps;
         snprintf(found->day, sizeof found->day, "%s", day);
-        known = 1;
+        known = true;
     }
     if (file) fclose(file);
     return known;
@@ -178,9 +179,9 @@ void remember_device_copy(const spry_context *context, const copy_bandwidth *fou
     struct stat st;
     const time_t now = time(NULL);
     if (isnan(found->gbps) || forced_bytes() > 0 || !key_of(context, key, sizeof key, device)) return;
-    if (!path_of_memory(path, sizeof path, 1) || !gmtime_r(&now, &when)) return;
+    if (!path_of_memory(path, sizeof path, true) || !gmtime_r(&now, &when)) return;
     strftime(day, sizeof day, "%Y-%m-%d", &when);
-    const int full = stat(path, &st) == 0 && st.st_size > MOST_REMEMBERED * LINE;
+    const bool full = stat(path, &st) == 0 && st.st_size > MOST_REMEMBERED * LINE;
     FILE *file = fopen(path, full ? "w" : "a");
     if (!file) return;
     fprintf(file, "%s%.4g\t%s\n", key, found->gbps, day);
@@ -191,11 +192,11 @@ spry_status recall_device_copy(const spry_context *context, copy_bandwidth *foun
 {
     char path[4096], key[LINE];
     *found = (copy_bandwidth){.gbps = NAN};
-    if (forced_bytes() == 0 && path_of_memory(path, sizeof path, 0) && key_of(context, key, sizeof key, device) &&
+    if (forced_bytes() == 0 && path_of_memory(path, sizeof path, false) && key_of(context, key, sizeof key, device) &&
         recall(path, key, found))
         return SPRY_OK;
     const processor_time before = read_processor_time();
-    const spry_status status = measure_device_copy(context, found, device, 1, err);
+    const spry_status status = measure_device_copy(context, found, device, true, err);
     if (status == SPRY_OK && others_since(before, 0) < DISTURBED_SHARE) remember_device_copy(context, found, device);
     return status;
 }

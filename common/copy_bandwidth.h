@@ -1,32 +1,35 @@
 /*
- * The machine's copy bandwidth: a parallel copy with ordinary stores, read plus written bytes over time. Each of the
- * two arrays is 4 times the last-level cache, as far as 1 GB for both and half of the memory that is left allow.
+ * Copy bandwidth of the machine: bytes read plus bytes written over the time of a parallel copy with ordinary stores.
+ * Each of the two arrays is 4 times the last-level cache. Both together are at most 1 GB and at most half of the
+ * available memory.
  */
 #pragma once
 
 #include "spry/spry.h"
 
+#include <stdbool.h>
+
 typedef struct copy_bandwidth {
-    double gbps;    /* NaN: there was no memory for the arrays */
-    char day[16];   /* "2026-11-27", where it was measured by an earlier command and remembered; else "" */
+    double gbps;    /* NaN: memory for the arrays was short */
+    char day[16];   /* "2026-11-27": day of the measurement, if an earlier command remembered it; else "" */
     char note[256]; /* "not measured (...)" or "measured with arrays of ..., smaller than ..."; else "" */
 } copy_bandwidth;
 
-/* brief: of a quarter of the bytes, for one product. */
-copy_bandwidth measure_copy_bandwidth(const spry_context *context, int brief);
-/* The same of a GPU, where `device` is the number of one. No memory for the arrays is no failure. */
-spry_status measure_device_copy(const spry_context *context, copy_bandwidth *found, int device, int brief,
+/* Measures the CPU. brief: uses at most a quarter of the bytes and fewer repetitions. */
+copy_bandwidth measure_copy_bandwidth(const spry_context *context, bool brief);
+/* Measures a device: the CPU if device <= 0, else a GPU. If memory for the arrays is short, gbps is NaN, no error. */
+spry_status measure_device_copy(const spry_context *context, copy_bandwidth *found, int device, bool brief,
                                 spry_error *err);
 /*
- * The same, but measured once: what was measured is remembered by machine, device and threads in spry/bandwidth of the
- * user's cache folder (XDG_CACHE_HOME, else ~/.cache), unless other programs disturbed it. Of use where the bandwidth
- * is a scale beside an answer, not a measurement of its own.
+ * Returns the remembered bandwidth of this machine, device and number of threads. If none is remembered, measures
+ * briefly, and remembers the result unless other programs disturbed it. The file is spry/bandwidth in the user's cache
+ * folder. Suits outputs in which the bandwidth is only a scale.
  */
 spry_status recall_device_copy(const spry_context *context, copy_bandwidth *found, int device, spry_error *err);
-/* Remembers a bandwidth that was measured. */
+/* Appends a measured bandwidth to the file. */
 void remember_device_copy(const spry_context *context, const copy_bandwidth *found, int device);
 
-/* Bytes of each of its two arrays, by the last-level cache (0: not known) and the memory that can still be taken. */
-int64_t copy_array_bytes(int64_t cache, int64_t available, int brief);
-/* Bytes of a buffer that replaces all of the last-level cache: twice its size, or half of the memory that is left. */
+/* Returns the bytes of one array. cache: bytes of the last-level cache, 0: not known. available: bytes of memory. */
+int64_t copy_array_bytes(int64_t cache, int64_t available, bool brief);
+/* Returns the size of a buffer that evicts the last-level cache: twice the cache, at most half of available memory. */
 int64_t cache_flush_bytes(const spry_context *context);

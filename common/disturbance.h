@@ -1,17 +1,17 @@
-/* Whether other programs took processors while something was timed: such times mean little, and are marked. */
+/* Detects whether other programs used processors during a measurement. Disturbed times are marked. */
 #pragma once
 
-/* Seconds of all processors since the system started, and of this process. */
+/* Processor seconds: busy and all of the whole machine since its start, own of this process. */
 typedef struct processor_time {
     double busy, own, all;
 } processor_time;
 
 processor_time read_processor_time(void);
 /*
- * The share of all processors that other programs had since then, but for so many seconds of processes of ours. 0 where
- * too little time has passed to tell, or the system does not tell.
+ * Returns the share of all processor time that other programs used since `before`. children: processor seconds of this
+ * program's child processes, not counted as others. 0 if less than 0.1 processor seconds passed or /proc is missing.
  */
 double others_since(processor_time before, double children);
 
-/* From this share on, times are marked as disturbed. */
+/* Times are marked as disturbed if the share is at least this. */
 #define DISTURBED_SHARE 0.05

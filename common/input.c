@@ -29,7 +29,7 @@ size_t unpacked_length(const char *name)
     return length;
 }
 
-/* Cuts the ending of a file's name. */
+/* Removes the ending of a file's name. */
 static void cut_ending(char *name)
 {
     name[unpacked_length(name)] = '\0';
@@ -40,7 +40,7 @@ static void cut_ending(char *name)
     }
 }
 
-/* The last part of a path and the given number of folders before it. */
+/* Returns the last part of a path, preceded by the given number of folders. */
 static const char *last_parts(const char *path, int folders)
 {
     const char *at = path + strlen(path);
@@ -59,7 +59,7 @@ void matrix_name(char *name, size_t size, const char *path)
     cut_ending(name);
 }
 
-/* True if another matrix has the name of matrix i; in_folder: and is in the same folder. */
+/* Returns true if another matrix has the name of matrix i; in_folder: counts only matrices of the same folder. */
 static bool is_shared(const named_matrix *m, int count, int i, bool in_folder)
 {
     const size_t folder = (size_t)(last_parts(m[i].path, 0) - m[i].path);
@@ -83,7 +83,7 @@ bool tell_names_apart(named_matrix *m, int count)
             marks[i] &= KEEPS_ENDING;
             if (!is_file_name(m[i].path)) continue;
             if (!is_shared(m, count, i, folders == 0)) continue;
-            /* no folder is left to add, as beside a generated matrix of the name */
+            /* No folder is left to add, for example if a generated matrix has the name. */
             const bool is_whole = folders > 1 && last_parts(m[i].path, folders - 1) == m[i].path;
             marks[i] |= folders == 0 || is_whole ? SHARED | KEEPS_ENDING : SHARED;
         }
@@ -99,30 +99,30 @@ bool tell_names_apart(named_matrix *m, int count)
     return true;
 }
 
-int is_edge_list_name(const char *path)
+bool is_edge_list_name(const char *path)
 {
     static const char *const endings[] = {".txt", ".csv", ".tsv", ".edges", ".el"};
     const size_t length = unpacked_length(path);
-    if (strncmp(path, "gen:", 4) == 0) return 0;
+    if (strncmp(path, "gen:", 4) == 0) return false;
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         const size_t cut = strlen(endings[e]);
-        if (length > cut && strncmp(path + length - cut, endings[e], cut) == 0) return 1;
+        if (length > cut && strncmp(path + length - cut, endings[e], cut) == 0) return true;
     }
-    return 0;
+    return false;
 }
 
-int cache_folder(char *folder, size_t size)
+bool cache_folder(char *folder, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = -1;
-    if (cache && cache[0] == '/') /* the specification says that others are to be ignored */
+    if (cache && cache[0] == '/') /* the XDG specification ignores relative paths */
         length = snprintf(folder, size, "%s/spry", cache);
     else if (home && home[0] == '/')
         length = snprintf(folder, size, "%s/.cache/spry", home);
     return length >= 0 && (size_t)length < size;
 }
 
-spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err)
+spry_status find_device(const spry_context *context, int *device, const char *name, spry_error *err)
 {
     *device = SPRY_DEVICE_DEFAULT;
     return name ? spry_device_find(context, device, name, err) : SPRY_OK;
@@ -142,7 +142,10 @@ void set_index_base(int base)
     stated_base = base;
 }
 
-/* Returns whether opening /dev/stdin continues where standard input is: not within a file, and not for sockets. */
+/*
+ * Returns true if /dev/stdin can be opened and reads from the current position. Sockets cannot be opened, and an opened
+ * file would start at its beginning.
+ */
 static bool can_be_reopened(void)
 {
     struct stat facts;
@@ -151,7 +154,7 @@ static bool can_be_reopened(void)
     return !S_ISSOCK(facts.st_mode) && access("/dev/stdin", R_OK) == 0;
 }
 
-/* Reads the rest of standard input into *content, which the caller frees. Returns 0, or an error number. */
+/* Reads the rest of standard input into *content, which the caller frees. Returns 0 or an errno value. */
 static int read_rest(char **content, size_t *bytes)
 {
     size_t room = (size_t)1 << 16;
@@ -171,7 +174,7 @@ static int read_rest(char **content, size_t *bytes)
     }
 }
 
-/* Replaces the path at the start of a message. */
+/* Replaces the path at the start of a message by "standard input". */
 static void name_standard_input(spry_error *err, const char *path)
 {
     const size_t length = strlen(path);
@@ -241,7 +244,7 @@ spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, c
     as_stored.offset_type = arrays.offset_type;
     status = spry_matrix_convert(context, &csr, NULL, *A, &as_stored, err);
     spry_matrix_destroy(*A);
-    *A = csr; /* NULL if that failed */
+    *A = csr; /* NULL if the conversion failed */
     return status;
 }
 
@@ -277,7 +280,7 @@ void *allocate_pages(size_t bytes)
     return memory;
 }
 
-/* A bijection of 64 bits, SplitMix64's. */
+/* Mixes 64 bits by SplitMix64's bijection. */
 static uint64_t mix_bits(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -285,19 +288,19 @@ static uint64_t mix_bits(uint64_t z)
     return z ^ (z >> 31);
 }
 
-static double random_number(uint64_t i, uint64_t seed)
+static double random_value(uint64_t i, uint64_t seed)
 {
     const uint64_t bits = mix_bits(i * UINT64_C(0x9E3779B97F4A7C15) + seed);
     const double value = 0.25 + 0.75 * (double)(bits >> 11) * 0x1p-53;
     return bits & 1 ? -value : value;
 }
 
-enum { ONE_THREAD = 1 << 16 }; /* numbers up to which other threads gain nothing */
+enum { ONE_THREAD = 1 << 16 }; /* largest length for which one thread is as fast as many */
 
 typedef struct filling {
     void *data;
     spry_type type;
-    int random; /* 1: numbers by their index and the seed, in place of the value */
+    bool random; /* elements depend on their index and the seed; else all are value */
     uint64_t seed;
     double value;
 } filling;
@@ -308,25 +311,25 @@ static void fill_some(void *job, int64_t begin, int64_t end)
     float *f32 = f->type == SPRY_F32 ? f->data : NULL;
     double *f64 = f->type == SPRY_F32 ? NULL : f->data;
     for (int64_t i = begin; i < end; i++) {
-        const double number = f->random ? random_number((uint64_t)i, f->seed) : f->value;
+        const double value = f->random ? random_value((uint64_t)i, f->seed) : f->value;
         if (f32)
-            f32[i] = (float)number;
+            f32[i] = (float)value;
         else
-            f64[i] = number;
+            f64[i] = value;
     }
 }
 
 void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads)
 {
-    run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, 1, seed, 0});
+    run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, true, seed, 0});
 }
 
 void fill_constant(void *data, int64_t length, spry_type type, double value, int threads)
 {
-    run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, 0, 0, value});
+    run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, false, 0, value});
 }
 
-/* Entries of from, so far apart, to entries of to. */
+/* A copy of elements; strides count elements. */
 typedef struct strided_copy {
     void *to;
     int64_t to_stride;
@@ -338,7 +341,7 @@ typedef struct strided_copy {
 static void copy_strided(void *job, int64_t begin, int64_t end)
 {
     const strided_copy c = *(const strided_copy *)job;
-    const int f64 = c.type == SPRY_F64;
+    const bool f64 = c.type == SPRY_F64;
     for (int64_t i = begin; i < end; i++)
         if (f64)
             ((double *)c.to)[i * c.to_stride] = ((const double *)c.from)[i * c.from_stride];

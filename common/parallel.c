@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -10,7 +11,8 @@ static struct {
     void *job;
     int64_t items;
     uint64_t calls;
-    int started, shares, left, busy; /* left: shares that are not done */
+    int started, shares, left; /* left: shares that are not done */
+    bool busy;
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER, .begun = PTHREAD_COND_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 static void do_share(int share)
@@ -39,7 +41,7 @@ static void *work(void *number)
     return NULL;
 }
 
-/* Signals are for the program's first thread. The lock is held. */
+/* Starts the missing threads. They block all signals, which the first thread handles. The caller holds the lock. */
 static void start_threads(int threads)
 {
     sigset_t all, before;
@@ -63,7 +65,7 @@ void run_shares(int threads, int64_t items, void (*body)(void *job, int64_t begi
         return;
     }
     start_threads(threads);
-    team.busy = 1;
+    team.busy = true;
     team.body = body;
     team.job = job;
     team.items = items;
@@ -75,7 +77,7 @@ void run_shares(int threads, int64_t items, void (*body)(void *job, int64_t begi
     pthread_mutex_lock(&team.lock);
     team.left--;
     while (team.left > 0) pthread_cond_wait(&team.ended, &team.lock);
-    team.busy = 0;
+    team.busy = false;
     team.shares = 0;
     pthread_mutex_unlock(&team.lock);
 }

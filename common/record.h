@@ -1,4 +1,4 @@
-/* A record: what became of one kernel on one matrix, as the JSON lines show it. */
+/* A record: the result of one kernel on one matrix, which becomes one JSON line. */
 #pragma once
 
 #include "spry/matrix.h"
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Stages of a product of two matrices, as spry_spgemm_info has them, and reading the matrix's file before it. */
+/* Stages of a product of two matrices: reading the file, then the stages of spry_spgemm_stages. */
 typedef enum record_stage {
     STAGE_READ,
     STAGE_CONVERT,
@@ -29,7 +29,7 @@ typedef struct record_input {
     const char *path; /* "gen:..." or a file; NULL: not known */
     int64_t rows, columns, nnz;
     const char *class_name; /* "regular", "irregular" or "" */
-    int twin;               /* 1: generated in the place of a real matrix */
+    int twin;               /* 1: generated in place of a real matrix */
     const char *type, *index;
 } record_input;
 
@@ -37,33 +37,36 @@ typedef struct record_input {
 typedef struct record_method {
     char device[32], format[64], kernel[128], ordering[32]; /* format and kernel may be followed by parameters */
     int threads, peer, deterministic;
-    const char *policy; /* by which "auto" decided: "cost", "tree", ...; NULL: the format was named */
-    int fewer_threads;  /* 1: with fewer threads than the benchmark's; not in the JSON lines */
+    const char *policy; /* policy of "auto": "cost", "tree", ...; NULL: the format was named */
+    bool fewer_threads; /* the run used fewer threads than the benchmark; not in the JSON lines */
 } record_method;
 
 /* Set-up and predictions, in us. */
 typedef struct record_cost {
     double setup_us, upload_us;
-    double baseline_us, predicted_us; /* of a run, in csr and in the plan */
-    double update_us;                 /* of an update; NaN: not measured */
+    double baseline_us, predicted_us; /* predicted time of one run: of csr, of the plan */
+    double update_us;                 /* measured time of one update; NaN: not measured */
     int64_t break_even;               /* runs; -1: never, or not known */
 } record_cost;
 
-/* Measured times of a run, or with op cg and pagerank of an iteration. */
+/* Measured times of one run; with op cg and pagerank, of one iteration. */
 typedef struct record_time {
-    int disturbed; /* 1: other programs used a good part of the processors meanwhile */
+    int disturbed; /* 1: other programs used at least DISTURBED_SHARE of the processors */
     double first_us, median_us, mean_us, min_us, spread_us;
-    int64_t iterations; /* of a solve, with op cg and pagerank */
+    int64_t iterations; /* of one solve, with op cg and pagerank */
     int64_t runs;
     const char *state; /* "warm", "cold" */
 } record_time;
 
 /*
- * Rates of a run. With op spmv and spmv_t, gflops count two operations per entry, gbps the bytes of plain CSR, x and y
- * once, and bytes the plan's storage. With op spmm and spmm_t, operations and bytes of x and y are those of all
- * vectors. With op spgemm, gflops count two operations per product of entries, gbps the bytes of A and C once, and
- * bytes those of C. With op cg and pagerank, gflops count the product's operations, gbps its bytes and the least that
- * the method's vectors take.
+ * Rates of one run.
+ * spmv, spmv_t: gflops count two operations per entry. gbps counts the bytes of plain CSR, x and y once. bytes is the
+ * size of the plan's storage.
+ * spmm, spmm_t: operations and bytes of x and y are counted for all vectors.
+ * spgemm: gflops count two operations per product of entries. gbps counts the bytes of A and C once. bytes is the size
+ * of C.
+ * cg, pagerank: gflops count the operations of the product. gbps counts its bytes and the least traffic of the method's
+ * vectors.
  */
 typedef struct record_rates {
     double gflops, gbps, copy_gbps, roof;
@@ -75,15 +78,15 @@ typedef struct record_product {
     int64_t products, nnz_c;
     double compression;
     int64_t peak_bytes;
-    double stages[RECORD_STAGES]; /* us; medians of some runs, which need not be those of time.median_us */
-    int unsorted;                 /* 1: rows of C were left unsorted, for the given reason; not in the JSON lines */
+    double stages[RECORD_STAGES]; /* us; medians, possibly of other runs than time.median_us */
+    bool unsorted;                /* rows of C were left unsorted, for record.reason; not in the JSON lines */
 } record_product;
 
-/* Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. */
+/* Unknown fields are an empty string, -1 (integers and flags) or NaN. */
 typedef struct record {
     const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
-    int64_t count;      /* vectors x and y, with op spmm and spmm_t */
-    const char *layout; /* "row" or "column", whichever is contiguous, with op spmm and spmm_t; else NULL */
+    int64_t count;      /* number of vectors, with op spmm and spmm_t */
+    const char *layout; /* "row" or "column" (the contiguous direction) with op spmm and spmm_t; else NULL */
     record_input input;
     record_method method;
     record_cost cost;
@@ -95,32 +98,33 @@ typedef struct record {
     record_product product;
 } record;
 
+/* Sets all fields to unknown. */
 void record_init(record *r);
-/* The sizes, class, type and index pair of a matrix. */
+/* Fills in the sizes, class, type and index pair of a matrix. */
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
 /* Updates a plan, so that its info has the time of an update. Plans of containers refuse updates and have none. */
 void measure_update(spry_spmv_plan *plan);
-/* Fills in a plan's info, its format included. */
+/* Fills in the method, costs and storage of a plan. */
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
-/* The stages of a product, but for reading. */
+/* Fills in the stages of a product, except reading. */
 void record_take_stages(record *r, const spry_spgemm_stages *stages);
-/* The status and why. Returns 0, as a case that cannot be measured does. */
+/* Sets the status and its reason. Returns 0, for callers that return 0 for a case that cannot be measured. */
 int record_fail(record *r, record_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *record_status_name(record_status status);
 
-/* "regular": the variance of the row lengths is at most 10, as the CSR-k study has it; else "irregular". */
+/* Returns "regular" if the variance of the row lengths is at most 10 (the CSR-k study's rule), else "irregular". */
 const char *row_length_class(const spry_matrix_stats *stats);
 const char *index_pair_name(const spry_arrays *a); /* "32/32" */
 
-/* A field that is an array, cut where it is too short; NULL counts as "". */
+/* Copies text to a char array, truncated to its size; NULL counts as "". */
 #define RECORD_TEXT(field, text) snprintf((field), sizeof(field), "%s", text_or_empty(text))
 static inline const char *text_or_empty(const char *text)
 {
     return text ? text : "";
 }
 
-/* True for a kernel of another library. csr_plain is a peer module, but Spry's own textbook loop. */
+/* Returns true for a kernel of another library. csr_plain is a peer module with Spry's own textbook loop. */
 bool record_is_rival(const record *r);
 
-/* Products after which a case's set-up has paid against base: 0 at once, -1 never, -2 not known. */
+/* Returns the number of products after which r's set-up has paid off against base: 0 at once, -1 never, -2 unknown. */
 int64_t record_break_even(const record *r, const record *base);

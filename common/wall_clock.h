@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-/* Microseconds of a clock that never goes back. */
+/* Returns the microseconds of a monotonic clock. */
 static inline double now_us(void)
 {
     struct timespec t;
@@ -10,7 +10,7 @@ static inline double now_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* For qsort: doubles, the least first. */
+/* Compares doubles for qsort, in ascending order. */
 static inline int by_value(const void *a, const void *b)
 {
     const double p = *(const double *)a, q = *(const double *)b;
