@@ -1,19 +1,19 @@
 /*
- * The benchmark as the command line starts it: options in, records out by a callback. It stands on spry/spry.h alone.
+ * The benchmark's interface: options in, records out by a callback. The benchmark uses only public headers of Spry.
  *
- * Protocol. Every case (a kernel or a peer on one matrix and type) is first checked: y is filled with
- * NaN, one product is made with beta = 0 and compared row by row under the library's error bound; then a
- * product with other alpha and beta. Cases that pass are timed in turns, five times round all of them,
- * so that whatever drifts on the machine drifts for all: a turn is a few untimed runs, which bring the
- * case's data back into the caches, then at least five batches of at least 1 ms. The median, mean,
- * minimum and quartile distance of the batches are kept. Cold: one run a batch, caches flushed before it.
- * Set-up, first run and steady state are told apart. A product whose bits are those of one that was compared
- * before, of the same matrix, x, alpha and beta, is right without a second comparison.
+ * Protocol. A case is a kernel or a peer on one matrix and type.
+ * Check: y is filled with NaN, one product with beta = 0 is compared row by row with the library's error bound, then a
+ * product with other alpha and beta. If a case repeats the bits of a compared product of the same matrix, x, alpha and
+ * beta, it is correct without a comparison.
+ * Timing: cases that pass are timed in five rounds over all cases, so that drift of the machine affects all cases. In
+ * each round a case has a few untimed runs, which fill the caches, then at least five batches of at least 1 ms. Records
+ * have the median, mean, minimum and quartile distance of the batches, and separate times of set-up and first run.
+ * Cold: each batch is one run, with caches flushed before it.
  *
- * Methods that iterate are timed by whole solves (solver.h).
+ * Iterative methods are timed by whole solves (solver.c).
  *
- * In place of turns and batches, bench_options.runs takes a short protocol: untimed runs, then so many timed one by
- * one, one case after the other.
+ * The short protocol (bench_protocol.runs) has no rounds and batches: each case in turn has untimed runs, then this
+ * number of timed runs.
  */
 #pragma once
 
@@ -24,114 +24,117 @@
 
 typedef struct bench_source {
     char name[256];
-    char path[4096];  /* what spry_matrix_read takes; "": not to be had, */
-    char reason[512]; /* for this reason */
+    char path[4096];  /* path for open_matrix; "": the matrix is not available */
+    char reason[512]; /* why it is not available */
 } bench_source;
 
 /*
- * What an operation multiplies A, or its transpose, by: a vector (spmv), several (spmm), or A again (spgemm); or the
- * method whose iterations multiply with it (cg, pagerank).
+ * The factor by which an operation multiplies A or its transpose: a vector (spmv), multiple vectors (spmm) or A
+ * (spgemm); or the iterative method that multiplies by A (cg, pagerank).
  */
 typedef enum bench_factor { BY_A_VECTOR, BY_COLUMNS, BY_A_MATRIX, IN_CG, IN_PAGERANK } bench_factor;
 bench_factor bench_factor_of(const char *op);
-int bench_iterates(const char *op); /* 1: cg or pagerank */
+bool bench_iterates(const char *op); /* returns true for cg and pagerank */
 
-/* ---- peers: other libraries' kernels, in modules that are loaded ---------------------------------- */
+/* ---- peers: kernels of other libraries, in loaded modules ----------------------------------------- */
 
 typedef struct bench_peers bench_peers;
-/* Loads every module there is and lists those that ought to be there. NULL: out of memory. */
+/* Loads all modules and lists missing ones. Returns NULL if memory is short. */
 bench_peers *bench_load_peers(void);
 void bench_release_peers(bench_peers *peers);
-/* The name of kernel number `peer`, NULL behind the last, and what it multiplies A by. */
+/* Returns the name of kernel number `peer` and its factor; NULL after the last. */
 const char *bench_peer_name(const bench_peers *peers, int peer, bench_factor *factor);
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
 
-/* Types that matrices are measured in, one after the other: of stored values, and of vectors. */
+/* Types of one measurement: of stored values and of vectors. */
 typedef struct bench_types {
     spry_type stored, vectors;
-    const char *name; /* "f64", or of two types "f32:f64" */
+    const char *name; /* "f64", or "f32:f64" for two types */
 } bench_types;
 enum { BENCH_TYPES = 5 };
 extern const bench_types bench_all_types[BENCH_TYPES]; /* f64, f32, f32:f64, bf16:f32, f16:f32 */
 
 /* The plan that "auto" chose, and the default plan in csr for the same number of calls. */
 typedef struct bench_choice {
-    record taken, csr;
-    int taken_case, csr_case; /* indices of the records of the matrix that have the times of the two plans */
-    int64_t calls;            /* number of products that both plans were made for; 0: many */
+    record chosen, csr;
+    int chosen_case, csr_case; /* indices of the matrix's records with the times of both plans */
+    int64_t calls;             /* expected number of products of both plans; 0: many */
 } bench_choice;
 
-/* Matrices of a benchmark, and how they are read. */
+/* Matrices of a benchmark, and options for reading them. */
 typedef struct bench_input {
     const bench_source *sources;
     int source_count;
-    spry_index_type index[2];  /* of offsets and of columns */
-    spry_read_options reading; /* of edge lists and duplicates; types are the benchmark's */
-    int64_t at_once;           /* matrices read and reordered at once, in the preparer's context; 0, 1: one by one */
-    spry_context *preparer;    /* of one thread */
+    spry_index_type index[2];  /* types of offsets and columns */
+    spry_read_options reading; /* for edge lists and duplicates; the benchmark sets the types */
+    int64_t at_once;           /* number of matrices prepared in parallel by the preparer; 0 or 1: one by one */
+    spry_context *preparer;    /* context with one thread */
 } bench_input;
 
 /* The operation, and the numbers of vectors and the types to measure. */
 typedef struct bench_operation {
     const char *op;        /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
-    const int64_t *counts; /* of vectors, with op spmm and spmm_t */
+    const int64_t *counts; /* numbers of vectors, with op spmm and spmm_t */
     int counts_length;
-    int row_major;            /* 1: vectors are row-major; 0: column-major */
-    const bench_types *types; /* the widest first; two types only for products of values with vectors */
+    bool row_major;           /* layout of multiple vectors; else column-major */
+    const bench_types *types; /* widest first; two different types only for products with vectors */
     int type_count;
-    int pattern; /* 1: values are left out; peers get ones. Not with op "spgemm", "cg" */
+    bool pattern; /* values are dropped; peers get ones. Not with op "spgemm", "cg" */
 } bench_operation;
 
-/* Plans and peers that are measured. */
+/* Plans and peers to measure. */
 typedef struct bench_candidates {
-    text_list formats;        /* names, with parameters or without, or "auto" */
-    int all_kernels;          /* 1: every kernel of every format instead */
-    text_list kernels;        /* by name, peers' too */
+    text_list formats;        /* names, optionally with parameters, or "auto" */
+    bool all_kernels;         /* every kernel of every format, in place of `formats` */
+    text_list kernels;        /* names, also of peers' kernels */
     const bench_peers *peers; /* NULL: none */
     /*
-     * One after another: "none"; an ordering, by which the matrix is reordered for everybody; "plan-" and a method, by
-     * which this library's plans renumber x and y themselves; "bandk2", "bandk3" and "bandk4": Band-k of that k, only
-     * for csr2, csr3 or csr4; or "by-format": csr2, csr3 and csr4 as given and by Band-k, all others as given and by
-     * RCM; "by-k": the same, each by the Band-k of its own k.
+     * Orderings, measured one after another.
+     * "none": the matrix as given.
+     * "rcm" or another method: reorders the matrix for all cases.
+     * "plan-rcm" and so on: plans of Spry permute x and y in each product.
+     * "bandk2", "bandk3", "bandk4": Band-k with this k, only for csr2, csr3 or csr4.
+     * "by-format": as given, and Band-k for csr2, csr3 and csr4 or RCM for all others.
+     * "by-k": as by-format, with the k of each format.
      */
     text_list orderings;
-    const char *device; /* "cpu", "cuda", "all" */
-    int arrays_on_gpu;  /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
-    int64_t calls;      /* products that plans are to expect; 0: many */
-    int64_t updates;    /* and updates of values */
-    const char *policy; /* of "auto"; NULL: the library's default */
-    int64_t memory_limit; /* bytes that a plan may own, instead of the padding guard; 0: none */
+    const char *device;   /* "cpu", "cuda", "all" */
+    int arrays_on_gpu;    /* set by CLI_CHOICE; 1: GPU plans get A in GPU memory. Not for peers and plan-* orderings */
+    int64_t calls;        /* expected number of products of plans; 0: many */
+    int64_t updates;      /* expected number of value updates of plans */
+    const char *policy;   /* policy of "auto"; NULL: the library's default */
+    int64_t memory_limit; /* memory limit of a plan in bytes, in place of the padding guard; 0: none */
 } bench_candidates;
 
-/* How cases are timed. */
+/* Timing of cases. */
 typedef struct bench_protocol {
-    int64_t runs;               /* runs timed one by one, after 5 that are not; 0: turns and batches */
-    int cold;                   /* 1: caches are flushed before every run */
-    int skip_bandwidth;         /* 1: the copy bandwidth is not measured, and there is no roof */
-    int64_t seconds;            /* after which no matrix is begun, and the rest is skipped; 0: no limit */
-    spry_context *const *fewer; /* contexts with fewer threads, for the matrix as given and the CPU */
+    int64_t runs;               /* short protocol: number of timed runs, after 5 untimed runs; 0: rounds and batches */
+    bool cold;                  /* caches are flushed before every run */
+    bool skip_bandwidth;        /* the copy bandwidth is not measured, and records have no roof */
+    int64_t seconds;            /* matrices that would start later are skipped; 0: no limit */
+    spry_context *const *fewer; /* contexts with fewer threads, used on the CPU for the matrix as given */
     int fewer_count;
     /*
-     * 1: records for bench/regret.py. All deterministic kernels and published sizes of formats run, and emit_choices
-     * reports what "auto" chooses. Records name formats with their parameters, and give the least of three set-up times
-     * if set-up is short. Not with op "spgemm", orderings or fewer threads.
+     * Records for bench/regret.py: all deterministic kernels and published sizes of formats run, and emit_choices
+     * reports the choices of "auto". Records name formats with their parameters, and have the least of three set-up
+     * times if set-up is short. Not with op "spgemm", orderings or fewer threads.
      */
-    int regret;
+    bool regret;
 } bench_protocol;
 
-/* Functions that receive what the benchmark finds. */
+/* Callbacks for the results. */
 typedef struct bench_receiver {
-    /* Called with the records of a matrix, type and ordering when they are complete. Not 0: stop. */
+    /* Called with the complete records of a matrix, type and ordering. A result other than 0 stops the run. */
     int (*emit)(void *user, const record *records, int count);
-    /* With regret, called after emit: what "auto" chose for the matrix and type. Not 0: stop. */
+    /* With regret, called after emit with the choices of "auto" for the matrix and type. Not 0: stop. */
     int (*emit_choices)(void *user, const bench_choice *choices, int count);
-    /* Called with what begins, and with sentences on what the times are worth; NULL: not. */
+    /* progress: called with the name of a step that begins. note: with warnings about the times. May be NULL. */
     void (*progress)(const char *text);
     void (*note)(const char *text);
-    /* Called after each turn with the share of turns that are done, of a matrix, type and ordering; NULL: not. */
-    void (*turns)(void *user, double share);
-    /* Called when a matrix cannot be read (reading 1) or prepared; it has a failed record too. */
+    /* Called after each round with the completed share of the rounds of a matrix, type and ordering. May be NULL. */
+    void (*rounds)(void *user, double share);
+    /* Called if a matrix cannot be read (reading) or prepared. Such a matrix also has a failed record. */
     void (*complain)(void *user, const spry_error *err, int reading);
     void *user;
 } bench_receiver;
@@ -145,8 +148,8 @@ typedef struct bench_options {
     bench_receiver receiver;
 } bench_options;
 
-/* 1: the format, or a kernel of it, is named, or all are. Of csr2, csr3 and csr4. */
-int bench_asks_for(const bench_options *options, const char *format);
+/* Returns true if the options select the format, csr2, csr3 or csr4: by its name, by a kernel, or by all_kernels. */
+bool bench_asks_for(const bench_options *options, const char *format);
 
-/* SPRY_OK even when cases fail; otherwise what stopped it. */
+/* Runs the benchmark. Returns SPRY_OK even if cases fail, otherwise the error that stopped it. */
 spry_status bench_run(const bench_options *options, spry_error *err);

@@ -2,7 +2,7 @@
 #include "bench/internal.h"
 #include "spry/cuda.h"
 
-spry_status device_matrix_make(device_matrix *made, spry_context *context, const spry_arrays *host, spry_error *err)
+spry_status device_matrix_create(device_matrix *made, spry_context *context, const spry_arrays *host, spry_error *err)
 {
     spry_arrays a = *host;
     const int has_values = a.value_type != SPRY_PATTERN;

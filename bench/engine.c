@@ -70,14 +70,14 @@ int bench_asks_for(const bench_options *o, const char *format)
 static void add_numberings_by_format(prepared *p, const bench_session *session)
 {
     const bench_options *o = session->options;
-    const int both = strcmp(o->candidates.device, "all") == 0 && bench_device_is_there(session, "cuda");
+    const int both = strcmp(o->candidates.device, "all") == 0 && bench_has_device(session, "cuda");
     const int csrk = bench_asks_for(o, "csr2") || bench_asks_for(o, "csr3");
-    add_numbering(p, "none", EVERYBODY, o->candidates.device);
-    add_numbering(p, "rcm", CSRK_NOT, o->candidates.device);
-    if (csrk) add_numbering(p, "bandk", CSRK_ALONE, both ? "cpu" : o->candidates.device);
-    if (csrk && both) add_numbering(p, "bandk", CSRK_ALONE, "cuda");
+    add_numbering(p, "none", ALL_FORMATS, o->candidates.device);
+    add_numbering(p, "rcm", EXCEPT_CSRK, o->candidates.device);
+    if (csrk) add_numbering(p, "bandk", ONLY_CSRK, both ? "cpu" : o->candidates.device);
+    if (csrk && both) add_numbering(p, "bandk", ONLY_CSRK, "cuda");
     if (bench_asks_for(o, "csr4") && strcmp(o->candidates.device, "cuda") != 0)
-        add_numbering(p, "bandk4", EVERYBODY, "cpu");
+        add_numbering(p, "bandk4", ALL_FORMATS, "cpu");
 }
 
 /* The same, but that csr2, csr3 and csr4 have a Band-k each, of as many levels as they have. */
@@ -86,10 +86,10 @@ static void add_numberings_by_k(prepared *p, const bench_session *session)
     static const char *const formats[] = {"csr2", "csr3", "csr4"}, *const orderings[] = {"bandk2", "bandk3", "bandk4"};
     const bench_options *o = session->options;
     const int on_gpu = strcmp(o->candidates.device, "cuda") == 0;
-    add_numbering(p, "none", EVERYBODY, o->candidates.device);
-    add_numbering(p, "rcm", CSRK_NOT, o->candidates.device);
+    add_numbering(p, "none", ALL_FORMATS, o->candidates.device);
+    add_numbering(p, "rcm", EXCEPT_CSRK, o->candidates.device);
     for (int f = 0; f < (on_gpu ? 2 : 3); f++)
-        if (bench_asks_for(o, formats[f])) add_numbering(p, orderings[f], EVERYBODY, on_gpu ? "cuda" : "cpu");
+        if (bench_asks_for(o, formats[f])) add_numbering(p, orderings[f], ALL_FORMATS, on_gpu ? "cuda" : "cpu");
 }
 
 static void add_numberings(prepared *p, const bench_session *session)
@@ -101,7 +101,7 @@ static void add_numberings(prepared *p, const bench_session *session)
         else if (strcmp(orderings->items[i], "by-k") == 0)
             add_numberings_by_k(p, session);
         else
-            add_numbering(p, orderings->items[i], EVERYBODY, session->options->candidates.device);
+            add_numbering(p, orderings->items[i], ALL_FORMATS, session->options->candidates.device);
 }
 
 /* Whose sizes groups for the first GPU have where no table tells: as format csr3. */
@@ -313,7 +313,7 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
     bench_begin_record(session, &r, source);
     r.input.type = type ? type : session->options->operation.types[0].name;
     record_fail(&r, status, "%s", reason);
-    return bench_hand_on(session, &r, 1, err);
+    return bench_emit_records(session, &r, 1, err);
 }
 
 /* "grid7: 1204 of 6940000 values were rounded to bf16, by 0.0039 of their size at most", or what overflowed. */
@@ -412,12 +412,12 @@ static spry_status run_batches(bench_session *session, spry_error *err)
     prepared *batch = calloc((size_t)most, sizeof *batch);
     if (!batch) return bench_out_of_memory(err);
     for (int s = 0; status == SPRY_OK && s < o->input.source_count;) {
-        int taken = 0;
-        for (; s < o->input.source_count && taken < most && status == SPRY_OK; s++)
+        int chosen = 0;
+        for (; s < o->input.source_count && chosen < most && status == SPRY_OK; s++)
             if (!skip_late(session, &o->input.sources[s], start, &status, err))
-                batch[taken++] = (prepared){.source = &o->input.sources[s], .fault = {0}};
-        if (taken > 0) prepare_batch(batch, taken, session);
-        for (int b = 0; b < taken; b++) {
+                batch[chosen++] = (prepared){.source = &o->input.sources[s], .fault = {0}};
+        if (chosen > 0) prepare_batch(batch, chosen, session);
+        for (int b = 0; b < chosen; b++) {
             if (status == SPRY_OK && !skip_late(session, batch[b].source, start, &status, err))
                 status = measure(session, &batch[b], err);
             release(&batch[b]);

@@ -109,12 +109,12 @@ uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
 /* ---- other work on the machine ------------------------------------------------------------------ */
 
 /* Times measured beside other work mean little; the records say so. */
-static void note_others(record *r, double others)
+static void note_others(record *r, double disturbance)
 {
     size_t used = strlen(r->reason);
     if (r->status == RECORD_OK)
         snprintf(r->reason + used, sizeof r->reason - used,
-                 "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "", 100 * others);
+                 "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "", 100 * disturbance);
 }
 
 /* ---- handing on --------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ spry_status bench_out_of_memory(spry_error *err)
     return bench_fail(err, SPRY_OUT_OF_MEMORY, "out of memory in the benchmark");
 }
 
-spry_status bench_hand_on(bench_session *session, const record *records, int count, spry_error *err)
+spry_status bench_emit_records(bench_session *session, const record *records, int count, spry_error *err)
 {
     if (session->options->receiver.emit(session->options->receiver.user, records, count) == 0) return SPRY_OK;
     session->stopped = 1;
@@ -141,7 +141,7 @@ spry_status bench_hand_on(bench_session *session, const record *records, int cou
 }
 
 spry_status bench_emit(bench_session *session, const bench_subject *subject, void *cases, size_t stride, int count,
-                       double others, spry_error *err)
+                       double disturbance, spry_error *err)
 {
     const bench_options *options = session->options;
     record *records = malloc((size_t)(count + 1) * sizeof *records);
@@ -153,17 +153,17 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
         if (records[i].cost.break_even > 0 && subject->reorder_us > 0)
             records[i].cost.break_even =
                 (int64_t)ceil(records[i].cost.setup_us / (records[i].cost.baseline_us - records[i].cost.predicted_us));
-        if (records[i].time.median_us > 0) records[i].time.disturbed = others >= DISTURBED_SHARE;
-        if (others >= DISTURBED_SHARE) note_others(&records[i], others);
+        if (records[i].time.median_us > 0) records[i].time.disturbed = disturbance >= DISTURBED_SHARE;
+        if (disturbance >= DISTURBED_SHARE) note_others(&records[i], disturbance);
     }
-    if (others >= DISTURBED_SHARE && options->receiver.note) {
+    if (disturbance >= DISTURBED_SHARE && options->receiver.note) {
         char text[400];
         snprintf(text, sizeof text,
                  "%s: other programs had %.0f %% of the processors meanwhile, so its times mean little",
-                 subject->source->name, 100 * others);
+                 subject->source->name, 100 * disturbance);
         options->receiver.note(text);
     }
-    spry_status status = bench_hand_on(session, records, count, err);
+    spry_status status = bench_emit_records(session, records, count, err);
     free(records);
     return status;
 }

@@ -18,7 +18,7 @@ int bench_iterates(const char *op)
     return factor == IN_CG || factor == IN_PAGERANK;
 }
 
-int bench_device_is_there(const bench_session *session, const char *kind)
+int bench_has_device(const bench_session *session, const char *kind)
 {
     for (int d = 0; d < spry_device_count(session->context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
@@ -32,7 +32,7 @@ int bench_device_is_there(const bench_session *session, const char *kind)
 int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named)
 {
     if (strcmp(wanted, "all") != 0) return strcmp(wanted, kind) == 0;
-    return named || bench_device_is_there(session, kind);
+    return named || bench_has_device(session, kind);
 }
 
 int bench_wants_peer(const bench_session *session, const char *device, int p)

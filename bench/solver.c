@@ -62,7 +62,7 @@ typedef struct solver_group {
     solver_case *cases;
     int case_count;
     double children; /* seconds of peers that tell their times, which may be processes of their own */
-    double others;
+    double disturbance;
 } solver_group;
 
 /* ---- the library's own methods --------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static double push(const solver_group *group, double *y, int64_t *links)
 static int rest_of_ranks(const solver_group *group, rest *found)
 {
     const int64_t n = group->arrays.rows;
-    const double eps = eps_of(group), others = 8 + log2((double)n);
+    const double eps = eps_of(group), disturbance = 8 + log2((double)n);
     double *y = calloc((size_t)n, sizeof *y);
     int64_t *links = calloc((size_t)n, sizeof *links);
     *found = (rest){0};
@@ -346,7 +346,7 @@ static int rest_of_ranks(const solver_group *group, rest *found)
         for (int64_t i = 0; i < n; i++) {
             const double next = alpha * y[i] + shift;
             found->residual += fabs(next - value_at(group->type, group->x, i));
-            found->rounding += ((double)links[i] + others) * eps * next;
+            found->rounding += ((double)links[i] + disturbance) * eps * next;
         }
     }
     const int good = y && links;
@@ -484,7 +484,7 @@ static int measure(solver_group *group)
         }
     for (int i = 0; i < group->case_count && good; i++)
         if (is_live(&group->cases[i].record)) fill_times(group, &group->cases[i]);
-    group->others = others_since(before, group->children);
+    group->disturbance = disturbance_since(before, group->children);
     free(totals);
     return good;
 }
@@ -687,7 +687,7 @@ spry_status bench_solvers(bench_session *session, const bench_subject *subject, 
         options->receiver.progress(text);
         if (good && measure(&group))
             status =
-                bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
+                bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
         else
             status = bench_out_of_memory(err);
     }

@@ -57,7 +57,7 @@ typedef struct spgemm_group {
     spgemm_case *cases;
     int case_count;
     double children; /* seconds that peers in processes of their own took */
-    double others;
+    double disturbance;
 } spgemm_group;
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -502,7 +502,7 @@ static int measure(spgemm_group *group)
             if (is_live(&c->record) && turn == turns - 1) recheck(group, c);
         }
     for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
-    group->others = others_since(before, group->children);
+    group->disturbance = disturbance_since(before, group->children);
     free(totals);
     return good;
 }
@@ -557,7 +557,7 @@ static void close_group(spgemm_group *group)
 static spry_status upload(spgemm_group *group, spry_error *err)
 {
     const spry_status status = bench_measure_gpu_copy(group->session, err);
-    return status == SPRY_OK ? device_matrix_make(&group->on_gpu, group->session->context, &group->arrays, err)
+    return status == SPRY_OK ? device_matrix_create(&group->on_gpu, group->session->context, &group->arrays, err)
                              : status;
 }
 
@@ -754,7 +754,7 @@ static int add_choices(spgemm_group *group)
         good = add_ours(group, NULL, devices[d], WHOLE);
         if (good && session->options->candidates.calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
     }
-    if (strcmp(group->wanted, "all") != 0 || !bench_device_is_there(session, "cuda")) return good;
+    if (strcmp(group->wanted, "all") != 0 || !bench_has_device(session, "cuda")) return good;
     return good && add_ours(group, NULL, "cuda", FROM_HOST) && add_ours(group, NULL, "auto", ROUTED);
 }
 
@@ -788,7 +788,7 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
     options->receiver.progress(text);
     if (good && measure(&group))
-        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
+        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
     else
         status = bench_out_of_memory(err);
     close_group(&group);

@@ -61,7 +61,7 @@ static int add_choice(spmv_choices *choices, const request *r)
     choices->items = items;
     bench_choice *c = &items[choices->count++];
     c->calls = r->calls;
-    return plan(r, "csr", &c->csr, &c->csr_case) && plan(r, "auto", &c->taken, &c->taken_case);
+    return plan(r, "csr", &c->csr, &c->csr_case) && plan(r, "auto", &c->chosen, &c->chosen_case);
 }
 
 /* Plans what auto chooses for each number of calls, as cases unless they are cases already. 0: out of memory. */
@@ -74,7 +74,7 @@ static int add_choices(spmv_choices *choices, spmv_group *group, const bench_sub
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         request r = {group, subject, kinds[k], policy, 0};
         if (!bench_device_fits(group->session, subject->device, kinds[k], 0)) continue;
-        if (!bench_device_is_there(group->session, kinds[k])) continue;
+        if (!bench_has_device(group->session, kinds[k])) continue;
         for (size_t n = 0; good && n < sizeof calls / sizeof *calls; n++) {
             r.calls = calls[n];
             good = add_choice(choices, &r);
@@ -100,7 +100,7 @@ static spry_status emit_choices(spmv_choices *choices, const spmv_group *group, 
     bench_session *session = group->session;
     for (int c = 0; c < choices->count; c++) {
         bench_choice *choice = &choices->items[c];
-        take_times(&choice->taken, &group->cases[choice->taken_case].record);
+        take_times(&choice->chosen, &group->cases[choice->chosen_case].record);
         take_times(&choice->csr, &group->cases[choice->csr_case].record);
     }
     if (session->options->receiver.emit_choices(session->options->receiver.user, choices->items, choices->count) == 0)
@@ -135,15 +135,15 @@ void bench_flush_caches(const bench_session *session)
 
 static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)
 {
-    const processor_time before = c->told_us ? read_processor_time() : (processor_time){0};
+    const processor_time before = c->reported_us ? read_processor_time() : (processor_time){0};
     double start = now_us(), told = 0;
     for (int64_t r = 0; r < runs; r++) {
         if (!spmv_run(group, c, 1, 0)) return 0;
-        if (c->told_us) told += *c->told_us;
+        if (c->reported_us) told += *c->reported_us;
     }
     if (!spmv_wait(group, c)) return 0;
     *us = now_us() - start;
-    if (!c->told_us) return 1;
+    if (!c->reported_us) return 1;
     /* What this process did not work meanwhile, the peer's process may have. */
     group->children += fmax(0, 1e-6 * *us - (read_processor_time().own - before.own));
     *us = told;
@@ -294,7 +294,7 @@ static int measure(spmv_group *group)
         bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
                          2 * (double)group->matrices.arrays.nnz * (double)group->vectors.count,
                          group->matrices.csr_bytes);
-    group->others = others_since(before, group->children);
+    group->disturbance = disturbance_since(before, group->children);
     return 1;
 }
 
@@ -319,7 +319,7 @@ static int takes_part(const choice *c, const char *format)
 {
     const int k = k_of(format);
     if (c->subject->k > 0) return k == c->subject->k;
-    return c->subject->part == EVERYBODY || (c->subject->part == CSRK_ALONE ? k == 2 || k == 3 : k == 0);
+    return c->subject->part == ALL_FORMATS || (c->subject->part == ONLY_CSRK ? k == 2 || k == 3 : k == 0);
 }
 
 /* Sizes given as parameters are kept to: equal groups. */
@@ -405,7 +405,7 @@ static int add_format(const choice *c, const char *format)
 static int add_peers(const choice *c)
 {
     const bench_peers *peers = c->options->candidates.peers;
-    if (!peers || c->subject->plan_ordering || c->subject->part == CSRK_ALONE || c->subject->k > 0) return 1;
+    if (!peers || c->subject->plan_ordering || c->subject->part == ONLY_CSRK || c->subject->k > 0) return 1;
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
@@ -445,7 +445,7 @@ static int add_cases(const choice *c)
     if (good && c->options->candidates.kernels.count > 0 && !c->options->candidates.all_kernels)
         good = add_kernels(c, 0);
     if (good) good = add_peers(c);
-    return good && c->group->case_count == 0 && c->subject->part == EVERYBODY ? add_nothing(c) : good;
+    return good && c->group->case_count == 0 && c->subject->part == ALL_FORMATS ? add_nothing(c) : good;
 }
 
 /* The CPU's cases once more for each smaller number of threads. */
@@ -479,7 +479,7 @@ spry_status bench_spmv(bench_session *session, const bench_subject *subject, spr
              group.case_count);
     options->receiver.progress(text);
     if (good && measure(&group))
-        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
+        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
     else
         status = bench_out_of_memory(err);
     if (status == SPRY_OK && options->protocol.regret) status = emit_choices(&choices, &group, err);

@@ -353,7 +353,7 @@ static void check(spmv_group *group, spmv_case *c)
     if (!move_y(group, c, 1)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
-    c->record.time.first_us = c->told_us ? *c->told_us : now_us() - start;
+    c->record.time.first_us = c->reported_us ? *c->reported_us : now_us() - start;
     if (!move_y(group, c, 0)) return;
     c->y_hash = hash_of_y(group);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
@@ -464,7 +464,7 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
         spry_arrays arrays = SPRY_INIT(spry_arrays);
         status = spry_matrix_get_arrays(group->matrices.A, &arrays, err);
         if (status == SPRY_OK)
-            status = device_matrix_make(&group->matrices.on_gpu, group->session->context, &arrays, err);
+            status = device_matrix_create(&group->matrices.on_gpu, group->session->context, &arrays, err);
     }
     if (status == SPRY_OK) status = spry_spmv_plan_create(group->planner, &c->plan, matrix_of(group, c), options, err);
     if (status == SPRY_OK) measure_update(c->plan);
@@ -541,7 +541,7 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
     c->peer = peer->kernel;
     p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
     if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return 1;
-    c->told_us = p.cost.us;
+    c->reported_us = p.cost.us;
     check(group, c);
     return 1;
 }

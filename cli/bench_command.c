@@ -1,4 +1,4 @@
-/* spry bench: kernels and peers next to each other, checked and timed. */
+/* spry bench: checks and times kernels and peers on the same matrices. */
 #include "bench/bench.h"
 #include "cli/bench_sources.h"
 #include "cli/bench_tables.h"
@@ -18,17 +18,17 @@ enum { BENCH_MOST_TEAMS = 16, BENCH_MOST_TYPES = 8, BENCH_MOST_COUNTS = 16 };
 
 typedef struct arguments {
     const char *suite, *folder;
-    bench_options o; /* its op: NULL until it is known */
+    bench_options o; /* operation.op is NULL until take_defaults */
     text_list only, thread_list;
-    bench_types types[BENCH_MOST_TYPES]; /* o.type_count of them */
-    int want_peers;
-    int64_t counts[BENCH_MOST_COUNTS]; /* o.operation.counts_length of them */
-    const char *layout;                /* NULL: not told */
-    int64_t threads;                   /* the most of the list */
-    int64_t part, parts;               /* parts 0: the whole */
-    int transpose;                     /* 1: spmv is spmv_t, spmm is spmm_t */
-    const char *report;                /* NULL: none is drawn */
-    int sorted;                        /* 1: tables go by time */
+    bench_types types[BENCH_MOST_TYPES]; /* length o.operation.type_count */
+    bool want_peers;
+    int64_t counts[BENCH_MOST_COUNTS]; /* length o.operation.counts_length */
+    const char *layout;                /* NULL: not given */
+    int64_t threads;                   /* largest of thread_list */
+    int64_t part, parts;               /* parts 0: all matrices */
+    bool transpose;                    /* spmv means spmv_t, spmm means spmm_t */
+    const char *report;                /* NULL: no report */
+    int sorted;                        /* set by CLI_CHOICE; 1: tables are sorted by time */
     cli_json json;
 } arguments;
 
@@ -63,7 +63,7 @@ static int check_formats(const bench_options *o)
     for (int f = 0; known.count < MOST_NAMES && spry_format_get_info(&info, f, NULL) == SPRY_OK; f++)
         known.names[known.count++] = info.name;
     if (text_list_has(&o->candidates.formats, "all"))
-        return cli_usage_error("--formats: 'all' stands alone, not in a list");
+        return cli_usage_error("--formats: 'all' cannot be combined with other formats");
     return check_names("formats", "format", &o->candidates.formats, &known);
 }
 
@@ -85,7 +85,7 @@ static int try_policy(const char *policy, spry_context *context, const spry_matr
     return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
 }
 
-/* A kernel of products with vectors, on A. */
+/* Plans a product of A and a vector by the kernel. */
 static spry_status try_kernel(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -94,7 +94,7 @@ static spry_status try_kernel(const char *name, spry_context *context, const spr
     return try_options(context, A, &options, err);
 }
 
-/* One of sparse products. */
+/* Computes A*A by the kernel. */
 static spry_status try_square(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
 {
     spry_matrix *C = NULL;
@@ -105,7 +105,7 @@ static spry_status try_square(const char *name, spry_context *context, const spr
     return status;
 }
 
-/* Of what follows a kernel's name; one that cannot run here is looked at where it can. */
+/* Checks parameters of kernels on A. Kernels that this machine cannot run are not checked. */
 static int check_kernel_parameters(const bench_options *o, spry_context *context, const spry_matrix *A)
 {
     const text_list *kernels = &o->candidates.kernels;
@@ -121,7 +121,7 @@ static int check_kernel_parameters(const bench_options *o, spry_context *context
     return CLI_GO_ON;
 }
 
-/* Tries parameters and the policy on a matrix without rows: wrong parameters are bad usage, not a failed case. */
+/* Tries parameters and the policy on a matrix without rows, so that mistakes are bad usage, not failed cases. */
 static int check_parameters(const bench_options *o, spry_context *context)
 {
     static const int32_t offsets[1] = {0};
@@ -143,14 +143,14 @@ static int check_parameters(const bench_options *o, spry_context *context)
     return status;
 }
 
-/* A kernel of another kind of product would be left out without a word. */
+/* Refuses a kernel of another operation, which would be left out silently. */
 static int check_operation(const char *kernel, bench_factor factor, const char *op)
 {
     if (factor == bench_factor_of(op)) return CLI_GO_ON;
     if (factor == BY_A_MATRIX)
         return cli_usage_error("--kernels: '%s' multiplies two sparse matrices; add --op spgemm", kernel);
     if (factor == BY_COLUMNS)
-        return cli_usage_error("--kernels: '%s' multiplies with several vectors; add --op spmm", kernel);
+        return cli_usage_error("--kernels: '%s' multiplies with multiple vectors; add --op spmm", kernel);
     if (factor == IN_CG) return cli_usage_error("--kernels: '%s' solves by CG; add --op cg", kernel);
     if (factor == IN_PAGERANK) return cli_usage_error("--kernels: '%s' ranks nodes; add --op pagerank", kernel);
     if (bench_iterates(op))
@@ -165,13 +165,14 @@ static int check_kernels(const bench_options *o, spry_context *context, const be
     const bench_factor wanted = bench_factor_of(o->operation.op),
                        of_plans = wanted == BY_A_MATRIX ? BY_A_VECTOR : wanted;
     bench_factor factors[MOST_NAMES];
-    int elsewhere[MOST_NAMES] = {0}, status, fitting = 0;
+    bool other_device[MOST_NAMES] = {0};
+    int status, fitting = 0;
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
     for (int k = 0; known.count < MOST_NAMES && spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK; k++) {
         /* plans multiply with any number of vectors */
         factors[known.count] = strcmp(info.operations, "spgemm") == 0 ? BY_A_MATRIX : of_plans;
-        elsewhere[known.count] = strcmp(o->candidates.device, "all") != 0 &&
-                                 strcmp(o->candidates.device, info.device_kind) != 0;
+        other_device[known.count] = strcmp(o->candidates.device, "all") != 0 &&
+                                    strcmp(o->candidates.device, info.device_kind) != 0;
         known.names[known.count++] = info.name;
     }
     const char *name;
@@ -185,7 +186,7 @@ static int check_kernels(const bench_options *o, spry_context *context, const be
     for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
         if (text_list_names(&o->candidates.kernels, known.names[k])) {
             status = check_operation(known.names[k], factors[k], o->operation.op);
-            fitting += !elsewhere[k];
+            fitting += !other_device[k];
         }
     if (status == CLI_GO_ON && fitting == 0 && o->candidates.kernels.count > 0 && o->candidates.formats.count == 0)
         return cli_usage_error("--device is '%s', on which none of --kernels runs", o->candidates.device);
@@ -206,7 +207,7 @@ static int take_orderings(void *state, const char *value)
     return status;
 }
 
-/* One or several of the types, "all" for f64 and f32, in the order given. */
+/* Parses a list of types; "all" means f64 and f32. */
 static int take_types(void *state, const char *value)
 {
     arguments *a = state;
@@ -230,7 +231,7 @@ static int take_types(void *state, const char *value)
     return status;
 }
 
-/* Numbers of threads: the most are the run's. */
+/* Parses numbers of threads. The largest is used for the run. */
 static int take_threads(void *state, const char *value)
 {
     arguments *a = state;
@@ -245,7 +246,7 @@ static int take_threads(void *state, const char *value)
     return status;
 }
 
-/* Reads numbers of vectors. */
+/* Parses numbers of vectors. */
 static int take_counts(void *state, const char *value)
 {
     arguments *a = state;
@@ -259,109 +260,112 @@ static int take_counts(void *state, const char *value)
     return status;
 }
 
-/* "2/4" */
+/* Parses "2/4". */
 static int take_part(void *state, const char *value)
 {
     arguments *a = state;
     const char *slash = strchr(value, '/');
     char part[32] = "";
     if (slash && (size_t)(slash - value) < sizeof part) memcpy(part, value, (size_t)(slash - value));
-    if (!part[0]) return cli_usage_error("--part is '%s', expected I/N, as 1/4 and so on to 4/4", value);
-    int status = cli_take_integer("part (behind the slash)", slash + 1, 1, 1000, &a->parts);
+    if (!part[0]) return cli_usage_error("--part is '%s', expected I/N, such as 1/4 to 4/4", value);
+    int status = cli_take_integer("part (after the slash)", slash + 1, 1, 1000, &a->parts);
     return status == CLI_GO_ON ? cli_take_integer("part (before the slash)", part, 1, a->parts, &a->part) : status;
 }
 
 static const cli_option options[] = {
     {"suite", 0, "NAME",
      "a named list of matrices: mesh, scattered, shuffled,\n"
-     "unstructured (made by bench/unstructured); or products, which\n"
-     "are squared. Studies, with their tables: study/",
+     "unstructured (generated by bench/unstructured), or products (for\n"
+     "spgemm). study/ has the suites of studies",
      CLI_TEXT, CLI_AT(suite)},
     {"matrices", 0, "DIR", "folder of a suite's matrices (default: SPRY_MATRIX_DIR)", CLI_TEXT, CLI_AT(folder)},
-    {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only), 1},
-    {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
+    {"only", 0, "LIST", "measure only the matrices of these names", CLI_LIST, CLI_AT(only), 1},
+    {"part", 0, "I/N", "measure the I-th matrix and every N-th after it: N runs cover all", CLI_OWN,
      .take = take_part},
     {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm|cg|pagerank",
-     "operation: spmv multiplies with a vector, spmm with several vectors,\n"
-     "_t transposed; spgemm squares the matrix; cg and pagerank time an\n"
-     "iteration of whole solves, docs/solvers.md (default: spmv)",
+     "operation: spmv multiplies with a vector, spmm with multiple vectors,\n"
+     "_t with the transposed matrix; spgemm squares the matrix; cg and\n"
+     "pagerank solve and report the time per iteration, docs/solvers.md\n"
+     "(default: spmv)",
      CLI_WORD, CLI_AT(o.operation.op)},
     {"transpose", 't', NULL, "multiply with the transposed matrix: spmv_t for spmv, spmm_t for spmm", CLI_FLAG,
      CLI_AT(transpose)},
-    {"count", 0, "LIST", "of spmm and spmm_t: numbers of vectors, one after another (default: 8)", CLI_OWN,
-     .take = take_counts},
-    CLI_LAYOUT_OPTION("of spmm and spmm_t"),
+    {"count", 0, "LIST", "spmm and spmm_t: numbers of vectors to measure (default: 8)", CLI_OWN, .take = take_counts},
+    CLI_LAYOUT_OPTION("spmm and spmm_t"),
     {"formats", 0, "all|auto|LIST",
-     "the best kernel of each format named, with parameters if wanted\n"
-     "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
-     "all: every kernel of every format (default: csr,auto)",
+     "LIST: the best kernel of each named format, optionally with parameters\n"
+     "(sell:c=16:sigma=4096); auto: the library's choice; all: every kernel\n"
+     "of every format (default: csr,auto)",
      CLI_LIST, CLI_AT(o.candidates.formats)},
     {"kernels", 0, "LIST",
-     "kernels by name ('spry kernels'), with parameters if wanted\n"
-     "(csr_vector_cuda:lanes=32), with --peers also peers'",
+     "kernels by name ('spry kernels'), optionally with parameters\n"
+     "(csr_vector_cuda:lanes=32); with --peers also kernels of peers",
      CLI_LIST, CLI_AT(o.candidates.kernels)},
     {"ordering", 0, "LIST",
-     "none; rcm, bandk, degree, bfs: reorder the matrix first, for peers\n"
-     "too: the caller keeps x and y in its numbering, and set-up holds what\n"
-     "it took; plan-rcm, plan-bandk, ...: plans renumber x and y in every\n"
-     "product, without peers; by-format: none and rcm, of csr2\n"
-     "and csr3 none and bandk, of csr4 none and bandk4; by-k: the same\n"
-     "with bandk2 for csr2 and bandk3 for csr3; bandk2, bandk3, bandk4:\n"
-     "of csr2, of csr3 or of csr4 alone, with as many levels as they have\n"
-     "(default: none)",
+     "none: the matrix as given (default). rcm, bandk, degree, bfs: reorder\n"
+     "the matrix before planning, also for peers; x and y are in the new\n"
+     "order, and set-up includes the time of reordering. plan-rcm,\n"
+     "plan-bandk, ...: plans permute x and y in every product; not for\n"
+     "peers. bandk2, bandk3, bandk4: only for csr2, csr3 or csr4, with 2, 3\n"
+     "or 4 levels. by-format: none and rcm, except none and bandk for csr2\n"
+     "and csr3, none and bandk4 for csr4. by-k: as by-format, with bandk2\n"
+     "for csr2 and bandk3 for csr3",
      CLI_OWN, .take = take_orderings},
     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.candidates.device)},
     {"type", 0, "f32|f64|all|TYPES",
-     "type of values and vectors, or a list of types; of values stored\n"
-     "in another type than vectors f32:f64, bf16:f32, f16:f32 (default: f64)",
+     "type of values and vectors, or a list of types. f32:f64, bf16:f32 and\n"
+     "f16:f32 store values in another type than vectors (default: f64)",
      CLI_OWN, .take = take_types},
-    {"pattern", 0, NULL, "leave the values out: all are 1 (of peers, too)", CLI_FLAG, CLI_AT(o.operation.pattern)},
-    {"arrays", 0, "host|gpu", "where the matrix is that plans for a GPU are made of (default: host)", CLI_CHOICE,
+    {"pattern", 0, NULL, "drop the values: all are 1 (peers get ones)", CLI_FLAG, CLI_AT(o.operation.pattern)},
+    {"arrays", 0, "host|gpu", "memory of the matrix from which GPU plans are built (default: host)", CLI_CHOICE,
      CLI_AT(o.candidates.arrays_on_gpu)},
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.input.index)},
     {"threads", 0, "N[,N...]",
-     "threads of a product (default: OMP_NUM_THREADS, else all); of a\n"
-     "list the most, and on the CPU, with the matrix as given, the others\n"
-     "as well",
+     "threads of a product (default: OMP_NUM_THREADS, else all). With a\n"
+     "list, the largest number is used; products on the CPU with the\n"
+     "matrix as given are also measured with the smaller numbers",
      CLI_OWN, .take = take_threads},
     {"calls", 0, "N",
-     "products that plans are told to expect (default: 10 000); of\n"
-     "spgemm, above 1: plans too, whose numeric phase is timed alone",
+     "number of products for which plans are chosen (default: 10 000).\n"
+     "spgemm: above 1, also times the numeric phase of plans",
      CLI_INTEGER, CLI_AT(o.candidates.calls), 1, INT64_C(1000000000000)},
-    {"updates", 0, "N", "updates of the values that plans are told to expect (default: none)", CLI_INTEGER,
+    {"updates", 0, "N", "number of value updates for which plans are chosen (default: 0)", CLI_INTEGER,
      CLI_AT(o.candidates.updates), 1, INT64_C(1000000000000)},
     {"policy", 0, "NAME",
      "how auto decides: cost, tree, tree:memory, tree:unpredictable\n"
-     "or measure, as far as the library has it (default: cost)",
+     "or measure (default: cost)",
      CLI_TEXT, CLI_AT(o.candidates.policy)},
     CLI_MEMORY_LIMIT_OPTION(o.candidates.memory_limit),
     {"runs", 0, "N",
-     "a short protocol: N runs timed one by one after 5 that are not, in\n"
-     "place of batches in turns; of spgemm too, but in turns",
+     "short protocol: N runs, each timed, after 5 warm-up runs, instead of\n"
+     "interleaved batches; spgemm still interleaves kernels",
      CLI_INTEGER, CLI_AT(o.protocol.runs), 1, 10000},
-    {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(o.protocol.seconds), 1, 1000000},
+    {"time-limit", 0, "SECONDS", "start no further matrix after this time", CLI_INTEGER, CLI_AT(o.protocol.seconds), 1,
+     1000000},
     {"at-once", 0, "N",
-     "read and reorder N matrices at once before they are measured, each\n"
-     "by one thread, which is the set-up that is told (default: 1, by all)",
+     "read and reorder N matrices in parallel before measuring, each by one\n"
+     "thread; set-up is then the time of one thread (default: 1, by all)",
      CLI_INTEGER, CLI_AT(o.input.at_once), 1, 64},
     {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(o.protocol.cold)},
-    {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
-     CLI_AT(want_peers)},
+    {"peers", 0, NULL,
+     "also measure kernels of other libraries, from SPRY_PEER_DIR or peers/\n"
+     "in the program's folder",
+     CLI_FLAG, CLI_AT(want_peers)},
     {"regret", 0, NULL,
      "with --json: measure every deterministic kernel and published sizes\n"
-     "of formats, and record what auto chooses for 1, 10, 100, 1000 and\n"
-     "many products; 'bench/regret.py FILE' prints what auto loses",
+     "of formats, and record the choice of auto for 1, 10, 100, 1000 and\n"
+     "many products; 'bench/regret.py FILE' prints the loss of auto",
      CLI_FLAG, CLI_AT(o.protocol.regret)},
     {"report", 0, "FILE.html",
-     "a page of the run without network: tables, figures, pictures; drawn\n"
-     "by Python with Matplotlib, which is looked for before any measuring.\n"
-     "'spry report' makes one of JSON lines, or compares two runs",
+     "write tables, figures and pictures of the run to one HTML file. Needs\n"
+     "Python with Matplotlib, which is checked before measuring.\n"
+     "'spry report' draws a report from JSON lines, or compares two runs",
      CLI_TEXT, CLI_AT(report)},
     CLI_READING_OPTIONS,
-    {"sort", 0, "given|time", "the order of rows in tables (default: given)", CLI_CHOICE, CLI_AT(sorted)},
+    {"sort", 0, "given|time", "order of rows in tables (default: given)", CLI_CHOICE, CLI_AT(sorted)},
     {"json", 0, "FILE",
-     "JSON lines to standard output (nothing else there) or FILE, each\n"
-     "matrix's when it is done: an interrupted run keeps them",
+     "JSON lines to standard output (without tables) or FILE, written after\n"
+     "each matrix: an interrupted run keeps them",
      CLI_JSON, CLI_AT(json)},
     CLI_END_OF_OPTIONS,
 };
@@ -371,14 +375,14 @@ static int is_spgemm(const arguments *a)
     return bench_factor_of(a->o.operation.op) == BY_A_MATRIX;
 }
 
-/* ---- what goes together --------------------------------------------------------------------------- */
+/* ---- combinations of options ----------------------------------------------------------------------- */
 
 static int check_spgemm_formats(const arguments *a)
 {
     for (int i = 0; i < a->o.candidates.orderings.count; i++)
         if (strncmp(a->o.candidates.orderings.items[i], "plan-", 5) == 0)
-            return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
-                                   "none, rcm, bandk, degree or bfs",
+            return cli_usage_error("--ordering is '%s', which only products with a vector have: expected none, rcm, "
+                                   "bandk, degree or bfs",
                                    a->o.candidates.orderings.items[i]);
     const char *other = a->o.candidates.policy             ? "policy"
                         : a->o.candidates.updates > 0      ? "updates"
@@ -386,17 +390,17 @@ static int check_spgemm_formats(const arguments *a)
                         : a->o.operation.pattern           ? "pattern"
                         : a->o.candidates.arrays_on_gpu    ? "arrays"
                                                            : NULL;
-    if (other) return cli_usage_error("--%s goes with products with a vector, which --op spgemm does not make", other);
+    if (other) return cli_usage_error("--%s is for products with a vector, not for --op spgemm", other);
     for (int i = 0; i < a->o.candidates.formats.count; i++)
         if (strcmp(a->o.candidates.formats.items[i], "auto") != 0 &&
             strcmp(a->o.candidates.formats.items[i], "all") != 0)
-            return cli_usage_error("--formats is '%s': matrices are squared as CSR, expected auto or all; --kernels "
-                                   "names kernels",
+            return cli_usage_error("--formats is '%s', but --op spgemm uses CSR: expected auto or all; --kernels "
+                                   "selects kernels",
                                    a->o.candidates.formats.items[i]);
     return CLI_GO_ON;
 }
 
-/* Methods that iterate make their plans themselves, and all but the first iteration find caches as they left them. */
+/* Refuses options of plans and cold caches: iterative methods create their plans, and iterations warm the caches. */
 static int check_solvers(const arguments *a)
 {
     const bench_options *o = &a->o;
@@ -407,19 +411,19 @@ static int check_solvers(const arguments *a)
                         : o->candidates.arrays_on_gpu    ? "arrays"
                         : o->protocol.cold               ? "cold"
                                                          : NULL;
-    if (other) return cli_usage_error("--%s is of products, --op %s is a method that iterates", other, o->operation.op);
+    if (other) return cli_usage_error("--%s is for products, not for --op %s", other, o->operation.op);
     for (int i = 0; i < o->candidates.orderings.count; i++)
         if (strcmp(o->candidates.orderings.items[i], "none") != 0)
-            return cli_usage_error("--ordering is '%s': --op %s takes the matrix as it is given, expected none",
+            return cli_usage_error("--ordering is '%s', but --op %s uses the matrix as given: expected none",
                                    o->candidates.orderings.items[i], o->operation.op);
     if (o->operation.pattern && bench_factor_of(o->operation.op) == IN_CG)
-        return cli_usage_error("--pattern goes with --op pagerank; a matrix of ones alone is no system for --op cg");
+        return cli_usage_error("--pattern is not for --op cg, which needs values: expected --op pagerank");
     if (a->thread_list.count > 1)
         return cli_usage_error("--threads is a list, --op %s expects one number", o->operation.op);
     return CLI_GO_ON;
 }
 
-/* An ordering of one format, without it, would measure nothing after minutes of ordering. */
+/* Refuses an ordering for one format if that format is not measured: nothing would run after minutes of ordering. */
 static int check_orderings(const arguments *a)
 {
     for (int i = 0; i < a->o.candidates.orderings.count; i++) {
@@ -428,14 +432,14 @@ static int check_orderings(const arguments *a)
         if (strncmp(ordering, "bandk", 5) != 0 || !ordering[5]) continue;
         snprintf(format, sizeof format, "csr%s", ordering + 5);
         if (!bench_asks_for(&a->o, format))
-            return cli_usage_error("--ordering is '%s', which is of %s alone, but neither --formats nor --kernels "
-                                   "has %s: expected it there, or bandk, which all formats may have",
+            return cli_usage_error("--ordering is '%s', which only %s has, but neither --formats nor --kernels "
+                                   "selects %s: add it, or use bandk, which works for all formats",
                                    ordering, format, format);
     }
     return CLI_GO_ON;
 }
 
-/* Every kernel runs, and plans are told numbers of calls of its own. */
+/* Refuses options that --regret sets: it runs every kernel and uses its own numbers of calls. */
 static int check_regret(const arguments *a)
 {
     const bench_options *o = &a->o;
@@ -446,29 +450,29 @@ static int check_regret(const arguments *a)
                         : o->candidates.memory_limit > 0  ? "memory-limit"
                                                           : NULL;
     if (!o->protocol.regret) return CLI_GO_ON;
-    if (other) return cli_usage_error("--%s does not go with --regret, which says itself what runs", other);
+    if (other) return cli_usage_error("--%s cannot be used with --regret, which selects all kernels", other);
     if (o->operation.op && bench_factor_of(o->operation.op) != BY_A_VECTOR)
-        return cli_usage_error("--regret is of products with a vector, --op is %s: expected spmv or spmv_t",
+        return cli_usage_error("--regret is for products with a vector, but --op is %s: expected spmv or spmv_t",
                                o->operation.op);
     if (o->candidates.orderings.count > 1 ||
         (o->candidates.orderings.count == 1 && strcmp(o->candidates.orderings.items[0], "none") != 0))
-        return cli_usage_error("--ordering does not go with --regret: auto takes the matrix as it is given");
+        return cli_usage_error("--ordering cannot be used with --regret: auto uses the matrix as given");
     if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --regret expects one number");
     if (!a->json.wanted)
-        return cli_usage_error("--regret records what auto chooses, for bench/regret.py: expected --json=FILE as well");
+        return cli_usage_error("--regret records choices of auto for bench/regret.py: expected --json=FILE");
     return CLI_GO_ON;
 }
 
-/* Two types are of products with vectors, of matrices with values. */
+/* Refuses separate types of values and vectors unless products with vectors use values. */
 static int check_types(const arguments *a)
 {
     for (int t = 0; t < a->o.operation.type_count; t++) {
         if (a->types[t].stored == a->types[t].vectors) continue;
         if (bench_iterates(a->o.operation.op))
-            return cli_usage_error("--type %s does not go with --op %s, expected f32, f64 or all", a->types[t].name,
+            return cli_usage_error("--type %s cannot be used with --op %s: expected f32, f64 or all", a->types[t].name,
                                    a->o.operation.op);
         if (is_spgemm(a) || a->o.protocol.regret || a->o.operation.pattern)
-            return cli_usage_error("--type %s does not go with %s, expected f32, f64 or all", a->types[t].name,
+            return cli_usage_error("--type %s cannot be used with %s: expected f32, f64 or all", a->types[t].name,
                                    is_spgemm(a)           ? "--op spgemm"
                                    : a->o.protocol.regret ? "--regret"
                                                           : "--pattern");
@@ -481,7 +485,8 @@ static int take_counts_and_layout(arguments *a)
     bench_options *o = &a->o;
     const char *other = o->operation.counts_length > 0 ? "count" : a->layout ? "layout" : NULL;
     if (bench_factor_of(o->operation.op) != BY_COLUMNS)
-        return other ? cli_usage_error("--%s is of products with several vectors, --op is %s: expected spmm or spmm_t",
+        return other ? cli_usage_error("--%s is for products with multiple vectors, but --op is %s: expected spmm or "
+                                       "spmm_t",
                                        other, o->operation.op)
                      : CLI_GO_ON;
     if (o->operation.counts_length == 0) a->counts[o->operation.counts_length++] = 8;
@@ -490,7 +495,7 @@ static int take_counts_and_layout(arguments *a)
     return CLI_GO_ON;
 }
 
-/* --transpose, as other commands have it, is one more name of the operations with _t. */
+/* Applies --transpose: spmv becomes spmv_t and spmm becomes spmm_t. */
 static int take_transpose(arguments *a)
 {
     if (!a->transpose || strstr(a->o.operation.op, "_t")) return CLI_GO_ON;
@@ -499,11 +504,11 @@ static int take_transpose(arguments *a)
     else if (strcmp(a->o.operation.op, "spmm") == 0)
         a->o.operation.op = "spmm_t";
     else
-        return cli_usage_error("--transpose is of --op spmv and spmm, --op is %s", a->o.operation.op);
+        return cli_usage_error("--transpose is for --op spmv and spmm, but --op is %s", a->o.operation.op);
     return CLI_GO_ON;
 }
 
-/* A policy decides where "auto" is asked for, and nowhere else. */
+/* Refuses --policy without format auto. */
 static int check_policy(const arguments *a)
 {
     const bench_options *o = &a->o;
@@ -511,10 +516,10 @@ static int check_policy(const arguments *a)
     for (int f = 0; f < o->candidates.formats.count; f++)
         has_auto |= strcmp(o->candidates.formats.items[f], "auto") == 0;
     if (!o->candidates.policy || has_auto) return CLI_GO_ON;
-    return cli_usage_error("--policy is of format auto, which --formats does not have: expected auto there, too");
+    return cli_usage_error("--policy is for format auto, which --formats does not select: add auto");
 }
 
-/* Fills in what was left out and refuses what does not go together. */
+/* Sets defaults and refuses invalid combinations of options. */
 static int take_defaults(arguments *a)
 {
     bench_options *o = &a->o;
@@ -553,27 +558,27 @@ static void release_arguments(arguments *a)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* A run: what came of it so far. */
+/* State of a run. */
 typedef struct run_state {
     arguments *a;
     cli_sources sources;
     bench_peers *peers;
-    spry_context *context, *preparer;      /* with one thread */
-    spry_context *fewer[BENCH_MOST_TEAMS]; /* with fewer threads */
+    spry_context *context, *preparer;      /* preparer: one thread */
+    spry_context *fewer[BENCH_MOST_TEAMS]; /* fewer threads than context */
     int fewer_count;
     record *records;
-    int record_count, group; /* of these the last matrix's begin there */
-    char records_path[4096]; /* of a report without --json; "": none */
-    int matrices;            /* whose records there are, */
-    int groups;              /* and groups of records of the last of them */
-    double done;             /* the share of the work whose records there are */
-    int stopped;             /* 1: records could not be kept or written */
-    int status;              /* of matrices that could not be had */
+    int record_count, group; /* group: index of the last group's first record */
+    char records_path[4096]; /* records of a report without --json; "": none */
+    int matrices;            /* matrices with records */
+    int groups;              /* groups of records of the last matrix */
+    double done;             /* share of the work that has records */
+    bool stopped;            /* records could not be kept or written */
+    int status;              /* exit status for matrices that could not be read */
 } run_state;
 
 /* ---- the benchmark's callbacks ------------------------------------------------------------------ */
 
-/* Groups of records of a matrix. */
+/* Returns the number of groups of records of a matrix. */
 static int groups_of(const run_state *run)
 {
     const bench_options *o = &run->a->o;
@@ -581,20 +586,20 @@ static int groups_of(const run_state *run)
     return o->operation.type_count * counts * (o->candidates.orderings.count > 0 ? o->candidates.orderings.count : 1);
 }
 
-/* Within a group, planning and checking count as one half and the turns as the other. */
-static void tell_turns(void *user, double share)
+/* Reports progress within a group: planning and checking count as one half, measuring as the other half. */
+static void report_rounds(void *user, double share)
 {
     const run_state *run = user;
     cli_progress_share(run->done + (1 + share) / 2 / groups_of(run) / run->sources.count);
 }
 
-/* How much is done, as far as matrices of a list take alike, and what an interruption would leave. */
-static void tell_share(run_state *run, const char *matrix)
+/* Reports progress, with equal shares for all matrices, and sets the message for an interruption. */
+static void report_share(run_state *run, const char *matrix)
 {
     const int groups = groups_of(run);
-    const int goes_on = run->group > 0 && strcmp(run->records[run->group - 1].input.name, matrix) == 0;
-    run->groups = goes_on ? run->groups + 1 : 1;
-    run->matrices += !goes_on;
+    const bool same_matrix = run->group > 0 && strcmp(run->records[run->group - 1].input.name, matrix) == 0;
+    run->groups = same_matrix ? run->groups + 1 : 1;
+    run->matrices += !same_matrix;
     const double last = run->groups < groups ? (double)run->groups / groups : 1;
     cli_progress_share(run->done = (run->matrices - 1 + last) / run->sources.count);
     if (run->a->json.wanted)
@@ -603,7 +608,7 @@ static void tell_share(run_state *run, const char *matrix)
                              run->record_count == 1 ? "is" : "are", run->a->json.path ? " in " : "",
                              run->a->json.path ? run->a->json.path : "");
     else
-        cli_when_interrupted("%d of %d matrices are done, as the tables above have them; --json=FILE keeps records",
+        cli_when_interrupted("%d of %d matrices were measured, see the tables above; --json=FILE keeps records",
                              run->matrices, run->sources.count);
 }
 
@@ -611,7 +616,7 @@ static int emit(void *user, const record *records, int count)
 {
     run_state *run = user;
     record *grown = realloc(run->records, (size_t)(run->record_count + count + 1) * sizeof *grown);
-    run->stopped = 1;
+    run->stopped = true;
     if (!grown) {
         cli_message("out of memory for the records");
         return 1;
@@ -621,7 +626,7 @@ static int emit(void *user, const record *records, int count)
     run->group = run->record_count;
     run->record_count += count;
     cli_progress(NULL);
-    if (count > 0) tell_share(run, records[0].input.name);
+    if (count > 0) report_share(run, records[0].input.name);
     for (int i = 0; run->a->json.wanted && i < count; i++) {
         cJSON *o = cJSON_CreateObject();
         if (!cli_json_line(&run->a->json, o, cli_json_record(o, &records[i]))) return 1;
@@ -630,11 +635,11 @@ static int emit(void *user, const record *records, int count)
         cli_print_group(stdout, records, count, run->a->sorted);
         fflush(stdout);
     }
-    run->stopped = 0;
+    run->stopped = false;
     return 0;
 }
 
-#define OF_AUTO(name, kind, member) CLI_JSON_FIELD(bench_choice, #name, kind, taken.member)
+#define OF_AUTO(name, kind, member) CLI_JSON_FIELD(bench_choice, #name, kind, chosen.member)
 #define OF_CSR(name, kind, member) CLI_JSON_FIELD(bench_choice, "csr_" #name, kind, csr.member)
 
 static const cli_json_field choice_fields[] = {OF_AUTO(op, POINTER, op),
@@ -664,14 +669,14 @@ static const cli_json_field choice_fields[] = {OF_AUTO(op, POINTER, op),
 static int emit_choices(void *user, const bench_choice *choices, int count)
 {
     run_state *run = user;
-    run->stopped = 1;
+    run->stopped = true;
     for (int i = 0; i < count; i++) {
         cJSON *o = cJSON_CreateObject(), *in = cJSON_AddObjectToObject(o, "regret");
         const int good =
             cli_json_add_fields(in, &choices[i], choice_fields, sizeof choice_fields / sizeof *choice_fields);
         if (!cli_json_line(&run->a->json, o, good)) return 1;
     }
-    run->stopped = 0;
+    run->stopped = false;
     return 0;
 }
 
@@ -698,27 +703,27 @@ static int status_of_records(const run_state *run)
         measured |= s == RECORD_OK;
     }
     if (measured || run->sources.count == 0 || status != CLI_OK || run->stopped) return status;
-    cli_message("nothing was measured: every case was skipped, for the reasons told");
+    cli_message("nothing was measured: every case was skipped, for the reasons above");
     return CLI_UNSUCCESSFUL;
 }
 
-/* The report's records, where they have no file of their own: beside it, until it is drawn. */
+/* Opens the records. A report without --json gets a file of records in its folder, until it is drawn. */
 static int open_records(run_state *run)
 {
     arguments *a = run->a;
     if (a->report && !a->json.wanted) {
         snprintf(run->records_path, sizeof run->records_path, "%.4080s.jsonl", a->report);
         if (access(run->records_path, F_OK) == 0)
-            return cli_usage_error("%s is there, where the records of --report would go: 'spry report' draws those "
-                                   "of an earlier run; remove it, or name another place with --json=FILE",
+            return cli_usage_error("%s exists, but --report would write its records there: remove it, or name another "
+                                   "file by --json=FILE; 'spry report' draws records of an earlier run",
                                    run->records_path);
-        a->json.wanted = 1;
+        a->json.wanted = true;
         a->json.path = run->records_path;
     }
     return cli_json_open_stream(&a->json);
 }
 
-/* All records as JSON lines; NULL: out of memory. */
+/* Returns all records as JSON lines; NULL if memory is short. The caller frees them. */
 static char *lines_of(const run_state *run)
 {
     char *text = NULL;
@@ -738,7 +743,7 @@ static char *lines_of(const run_state *run)
     return NULL;
 }
 
-/* An exit status. What was measured is not lost where it cannot be drawn. */
+/* Draws the report, and keeps the records if drawing fails. Returns an exit status. */
 static int draw_report(const run_state *run)
 {
     const arguments *a = run->a;
@@ -776,16 +781,16 @@ static int measure(run_state *run)
     o->receiver.emit_choices = emit_choices;
     o->receiver.progress = cli_progress;
     o->receiver.note = note;
-    o->receiver.turns = tell_turns;
+    o->receiver.rounds = report_rounds;
     o->receiver.complain = complain;
     o->receiver.user = run;
     spry_error err = {0};
     int status = open_records(run);
     if (status != CLI_GO_ON) return status;
-    cli_when_interrupted("no matrix was done, so there is nothing to keep");
+    cli_when_interrupted("no matrix was measured yet");
     spry_status result = bench_run(o, &err);
     cli_progress(NULL);
-    /* Records that could not be kept or written were told of, or closing the file will tell. */
+    /* If stopped, the failure was reported, or cli_json_close reports it. */
     status = run->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (cli_for_people(&a->json)) cli_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
@@ -794,7 +799,7 @@ static int measure(run_state *run)
     return records > status ? records : status;
 }
 
-/* Besides the run's own context: one for each smaller number of threads, and one of one thread to prepare with. */
+/* Opens the run's context, one for each smaller number of threads, and one with one thread that prepares matrices. */
 static int open_contexts(run_state *run)
 {
     const arguments *a = run->a;
@@ -809,7 +814,7 @@ static int open_contexts(run_state *run)
     return status;
 }
 
-/* Files and the suite, or what is wanted of them. */
+/* Adds files and the suite, applies --only and --part, and checks outputs against the inputs. */
 static int choose_sources(run_state *run, int count, char **paths)
 {
     const arguments *a = run->a;
@@ -817,12 +822,12 @@ static int choose_sources(run_state *run, int count, char **paths)
     if (count == 0 && !a->suite) return cli_usage_error("nothing to measure: name a matrix FILE or a --suite");
     for (int i = 0; status == CLI_GO_ON && i < count; i++) status = cli_add_file(&run->sources, paths[i]);
     if (status == CLI_GO_ON) status = cli_add_suite(&run->sources, a->suite, a->folder);
-    if (status == CLI_GO_ON) status = cli_tell_sources_apart(&run->sources);
+    if (status == CLI_GO_ON) status = cli_make_sources_distinct(&run->sources);
     if (status == CLI_GO_ON && a->only.count > 0) status = cli_keep_only(&run->sources, &a->only);
     if (status == CLI_GO_ON && a->parts > 0) {
         cli_keep_part(&run->sources, a->part, a->parts);
         if (run->sources.count == 0)
-            cli_message("note: --part %lld/%lld is empty: there are fewer matrices", (long long)a->part,
+            cli_message("note: --part %lld/%lld is empty: the list has fewer matrices", (long long)a->part,
                         (long long)a->parts);
     }
     for (int s = 0; status == CLI_GO_ON && s < run->sources.count; s++) {
@@ -872,16 +877,16 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_bench =
     {.name = "bench",
-     .summary = "measure kernels, and other libraries, side by side",
+     .summary = "measure kernels and other libraries on the same matrices",
      .usage = "FILE... [--suite NAME [--matrices DIR]] [OPTIONS]",
-     .about = "Multiplies with every chosen kernel, checks each result under the error bound, and\n"
-              "times them in turns: at least 20 batches of at least 1 ms. A FILE that is a folder\n"
-              "stands for the matrices in it. Ends with status 1 when a case is wrong or failed, or\n"
-              "when nothing could be measured; a case that is skipped says why.\n\n"
-              "Rates count 2 operations an entry and the bytes of plain CSR, x and y once (of several\n"
-              "vectors all of them); roof is the share of the copy bandwidth, which is measured in the\n"
-              "same run. With --op spgemm they count 2 operations a product of entries, and A and C\n"
-              "once. With --op cg and pagerank whole solves are timed and an iteration is told.",
+     .about = "Multiplies with every chosen kernel, checks each result against the error bound, and\n"
+              "times all kernels in turn: at least 20 batches of at least 1 ms. A FILE that is a folder\n"
+              "means the matrices in it. Exit status 1: a case is wrong or failed, or nothing could be\n"
+              "measured. Skipped cases are listed with the reason.\n\n"
+              "Rates count 2 operations per entry, and the bytes of plain CSR and of all vectors once.\n"
+              "Roof is the share of the copy bandwidth, which is measured in the same run. With --op\n"
+              "spgemm, rates count 2 operations per product of entries, and the bytes of A and C once.\n"
+              "With --op cg and pagerank, times are those of an iteration, the mean of a whole solve.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
                  "  spry bench matrix.mtx.gz --op spmm --count 1,8,32 --layout column --peers\n"

@@ -1,4 +1,4 @@
-/* Which matrices spry bench measures: files, suites, and parts of them. */
+/* The matrices that spry bench measures: files, suites, and parts of them. */
 #include "cli/bench_sources.h"
 
 #include "common/input.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In the order of the names below: "gen:..." or the name of a file. */
+/* Matrices of each suite, in the order of suite_names: "gen:..." or the name of a file. */
 static const char *const suites[][16] = {
     {"gen:grid5", "gen:grid7", "gen:grid27", "gen:fem3", "gen:road", "gen:rgg21", "G3_circuit"},
     {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"},
@@ -22,8 +22,8 @@ static const char *const suites[][16] = {
 };
 enum { UNSTRUCTURED = 4 };
 static const char suite_names[] = "mesh|scattered|shuffled|products|unstructured";
-/* Come before the real ones of "unstructured": the names of bench/unstructured/suite.tsv, in its order. */
-static const char *const made[] =
+/* Generated matrices of "unstructured", which precede its real matrices. Names and order of suite.tsv. */
+static const char *const unstructured_names[] =
     {"p1_ball",          "p1_drilled",      "p1_box",           "p1_bracket",    "p2_ball",      "p2_pipe",
      "p2_drilled",       "p2_box",          "p3_pipe",          "p3_ball",       "elast_wing",   "p1_wing",
      "edge1_pipe",       "edge_ball",       "edge1_ball",       "edge_drilled",  "hdiv_ball",    "hdiv_pipe",
@@ -35,7 +35,7 @@ static const char *const made[] =
      "flow_pipe",        "flow_plate",      "flow_apart",       "dg20_torus",    "dg4_torus",    "dg6_plate",
      "dg3_torus",        "dg10_torus",      "euler3_bracket",   "euler_sparse",  "euler3_torus", "euler_airfoil",
      "volumes_periodic", "volumes_bracket", "volumes_box"};
-/* Studies, with their tables: what `study/run` takes. */
+/* Names of studies, and their arguments of `study/run`. */
 static const struct {
     const char *suite, *seed;
 } studies[] = {{"seed000", "000"}, {"csrk64", "001"}, {"spgemm002", "002"}};
@@ -56,7 +56,7 @@ static bench_source *append(cli_sources *sources, const char *matrix)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-/* A name mistyped should be told before minutes are spent on the others. */
+/* Refuses a file that cannot be read, before other matrices are measured. */
 static int check_path(const char *path)
 {
     if (strcmp(path, "-") == 0 || strncmp(path, "gen:", 4) == 0 || access(path, R_OK) == 0) return CLI_GO_ON;
@@ -98,13 +98,13 @@ static int path_in(char *path, size_t size, const char *folder, const char *name
     return cli_usage_error("a file name is longer than a path can be");
 }
 
-/* Adds what `choose` takes of a folder, and Matrix Market files of the folders within. */
-static int add_entries(cli_sources *sources, const char *folder, int (*choose)(const struct dirent *), int within)
+/* Adds the matrices of a folder that `choose` accepts. Unless `within`, also adds Matrix Market files of subfolders. */
+static int add_entries(cli_sources *sources, const char *folder, int (*choose)(const struct dirent *), bool within)
 {
     struct dirent **entries = NULL;
     int status = CLI_GO_ON;
     const int count = scandir(folder, &entries, choose, by_bytes);
-    if (count < 0 && within) return CLI_GO_ON; /* no folder, or one that is not ours to read */
+    if (count < 0 && within) return CLI_GO_ON; /* skip subfolders that cannot be read */
     if (count < 0) {
         cli_message("%s: cannot be read: %s", folder, strerror(errno));
         return CLI_USAGE;
@@ -114,7 +114,7 @@ static int add_entries(cli_sources *sources, const char *folder, int (*choose)(c
         struct stat st;
         if (status == CLI_GO_ON) status = path_in(path, sizeof path, folder, entries[i]->d_name);
         if (status == CLI_GO_ON && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-            if (!within) status = add_entries(sources, path, is_matrix_market, 1);
+            if (!within) status = add_entries(sources, path, is_matrix_market, true);
         } else if (status == CLI_GO_ON && is_matrix(entries[i])) {
             status = cli_add_file(sources, path);
         }
@@ -126,7 +126,7 @@ static int add_entries(cli_sources *sources, const char *folder, int (*choose)(c
 
 static int add_folder(cli_sources *sources, const char *folder)
 {
-    const int before = sources->count, status = add_entries(sources, folder, is_visible, 0);
+    const int before = sources->count, status = add_entries(sources, folder, is_visible, false);
     if (status != CLI_GO_ON || sources->count > before) return status;
     return cli_usage_error("%s: there is no matrix in this folder: .mtx, .spry, .npz, .edges, .el, .csv or .tsv",
                            folder);
@@ -147,18 +147,21 @@ int cli_add_file(cli_sources *sources, const char *path)
 
 /* ---- suites ------------------------------------------------------------------------------------- */
 
-/* Takes FOLDER/WITHIN/NAME with the ending if it is a file. */
-static int found(bench_source *source, const char *folder, const char *within, const char *ending)
+/* Sets the source's path to FOLDER/WITHIN/NAME with the ending. Returns false if the file does not exist. */
+static bool found(bench_source *source, const char *folder, const char *within, const char *ending)
 {
     struct stat st;
     char path[sizeof source->path];
     int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, within, within[0] ? "/" : "", source->name, ending);
-    if (length >= (int)sizeof path || stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return 0;
+    if (length >= (int)sizeof path || stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return false;
     memcpy(source->path, path, sizeof path);
-    return 1;
+    return true;
 }
 
-/* Takes FOLDER/GROUP/NAME, as spry fetch stores it, if one group has it. 2: several groups have the name. */
+/*
+ * Sets the path to FOLDER/GROUP/NAME, where spry fetch stores the matrix, if one group has it. Returns the number of
+ * such groups, at most 2. If there is more than one, sets the reason instead.
+ */
 static int found_in_groups(bench_source *source, const char *folder)
 {
     struct dirent **entries = NULL;
@@ -177,7 +180,7 @@ static int found_in_groups(bench_source *source, const char *folder)
     return 2;
 }
 
-/* Finds a matrix where collections and spry fetch put it: NAME.mtx.gz, NAME/NAME.mtx.gz or GROUP/NAME.mtx.gz. */
+/* Finds a real matrix: NAME.mtx.gz, NAME/NAME.mtx.gz (archives of collections) or GROUP/NAME.mtx.gz (spry fetch). */
 static void find_real(bench_source *source, const char *folder)
 {
     if (!folder || !folder[0]) {
@@ -194,23 +197,23 @@ static void find_real(bench_source *source, const char *folder)
              source->name, folder);
 }
 
-/* What a script of bench/unstructured makes. */
-static void find_made(bench_source *source, const char *folder)
+/* Finds a matrix that bench/unstructured/matrices.py generates. */
+static void find_unstructured(bench_source *source, const char *folder)
 {
     const int is_named = folder && folder[0];
     if (is_named && (found(source, folder, "", ".spry") || found(source, folder, "", ".mtx.gz"))) return;
     snprintf(source->reason, sizeof source->reason,
-             "there is no %.60s.spry%s%.120s: bench/unstructured/matrices.py TABLES %.120s %.60s makes it",
+             "there is no %.60s.spry%s%.120s: bench/unstructured/matrices.py TABLES %.120s %.60s generates it",
              source->name, is_named ? " in " : ", since --matrices or SPRY_MATRIX_DIR names no folder",
              is_named ? folder : "", is_named ? folder : "DIR", source->name);
 }
 
-static int append_made(cli_sources *sources, const char *folder)
+static int append_unstructured(cli_sources *sources, const char *folder)
 {
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        bench_source *source = append(sources, made[i]);
+    for (size_t i = 0; i < sizeof unstructured_names / sizeof *unstructured_names; i++) {
+        bench_source *source = append(sources, unstructured_names[i]);
         if (!source) return CLI_UNSUCCESSFUL;
-        find_made(source, folder);
+        find_unstructured(source, folder);
     }
     return CLI_GO_ON;
 }
@@ -244,12 +247,12 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
     char usual[4096];
     if (!folder && cli_folder_of_matrices(NULL, usual, sizeof usual) &&
         (getenv("SPRY_MATRIX_DIR") || stat(usual, &st) == 0))
-        folder = usual; /* where spry fetch puts them */
-    int status = index == UNSTRUCTURED ? append_made(sources, folder) : CLI_GO_ON;
+        folder = usual; /* the folder of spry fetch */
+    int status = index == UNSTRUCTURED ? append_unstructured(sources, folder) : CLI_GO_ON;
     return status == CLI_GO_ON ? append_suite(sources, suites[index], folder) : status;
 }
 
-int cli_tell_sources_apart(cli_sources *sources)
+int cli_make_sources_distinct(cli_sources *sources)
 {
     named_matrix *m = malloc((size_t)(sources->count + 1) * sizeof *m);
     for (int s = 0; m && s < sources->count; s++)
@@ -263,8 +266,8 @@ int cli_tell_sources_apart(cli_sources *sources)
 /* ---- parts -------------------------------------------------------------------------------------- */
 
 /*
- * How many items from the first on are, with commas between them, the name: of a generated matrix it has some. 0: they
- * are not.
+ * Returns the number of list items, from `first`, that form the name when joined by commas. Names of generated matrices
+ * contain commas. 0: they do not form the name.
  */
 static int items_of(const text_list *list, int first, const char *name)
 {
@@ -278,7 +281,7 @@ static int items_of(const text_list *list, int first, const char *name)
     return 0;
 }
 
-/* The longest name of a source that begins with this item; 0: none does. */
+/* Returns the largest number of items, from `first`, that form the name of a source; 0: none. */
 static int longest_of(const cli_sources *sources, const text_list *list, int first)
 {
     int most = 0;
@@ -301,7 +304,7 @@ int cli_keep_only(cli_sources *sources, const text_list *names)
         int named = 0;
         for (int i = 0; i < names->count; i += longest_of(sources, names, i))
             named |= items_of(names, i, sources->items[s].name) == longest_of(sources, names, i);
-        if (named) sources->items[kept++] = sources->items[s]; /* those that are named stay, here or further down */
+        if (named) sources->items[kept++] = sources->items[s];
     }
     sources->count = kept;
     return CLI_GO_ON;

@@ -8,24 +8,24 @@
 #include <string.h>
 #include <unistd.h>
 
-static int has_time(const record *r)
+static bool has_time(const record *r)
 {
     return r->status == RECORD_OK && r->time.median_us > 0;
 }
 
-/* Fewer threads are compared with nobody, and neither is the numeric phase of a product of matrices by itself. */
-static int timed(const record *r)
+/* Returns true for cases that are compared: not with fewer threads, nor the numeric phase of plans of spgemm. */
+static bool is_compared(const record *r)
 {
     return has_time(r) && !r->method.fewer_threads && strcmp(r->method.format, "plan") != 0;
 }
 
-/* Returns whether both have the same number of vectors in the same layout. */
-static int same_vectors(const record *a, const record *b)
+/* Returns true if both have the same number of vectors in the same layout. */
+static bool same_vectors(const record *a, const record *b)
 {
     return a->count == b->count && (!a->layout || !b->layout || strcmp(a->layout, b->layout) == 0);
 }
 
-/* The fastest peer, the best plain CSR of our own, and the fastest of all: NULL where there is none. */
+/* The fastest peer, Spry's fastest csr kernel, and the fastest case; NULL: none. */
 typedef struct landmarks {
     const record *peer, *csr, *best;
 } landmarks;
@@ -35,12 +35,12 @@ static void keep_faster(const record **kept, const record *r)
     if (!*kept || r->time.median_us < (*kept)->time.median_us) *kept = r;
 }
 
-/* Searches cases with as many vectors as `like`. */
+/* Searches the cases with the number of vectors and layout of `like`. */
 static landmarks find_landmarks(const record *records, int count, const record *like, bool with_disturbed)
 {
     landmarks l = {0};
     for (int i = 0; i < count; i++) {
-        if (!timed(&records[i]) || !same_vectors(&records[i], like)) continue;
+        if (!is_compared(&records[i]) || !same_vectors(&records[i], like)) continue;
         if (records[i].time.disturbed == 1 && !with_disturbed) continue;
         keep_faster(&l.best, &records[i]);
         if (record_is_rival(&records[i]))
@@ -67,7 +67,7 @@ static void break_even_cell(cli_table *t, const record *r, const record *base)
         cli_table_cell(t, "%s", cli_count(calls).s);
 }
 
-/* A share in per cent, "-" where it is not known. */
+/* Adds a share in per cent; "-" if it is not known. */
 static void share_cell(cli_table *t, double share)
 {
     if (isnan(share))
@@ -76,7 +76,7 @@ static void share_cell(cli_table *t, double share)
         cli_table_cell(t, "%.0f %%", 100 * share);
 }
 
-/* How many times as fast as the fastest peer; nothing where there is none. */
+/* Adds the peer's time over the case's time; empty without a peer. */
 static void peer_cell(cli_table *t, const record *r, const record *peer)
 {
     if (peer)
@@ -136,7 +136,7 @@ static int is_plan(const record *r)
     return strcmp(r->method.format, "plan") == 0;
 }
 
-/* How a product of two matrices was called, as it stands behind the kernel's name. */
+/* Returns the way in which a product of two matrices was called, which follows the kernel's name. */
 static const char *call_of(const record *r)
 {
     return is_plan(r)                              ? " (plan)"
@@ -188,7 +188,7 @@ static int is_of_spgemm(const record *r)
     return strcmp(r->op, "spgemm") == 0;
 }
 
-/* What is multiplied, and by what. */
+/* Prints the matrix and the operation. */
 static void print_head(FILE *out, const record *r)
 {
     char text[1024], more[256] = "";
@@ -219,7 +219,7 @@ static void print_head(FILE *out, const record *r)
     cli_print_wrapped(out, "  ", text);
 }
 
-/* "auto (sell_rows_cpu)" */
+/* Writes the kernel's name, as "auto's sell_rows_cpu" if auto chose it. */
 static const char *name_of(char *text, size_t size, const record *r)
 {
     if (strcmp(r->method.format, "auto") == 0)
@@ -229,32 +229,31 @@ static const char *name_of(char *text, size_t size, const record *r)
     return text;
 }
 
-/* The fastest but for the best; NULL: none. */
+/* Returns the fastest case except the best; NULL: none. */
 static const record *runner_up(const record *records, int count, const record *best)
 {
     const record *found = NULL;
     for (int i = 0; i < count; i++)
-        if (timed(&records[i]) && &records[i] != best && same_vectors(&records[i], best))
+        if (is_compared(&records[i]) && &records[i] != best && same_vectors(&records[i], best))
             keep_faster(&found, &records[i]);
     return found;
 }
 
-/* The fastest of all and by how much: against the best csr kernel, and against peers, or ours against a peer's. */
+/* Prints the fastest case, and its lead over the best csr kernel, the fastest peer and Spry's fastest kernel. */
 static void print_winner(FILE *out, const record *records, int count, const landmarks *l)
 {
     char text[512], name[192];
     const record *ours = NULL;
-    int timed_ones = 0;
+    int compared = 0;
     for (int i = 0; i < count; i++) {
-        if (!timed(&records[i]) || !same_vectors(&records[i], l->best)) continue;
-        timed_ones++;
+        if (!is_compared(&records[i]) || !same_vectors(&records[i], l->best)) continue;
+        compared++;
         if (!records[i].method.peer) keep_faster(&ours, &records[i]);
     }
-    if (timed_ones < 2) return;
+    if (compared < 2) return;
     if (l->best->time.disturbed == 1) {
         snprintf(text, sizeof text,
-                 "%s has the least time, but other programs disturbed the run: times mean little, and so does the "
-                 "order",
+                 "%s has the least time, but other programs disturbed the run: times and their order are not reliable",
                  name_of(name, sizeof name, l->best));
         cli_print_wrapped(out, "  * ", text);
         return;
@@ -265,22 +264,22 @@ static void print_winner(FILE *out, const record *records, int count, const land
         second->time.median_us - l->best->time.median_us < (second->time.spread_us + l->best->time.spread_us) / 2)
         snprintf(close, sizeof close, ", by less than the spread before %s", name_of(name, sizeof name, second));
     int used = snprintf(text, sizeof text, "%s is the fastest", name_of(name, sizeof name, l->best));
-    const record *const others[] = {l->csr && l->csr != l->best ? l->csr : NULL,
+    const record *const rivals[] = {l->csr && l->csr != l->best ? l->csr : NULL,
                                     l->peer && l->peer != l->best ? l->peer : NULL, l->best->method.peer ? ours : NULL};
-    static const char *const what[] = {" (the best csr)", " (the fastest peer)", " (the best of Spry)"};
+    static const char *const titles[] = {" (the best csr)", " (the fastest peer)", " (the best of Spry)"};
     const char *between = ": ";
     for (int o = 0; o < 3; o++) {
-        if (!others[o] || (o == 2 && others[o] == l->csr) || used >= (int)sizeof text) continue;
+        if (!rivals[o] || (o == 2 && rivals[o] == l->csr) || used >= (int)sizeof text) continue;
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%.2f times as fast as %s%s", between,
-                         others[o]->time.median_us / l->best->time.median_us, name_of(name, sizeof name, others[o]),
-                         what[o]);
+                         rivals[o]->time.median_us / l->best->time.median_us, name_of(name, sizeof name, rivals[o]),
+                         titles[o]);
         between = ", ";
     }
     if (used < (int)sizeof text) snprintf(text + used, sizeof text - (size_t)used, "%s", close);
     cli_print_wrapped(out, "  * ", text);
 }
 
-/* ---- what was not measured ---------------------------------------------------------------------- */
+/* ---- cases without times ------------------------------------------------------------------------ */
 
 static const char *label_of_case(char *text, size_t size, const record *r)
 {
@@ -290,12 +289,12 @@ static const char *label_of_case(char *text, size_t size, const record *r)
     return text;
 }
 
-/* Names of all cases with one status and reason, once. */
+/* Prints the cases without times, grouped by status and reason. */
 static void print_not_measured(FILE *out, const record *records, int count)
 {
     for (int i = 0; i < count; i++) {
         const record *r = &records[i];
-        int is_first = !timed(r) && !has_time(r);
+        bool is_first = !is_compared(r) && !has_time(r);
         for (int k = 0; k < i && is_first; k++)
             is_first = has_time(&records[k]) || records[k].status != r->status ||
                        strcmp(records[k].reason, r->reason) != 0;
@@ -321,7 +320,7 @@ static int by_time(const void *a, const void *b)
     return ((*p)->time.median_us > (*q)->time.median_us) - ((*p)->time.median_us < (*q)->time.median_us);
 }
 
-void cli_print_group(FILE *out, const record *records, int count, int sorted)
+void cli_print_group(FILE *out, const record *records, int count, bool sorted)
 {
     if (count == 0) return;
     const landmarks l = find_landmarks(records, count, records, true);
@@ -353,7 +352,7 @@ void cli_print_group(FILE *out, const record *records, int count, int sorted)
 static const double profile_limits[] = {1.0, 1.1, 1.5, 2.0};
 enum { PROFILE_LIMITS = 4 };
 
-/* A kernel over the matrices of a class, under one ordering; sums of logarithms. */
+/* Results of a kernel for the matrices of a class under one ordering. Rates are sums of logarithms. */
 typedef struct tally {
     char label[192];
     const char *type, *class_name;
@@ -405,8 +404,8 @@ static void add_to(tally *t, const record *r, const landmarks *l)
         t->within[p] += r->time.median_us <= profile_limits[p] * l->best->time.median_us;
 }
 
-/* Whatever the ordering: everybody is compared with the best peer under its best one. */
-static int same_group(const record *a, const record *b)
+/* Returns true for records of one matrix and type. Orderings may differ: each peer counts with its best ordering. */
+static bool same_group(const record *a, const record *b)
 {
     return strcmp(a->input.name, b->input.name) == 0 && strcmp(a->input.type, b->input.type) == 0;
 }
@@ -446,36 +445,36 @@ static void print_tallies(FILE *out, const tallies *t, const char *class_name, c
     cli_table_print(out, &table);
 }
 
-/* What the columns mean, half a line each. */
+/* Prints the meaning of the columns. */
 static void print_legend(FILE *out, const record *first)
 {
     if (is_of_spgemm(first)) {
         fputs("time: a whole product with its allocations, warm; first: the first call\n"
-              "peak: bytes of inputs, result and workspace together, where they are known\n"
-              "error: share of the rounding error that is allowed; up to 1 is right\n",
+              "peak: bytes of inputs, result and workspace together, if known\n"
+              "error: share of the allowed rounding error; up to 1 is correct\n",
               out);
         return;
     }
     if (is_of_solves(first)) {
-        fputs("time: an iteration, a mean over a whole solve; the median of the solves\n"
-              "GFLOP/s: of its product alone; GB/s: plain CSR and the method's vectors\n"
-              "error: share of the residual that x may have; up to 1 is right\n",
+        fputs("time: of an iteration, the mean over a solve; the median of the solves\n"
+              "GFLOP/s: only of its product; GB/s: plain CSR and the method's vectors\n"
+              "error: share of the allowed residual; up to 1 is correct\n",
               out);
         return;
     }
     if (first->rates.copy_gbps > 0)
         fprintf(out,
                 "roof: bytes of plain CSR%s over time, as a share of the copy bandwidth,\n"
-                "      %.1f GB/s; above 100 %% where caches hold A or a format is smaller\n",
+                "      %.1f GB/s; above 100 %% if caches hold A or a format is smaller\n",
                 first->count > 0 ? " and of all vectors" : "", first->rates.copy_gbps);
     else
-        fputs("roof: none, for the copy bandwidth was not measured\n", out);
+        fputs("roof: none, because the copy bandwidth was not measured\n", out);
     fputs("pays after: products until set-up has paid, against the best csr kernel\n"
-          "error: share of the rounding error that is allowed; up to 1 is right\n",
+          "error: share of the allowed rounding error; up to 1 is correct\n",
           out);
 }
 
-/* Cases of disturbed runs, which no mean counts. */
+/* Prints the number of cases that the means exclude because other programs disturbed them. */
 static void print_left_out(FILE *out, int disturbed, int cases)
 {
     if (disturbed == 0) return;
@@ -502,7 +501,7 @@ void cli_print_summary(FILE *out, const record *records, int count)
     for (int i = 0; i < count;) {
         int length = group_length(records + i, count - i);
         for (int k = i; k < i + length; k++) {
-            if (!timed(&records[k])) continue;
+            if (!is_compared(&records[k])) continue;
             const landmarks l = find_landmarks(records + i, length, &records[k], records[k].time.disturbed == 1);
             cases++;
             groups += l.best == &records[k];

@@ -3,10 +3,12 @@
 
 #include "common/record.h"
 
+#include <stdbool.h>
+
 /*
- * The records of one matrix, type and ordering as a block: a table, in their order or (sorted) by time, what won and by
- * how much, and what was not measured, each reason once.
+ * Prints the records of one matrix, type and ordering: a table, the fastest case with its lead, and the cases that were
+ * not measured, grouped by reason. sorted: orders the table by time.
  */
-void cli_print_group(FILE *out, const record *records, int count, int sorted);
-/* Geometric means by class and over all, a performance profile, and what the columns mean. */
+void cli_print_group(FILE *out, const record *records, int count, bool sorted);
+/* Prints geometric means by class and over all matrices, a performance profile, and a legend of the columns. */
 void cli_print_summary(FILE *out, const record *records, int count);

@@ -1,4 +1,4 @@
-/* Choices that were measured: the file that commands remember them in, listing and clearing it. */
+/* Measured choices: the file that keeps them, its list and its removal. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "spry/io.h"
@@ -22,7 +22,7 @@ static int is_measured(const cli_policy *p)
 int cli_check_policy(const cli_policy *p)
 {
     if (is_measured(p) || (!p->cache && p->budget_us == 0)) return CLI_GO_ON;
-    return cli_usage_error("--%s is of --policy measure, which was not asked for", p->cache ? "cache" : "budget");
+    return cli_usage_error("--%s requires --policy measure", p->cache ? "cache" : "budget");
 }
 
 void cli_apply_policy(const cli_policy *p, spry_spmv_options *options)
@@ -68,7 +68,7 @@ static int json_choice(cli_json *json, const spry_choice_info *c)
     return cli_json_line(json, o, good);
 }
 
-static int tell(const spry_context *context, const char *path, cli_json *json)
+static int list_choices(const spry_context *context, const char *path, cli_json *json)
 {
     int status = cli_json_open(json);
     if (status != CLI_GO_ON) return status;
@@ -83,12 +83,12 @@ static int tell(const spry_context *context, const char *path, cli_json *json)
     return cli_json_close(json, status);
 }
 
-int cli_manage_choices(const char *file, int clear, cli_json *json)
+int cli_manage_choices(const char *file, bool clear, cli_json *json)
 {
     const char *path = path_of(file);
     spry_context *context = NULL;
     spry_error err = {0};
-    if (!path) return cli_usage_error("--cache FILE is missing, and SPRY_CHOICES names none");
+    if (!path) return cli_usage_error("--cache FILE is missing, and SPRY_CHOICES is not set");
     int status = cli_open_context(&context, 1);
     if (status != CLI_GO_ON) return status;
     const spry_status done = clear ? spry_context_clear_choices(context, path, &err)
@@ -98,7 +98,7 @@ int cli_manage_choices(const char *file, int clear, cli_json *json)
     else if (clear)
         status = CLI_OK;
     else
-        status = tell(context, path, json);
+        status = list_choices(context, path, json);
     spry_context_destroy(context);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "spry/io.h"
 #include "spry/spry.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,46 +13,46 @@
 /* Exit statuses. */
 enum {
     CLI_OK = 0,
-    CLI_UNSUCCESSFUL = 1, /* valid, but did not succeed: out of memory, verification failed, a case wrong */
+    CLI_UNSUCCESSFUL = 1, /* valid request without success: out of memory, failed verification, a wrong case */
     CLI_USAGE = 2         /* bad usage, missing or unreadable file, bad input */
 };
-enum { CLI_GO_ON = -1 }; /* what a parser answers when there is no reason to stop */
+enum { CLI_GO_ON = -1 }; /* no exit status: the command continues */
 
 /* ---- commands and options (options.c) ----------------------------------------------------------- */
 
-/* Where an option's value goes, at `at` in the command's arguments. */
+/* Type of an option's value, which is stored at offset `at` of the command's arguments. */
 typedef enum cli_kind {
-    CLI_FLAG,    /* int: 1 when it is given; takes no value */
+    CLI_FLAG,    /* bool: true if given; without a value */
     CLI_TEXT,    /* const char * */
-    CLI_INTEGER, /* int64_t, from least to most */
-    CLI_NUMBER,  /* double, finite; above least, below most where they differ */
+    CLI_INTEGER, /* int64_t, least to most, both included */
+    CLI_NUMBER,  /* finite double; if least and most differ, between them, both excluded */
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
-    CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
+    CLI_CHOICE,  /* int or enumeration: least plus the index of the word in `value` */
     CLI_TIME,    /* double, microseconds: "50ms", "2s", "500us" */
     CLI_BYTES,   /* int64_t, 1 or more: "65536", "1.5MB", "4GiB", "4G" */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
-    CLI_LIST,    /* text_list, "a,b,c"; with 1 as least, an item may come again: names may have commas */
-    CLI_JSON,    /* cli_json; the value may be left out */
-    CLI_OWN,     /* take(state, value) */
-    CLI_FLAG_OWN /* take(state, NULL); takes no value */
+    CLI_LIST,    /* text_list, "a,b,c"; if least is 1, items may repeat, because names may contain commas */
+    CLI_JSON,    /* cli_json; the value is optional */
+    CLI_OWN,     /* passed to take(state, value) */
+    CLI_FLAG_OWN /* passed to take(state, NULL); without a value */
 } cli_kind;
 
 typedef struct cli_option {
     const char *name;  /* without the dashes */
-    char letter;       /* short form, 0: none */
-    const char *value; /* "FILE", "f32|f64": for the help */
+    char letter;       /* short form; 0: none */
+    const char *value; /* "FILE", "f32|f64": shown in the help */
     const char *help;
     cli_kind kind;
     size_t at;
     int64_t least, most;
     int (*take)(void *state, const char *value); /* CLI_GO_ON, or an exit status after a message */
-    int optional;                                /* 1: of CLI_OWN, the value may be left out: NULL */
+    bool optional;                               /* for CLI_OWN: the value is optional; NULL if left out */
 } cli_option;
 
 /* The member of a command's `arguments` that an option sets. */
 #define CLI_AT(field) .at = offsetof(arguments, field)
 
-/* Options that several commands have. */
+/* Options of more than one command. */
 #define CLI_THREADS_OPTION(about)                                                                                      \
     {                                                                                                                  \
         "threads", 0, "N", about " (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(threads), 1, 1024        \
@@ -60,38 +61,39 @@ typedef struct cli_option {
     {                                                                                                                  \
         "json", 0, "FILE", about " to standard output or FILE", CLI_JSON, CLI_AT(json)                                 \
     }
-/* What the command line tells of the files that are read: of all of them, whatever the command (cli_reading). */
+/* Options for all input files of any command (cli_reading). */
 #define CLI_READING_OPTIONS                                                                                            \
     {"base",                                                                                                           \
      0,                                                                                                                \
      "0|1",                                                                                                            \
-     "number of the first row and node in an edge list, in what is shown, and\n"                                       \
-     "in containers and .csv files that are written (default: that of the\n"                                           \
-     "file; of an edge list 0)",                                                                                       \
+     "number of the first row and node: in edge lists, in the output, and in\n"                                        \
+     "containers and .csv files that are written (default: the base of the\n"                                          \
+     "file; 0 for edge lists)",                                                                                        \
      CLI_OWN,                                                                                                          \
      .take = cli_take_base},                                                                                           \
         {"input",      0,                                                                                              \
-         "auto|edges", "edges: FILE, or standard input, is an edge list, whatever its name\n(default: auto)",          \
+         "auto|edges", "edges: read FILE or standard input as an edge list, whatever its name\n(default: auto)",       \
          CLI_OWN,      .take = cli_take_input},                                                                        \
         {"duplicates",                                                                                                 \
          0,                                                                                                            \
          "sum|drop",                                                                                                   \
-         "what several entries at one place of a text file count: their sum, or\nthe first (default: sum)",            \
+         "duplicate entries of a text file: use their sum or the first (default:\nsum)",                               \
          CLI_OWN,                                                                                                      \
          .take = cli_take_duplicates},                                                                                 \
     {                                                                                                                  \
-        "undirected", 0, NULL, "of an edge list: each edge goes both ways", CLI_FLAG_OWN, .take = cli_take_undirected  \
+        "undirected", 0, NULL, "edge lists: each edge counts in both directions", CLI_FLAG_OWN,                        \
+            .take = cli_take_undirected                                                                                \
     }
-/* An int64_t named `at`: what plans may own, in place of the padding guard. */
+/* Sets an int64_t named `at`: the memory limit of plans, which replaces the padding guard. */
 #define CLI_MEMORY_LIMIT_OPTION(at_)                                                                                   \
     {                                                                                                                  \
         "memory-limit", 0, "BYTES",                                                                                    \
-            "most that a plan may own, in place of the padding guard: 500MB (powers\n"                                 \
-            "of 1000), 2GiB or 2G (of 1024). A format named that takes more is\n"                                      \
-            "refused; auto chooses csr instead",                                                                       \
+            "memory limit of a plan; replaces the padding guard. 500MB (powers of\n"                                   \
+            "1000), 2GiB or 2G (powers of 1024). A named format that needs more is\n"                                  \
+            "refused; auto then chooses csr",                                                                          \
             CLI_BYTES, CLI_AT(at_)                                                                                     \
     }
-/* A cli_policy named `policy`. */
+/* Set a cli_policy named `policy`. */
 #define CLI_POLICY_OPTIONS                                                                                             \
     {"policy",                                                                                                         \
      0,                                                                                                                \
@@ -101,15 +103,15 @@ typedef struct cli_option {
      CLI_TEXT,                                                                                                         \
      CLI_AT(policy.name)},                                                                                             \
         {"budget", 0,                                                                                                  \
-         "TIME",   "of measure: what trying formats may take, as 500us, 50ms or 2s (default: 50ms)",                   \
+         "TIME",   "policy measure: time for trying formats: 500us, 50ms, 2s (default: 50ms)",                         \
          CLI_TIME, CLI_AT(policy.budget_us)},                                                                          \
     {                                                                                                                  \
         "cache", 0, "FILE",                                                                                            \
-            "of measure: the file that remembers what was measured\n"                                                  \
-            "(default: SPRY_CHOICES, else none; 'spry tune --list')",                                                  \
+            "policy measure: file that keeps measured choices (default:\n"                                             \
+            "SPRY_CHOICES, else none); 'spry tune --list' shows them",                                                 \
             CLI_TEXT, CLI_AT(policy.cache)                                                                             \
     }
-/* A const char * named `layout`, NULL if it is not given: the layout of several vectors. */
+/* Sets a const char * named `layout`: the layout of multiple vectors; NULL if not given. */
 #define CLI_LAYOUT_OPTION(of)                                                                                          \
     {                                                                                                                  \
         "layout", 0, "row|column", of ": X and Y are row-major or column-major (default: row)", CLI_WORD,              \
@@ -122,12 +124,12 @@ typedef struct cli_option {
 
 typedef struct cli_command {
     const char *name, *summary;
-    const char *usage; /* what follows the name */
-    const char *about; /* a paragraph */
+    const char *usage; /* arguments, shown after the name */
+    const char *about; /* paragraphs of the help */
     const char *examples;
-    const cli_option *options; /* beside --help, up to a NULL name */
-    int least, most;           /* positional arguments; most -1: any number */
-    const char *positional;    /* what they are; NULL: one, a matrix FILE */
+    const cli_option *options; /* except --help; ends at a NULL name */
+    int least, most;           /* number of positional arguments; most -1: no limit */
+    const char *positional;    /* their description; NULL: one matrix FILE */
     int (*run)(const struct cli_command *command, int argc, char **argv);
 } cli_command;
 
@@ -135,109 +137,116 @@ extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench
     cli_reorder, cli_solve, cli_spgemm, cli_tune, cli_explain, cli_report, cli_fetch;
 
 /*
- * Goes through argv (argv[0] is the command's name) and puts values where they belong in the arguments. Positional
- * arguments are moved to the front: argv[0] .. argv[*count-1]. CLI_GO_ON, or the exit status to stop with (--help: 0).
+ * Parses argv, in which argv[0] is the command's name, and stores the values in the arguments. Moves positional
+ * arguments to argv[0] .. argv[*count-1]. Returns CLI_GO_ON, or the exit status to stop with (0 after --help).
  */
 int cli_parse(const cli_command *command, int *count, char **argv, void *arguments);
 void cli_print_help(FILE *out, const cli_command *command);
-int cli_command_has(const char *option); /* 1: the command that runs has the option: advice names no other */
+/* Returns true if the running command has the option, so that a message may name it. */
+bool cli_command_has(const char *option);
 
-/* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
+/* Parse values of options. Return CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);
 int cli_take_time(const char *option, const char *text, double *us); /* above 0, "50ms" */
 int cli_take_bytes(const char *option, const char *text, int64_t *bytes);
-/* A factor must not become infinite, nor 0, which is a case of its own, when it is rounded to the type. */
+/* Refuses a factor that becomes infinite or 0 when it is rounded to the type. */
 int cli_check_range(const char *option, double value, spry_type type);
-/* *index: which of the words of "cpu|cuda". */
+/* Sets *index to the position of the text among the words "cpu|cuda". */
 int cli_take_word(const char *option, const char *text, const char *words, int *index);
-/* Reads a number of --count. */
+/* Parses a number of --count. */
 enum { CLI_MOST_VECTORS = 4096 };
 int cli_take_count(const char *text, int64_t *count);
-int cli_is_row_major(const char *layout); /* of --layout; NULL: the default */
-/* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
-spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);
-/* --type of products with vectors: one type for values and vectors, or two. */
+bool cli_is_row_major(const char *layout); /* value of --layout; NULL: the default */
+/*
+ * Creates the 1 x 1 matrix (1). Commands try names of kernels, formats and devices on it, so that a wrong name is
+ * reported before a large matrix is read.
+ */
+spry_status cli_unit_matrix(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);
+/* Values of --type for products with vectors: one type, or the type of values and the type of vectors. */
 #define CLI_TYPES "f32|f64|f32:f64|bf16:f32|f16:f32"
 int cli_take_types(const char *text, spry_type *stored, spry_type *vectors);
 const char *cli_types_name(spry_type stored, spry_type vectors); /* "f64", "bf16:f32" */
-/* *A with its values as `stored`, where they are others; what that did to them is told. */
+/* Converts the values of *A to the type `stored` and prints a note on rounding. Does nothing if they have the type. */
 int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored);
-/* Reports what that said, where no other matrix would change it. */
-int cli_certain(spry_status status, const spry_error *err);
+/* Reports an error that any matrix would cause: an unknown name, a wrong argument, a missing device. */
+int cli_fail_early(spry_status status, const spry_error *err);
 
 int cli_take_list(const char *option, const char *text, text_list *list); /* "a,b,c" */
-int cli_take_items(const char *option, const char *text, text_list *list, int may_repeat);
+int cli_take_items(const char *option, const char *text, text_list *list, bool may_repeat);
 void cli_release_list(text_list *list);
 
-/* Of CLI_READING_OPTIONS, and how files are read by them: values as `type`, indices the smallest that fit. */
+/* Take the values of CLI_READING_OPTIONS. cli_reading returns them, with values of `type` and the smallest indices. */
 int cli_take_base(void *state, const char *value);
 int cli_take_input(void *state, const char *value);
 int cli_take_duplicates(void *state, const char *value);
 int cli_take_undirected(void *state, const char *value);
 spry_read_options cli_reading(spry_type type);
 
-/* The name nearest to a mistyped one, NULL if none is near. */
+/* Returns the name nearest to a mistyped name; NULL if none is near. */
 const char *cli_nearest(const char *text, const char *const *names, int count);
 
 /* ---- messages (messages.c) ---------------------------------------------------------------------- */
 
-/* "spry bench: ..." to standard error. */
+/* Messages go to standard error, as "spry bench: ...". */
 void cli_set_command(const char *name);
 const char *cli_command_name(void);
-/* The first message of this run that was no note: what a refusal's JSON line tells; "": none. */
+/* Returns the first message of this run that is not a note, for the JSON line of a failure; "": none. */
 const char *cli_first_message(void);
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns CLI_USAGE */
-int cli_status(const spry_error *err);                                              /* exit status for it */
-int cli_fail(const spry_error *err);                                                /* message and exit status */
-/* The same of reading an input: a count that its indices cannot hold is bad input. */
+int cli_status(const spry_error *err);                                              /* returns the exit status */
+int cli_fail(const spry_error *err); /* prints the message, returns the exit status */
+/* Calls cli_fail for an error of reading. SPRY_TOO_LARGE, a count that the indices cannot hold, is bad input. */
 int cli_fail_reading(const spry_error *err);
-/* Reads a matrix as CSR, its index types those of --index. CLI_GO_ON, or an exit status after a message. */
+/* Reads a matrix as CSR with the index types of --index. Returns CLI_GO_ON, or an exit status after a message. */
 int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_type type,
                  const spry_index_type index[2]);
 
-/* A context with that many threads (0: the default) and the table of SPRY_TUNING, or a message and an exit status. */
+/*
+ * Creates a context with this number of threads (0: the default) and the table of SPRY_TUNING. Returns CLI_GO_ON, or an
+ * exit status after a message.
+ */
 int cli_open_context(spry_context **context, int64_t threads);
 
-/* The matrix of a command: read in the layout of the file, and how long that took. */
+/* The matrix of a command, in the layout of its file, and the time of reading. */
 typedef struct cli_input {
     spry_context *context;
     spry_matrix *A;
     spry_arrays arrays;
     char name[256];
-    int base; /* number of the first row and node in the output: index_base_of(A) */
+    int base; /* number of the first row and node in the output, index_base_of(A) */
     double read_us;
 } cli_input;
-/* Notes that Matrix Market, which `out` (NULL: none) may be, counts from 1, if base is 0. */
+/* Prints a note that Matrix Market counts from 1, if base is 0 and `out` (NULL: none) is a Matrix Market file. */
 void cli_note_base(const char *out, int base);
-/* CLI_GO_ON, or an exit status after a message. Close in any case. */
+/* Returns CLI_GO_ON, or an exit status after a message. Call cli_close_input after success and failure. */
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads);
 void cli_close_input(cli_input *input);
 
 /* ---- long work (progress.c) --------------------------------------------------------------------- */
 
-void cli_progress_begin(void); /* the command begins: its first second passes without a line */
+void cli_progress_begin(void); /* starts the clock of the command; its first second shows no line */
 /*
- * A line that is overwritten, on a terminal, from the command's first second on: the text of the step, and how long it
- * takes. NULL ends it: before anything is written to standard output, which may be the same terminal. Messages end it
- * themselves.
+ * Shows the progress line of a step: its text and its time so far. Only a terminal shows the line, after the command's
+ * first second. NULL removes the line; call this before writing to standard output, which may be the same terminal.
+ * Messages remove the line automatically.
  */
 void cli_progress(const char *text);
-void cli_progress_writing(const char *path); /* "writing"; to standard output ("-"): none */
-/* The share of the whole command's work that is done, for the time left; below 0: not known. */
+void cli_progress_writing(const char *path); /* shows "writing", or removes the line if path is "-" */
+/* Sets the completed share of the command's work, from which the time left is computed; below 0: not known. */
 void cli_progress_share(double share);
-int cli_width(int stream); /* columns of the terminal, else those of COLUMNS, else 80 */
+int cli_width(int stream); /* returns the terminal's columns, else COLUMNS, else 80 */
 
 /*
- * What is said if the command is interrupted from now on, behind "interrupted: "; a line at most. Whatever is said,
- * the process ends by the signal.
+ * Sets the message that follows "interrupted: " if the command is interrupted from now on; at most one line. The
+ * process then ends by the signal.
  */
 void cli_when_interrupted(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The temporary file that an interrupted command removes; NULL: none. */
+/* Sets the temporary file that an interrupted command removes; NULL: none. */
 void cli_remove_when_interrupted(char *path);
 
-/* ---- numbers for people (text.c) ---------------------------------------------------------------- */
+/* ---- numbers for people (number_text.c) --------------------------------------------------------- */
 
 typedef struct cli_text {
     char s[48];
@@ -247,116 +256,117 @@ cli_text cli_count(int64_t count);   /* "1 234 567" */
 cli_text cli_decimal(double value);  /* "1 234.5" */
 cli_text cli_time(double us);        /* "1.23 ms" */
 const char *cli_known(spry_known k); /* "yes", "no", "not known" */
-/* A line of a report: that other programs had so much of the processors meanwhile; nothing where it was little. */
-void cli_print_disturbed(double others);
-int cli_utf8(void); /* 1: the terminal takes Unicode */
+/* Prints a report line if other programs used at least DISTURBED_SHARE of the processors. */
+void cli_print_disturbed(double share);
+bool cli_utf8(void); /* returns true if the terminal's character set is UTF-8 */
 
-/* A matrix as a picture of density, `indent` blanks before each line. 0: message given. */
-int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int indent);
-/* A bar of `share` of `width` cells. */
+/* Prints a density picture, each line after `indent` blanks. Returns false after a message. */
+bool cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int indent);
+/* Prints a bar that fills `share` of `width` cells. */
 void cli_print_bar(FILE *out, double share, int width);
 
-/* ---- output files (output.c) -------------------------------------------------------------------- */
+/* ---- output files (output_files.c) -------------------------------------------------------------- */
 
-/* Written under another name and renamed when complete; standard output, devices and FIFOs directly. */
+/* An output file. Regular files get a temporary name until they are complete. */
 typedef struct cli_output {
     FILE *stream;
-    int error; /* errno of a write that failed, 0: none */
+    int error; /* errno of a failed write; 0: none */
     char path[4096], temporary[4096];
 } cli_output;
 
-/* --json[=FILE]: where the records go. */
+/* --json[=FILE]: destination of the records. */
 typedef struct cli_json {
-    int wanted;
+    bool wanted;
     const char *path; /* NULL: standard output */
     cli_output output;
 } cli_json;
 
 /*
- * What a command wrote: a line for people, where standard output is not the file itself, or one of JSON. name: of what
- * the matrix was made of. An exit status.
+ * Reports a written matrix: a line for people unless standard output is the file itself, or a JSON line. name: name of
+ * the input. Returns an exit status.
  */
-int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, const char *path);
+int cli_report_written(cli_json *json, const char *name, const spry_matrix *A, const char *path);
 
-/* "-" or NULL: standard output. Exit status or CLI_GO_ON. */
+/* Opens an output; path "-" or NULL: standard output. Returns CLI_GO_ON, or an exit status after a message. */
 int cli_output_open(cli_output *output, const char *path);
 /*
- * Before any work: refuses an output (NULL: none) that cannot be made in its folder, or is the very file of an input
- * and would replace it. CLI_GO_ON or CLI_USAGE.
+ * Refuses an output (NULL: none) that cannot be created or is the file of the input. Called before any work. Returns
+ * CLI_GO_ON or CLI_USAGE.
  */
 int cli_check_output(const char *option, const char *output, const char *input);
-/* Refuses one file for two options. */
+/* Refuses two options that write the same file. */
 int cli_check_two_outputs(const char *option, const char *output, const char *other, const char *path);
-/* The same of --out and --json. */
+/* Checks --out and --json against each other and against the input. */
 int cli_check_outputs(const char *out, const cli_json *json, const char *input);
 /*
- * Returns the kind of file that spry_matrix_write writes under this name: "Matrix Market", "CSV" or "container", the
- * first two also with ", gzip". NULL: the ending is unknown.
+ * Returns the kind of file that spry_matrix_write writes under this name: "Matrix Market", "CSV" or "container". The
+ * first two may be followed by ", gzip". NULL: the ending is unknown.
  */
 const char *cli_output_kind(const char *path);
-int cli_is_csv(const char *path); /* 1: the kind is "CSV" */
-/* Refuses a name (NULL: none) whose ending no vector has. CLI_GO_ON or CLI_USAGE. */
+bool cli_is_csv(const char *path); /* returns true if the kind is "CSV" */
+/* Refuses a name (NULL: none) with an ending that is not for vectors. Returns CLI_GO_ON or CLI_USAGE. */
 int cli_check_vector_name(const char *option, const char *path);
-/* The same of --out, which must not be standard output beside records. */
+/* Checks the name of --out for a vector, and that --out and --json do not both use standard output. */
 int cli_check_vector_output(const char *out, const cli_json *json);
-/* Writes a vector. Of CSV `row` and `value` name the columns, and base is the first row's number. */
+/* Writes a vector. For CSV, `row` and `value` name the columns and base is the number of the first row. */
 spry_status cli_write_vector(spry_context *context, spry_const_vector v, const char *path, const char *row,
                              const char *value, int base, spry_error *err);
-/* Refuses a report (NULL: none) under an ending other than .html. CLI_GO_ON or CLI_USAGE. */
+/* Refuses a report (NULL: none) with an ending other than .html or .htm. Returns CLI_GO_ON or CLI_USAGE. */
 int cli_check_page_name(const char *option, const char *path);
-/* 1: the text ends so, and is longer. */
-int cli_ends_with(const char *text, const char *end);
-/* 1: "-", which is standard input or output. */
-int cli_is_dash(const char *path);
-/* --out and --json may not both be standard output. */
+/* Returns true if the text ends in `end` and is longer. */
+bool cli_ends_with(const char *text, const char *end);
+/* Returns true for "-", which means standard input or output. */
+bool cli_is_dash(const char *path);
+/* Refuses --out and --json that both use standard output. */
 int cli_check_stdout(const char *out, const cli_json *json);
-/* Refuses a name (NULL: none) whose ending no matrix has. CLI_GO_ON or CLI_USAGE. */
+/* Refuses a name (NULL: none) with an ending that is not for matrices. Returns CLI_GO_ON or CLI_USAGE. */
 int cli_check_matrix_name(const char *output);
-/* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
+/* Flushes the file and gives it its final name. status: exit status so far. Returns the worse exit status. */
 int cli_output_close(cli_output *output, int status);
 
 /*
- * A command that is refused, or fails before it has a line to write, writes one all the same, with its first message as
- * the reason. expect looks for --json among a command's arguments before they are parsed; set_input tells the matrix
- * (of a command line that could be parsed); refuse writes the line where none was and returns the status to end with. A
- * FILE is replaced unless it holds anything else than JSON lines, and never that of bench, which may be hours of work.
+ * A command that fails before it writes a JSON line still writes one, with its first message as the reason.
+ * cli_json_expect finds --json in the arguments before they are parsed. cli_json_set_input sets the matrix of that
+ * line. cli_json_refuse writes the line if no line was written, and returns the exit status. An existing FILE is
+ * replaced only if it is empty or holds JSON lines of a command. The FILE of bench is never replaced.
  */
 void cli_json_expect(int count, char **arguments);
 void cli_json_set_input(const char *path);
 int cli_json_refuse(int status);
 
-int cli_json_open(cli_json *json); /* CLI_GO_ON or an exit status; nothing when not wanted */
+/* Opens the output of --json; does nothing if not wanted. Returns CLI_GO_ON, or an exit status after a message. */
+int cli_json_open(cli_json *json);
 /*
- * The same for records that take long to come: a file is emptied and written under its own name, line by line, so that
- * whatever ends the command leaves those that are there. To be called when nothing can be refused any more.
+ * Opens the output for records of a long run: empties the file and writes each line under the final name, so that an
+ * interrupted command keeps its lines. Call after all checks that may refuse the command.
  */
 int cli_json_open_stream(cli_json *json);
-int cli_json_close(cli_json *json, int status); /* the status to end with */
-/* 1: people's text goes to standard output (no JSON does). */
-int cli_for_people(const cli_json *json);
+int cli_json_close(cli_json *json, int status); /* returns the exit status */
+/* Returns true if standard output shows text for people, not JSON. */
+bool cli_for_people(const cli_json *json);
 struct cJSON;
-/* One line, flushed; deletes the object. good is 0 when building it failed. */
-int cli_json_line(cli_json *json, struct cJSON *object, int good);
+/* Writes and flushes one line; deletes the object. good: false if building the object failed. */
+bool cli_json_line(cli_json *json, struct cJSON *object, bool good);
 
-/* ---- choices.c: the policy of "auto", and choices that were measured -------------------------------------------- */
+/* ---- choices_list.c: the policy of "auto" and measured choices -------------------------------------------------- */
 
 typedef struct cli_policy {
     const char *name, *cache;
     double budget_us; /* 0: the default */
 } cli_policy;
 
-/* --budget and --cache go with --policy measure: CLI_GO_ON, or CLI_USAGE after a message. */
+/* Refuses --budget and --cache without --policy measure. Returns CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_check_policy(const cli_policy *policy);
 void cli_apply_policy(const cli_policy *policy, spry_spmv_options *options);
 
-/* With --policy measure the context remembers in --cache, else in SPRY_CHOICES. CLI_GO_ON, or an exit status. */
+/* With --policy measure, keeps choices in --cache, else in SPRY_CHOICES. Returns CLI_GO_ON or an exit status. */
 int cli_use_choices(spry_context *context, const cli_policy *policy);
 
-/* Lists or clears the choices of a file (NULL: SPRY_CHOICES). An exit status. */
-int cli_manage_choices(const char *file, int clear, cli_json *json);
+/* Lists or clears the choices of a file (NULL: SPRY_CHOICES). Returns an exit status. */
+int cli_manage_choices(const char *file, bool clear, cli_json *json);
 
 /*
- * fetch.c: the folder where matrices are kept: given, else SPRY_MATRIX_DIR, else spry/ of the user's cache folder.
- * 0: none is known, or its name is too long.
+ * Writes the folder of matrices (fetch_command.c): given, else SPRY_MATRIX_DIR, else spry/ in the user's cache folder.
+ * Returns false if none is known or its name is too long.
  */
-int cli_folder_of_matrices(const char *given, char *folder, size_t size);
+bool cli_folder_of_matrices(const char *given, char *folder, size_t size);

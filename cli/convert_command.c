@@ -1,4 +1,4 @@
-/* spry convert: a matrix from one file to another. */
+/* spry convert: writes a matrix to another file. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "common/input.h"
@@ -10,29 +10,28 @@
 typedef struct arguments {
     const char *out;
     spry_type type;
-    int full;
+    bool full;
     const char *format;
     cli_json json;
 } arguments;
 
 static const cli_option options[] = {
     {"out", 'o', "OUT",
-     "file to write: .mtx, .csv for a list of edges, .mtx.gz or .csv.gz\n"
-     "to compress, .spry for a container; '-' is standard output",
+     "file to write: .mtx; .csv for an edge list; .mtx.gz and .csv.gz\n"
+     "compressed; .spry for a container; '-' is standard output",
      CLI_TEXT, CLI_AT(out)},
     {"type", 0, "f32|f64|pattern|bf16|f16",
-     "round the values to f32, or to 16 bits, or drop them (default:\n"
-     "f64; of a container its own)",
+     "type of the values: rounded to it; pattern: dropped (default: f64; for\n"
+     "containers their type)",
      CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
-    {"format", 0, "FORMAT", "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
-     CLI_AT(format)},
+    {"format", 0, "FORMAT", "format of a container, from 'spry kernels' (default: csr)", CLI_TEXT, CLI_AT(format)},
     CLI_READING_OPTIONS,
-    CLI_JSON_OPTION("a JSON line on what was written"),
+    CLI_JSON_OPTION("a JSON line about the written file"),
     CLI_END_OF_OPTIONS,
 };
 
-int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, const char *path)
+int cli_report_written(cli_json *json, const char *name, const spry_matrix *A, const char *path)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_error err = {0};
@@ -72,16 +71,16 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = cli_check_stdout(a.out, &a.json);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a.out);
     if (status != CLI_GO_ON) return status;
-    writing.full = a.full && strncmp(cli_output_kind(a.out), "Matrix", 6) == 0; /* others have all entries */
+    writing.full = a.full && strncmp(cli_output_kind(a.out), "Matrix", 6) == 0; /* other kinds have all entries */
     writing.format = a.format;
-    const int narrow = a.type == SPRY_BF16 || a.type == SPRY_F16; /* what that does to the values is told */
+    const bool narrow = a.type == SPRY_BF16 || a.type == SPRY_F16; /* cli_store_as reports the rounding */
     status = cli_open_input(&input, argv[0], narrow ? SPRY_TYPE_DEFAULT : a.type, 0);
     if (status == CLI_GO_ON && narrow) status = cli_store_as(input.context, &input.A, a.type);
     cli_progress_writing(a.out);
     if (status == CLI_GO_ON)
         status = spry_matrix_write(input.A, a.out, &writing, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
     if (status == CLI_GO_ON) cli_note_base(a.out, input.base);
-    if (status == CLI_GO_ON) status = cli_tell_written(&a.json, input.name, input.A, a.out);
+    if (status == CLI_GO_ON) status = cli_report_written(&a.json, input.name, input.A, a.out);
     cli_close_input(&input);
     return status;
 }
@@ -91,10 +90,10 @@ const cli_command cli_convert =
      .summary = "write a matrix to another file, sorted and with duplicates summed",
      .usage = "FILE -o OUT [OPTIONS]",
      .about =
-         "Reads a matrix and writes it as Matrix Market: sorted, duplicates summed, values with as many\n"
-         "digits as bring back the same number. A symmetric matrix stays symmetric unless --full.\n"
-         "Or as a list of edges (.csv): source, target and weight of each entry, counted as in FILE or by --base.\n"
-         "Or as a container (.spry): its arrays with checksums, which open without being parsed.",
+         "Reads a matrix and writes it sorted, with duplicates summed. Matrix Market (.mtx): values with the digits\n"
+         "that identify them; a symmetric matrix is written as symmetric unless --full is given. Edge list (.csv):\n"
+         "source, target and weight of each entry, numbered as in FILE or by --base. Container (.spry): the arrays\n"
+         "with checksums, which open without parsing.",
      .examples = "  spry convert matrix.mtx.gz -o matrix.mtx\n"
                  "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n"
                  "  spry convert matrix.mtx.gz -o matrix.spry\n",

@@ -1,4 +1,4 @@
-/* spry devices: what products can run on here. */
+/* spry devices: lists the devices on which products can run. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -10,14 +10,14 @@
 #include <math.h>
 
 typedef struct arguments {
-    int measure;
+    bool measure;
     int64_t threads;
     cli_json json;
 } arguments;
 
 static const cli_option options[] = {
-    {"measure", 0, NULL, "measure the copy bandwidth (a second, 1 GB of memory)", CLI_FLAG, CLI_AT(measure)},
-    CLI_THREADS_OPTION("threads that measure"),
+    {"measure", 0, NULL, "measure the copy bandwidth (about a second, 1 GB of memory)", CLI_FLAG, CLI_AT(measure)},
+    CLI_THREADS_OPTION("threads of the measurement"),
     CLI_JSON_OPTION("JSON lines"),
     CLI_END_OF_OPTIONS,
 };
@@ -54,7 +54,7 @@ static int json_device(cli_json *json, const spry_device_info *d, int threads, d
 static int measure_copy(spry_context *context, double *gbps)
 {
     cli_progress("measuring the copy bandwidth");
-    const copy_bandwidth copy = measure_copy_bandwidth(context, 0);
+    const copy_bandwidth copy = measure_copy_bandwidth(context, false);
     cli_progress(NULL);
     remember_device_copy(context, &copy, SPRY_CPU);
     if (copy.note[0]) cli_message("%sthe copy bandwidth is %s", isnan(copy.gbps) ? "" : "note: ", copy.note);
@@ -97,8 +97,8 @@ const cli_command cli_devices = {.name = "devices",
                                  .summary = "list the devices that products can run on",
                                  .usage = "[OPTIONS]",
                                  .about =
-                                     "Lists the devices that the library knows. One that cannot be used is listed with "
-                                     "the reason.",
+                                     "Lists the devices that the library knows. For a device that cannot be used, "
+                                     "shows the reason.",
                                  .examples = "  spry devices\n"
                                              "  spry devices --measure --json\n",
                                  .options = options,

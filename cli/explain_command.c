@@ -1,4 +1,4 @@
-/* spry explain: what "auto" takes for a matrix, and why. */
+/* spry explain: shows the choice of "auto" for a matrix, and its reason. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -12,11 +12,11 @@
 typedef struct arguments {
     const char *device;
     cli_policy policy;
-    int transpose, pattern;
-    spry_type type, stored; /* of vectors; of values */
+    bool transpose, pattern;
+    spry_type type, stored; /* type of vectors; of values */
     int64_t calls, updates, threads, memory_limit;
-    int64_t count;      /* vectors; 0: not given, products with one vector */
-    const char *layout; /* NULL: not told */
+    int64_t count;      /* number of vectors; 0: not given, one vector */
+    const char *layout; /* NULL: not given */
     cli_json json;
 } arguments;
 
@@ -34,22 +34,25 @@ static int take_count(void *state, const char *value)
 
 static const cli_option options[] = {
     {"device", 0, "NAME",
-     "cpu, cuda, or a class of devices that need not be here:\n"
-     "h200, h100, avx512, avx2, avx512-amd, avx2-amd (default: cpu); measure\n"
-     "needs the device",
+     "cpu, cuda, or a device class, which this machine need not have: h200,\n"
+     "h100, avx512, avx2, avx512-amd, avx2-amd (default: cpu). --policy\n"
+     "measure needs the device",
      CLI_TEXT, CLI_AT(device)},
     {"count", 0, "K",
-     "of products with K vectors at once, as in 'spry bench --op spmm';\n"
-     "times, bytes and roof are of all vectors (default: 1)",
+     "products with K vectors, as in 'spry bench --op spmm'; times, bytes\n"
+     "and roof are for all vectors (default: 1)",
      CLI_OWN, .take = take_count},
-    CLI_LAYOUT_OPTION("of --count"),
-    {"calls", 0, "N", "products expected of a plan (default: 10 000)", CLI_INTEGER, CLI_AT(calls), 1, INT64_MAX},
-    {"updates", 0, "N", "updates of values expected of it (default: 0)", CLI_INTEGER, CLI_AT(updates), 0, INT64_MAX},
+    CLI_LAYOUT_OPTION("with --count"),
+    {"calls", 0, "N", "expected number of products of a plan (default: 10 000)", CLI_INTEGER, CLI_AT(calls), 1,
+     INT64_MAX},
+    {"updates", 0, "N", "expected number of value updates of a plan (default: 0)", CLI_INTEGER, CLI_AT(updates), 0,
+     INT64_MAX},
     CLI_POLICY_OPTIONS,
     CLI_MEMORY_LIMIT_OPTION(memory_limit),
-    {"transpose", 't', NULL, "of products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
-    {"type", 0, CLI_TYPES, "type of values and vectors, or of each (default: f64)", CLI_OWN, .take = take_types},
-    {"pattern", 0, NULL, "of the matrix without its values: all are 1", CLI_FLAG, CLI_AT(pattern)},
+    {"transpose", 't', NULL, "products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
+    {"type", 0, CLI_TYPES, "type of values and vectors, or type of values and type of vectors (default: f64)", CLI_OWN,
+     .take = take_types},
+    {"pattern", 0, NULL, "drop the values: all are 1", CLI_FLAG, CLI_AT(pattern)},
     CLI_THREADS_OPTION("threads of a product"),
     CLI_READING_OPTIONS,
     CLI_JSON_OPTION("a JSON line"),
@@ -61,7 +64,7 @@ static spry_type value_type(const arguments *a)
     return a->pattern ? SPRY_PATTERN : a->stored;
 }
 
-/* What is asked for. */
+/* Returns the options of the plans to explain. */
 static spry_spmv_options plan_options(const arguments *a)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -81,7 +84,7 @@ static int is_measured(const arguments *a)
     return a->policy.name && strcmp(a->policy.name, "measure") == 0;
 }
 
-/* "cuda" is the class of the first GPU kind that has one, "cpu" that of this processor. */
+/* Returns the device class: for "cuda" the first class of GPUs, for "cpu" NULL, which means this processor. */
 static const char *class_of(const char *device)
 {
     if (!device || strcmp(device, "cpu") == 0) return NULL;
@@ -91,17 +94,17 @@ static const char *class_of(const char *device)
     return device;
 }
 
-/* What is measured is measured on the device itself, with vectors there. */
+/* Places plan and vectors on a GPU, for --policy measure with --device cuda. */
 static spry_status place(spry_spmv_options *plan, const spry_context *context, const arguments *a, spry_error *err)
 {
-    int number = SPRY_DEVICE_DEFAULT;
+    int device = SPRY_DEVICE_DEFAULT;
     if (!a->device || strcmp(a->device, "cuda") != 0) return SPRY_OK;
-    const spry_status status = find_device(context, &number, a->device, err);
-    plan->device = plan->vector_device = number;
+    const spry_status status = find_device(context, &device, a->device, err);
+    plan->device = plan->vector_device = device;
     return status;
 }
 
-/* budget_us 0: that of the arguments. */
+/* Explains the choice for A. budget_us 0: the budget of the arguments. */
 static spry_status ask(spry_explanation **e, spry_context *context, const spry_matrix *A, const arguments *a,
                        double budget_us, spry_error *err)
 {
@@ -118,17 +121,17 @@ static spry_status ask(spry_explanation **e, spry_context *context, const spry_m
     return spry_spmv_explain(context, e, A, &o, err);
 }
 
-/* Names are tried on a matrix of one entry before minutes go into reading. */
+/* Explains a 1 x 1 matrix, so that unknown names are reported before a large matrix is read. */
 static int check_names(spry_context *context, const arguments *a)
 {
     spry_matrix *A = NULL;
     spry_explanation *e = NULL;
     spry_error err = {0};
-    spry_status status = cli_one(context, &A, value_type(a), &err);
+    spry_status status = cli_unit_matrix(context, &A, value_type(a), &err);
     if (status == SPRY_OK) status = ask(&e, context, A, a, 1, &err);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
-    return cli_certain(status, &err);
+    return cli_fail_early(status, &err);
 }
 
 /* ---- for people ----------------------------------------------------------------------------------- */
@@ -136,9 +139,9 @@ static int check_names(spry_context *context, const arguments *a)
 static const cli_column candidate_columns[] = {{"format or kernel", 1, 0}, {"a product", 0, 0}, {"measured", 0, 1},
                                                {"of roof", 0, 3},          {"set-up", 0, 1},    {"pays after", 0, 2}};
 
-static void add_candidate(cli_table *t, const spry_candidate *c, int taken)
+static void add_candidate(cli_table *t, const spry_candidate *c, bool chosen)
 {
-    cli_table_row(t, taken ? '*' : ' ');
+    cli_table_row(t, chosen ? '*' : ' ');
     cli_table_cell(t, "%s", c->kernel[0] ? c->kernel : c->format);
     cli_table_cell(t, "%s", c->predicted_us > 0 ? cli_time(c->predicted_us).s : "");
     cli_table_cell(t, "%s", c->measured_us > 0 ? cli_time(c->measured_us).s : "");
@@ -155,7 +158,7 @@ static void add_candidate(cli_table *t, const spry_candidate *c, int taken)
                                               : cli_count(c->break_even_calls).s);
 }
 
-/* Candidates that are refused: those with one reason together. */
+/* Prints refused candidates, grouped by reason. */
 static int print_refused(const spry_explanation *e, const spry_explanation_info *info, spry_error *err)
 {
     for (int k = 0; k < info->candidates; k++) {
@@ -178,15 +181,16 @@ static int print_refused(const spry_explanation *e, const spry_explanation_info 
     return CLI_OK;
 }
 
-static int is_taken(const spry_candidate *c, const spry_explanation_info *info)
+static int is_chosen(const spry_candidate *c, const spry_explanation_info *info)
 {
     return strcmp(c->format, info->format) == 0 && (!info->kernel[0] || strcmp(c->kernel, info->kernel) == 0);
 }
 
-/* What would be next among those of which there are times of the kind that decided. */
+/* The best candidate except the chosen one, among candidates with times of the kind that decided. */
 typedef struct runner_up {
-    spry_candidate taken, next;
-    int measured, set_up; /* 1: times were measured; set-up counts in */
+    spry_candidate chosen, next;
+    bool measured;        /* measured times decided, else predicted times */
+    bool includes_set_up; /* the decision included set-up */
 } runner_up;
 
 static double product_of(const runner_up *r, const spry_candidate *c)
@@ -199,10 +203,10 @@ static double total_of(const runner_up *r, const spry_candidate *c, int64_t call
     return r->measured ? c->measured_setup_us + (double)calls * c->measured_us : c->total_us;
 }
 
-/* What the choice went by. */
+/* Returns the cost that decided. */
 static double cost_of(const runner_up *r, const spry_candidate *c, int64_t calls)
 {
-    return r->set_up ? total_of(r, c, calls) : product_of(r, c);
+    return r->includes_set_up ? total_of(r, c, calls) : product_of(r, c);
 }
 
 static void find_runner_up(runner_up *r, const spry_explanation *e, const spry_explanation_info *info)
@@ -211,34 +215,34 @@ static void find_runner_up(runner_up *r, const spry_explanation *e, const spry_e
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK || c.refused[0] || product_of(r, &c) <= 0)
             continue;
-        if (is_taken(&c, info) && !r->taken.format)
-            r->taken = c;
+        if (is_chosen(&c, info) && !r->chosen.format)
+            r->chosen = c;
         else if (!r->next.format || cost_of(r, &c, info->calls) < cost_of(r, &r->next, info->calls))
             r->next = c;
     }
 }
 
-/* counted: set-up is counted in by policy "measure". */
-static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info, int counted)
+/* Prints the runner-up. counts_set_up: policy "measure" includes set-up. */
+static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info, bool counts_set_up)
 {
-    const int measured = info->reason_code == SPRY_REASON_MEASURED;
-    runner_up r = {.taken = SPRY_INIT(spry_candidate),
+    const bool measured = info->reason_code == SPRY_REASON_MEASURED;
+    runner_up r = {.chosen = SPRY_INIT(spry_candidate),
                    .next = SPRY_INIT(spry_candidate),
                    .measured = measured,
-                   .set_up = !measured || counted};
+                   .includes_set_up = !measured || counts_set_up};
     find_runner_up(&r, e, info);
-    if (!r.taken.format || !r.next.format) return;
+    if (!r.chosen.format || !r.next.format) return;
     char with[64] = "";
-    if (r.set_up)
+    if (r.includes_set_up)
         snprintf(with, sizeof with, ", %.2f times with set-up",
-                 total_of(&r, &r.next, info->calls) / total_of(&r, &r.taken, info->calls));
+                 total_of(&r, &r.next, info->calls) / total_of(&r, &r.chosen, info->calls));
     cli_print_line(stdout, "runner-up", "%s %s %.2f times as long a product as %s%s",
                    r.next.kernel[0] ? r.next.kernel : r.next.format, measured ? "took" : "takes",
-                   product_of(&r, &r.next) / product_of(&r, &r.taken),
-                   r.taken.kernel[0] ? r.taken.kernel : r.taken.format, with);
+                   product_of(&r, &r.next) / product_of(&r, &r.chosen),
+                   r.chosen.kernel[0] ? r.chosen.kernel : r.chosen.format, with);
 }
 
-/* "  for       10 000 products of 8 vectors, row by row, on avx512 (fitted to ...), 2 threads" */
+/* Prints "  for       10 000 products of 8 vectors, row by row, on avx512 (fitted to ...), 2 threads". */
 static void print_products(const spry_explanation_info *info, const arguments *a)
 {
     char vectors[96] = "", threads[32] = "";
@@ -266,13 +270,13 @@ static int print_explanation(const char *name, const spry_explanation *e, const 
     print_products(&info, a);
     print_runner_up(e, &info, a->calls > 0);
     cli_table t;
-    int has_roof = 0;
+    bool has_roof = false;
     cli_table_begin(&t, candidate_columns, sizeof candidate_columns / sizeof *candidate_columns);
     for (int k = 0; k < info.candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, err) != SPRY_OK) return cli_fail(err);
-        has_roof |= c.roof > 0;
-        if (!c.refused[0] || c.predicted_us > 0) add_candidate(&t, &c, is_taken(&c, &info));
+        has_roof = has_roof || c.roof > 0;
+        if (!c.refused[0] || c.predicted_us > 0) add_candidate(&t, &c, is_chosen(&c, &info));
     }
     printf("\n");
     if (!cli_table_print(stdout, &t)) return CLI_UNSUCCESSFUL;
@@ -329,7 +333,7 @@ static int add_features(cJSON *o, const spry_explanation *e, const spry_explanat
     return object != NULL;
 }
 
-/* As in records of spry bench. */
+/* Returns the operation's name in records of spry bench. */
 static const char *name_of_op(const arguments *a)
 {
     if (a->count > 0) return a->transpose ? "spmm_t" : "spmm";
@@ -367,7 +371,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 static int check_layout(const arguments *a)
 {
     if (!a->layout || a->count > 0) return CLI_GO_ON;
-    return cli_usage_error("--layout is of products with several vectors: expected --count with it");
+    return cli_usage_error("--layout requires --count");
 }
 
 static int check_device(const arguments *a)
@@ -376,7 +380,7 @@ static int check_device(const arguments *a)
     int word = 0;
     if (!a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0) return CLI_GO_ON;
     if (is_measured(a))
-        return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
+        return cli_usage_error("--device is '%s', but --policy measure needs a device of this machine: cpu or cuda",
                                a->device);
     spry_device_class_info info = SPRY_INIT(spry_device_class_info);
     for (int n = 0; spry_device_class_get_info(&info, n, NULL) == SPRY_OK; n++) {
@@ -390,7 +394,7 @@ static int explain(const cli_input *input, arguments *a)
 {
     spry_explanation *e = NULL;
     spry_error err = {0};
-    cli_progress("looking at the matrix");
+    cli_progress("inspecting the matrix");
     if (ask(&e, input->context, input->A, a, 0, &err) != SPRY_OK) return cli_fail(&err);
     cli_progress(NULL);
     int status = cli_json_open(&a->json);
@@ -416,7 +420,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = cli_check_outputs(NULL, &a.json, argv[0]);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
     if (status == CLI_GO_ON) status = check_names(context, &a);
-    if (status == CLI_GO_ON) status = cli_use_choices(context, &a.policy); /* told before minutes go, too */
+    if (status == CLI_GO_ON) status = cli_use_choices(context, &a.policy); /* reports mistakes before reading */
     spry_context_destroy(context);
     if (status == CLI_GO_ON) status = cli_open_input(&input, argv[0], value_type(&a), a.threads);
     if (status == CLI_GO_ON) status = cli_use_choices(input.context, &a.policy);
@@ -427,13 +431,13 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_explain =
     {.name = "explain",
-     .summary = "what \"auto\" takes for a matrix, and why",
+     .summary = "show the choice of \"auto\" for a matrix, and its reason",
      .usage = "FILE [OPTIONS]",
      .about =
-         "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
-         "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken, 'spry bench\n"
-         "--op spmm' that of --count, --policy measure those that are near the best, whose times are told beside\n"
-         "the predicted ones.",
+         "Shows the format that products would use, the predicted times of all formats, and the reasons why formats\n"
+         "are refused, also for devices that this machine does not have. To measure, use 'spry spmv --time' for the\n"
+         "chosen format, 'spry bench --op spmm' for products with K vectors, or --policy measure for all formats\n"
+         "near the best, which shows measured times next to predicted times.",
      .examples = "  spry explain matrix.mtx.gz\n"
                  "  spry explain matrix.mtx.gz --device h200 --calls 1000\n"
                  "  spry explain matrix.mtx.gz --count 8 --layout column\n"

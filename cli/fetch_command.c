@@ -1,4 +1,4 @@
-/* spry fetch: matrices of the SuiteSparse Matrix Collection, into a folder that keeps them. */
+/* spry fetch: downloads matrices of the SuiteSparse Matrix Collection to a folder. */
 #include "cli/cli.h"
 #include "cli/fetch/module.h"
 #include "cli/json.h"
@@ -27,33 +27,36 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     {"cache", 0, "DIR",
-     "folder that keeps the matrices (default: SPRY_MATRIX_DIR, else\n"
-     "spry in XDG_CACHE_HOME, else ~/.cache/spry)",
+     "folder of the matrices (default: SPRY_MATRIX_DIR, else spry in\n"
+     "XDG_CACHE_HOME, else ~/.cache/spry)",
      CLI_TEXT, CLI_AT(cache)},
-    {"timeout", 0, "TIME", "give up when nothing comes for so long (default: 30s)", CLI_TIME, CLI_AT(timeout_us)},
+    {"timeout", 0, "TIME", "give up if no data arrives for this time (default: 30s)", CLI_TIME, CLI_AT(timeout_us)},
     CLI_JSON_OPTION("JSON lines"),
     CLI_END_OF_OPTIONS,
 };
 
-/* One matrix on its way. */
+/* The download of one matrix. */
 typedef struct fetching {
     const char *folder;
     char matrix[128], group[64], name[64]; /* "HB/1138_bus" and its parts */
     char url[1024], out[1024];
-    char part[1024], tag[1024], fresh[1024]; /* what has come; of which version it is; the result in the making */
-    const char *doing;
-    double started; /* seconds, of this step */
-    int64_t first;  /* bytes that were there when it started, -1: not known yet */
+    char part[1024], tag[1024], fresh[1024]; /* files: received data; its version; incomplete result */
+    const char *step;                        /* "fetching", "unpacking" */
+    double started;                          /* start of the step, seconds */
+    int64_t first;                           /* bytes present at the start of the step; -1: not known yet */
     const char *status;
     char reason[1280];
-    int64_t bytes; /* of out */
+    int64_t bytes; /* size of out */
 } fetching;
 
 /* ---- the module ----------------------------------------------------------------------------------- */
 
 static const char installed[] = SPRY_INSTALLED_FETCH, module_file[] = "spry-fetch.so";
 
-/* Beside the program, else where it is installed; never the current directory. NULL: a message was given. */
+/*
+ * Loads the module from the program's folder, else from its installed folder, never from the current directory. Returns
+ * NULL after a message.
+ */
 static const fetch_module *load_module(void)
 {
     char program[2048], path[4096];
@@ -65,56 +68,56 @@ static const fetch_module *load_module(void)
     if (access(path, F_OK) != 0) snprintf(path, sizeof path, "%s/%s/%s", program, installed, module_file);
     if (access(path, F_OK) != 0) {
         cli_message(
-            "this spry was built without libcurl and libarchive, by which matrices are fetched (Debian, Ubuntu: "
-            "libcurl4-openssl-dev, libarchive-dev); " COLLECTION " has them for a browser, too");
+            "this spry was built without libcurl and libarchive, which fetch needs (Debian, Ubuntu: "
+            "libcurl4-openssl-dev, libarchive-dev); or download matrices from " COLLECTION " by a browser");
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        cli_message("the module that fetches cannot be loaded: %s", dlerror());
+        cli_message("the module of fetch cannot be loaded: %s", dlerror());
         return NULL;
     }
-    /* ISO C has no conversion from object to function pointer; POSIX promises that it works. */
+    /* memcpy, because ISO C does not convert object pointers to function pointers. POSIX permits it. */
     fetch_module_fn get = NULL;
     void *symbol = dlsym(library, FETCH_ENTRY);
     memcpy(&get, &symbol, sizeof get);
     const fetch_module *module = get ? get() : NULL;
     if (module && module->abi == FETCH_ABI) return module;
-    cli_message("%s is of another build: build and install it with the program", path);
+    cli_message("%s is from another build: build and install it together with the program", path);
     return NULL;
 }
 
 /* ---- names and places ------------------------------------------------------------------------------ */
 
-static int is_word(const char *text, size_t length)
+static bool is_word(const char *text, size_t length)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.";
     return length > 0 && length < 64 && text[0] != '.' && text[0] != '-' && strspn(text, allowed) >= length;
 }
 
-/* "GROUP/NAME", or the collection's page of it. */
+/* Parses "GROUP/NAME", or the address of its page in the collection. */
 static int take_name(fetching *f, const char *text)
 {
     static const char page[] = COLLECTION "/";
     const char *rest = strncmp(text, page, strlen(page)) == 0 ? text + strlen(page) : text;
     const char *slash = strchr(rest, '/');
     if (!slash || !is_word(rest, (size_t)(slash - rest)) || !is_word(slash + 1, strlen(slash + 1)))
-        return cli_usage_error("%s: expected GROUP/NAME, as HB/1138_bus; " COLLECTION " lists them", text);
+        return cli_usage_error("%s: expected GROUP/NAME, such as HB/1138_bus; " COLLECTION " lists the names", text);
     snprintf(f->group, sizeof f->group, "%.*s", (int)(slash - rest), rest);
     snprintf(f->name, sizeof f->name, "%s", slash + 1);
     snprintf(f->matrix, sizeof f->matrix, "%s/%s", f->group, f->name);
     return CLI_GO_ON;
 }
 
-int cli_folder_of_matrices(const char *given, char *folder, size_t size)
+bool cli_folder_of_matrices(const char *given, char *folder, size_t size)
 {
     const char *named = given ? given : getenv("SPRY_MATRIX_DIR");
     if (!named || !named[0]) return cache_folder(folder, size);
     return snprintf(folder, size, "%s", named) < (int)size;
 }
 
-/* With the folders above it. */
-static int make_folder(const char *folder)
+/* Creates a folder and its parents. */
+static int create_folder(const char *folder)
 {
     char path[768];
     snprintf(path, sizeof path, "%s", folder);
@@ -126,13 +129,13 @@ static int make_folder(const char *folder)
     if (mkdir(path, 0777) == 0 || errno == EEXIST) {
         if (access(path, W_OK | X_OK) == 0) return CLI_GO_ON;
     }
-    cli_message("%s: matrices cannot be kept in this folder: %s", folder, strerror(errno));
+    cli_message("%s: the folder for matrices cannot be created or written: %s", folder, strerror(errno));
     return CLI_USAGE;
 }
 
-/* ---- what is there already ------------------------------------------------------------------------- */
+/* ---- stored matrices ------------------------------------------------------------------------------- */
 
-/* True if the file says that it is this matrix: the collection's files have "% name: HB/1138_bus". */
+/* Returns true if the file is this matrix: the collection's files have the line "% name: HB/1138_bus". */
 static bool is_of(const char *path, const char *matrix)
 {
     static const char mark[] = "\n% name: ";
@@ -148,8 +151,11 @@ static bool is_of(const char *path, const char *matrix)
     return strlen(matrix) == length && strncmp(name, matrix, length) == 0;
 }
 
-/* True if the matrix is in FOLDER/GROUP, or in FOLDER, where earlier versions put it, with its name within. */
-static bool is_there(fetching *f)
+/*
+ * Returns true if the matrix is stored in FOLDER/GROUP, or in FOLDER (the place of earlier versions) with its name in
+ * the file. Sets f->out.
+ */
+static bool is_stored(fetching *f)
 {
     static const char *const endings[] = {".mtx.gz", ".mtx"};
     struct stat facts;
@@ -160,7 +166,7 @@ static bool is_there(fetching *f)
             if (stat(f->out, &facts) != 0 || (old && !is_of(f->out, f->matrix))) continue;
             f->bytes = facts.st_size;
             f->status = "skipped";
-            snprintf(f->reason, sizeof f->reason, "it is there already");
+            snprintf(f->reason, sizeof f->reason, "it is already stored");
             return true;
         }
     snprintf(f->out, sizeof f->out, "%s/%s/%s.mtx.gz", f->folder, f->group, f->name);
@@ -194,7 +200,7 @@ static int show_progress(void *user, int64_t done, int64_t total)
     if (f->first < 0) f->first = done;
     const double seconds = 1e-6 * now_us() - f->started, share = total > 0 ? (double)done / (double)total : 0;
     const double rate = seconds > 0 ? (double)(done - f->first) / seconds : 0;
-    int length = snprintf(text, sizeof text, "%s: %s, %s", f->matrix, f->doing, cli_bytes(done).s);
+    int length = snprintf(text, sizeof text, "%s: %s, %s", f->matrix, f->step, cli_bytes(done).s);
     if (total > 0) length += snprintf(text + length, sizeof text - (size_t)length, " (%.0f%%)", 100 * share);
     if (total > 0 && rate > 0 && seconds > 0.5)
         snprintf(text + length, sizeof text - (size_t)length, ", %.0f s left", (double)(total - done) / rate);
@@ -202,9 +208,9 @@ static int show_progress(void *user, int64_t done, int64_t total)
     return 0;
 }
 
-static fetch_hook begin_step(fetching *f, const char *doing)
+static fetch_hook begin_step(fetching *f, const char *step)
 {
-    f->doing = doing;
+    f->step = step;
     f->started = 1e-6 * now_us();
     f->first = -1;
     return (fetch_hook){show_progress, f};
@@ -218,8 +224,8 @@ static void fail(fetching *f, const char *what)
     snprintf(f->reason, sizeof f->reason, "%s", what);
 }
 
-/* What has come stays for the next time; that is told where there is any. */
-static void tell_kept(fetching *f, int fd)
+/* Adds the size of kept data, which the next call continues, to the reason. */
+static void report_kept(fetching *f, int fd)
 {
     struct stat facts;
     const size_t length = strlen(f->reason);
@@ -228,10 +234,10 @@ static void tell_kept(fetching *f, int fd)
              cli_bytes(facts.st_size).s);
 }
 
-static void tell_failure(fetching *f, fetch_result result, const char *why, int fd)
+static void report_failure(fetching *f, fetch_result result, const char *why, int fd)
 {
     char text[1280];
-    if (result == FETCH_NOT_THERE)
+    if (result == FETCH_NOT_FOUND)
         snprintf(text, sizeof text, "%s: %s; " COLLECTION " lists all matrices", f->url, why);
     else if (result == FETCH_STOPPED)
         snprintf(text, sizeof text, "interrupted");
@@ -239,16 +245,16 @@ static void tell_failure(fetching *f, fetch_result result, const char *why, int 
         snprintf(text, sizeof text, "%s: %s", f->url, why);
     fail(f, text);
     struct stat facts;
-    const int empty = fstat(fd, &facts) == 0 && facts.st_size == 0;
-    if (result == FETCH_BAD_DATA || result == FETCH_NOT_THERE || empty) {
+    const bool empty = fstat(fd, &facts) == 0 && facts.st_size == 0;
+    if (result == FETCH_BAD_DATA || result == FETCH_NOT_FOUND || empty) {
         (void)unlink(f->part);
         (void)unlink(f->tag);
     } else {
-        tell_kept(f, fd);
+        report_kept(f, fd);
     }
 }
 
-/* The matrix out of what has come, under its name when it is complete. */
+/* Unpacks the matrix from the received data, and renames it when complete. */
 static fetch_result unpack(fetching *f, const fetch_module *module, int fd, char *why, size_t size)
 {
     const fetch_hook hook = begin_step(f, "unpacking");
@@ -274,7 +280,7 @@ static void fetch(fetching *f, const fetch_module *module, const char *base, lon
     const int length = snprintf(f->url, sizeof f->url, "%s/%s.tar.gz", base, f->matrix);
     char group[1024];
     snprintf(group, sizeof group, "%s/%s", f->folder, f->group);
-    (void)mkdir(group, 0777); /* without it, opening a file in it fails */
+    (void)mkdir(group, 0777); /* if this fails, opening a file in the folder fails */
     snprintf(f->part, sizeof f->part, "%s/%s/.%s.tar.gz.part", f->folder, f->group, f->name);
     snprintf(f->tag, sizeof f->tag, "%s/%s/.%s.tar.gz.tag", f->folder, f->group, f->name);
     snprintf(f->fresh, sizeof f->fresh, "%s/%s/.%s.mtx.gz.part", f->folder, f->group, f->name);
@@ -300,16 +306,16 @@ static void fetch(fetching *f, const fetch_module *module, const char *base, lon
             (void)unlink(f->part);
             (void)unlink(f->tag);
         } else {
-            tell_failure(f, result, why, fd);
+            report_failure(f, result, why, fd);
         }
     }
     (void)close(fd);
-    if (strcmp(f->status, "failed") == 0) (void)rmdir(group); /* if it is empty */
+    if (strcmp(f->status, "failed") == 0) (void)rmdir(group); /* succeeds only if empty */
 }
 
-static int tell(const fetching *f, cli_json *json)
+static int report(const fetching *f, cli_json *json)
 {
-    const int failed = strcmp(f->status, "failed") == 0;
+    const bool failed = strcmp(f->status, "failed") == 0;
     cli_progress(NULL);
     if (f->reason[0]) cli_message("%s%s: %s", failed ? "" : "note: ", f->matrix, f->reason);
     if (!failed && cli_for_people(json)) {
@@ -333,9 +339,9 @@ static int run(const cli_command *command, int argc, char **argv)
     char folder[768];
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON && !cli_folder_of_matrices(a.cache, folder, sizeof folder))
-        status = cli_usage_error("no folder for the matrices is known, or its name is too long: --cache DIR names one");
+        status = cli_usage_error("no folder for matrices is known, or its name is too long: use --cache DIR");
     for (int m = 0; status == CLI_GO_ON && m < argc; m++) status = take_name(&(fetching){0}, argv[m]);
-    if (status == CLI_GO_ON) status = make_folder(folder);
+    if (status == CLI_GO_ON) status = create_folder(folder);
     if (status == CLI_GO_ON) status = cli_json_open_stream(&a.json);
     if (status != CLI_GO_ON) return status;
     const char *base = getenv("SPRY_FETCH_URL");
@@ -346,25 +352,25 @@ static int run(const cli_command *command, int argc, char **argv)
     for (int m = 0; m < argc && !interrupted; m++) {
         fetching f = {.folder = folder, .bytes = -1};
         (void)take_name(&f, argv[m]);
-        const bool there = is_there(&f);
-        if (!there && !module) module = load_module();
-        if (!there && module) fetch(&f, module, base && base[0] ? base : COLLECTION "/MM", stall_seconds);
-        if (!there && !module) fail(&f, "it cannot be fetched by this build");
-        const int told = tell(&f, &a.json);
-        status = told > status ? told : status;
-        if (!there && !module) break;
+        const bool stored = is_stored(&f);
+        if (!stored && !module) module = load_module();
+        if (!stored && module) fetch(&f, module, base && base[0] ? base : COLLECTION "/MM", stall_seconds);
+        if (!stored && !module) fail(&f, "this build cannot fetch matrices");
+        const int reported = report(&f, &a.json);
+        status = reported > status ? reported : status;
+        if (!stored && !module) break;
     }
     return cli_json_close(&a.json, status);
 }
 
 const cli_command cli_fetch =
     {.name = "fetch",
-     .summary = "get matrices of the SuiteSparse Matrix Collection",
+     .summary = "download matrices of the SuiteSparse Matrix Collection",
      .usage = "GROUP/NAME... [OPTIONS]",
-     .about = "Gets matrices of the SuiteSparse Matrix Collection (" COLLECTION "), keeps each as\n"
-              "GROUP/NAME.mtx.gz, which every command reads, and prints where it is. One that is there already is\n"
-              "left alone. What was interrupted is continued. SPRY_FETCH_URL names another server, which has\n"
-              "GROUP/NAME.tar.gz as the collection has them in Matrix Market form.",
+     .about = "Downloads matrices of the SuiteSparse Matrix Collection (" COLLECTION "), stores each as\n"
+              "GROUP/NAME.mtx.gz, which every command reads, and prints its path. Stored matrices are not downloaded\n"
+              "again. Interrupted downloads are continued. SPRY_FETCH_URL names another server with the collection's\n"
+              "GROUP/NAME.tar.gz in Matrix Market form.",
      .examples = "  spry fetch HB/1138_bus\n"
                  "  spry spmv $(spry fetch HB/1138_bus)\n"
                  "  spry fetch Williams/cant SNAP/wiki-Vote --cache matrices\n",

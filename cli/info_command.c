@@ -1,4 +1,4 @@
-/* spry info: what a matrix is like. */
+/* spry info: shows properties of a matrix. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -15,7 +15,7 @@
 
 /* ---- the table of storage ------------------------------------------------------------------------------- */
 
-/* Explains the choice for A, with the sizes of all formats. NULL: out of memory. */
+/* Explains the choice for A, with the sizes of all formats. Returns NULL after a failure. */
 static spry_explanation *explain(spry_context *context, const spry_matrix *A)
 {
     spry_explain_options options = SPRY_INIT(spry_explain_options);
@@ -24,7 +24,7 @@ static spry_explanation *explain(spry_context *context, const spry_matrix *A)
     return spry_spmv_explain(context, &e, A, &options, NULL) == SPRY_OK ? e : NULL;
 }
 
-/* Finds a format with sizes. */
+/* Finds the candidate of a format. Returns false if its sizes are not known. */
 static bool find_storage(spry_candidate *storage, const spry_explanation *e, const char *format)
 {
     for (int k = 0;; k++) {
@@ -34,7 +34,7 @@ static bool find_storage(spry_candidate *storage, const spry_explanation *e, con
     }
 }
 
-/* Calls visit for the formats of the catalogue that have sizes, in its order. False: visit returned false. */
+/* Calls visit for each format with known sizes, in the catalogue's order. Returns false if visit returns false. */
 static bool for_each_storage(const spry_explanation *e, bool (*visit)(void *user, const spry_candidate *storage),
                              void *user)
 {
@@ -79,7 +79,7 @@ static bool add_row(void *user, const spry_candidate *s)
     return true;
 }
 
-/* Prints the sizes of each format for A, and the choice of "auto". */
+/* Prints the sizes of A in each format, and the choice of "auto". */
 static void print_storage(spry_context *context, const spry_matrix *A)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -111,8 +111,8 @@ static bool add_item(void *list, const spry_candidate *s)
            cli_json_integer(item, "padding", s->padding) && cJSON_AddBoolToObject(item, "refused", s->over_limit);
 }
 
-/* Adds the same to a JSON object. 0: out of memory. */
-static int add_storage(struct cJSON *o, spry_context *context, const spry_matrix *A)
+/* Adds these sizes and the choice to a JSON object. Returns false if memory is short. */
+static bool add_storage(struct cJSON *o, spry_context *context, const spry_matrix *A)
 {
     cJSON *list = cJSON_AddArrayToObject(o, "storage");
     spry_explanation_info chosen = SPRY_INIT(spry_explanation_info);
@@ -136,7 +136,7 @@ typedef struct arguments {
 static const cli_option options[] = {
     {"type", 0, "f32|f64|pattern|bf16|f16", "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
      CLI_AT(type), SPRY_F32},
-    {"picture", 0, "N", "in JSON, too: entries in N x N parts, fewer where sizes are smaller", CLI_INTEGER,
+    {"picture", 0, "N", "JSON: add the number of entries in each of N x N parts; fewer for small matrices", CLI_INTEGER,
      CLI_AT(picture), 1, 1024},
     CLI_READING_OPTIONS,
     CLI_JSON_OPTION("one JSON object"),
@@ -147,8 +147,8 @@ typedef struct facts {
     cli_input input;
     spry_matrix_stats s;
     spry_matrix_report r;
-    spry_source_info source; /* what the file says of itself */
-    int64_t picture;         /* parts a side, for JSON; 0: none */
+    spry_source_info source; /* properties of the file */
+    int64_t picture;         /* parts per side, for JSON; 0: none */
 } facts;
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static void print_histogram(const spry_matrix_stats *s)
     }
 }
 
-/* The picture has the matrix's proportions; a character is about twice as high as wide. */
+/* Prints a picture with the matrix's proportions. A character is about twice as high as wide. */
 static int print_picture(const facts *f)
 {
     const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.columns;
@@ -210,7 +210,7 @@ static int print_picture(const facts *f)
     return cli_print_spy(stdout, f->input.A, height, width, 2);
 }
 
-/* "Matrix Market, gzip: coordinate, real, symmetric; 6 entries, by column, no duplicates" */
+/* Prints "Matrix Market, gzip: coordinate, real, symmetric; 6 entries, by column, no duplicates". */
 static void print_source(const spry_source_info *s)
 {
     char text[512];
@@ -247,7 +247,7 @@ static void print_facts(const facts *f)
                                                 : "not known",
                    spry_type_name(a->value_type), 8 * index_type_bytes(a->offset_type),
                    8 * index_type_bytes(a->index_type));
-    char where[96] = ""; /* no rows, no longest one */
+    char where[96] = ""; /* empty if the matrix has no rows */
     if (s->longest_row >= 0)
         snprintf(where, sizeof where, " (row %s, counted from %d)", cli_count(s->longest_row + f->input.base).s,
                  f->input.base);
@@ -266,7 +266,7 @@ static void print_facts(const facts *f)
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
-/* Bins up to the last one that is not empty. */
+/* Adds the bins up to the last non-empty bin. */
 static int json_histogram(cJSON *o, const spry_matrix_stats *s)
 {
     const int last = last_bin(s);
@@ -281,7 +281,7 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
     return list != NULL;
 }
 
-/* Rows of parts, each a list of how many entries lie in a part; null where it was not asked for, or nothing can lie. */
+/* Adds the number of entries in each part, row by row; null if not requested or if the matrix has no rows or columns. */
 static int json_picture(cJSON *o, const facts *f)
 {
     const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.columns;
@@ -308,7 +308,7 @@ static int json_known(cJSON *o, const char *name, spry_known k)
     return cli_json_flag(o, name, k == SPRY_NOT_KNOWN ? -1 : k == SPRY_KNOWN_YES);
 }
 
-/* "file": an object; null where there is none. */
+/* Adds the object "file"; null for generated matrices. */
 static int json_source(cJSON *o, const spry_source_info *s)
 {
     if (!s->kind[0] || strcmp(s->kind, "generated") == 0) return cJSON_AddNullToObject(o, "file") != NULL;
@@ -386,11 +386,11 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_info =
     {.name = "info",
-     .summary = "show what a matrix is like: sizes, row lengths, picture",
+     .summary = "show properties of a matrix: sizes, row lengths, picture",
      .usage = "FILE [OPTIONS]",
-     .about = "Shows a matrix's sizes, symmetry, row lengths, bandwidth, storage, a picture of where its\n"
-              "entries lie, and a histogram of its row lengths. Regular: the variance of the row\n"
-              "lengths is at most 10. Words count stored numbers, values and indices alike.",
+     .about = "Shows the sizes, symmetry, row lengths, bandwidth and storage of a matrix, a picture of its\n"
+              "entries, and a histogram of its row lengths. Regular: the variance of the row lengths is at\n"
+              "most 10. Words: the number of stored values and indices.",
      .examples = "  spry info matrix.mtx.gz\n"
                  "  spry info gen:rmat16 --json\n",
      .options = options,

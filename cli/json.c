@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cli_json_number(cJSON *object, const char *name, double value)
+bool cli_json_number(cJSON *object, const char *name, double value)
 {
     char text[40];
     if (isnan(value)) return cJSON_AddNullToObject(object, name) != NULL;
@@ -16,7 +16,7 @@ int cli_json_number(cJSON *object, const char *name, double value)
     return cJSON_AddRawToObject(object, name, text) != NULL;
 }
 
-int cli_json_exact(cJSON *object, const char *name, double value)
+bool cli_json_exact(cJSON *object, const char *name, double value)
 {
     char text[40];
     if (!isfinite(value)) return cJSON_AddNullToObject(object, name) != NULL;
@@ -24,7 +24,7 @@ int cli_json_exact(cJSON *object, const char *name, double value)
     return cJSON_AddRawToObject(object, name, text) != NULL;
 }
 
-int cli_json_integer(cJSON *object, const char *name, int64_t value)
+bool cli_json_integer(cJSON *object, const char *name, int64_t value)
 {
     char text[24];
     if (value < 0) return cJSON_AddNullToObject(object, name) != NULL;
@@ -32,48 +32,48 @@ int cli_json_integer(cJSON *object, const char *name, int64_t value)
     return cJSON_AddRawToObject(object, name, text) != NULL;
 }
 
-int cli_json_flag(cJSON *object, const char *name, int value)
+bool cli_json_flag(cJSON *object, const char *name, int value)
 {
     if (value < 0) return cJSON_AddNullToObject(object, name) != NULL;
     return cJSON_AddBoolToObject(object, name, value) != NULL;
 }
 
-/* Bytes of the UTF-8 character at s: 1 to 4; 0 where no character begins (RFC 3629: no surrogates, no detours). */
+/* Returns the bytes of the UTF-8 character at s, 1 to 4. 0: no valid character (RFC 3629: surrogate, overlong form). */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
     for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0; /* a zero ends here too */
+        if ((s[i] & 0xc0) != 0x80) return 0; /* includes the end of the string */
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) return 0;
     if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) return 0;
     return length;
 }
 
-/* File names are bytes, JSON is UTF-8: each byte that is no part of a character becomes U+FFFD. */
-static char *make_utf8(const char *text)
+/* Returns valid UTF-8 for JSON: each byte that is not part of a character becomes U+FFFD. The caller frees it. */
+static char *to_utf8(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";
-    char *made = malloc(3 * strlen(text) + 1), *to = made;
-    for (const char *s = text; made && *s;) {
+    char *copy = malloc(3 * strlen(text) + 1), *to = copy;
+    for (const char *s = text; copy && *s;) {
         size_t length = utf8_length((const unsigned char *)s), bytes = length > 0 ? length : 3;
         memcpy(to, length > 0 ? s : replacement, bytes);
         to += bytes;
         s += length > 0 ? length : 1;
     }
-    if (made) *to = '\0';
-    return made;
+    if (copy) *to = '\0';
+    return copy;
 }
 
-int cli_json_text(cJSON *object, const char *name, const char *value)
+bool cli_json_text(cJSON *object, const char *name, const char *value)
 {
     if (!value || !value[0]) return cJSON_AddNullToObject(object, name) != NULL;
-    char *text = make_utf8(value);
+    char *text = to_utf8(value);
     int good = text && cJSON_AddStringToObject(object, name, text) != NULL;
     free(text);
     return good;
 }
 
-int cli_json_begin(cJSON *object, const char *matrix, record_status status, const char *reason)
+bool cli_json_begin(cJSON *object, const char *matrix, record_status status, const char *reason)
 {
     return cli_json_text(object, "command", cli_command_name()) && cli_json_text(object, "matrix", matrix) &&
            cli_json_text(object, "status", record_status_name(status)) && cli_json_text(object, "reason", reason);
@@ -112,11 +112,11 @@ static int add_field(cJSON *o, const void *from, const cli_json_field *f)
     }
 }
 
-int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count)
+bool cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count)
 {
     for (int f = 0; f < count; f++)
-        if (!add_field(object, from, &fields[f])) return 0;
-    return 1;
+        if (!add_field(object, from, &fields[f])) return false;
+    return true;
 }
 
 /* ---- records ------------------------------------------------------------------------------------ */
@@ -173,13 +173,13 @@ static const cli_json_field fields[] = {FIELD(op, POINTER, op),
                                         FIELD(stages, STAGES, product.stages)};
 enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 5 };
 
-int cli_json_record(cJSON *o, const record *r)
+bool cli_json_record(cJSON *o, const record *r)
 {
     const int count = r->op && strcmp(r->op, "spgemm") == 0 ? ALL_FIELDS : ALL_FIELDS - OF_SPGEMM;
     return cli_json_add_fields(o, r, fields, count);
 }
 
-int cli_json_command_record(cJSON *o, const record *r)
+bool cli_json_command_record(cJSON *o, const record *r)
 {
     return cli_json_text(o, "command", cli_command_name()) && cli_json_record(o, r);
 }

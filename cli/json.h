@@ -1,37 +1,41 @@
-/* Fields of JSON objects. Each adds one to `object` and returns 0 where memory is out, or was out for the object. */
+/*
+ * Fields of JSON objects. Each function adds one field to `object` and returns false if memory is short or the object
+ * is NULL.
+ */
 #pragma once
 
 #include "common/record.h"
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
-/* NaN becomes null, infinity the largest double; 7 significant digits. */
-int cli_json_number(cJSON *object, const char *name, double value);
-/* With as many digits as bring back the same number; null where it is not finite. */
-int cli_json_exact(cJSON *object, const char *name, double value);
-int cli_json_integer(cJSON *object, const char *name, int64_t value);  /* negative: null */
-int cli_json_text(cJSON *object, const char *name, const char *value); /* NULL or "": null */
-int cli_json_flag(cJSON *object, const char *name, int value);         /* negative: null */
+/* Adds a number with 7 significant digits. NaN becomes null, infinity the largest double. */
+bool cli_json_number(cJSON *object, const char *name, double value);
+/* Adds a number with 17 significant digits, which identify a double. Values that are not finite become null. */
+bool cli_json_exact(cJSON *object, const char *name, double value);
+bool cli_json_integer(cJSON *object, const char *name, int64_t value);  /* negative: null */
+bool cli_json_text(cJSON *object, const char *name, const char *value); /* NULL or "": null */
+bool cli_json_flag(cJSON *object, const char *name, int value);         /* negative: null */
 
 /*
- * What every command's line begins with, so that a program needs no other to know how it went: "command", "matrix"
- * (NULL: null), "status" and "reason" (NULL or "": null).
+ * Adds the first fields of every command's line: "command", "matrix" (NULL: null), "status" and "reason" (NULL or "":
+ * null). They suffice to see whether the command succeeded.
  */
-int cli_json_begin(cJSON *object, const char *matrix, record_status status, const char *reason);
+bool cli_json_begin(cJSON *object, const char *matrix, record_status status, const char *reason);
 
-/* A new object at the end of a list; NULL: out of memory. */
+/* Appends a new object to a list. Returns NULL if memory is short. */
 cJSON *cli_json_item(cJSON *list);
 
-/* A member of a struct as a field of an object. */
+/* Type of a struct member that becomes a field of an object. */
 typedef enum cli_json_kind {
     CLI_JSON_POINTER, /* const char * */
     CLI_JSON_ARRAY,   /* char[] */
-    CLI_JSON_INT,     /* int, */
-    CLI_JSON_COUNT,   /* int64_t: negative as null */
-    CLI_JSON_FLAG,    /* int: negative as null */
+    CLI_JSON_INT,     /* int; negative: null */
+    CLI_JSON_COUNT,   /* int64_t; negative: null */
+    CLI_JSON_FLAG,    /* int; negative: null */
     CLI_JSON_NUMBER,  /* double */
-    CLI_JSON_STAGES,  /* double[RECORD_STAGES]: an object, a number or null by the name of each */
-    CLI_JSON_STATUS   /* record_status, by its name */
+    CLI_JSON_STAGES,  /* double[RECORD_STAGES]: an object with a number or null for each stage's name */
+    CLI_JSON_STATUS   /* record_status: its name */
 } cli_json_kind;
 typedef struct cli_json_field {
     const char *name;
@@ -43,9 +47,9 @@ typedef struct cli_json_field {
         name, CLI_JSON_##kind, offsetof(type, member)                                                                  \
     }
 
-int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count);
+bool cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count);
 
-/* All fields of a record in their order; those of products of two matrices where op is spgemm. */
-int cli_json_record(cJSON *object, const record *r);
-/* The same of a command other than the benchmark, whose name stands first. */
-int cli_json_command_record(cJSON *object, const record *r);
+/* Adds all fields of a record. Fields of products of two matrices are added only if op is spgemm. */
+bool cli_json_record(cJSON *object, const record *r);
+/* Adds the command's name, then all fields of a record. For commands other than bench. */
+bool cli_json_command_record(cJSON *object, const record *r);

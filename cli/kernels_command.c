@@ -1,4 +1,4 @@
-/* spry kernels: what the library can multiply with, here and elsewhere. */
+/* spry kernels: lists the library's kernels, also those that this machine cannot run. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -8,7 +8,7 @@
 
 typedef struct arguments {
     const char *format, *device;
-    int long_form;
+    bool long_form;
     cli_json json;
 } arguments;
 
@@ -28,7 +28,8 @@ static int take_format(void *state, const char *value)
 static const cli_option options[] = {
     {"format", 0, "NAME", "kernels of one format", CLI_OWN, .take = take_format},
     {"device", 0, "cpu|cuda", "kernels of one device", CLI_WORD, CLI_AT(device)},
-    {"long", 'l', NULL, "each kernel's idea and source, each format's storage", CLI_FLAG, CLI_AT(long_form)},
+    {"long", 'l', NULL, "also show each kernel's idea and source, and each format's storage", CLI_FLAG,
+     CLI_AT(long_form)},
     CLI_JSON_OPTION("JSON lines"),
     CLI_END_OF_OPTIONS,
 };
@@ -50,7 +51,7 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
 static const cli_column columns[] = {{"kernel", 1, 0}, {"format", 1, 2}, {"device", 1, 0}, {"operations", 1, 1},
                                      {"bits", 1, 3},   {"here", 1, 0},   {"types", 1, 5},  {"indices", 1, 4}};
 
-/* Reasons why kernels cannot run here, each once; kernels have its number. */
+/* Distinct reasons why kernels cannot run on this machine. The table refers to their numbers. */
 typedef struct reasons {
     const char *texts[16];
     int count;
@@ -108,10 +109,10 @@ static void print_formats(const char *only)
     }
 }
 
-/* Lists the kernels for use, or those for comparison. */
-static int list_some(spry_context *context, arguments *a, int study, reasons *why)
+/* Lists the kernels for use or, with study, the kernels for comparison. */
+static int list_some(spry_context *context, arguments *a, bool study, reasons *why)
 {
-    const int people = cli_for_people(&a->json);
+    const bool people = cli_for_people(&a->json);
     cli_table t;
     int listed = 0;
     cli_table_begin(&t, columns, sizeof columns / sizeof *columns);
@@ -159,10 +160,10 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_kernels =
     {.name = "kernels",
-     .summary = "list the formats' kernels and whether they can run here",
+     .summary = "list kernels and whether this machine can run them",
      .usage = "[OPTIONS]",
-     .about = "Lists every kernel that the library has, also those that this machine cannot run,\n"
-              "with the reason.",
+     .about = "Lists all kernels of the library. For a kernel that this machine cannot run, shows the\n"
+              "reason.",
      .examples = "  spry kernels\n"
                  "  spry kernels --format csr --long\n",
      .options = options,

@@ -1,6 +1,6 @@
 /*
- * spry: dispatches to a command, and writes texts from the tables of options: man pages (mdoc, a page for each command)
- * and completion for bash, zsh and fish. The build installs them; "spry help --generate WHAT" prints one.
+ * spry: calls a command. Also writes man pages (mdoc, one for each command) and completion for bash, zsh and fish from
+ * the tables of options. The build installs these texts; "spry help --generate WHAT" prints one.
  */
 #include "cli/cli.h"
 
@@ -8,7 +8,7 @@
 #include <locale.h>
 #include <string.h>
 
-/* The first sentence line of an option's help, for completion. */
+/* Prints the first line of an option's help, for completion. */
 static void print_first_line(const char *help, const char *escaped)
 {
     for (const char *c = help; *c && *c != '\n'; c++) {
@@ -17,13 +17,13 @@ static void print_first_line(const char *help, const char *escaped)
     }
 }
 
-/* 1: the option's value is one of the words of "cpu|cuda", all in lower case. */
-static int has_words(const cli_option *o)
+/* Returns true if the option's value is one of a list of words, "cpu|cuda", all in lower case. */
+static bool has_words(const cli_option *o)
 {
-    if (!o->value || !strchr(o->value, '|')) return 0;
+    if (!o->value || !strchr(o->value, '|')) return false;
     for (const char *c = o->value; *c; c++)
-        if (isupper((unsigned char)*c)) return 0;
-    return 1;
+        if (isupper((unsigned char)*c)) return false;
+    return true;
 }
 
 static void print_words(const char *words, char between)
@@ -35,7 +35,7 @@ static void print_words(const char *words, char between)
 
 static const char *const date_of_manual = "November 27, 2026";
 
-/* What troff would take for an escape, or show as another character, is made plain. Returns the characters shown. */
+/* Prints text with escapes for characters that troff would interpret or replace. Returns the number of characters. */
 static int print_plain(const char *text, size_t length)
 {
     for (const char *c = text; c < text + length; c++) switch (*c) {
@@ -48,7 +48,7 @@ static int print_plain(const char *text, size_t length)
     return (int)length;
 }
 
-/* Examples, line by line. */
+/* Prints examples, line by line. */
 static void print_literal(const char *text)
 {
     for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
@@ -59,7 +59,7 @@ static void print_literal(const char *text)
     }
 }
 
-/* Running text: a line begins where the last one is full, and where a sentence begins. */
+/* Prints running text. Starts a new line when a line is full and at each sentence. */
 static void print_prose(const char *text)
 {
     enum { FULL = 72 };
@@ -123,7 +123,7 @@ static void print_examples(const char *examples)
 static void print_exit_status(void)
 {
     printf(".Sh EXIT STATUS\n.Bl -tag -width Ds\n"
-           ".It 0\nAll went well; skipped cases of a benchmark count as such.\n"
+           ".It 0\nSuccess. Skipped cases of a benchmark count as success.\n"
            ".It 1\nThe request was valid but did not succeed: memory was short, a method\n"
            "did not converge, a result was wrong, or nothing could be measured.\n"
            ".It 2\nThe command line or a file is wrong, or a file cannot be read or written.\n.El\n");
@@ -142,32 +142,32 @@ static void print_command_page(const cli_command *command)
     printf(".Sh SEE ALSO\n.Xr spry 1\n");
 }
 
-/* The program's page: commands, files, and the environment. */
+/* Prints the program's page: commands, files, and the environment. */
 static void print_program_page(const cli_command *const *commands, int count)
 {
     static const struct {
         const char *name, *text;
     } environment[] = {
-        {"COLUMNS", "width of tables where standard output is no terminal (80)"},
+        {"COLUMNS", "width of tables if standard output is not a terminal (80)"},
         {"NO_COLOR", "if set, nothing is shown bold"},
-        {"OMP_NUM_THREADS", "how many threads products use where \\-\\-threads is not given"},
-        {"SPRY_CHOICES", "file in which \\-\\-policy measure remembers what it measured"},
-        {"SPRY_CUDA_PLUGIN", "path of libspry\\-cuda.so, in place of the one beside libspry.so"},
-        {"SPRY_FETCH_URL", "where spry fetch gets matrices: a mirror of the SuiteSparse collection"},
+        {"OMP_NUM_THREADS", "number of threads for products without \\-\\-threads"},
+        {"SPRY_CHOICES", "file in which \\-\\-policy measure keeps its choices"},
+        {"SPRY_CUDA_PLUGIN", "path of libspry\\-cuda.so (default: in the folder of libspry.so)"},
+        {"SPRY_FETCH_URL", "server of spry fetch: a mirror of the SuiteSparse collection"},
         {"SPRY_MATRIX_DIR", "folder of the benchmark's suites and of fetched matrices"},
         {"SPRY_PEER_DIR", "folder of the modules of other libraries that the benchmark compares with"},
-        {"SPRY_PYTHON", "the Python that has Matplotlib, for reports"},
+        {"SPRY_PYTHON", "Python with Matplotlib, for reports"},
         {"SPRY_REPORT_DIR", "folder of the renderer of reports"},
-        {"SPRY_SIMD", "portable, avx2 or avx512: the most that kernels use of the processor"},
-        {"SPRY_TUNING", "table that spry tune wrote, by which times are predicted"},
-        {"XDG_CACHE_HOME", "folder under which spry/ keeps what is remembered (~/.cache)"},
+        {"SPRY_SIMD", "portable, avx2 or avx512: highest instruction level that kernels use"},
+        {"SPRY_TUNING", "table of spry tune, from which times are predicted"},
+        {"XDG_CACHE_HOME", "folder that contains spry/, the folder of measured bandwidths and matrices (~/.cache)"},
     };
     print_head(NULL, "sparse matrix products on CPUs and GPUs");
     printf(".Sh SYNOPSIS\n.Nm\n.Ar COMMAND\n.Op Ar ARGUMENTS\n.Op Ar OPTIONS\n.Sh DESCRIPTION\n.Nm\n"
-           "multiplies sparse matrices, with vectors and with each other, and runs\n"
-           "PageRank and conjugate gradients on top.\nEach command has a page of its own.\n.Bl -tag -width pagerank\n");
+           "multiplies sparse matrices with vectors and with each other, and runs\n"
+           "PageRank and conjugate gradients.\nEach command has its own page.\n.Bl -tag -width pagerank\n");
     for (int c = 0; c < count; c++) printf(".It Xr spry-%s 1\n%s\n", commands[c]->name, commands[c]->summary);
-    printf(".El\n.Pp\nWhere a\n.Ar FILE\nis read it may be a Matrix Market file (.mtx, .mtx.gz), a container (.spry),\n"
+    printf(".El\n.Pp\nAn input\n.Ar FILE\nis a Matrix Market file (.mtx, .mtx.gz), a container (.spry),\n"
            ".Ql \\-\nfor standard input, or\n.Ql gen:NAME[,key=value...]\nfor a generated matrix;\n"
            ".Ql spry gen \\-\\-list\nshows the generators.\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n");
     for (size_t e = 0; e < sizeof environment / sizeof *environment; e++)
@@ -260,16 +260,16 @@ static void print_fish(const cli_command *const *commands, int count)
         }
 }
 
-/* ---- what is asked for --------------------------------------------------------------------------- */
+/* ---- spry help --generate ------------------------------------------------------------------------ */
 
-/* Prints a man page (of one command; name NULL: of the program) or completion. Returns an exit status. */
+/* Prints a man page (of a command; name NULL: of the program) or completion. Returns an exit status. */
 static int generate(const char *what, const char *name, const cli_command *const *commands, int count)
 {
     int index = 0;
     if (!what) return cli_usage_error("--generate needs a value: man, bash, zsh or fish");
     if (cli_take_word("generate", what, "man|bash|zsh|fish", &index) != CLI_GO_ON) return CLI_USAGE;
     if (name && index != 0)
-        return cli_usage_error("'%s' is one argument too many: completion is of all commands", name);
+        return cli_usage_error("'%s' is one argument too many: completion always covers all commands", name);
     if (index == 1) print_bash(commands, count);
     if (index == 2) print_zsh(commands, count);
     if (index == 3) print_fish(commands, count);
@@ -298,16 +298,16 @@ static void print_usage(FILE *out)
           "Commands:\n",
           out);
     for (int c = 0; c < COMMANDS; c++) fprintf(out, "  %-9s %s\n", commands[c]->name, commands[c]->summary);
-    fputs("\n'spry COMMAND --help' tells more. Where a FILE is read it may be\n"
+    fputs("\n'spry COMMAND --help' shows the options. An input FILE is one of\n"
           "  .mtx                          Matrix Market\n"
           "  .txt .csv .tsv .edges .el     a list of edges: source, target, weight\n"
           "  .mtx.gz .csv.xz ...           text compressed by gzip, bzip2, xz or Zstandard\n"
-          "  .npz                          what scipy.sparse.save_npz wrote\n"
-          "  .spry                         a container, 'spry convert' makes it\n"
+          "  .npz                          a file of scipy.sparse.save_npz\n"
+          "  .spry                         a container, written by 'spry convert'\n"
           "  gen:NAME[,key=value...]       a generated matrix, 'spry gen --list'\n"
           "  -                             standard input: Matrix Market or a container; edges with\n"
           "                                --input edges\n\n"
-          "Exit status: 0 ok; 1 valid, but it did not succeed; 2 bad usage or bad input.\n\n"
+          "Exit status: 0 success; 1 valid request without success; 2 bad usage or bad input.\n\n"
           "Examples:\n"
           "  spry info matrix.mtx.gz\n"
           "  spry spmv gen:grid7\n"
@@ -327,7 +327,7 @@ static int unknown_command(const char *name)
 static int run_command(const cli_command *command, int count, char **arguments)
 {
     cli_json_expect(count, arguments);
-    cli_when_interrupted("what was not complete is not written");
+    cli_when_interrupted("incomplete files are removed");
     return cli_json_refuse(command->run(command, count, arguments));
 }
 
@@ -340,7 +340,7 @@ static int close_stdout(int status)
 
 int main(int argc, char **argv)
 {
-    /* Only how characters look depends on the locale; numbers stay as they are in C. */
+    /* Only the character set depends on the locale. Numbers keep the format of the C locale. */
     setlocale(LC_CTYPE, "");
     cli_progress_begin();
     cli_set_command("");

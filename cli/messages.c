@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *command_name = "";
-static char first_message[1024]; /* of those that are no notes */
+static char first_message[1024]; /* except notes */
 
 void cli_set_command(const char *name)
 {
@@ -34,7 +34,7 @@ static void message(const char *format, va_list arguments)
     cli_progress(NULL);
     fflush(stdout);
     fprintf(stderr, "spry%s%s: ", command_name[0] ? " " : "", command_name);
-    /* One line, and nothing that steers a terminal, whatever an argument or a file is called. */
+    /* Escape control characters: names of arguments and files must not break the line or control the terminal. */
     char text[2 * 4096];
     vsnprintf(text, sizeof text, format, arguments);
     if (!first_message[0] && strncmp(text, "note: ", 6) != 0)
@@ -84,7 +84,7 @@ int cli_status(const spry_error *err)
     }
 }
 
-/* The words that the message lists behind "expected" or "there are", cut at blanks and commas. */
+/* Splits the words after "expected" or "there are" in a message. Cuts text in place, returns the number of words. */
 static int listed_words(char *text, const char *names[], int most)
 {
     char *list = strstr(text, "expected "), *rest = NULL;
@@ -115,7 +115,7 @@ static int known_kernels(const char *names[], int most)
     return count;
 }
 
-/* The known name nearest to the one that the message quotes; NULL: none is near. */
+/* Returns the known name nearest to the name that the message quotes; NULL: none is near. */
 static const char *nearest_name(const spry_error *err, char *nearest, size_t size)
 {
     enum { MOST = 512 };
@@ -134,12 +134,12 @@ static const char *nearest_name(const spry_error *err, char *nearest, size_t siz
     return found ? nearest : NULL;
 }
 
-/* The option of this command that sets a field of the library's structs, without dashes; NULL: none. */
+/* Returns this command's option, without dashes, that sets a field of the library's structs; NULL: none. */
 static const char *option_of_field(const char *field, size_t length, char *option, size_t size)
 {
     static const struct {
         const char *field, *option;
-    } others[] = {{"index_base", "base"},
+    } renamed[] = {{"index_base", "base"},
                   {"memory_limit_bytes", "memory-limit"},
                   {"expected_calls", "calls"},
                   {"expected_updates", "updates"},
@@ -148,9 +148,9 @@ static const char *option_of_field(const char *field, size_t length, char *optio
                   {"drop_duplicates", "duplicates"},
                   {"symmetry_tolerance", "symmetry-tol"},
                   {"assume_symmetric", "symmetric"}};
-    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
-        if (strlen(others[n].field) == length && strncmp(field, others[n].field, length) == 0)
-            return cli_command_has(others[n].option) ? others[n].option : NULL;
+    for (size_t n = 0; n < sizeof renamed / sizeof *renamed; n++)
+        if (strlen(renamed[n].field) == length && strncmp(field, renamed[n].field, length) == 0)
+            return cli_command_has(renamed[n].option) ? renamed[n].option : NULL;
     snprintf(option, size, "%.*s", (int)length, field);
     if (!strchr(option, '_')) return NULL;
     for (char *c = option; *c; c++)
@@ -158,30 +158,30 @@ static const char *option_of_field(const char *field, size_t length, char *optio
     return cli_command_has(option) ? option : NULL;
 }
 
-/* Copies a message with --options in place of fields. The file's name with which it may begin stays. */
-static const char *name_options(const spry_error *err, const char *text, char *made, size_t size)
+/* Copies a message with --options in place of fields. Keeps a file name at its start. Returns the copy, `to`. */
+static const char *name_options(const spry_error *err, const char *text, char *to, size_t size)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
     const size_t file = strlen(err->file);
     const char *from = file > 0 && strncmp(text, err->file, file) == 0 ? text + file : text;
-    size_t used = (size_t)snprintf(made, size, "%.*s", (int)(from - text), text);
+    size_t used = (size_t)snprintf(to, size, "%.*s", (int)(from - text), text);
     while (*from && used < size) {
         char option[64];
         const size_t word = strspn(from, letters), length = word > 0 ? word : strcspn(from, letters);
         if (strncmp(from, "input 'edges'", 13) == 0) {
-            used += (size_t)snprintf(made + used, size - used, "--input edges");
+            used += (size_t)snprintf(to + used, size - used, "--input edges");
             from += 13;
             continue;
         }
         const char *const name = word > 0 ? option_of_field(from, word, option, sizeof option) : NULL;
         if (name)
-            used += (size_t)snprintf(made + used, size - used, "--%s%s", name,
+            used += (size_t)snprintf(to + used, size - used, "--%s%s", name,
                                      strcmp(name, "duplicates") == 0 ? " drop" : "");
         else
-            used += (size_t)snprintf(made + used, size - used, "%.*s", (int)length, from);
+            used += (size_t)snprintf(to + used, size - used, "%.*s", (int)length, from);
         from += length;
     }
-    return made;
+    return to;
 }
 
 int cli_fail(const spry_error *err)
@@ -189,7 +189,7 @@ int cli_fail(const spry_error *err)
     const char *text = err->message[0] ? err->message : spry_status_text(err->status);
     char with_options[2 * sizeof err->message];
     text = name_options(err, text, with_options, sizeof with_options);
-    const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
+    const size_t length = strlen(command_name); /* some messages of the library begin with the operation's name */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
     const int listed = err->status == SPRY_UNKNOWN_NAME && strcmp(err->argument, "kernel") == 0;
@@ -199,12 +199,12 @@ int cli_fail(const spry_error *err)
     const int padded = strstr(text, "padding guard") && cli_command_has("memory-limit");
     cli_message("%s%s%s%s%s%s", text, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
                 listed && !nearest ? "; 'spry kernels' lists them" : "",
-                padded ? ", in whose place --memory-limit sets a limit of yours" : "");
+                padded ? "; --memory-limit replaces the guard" : "");
     return cli_status(err);
 }
 
-/* GROUP/NAME, which is no file: perhaps a name of the SuiteSparse Matrix Collection. */
-static int may_be_fetched(const char *file)
+/* Returns true if a missing file has the form GROUP/NAME of the SuiteSparse Matrix Collection. */
+static bool may_be_fetched(const char *file)
 {
     const char *slash = strchr(file, '/');
     return slash && slash > file && slash[1] && !strchr(slash + 1, '/') && !strchr(file, '.') && file[0] != '~';
@@ -214,7 +214,8 @@ int cli_fail_reading(const spry_error *err)
 {
     const int status = cli_fail(err);
     if (err->status == SPRY_FILE_ERROR && may_be_fetched(err->file))
-        cli_message("'spry fetch %s' would get a matrix of that name from the SuiteSparse collection", err->file);
+        cli_message("'spry fetch %s' gets a matrix of that name from the SuiteSparse collection, if it exists",
+                    err->file);
     return err->status == SPRY_TOO_LARGE ? CLI_USAGE : status;
 }
 
@@ -243,7 +244,7 @@ int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
     if (spry_matrix_convert(context, &B, &r, *A, &options, &err) != SPRY_OK) return cli_fail(&err);
     spry_matrix_destroy(*A);
     *A = B;
-    cli_message("note: %s of %s values were rounded to %s, by %.2g of their size at most%s", cli_count(r.rounded).s,
+    cli_message("note: %s of %s values were rounded to %s, by at most %.2g of their size%s", cli_count(r.rounded).s,
                 cli_count(a.nnz).s, spry_type_name(stored), r.largest,
                 r.vanished > 0 ? "; some became 0, which counts as 1" : "");
     const int base = index_base_of(*A);
@@ -267,17 +268,17 @@ int cli_open_context(spry_context **context, int64_t threads)
     return cli_fail(&err);
 }
 
-/* 1: no entry lies in the first row or column of CSR. */
-static int first_node_is_unknown(const spry_arrays *a)
+/* Returns true if CSR has no entry in the first row and column. */
+static bool first_node_is_unknown(const spry_arrays *a)
 {
     const int64_t first = index_at(a->offsets, a->offset_type, 1);
-    if (a->layout != SPRY_CSR || first > 0) return 0;
+    if (a->layout != SPRY_CSR || first > 0) return false;
     for (int64_t k = 0; k < a->nnz; k++)
-        if (index_at(a->indices, a->index_type, k) == 0) return 0;
-    return 1;
+        if (index_at(a->indices, a->index_type, k) == 0) return false;
+    return true;
 }
 
-/* What may be wrong with an edge list that was read. */
+/* Prints notes on possible mistakes in the options for an edge list. */
 static int note_edges(const cli_input *input)
 {
     spry_error err = {0};

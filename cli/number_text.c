@@ -62,14 +62,14 @@ const char *cli_known(spry_known k)
     return k == SPRY_KNOWN_YES ? "yes" : k == SPRY_KNOWN_NO ? "no" : "not known";
 }
 
-void cli_print_disturbed(double others)
+void cli_print_disturbed(double share)
 {
-    if (others >= DISTURBED_SHARE)
+    if (share >= DISTURBED_SHARE)
         cli_print_line(stdout, "disturbed",
-                       "other programs had %.0f %% of the processors meanwhile: the time means little", 100 * others);
+                       "other programs used %.0f %% of the processors: the time is not reliable", 100 * share);
 }
 
-int cli_utf8(void)
+bool cli_utf8(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
@@ -79,7 +79,7 @@ int cli_utf8(void)
 static const char *const unicode_shades[] = {" ", "░", "▒", "▓", "█"};
 static const char *const ascii_shades[] = {" ", ".", ":", "+", "#"};
 
-/* Shades by the mean of all cells: entries that are spread evenly give one light shade, a band a dark one. */
+/* Returns the shade of a cell, 0 to 4, relative to the mean. Evenly spread entries are light, a band is dark. */
 static int shade_of(int64_t count, int64_t most, double mean)
 {
     if (count == 0) return 0;
@@ -87,7 +87,7 @@ static int shade_of(int64_t count, int64_t most, double mean)
     return (double)count <= mean / 2 ? 1 : (double)count <= 2 * mean ? 2 : (double)count <= 8 * mean ? 3 : 4;
 }
 
-static void print_edge(FILE *out, int width, int indent, int top)
+static void print_edge(FILE *out, int width, int indent, bool top)
 {
     const char *const left = top ? "┌" : "└", *const right = top ? "┐" : "┘";
     fprintf(out, "%*s%s", indent, "", cli_utf8() ? left : "+");
@@ -95,18 +95,18 @@ static void print_edge(FILE *out, int width, int indent, int top)
     fprintf(out, "%s\n", cli_utf8() ? right : "+");
 }
 
-int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int indent)
+bool cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int indent)
 {
     spry_error err = {0};
     int64_t *counts = calloc((size_t)height * (size_t)width, sizeof *counts), most = 0;
     if (!counts) {
         cli_message("out of memory for the picture");
-        return 0;
+        return false;
     }
     if (count_density(A, counts, height, width, &err) != SPRY_OK) {
         free(counts);
         cli_fail(&err);
-        return 0;
+        return false;
     }
     double mean = 0;
     for (int c = 0; c < height * width; c++) {
@@ -115,20 +115,20 @@ int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int in
     }
     const char *const *shades = cli_utf8() ? unicode_shades : ascii_shades;
     const char *side = cli_utf8() ? "│" : "|";
-    print_edge(out, width, indent, 1);
+    print_edge(out, width, indent, true);
     for (int r = 0; r < height; r++) {
         fprintf(out, "%*s%s", indent, "", side);
         for (int c = 0; c < width; c++) fputs(shades[shade_of(counts[r * width + c], most, mean)], out);
         fprintf(out, "%s\n", side);
     }
-    print_edge(out, width, indent, 0);
+    print_edge(out, width, indent, false);
     if (most <= 1)
         fprintf(out, "%*sblank: no entries; %s: one entry\n", indent, "", shades[4]);
     else
         fprintf(out, "%*sblank: no entries; %s %s %s %s: up to 1/2, 2 and 8 times the mean, and more\n", indent, "",
                 shades[1], shades[2], shades[3], shades[4]);
     free(counts);
-    return 1;
+    return true;
 }
 
 void cli_print_bar(FILE *out, double share, int width)

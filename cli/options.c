@@ -1,4 +1,4 @@
-/* Options from a table: parsing, help, and values with messages that say what was expected. */
+/* Options from a table: parsing, help, and checks of values with messages that say what was expected. */
 #include "cli/cli.h"
 
 #include "common/input.h"
@@ -14,18 +14,18 @@
 #include <sys/stat.h>
 
 enum { MOST_OPTIONS = 48 };
-enum { HELP_CODE = 1000, VERSION_CODE, FIRST_CODE }; /* getopt_long's codes: above every letter */
+enum { HELP_CODE = 1000, VERSION_CODE, FIRST_CODE }; /* codes of getopt_long, greater than every letter */
 
-static spry_read_options reading = {.struct_size = sizeof(spry_read_options)}; /* by CLI_READING_OPTIONS */
+static spry_read_options reading = {.struct_size = sizeof(spry_read_options)}; /* set by CLI_READING_OPTIONS */
 static int base_given;
 
-static const cli_command *current; /* whose arguments are parsed, or were */
+static const cli_command *current; /* the running command */
 
-int cli_command_has(const char *option)
+bool cli_command_has(const char *option)
 {
     for (int o = 0; current && current->options[o].name; o++)
-        if (strcmp(current->options[o].name, option) == 0) return 1;
-    return 0;
+        if (strcmp(current->options[o].name, option) == 0) return true;
+    return false;
 }
 
 static int option_count(const cli_command *command)
@@ -54,7 +54,7 @@ static void print_option(FILE *out, const cli_option *option)
                                              : "",
              argument == no_argument ? "" : option->value, argument == optional_argument ? "]" : "");
     fprintf(out, strlen(left) < 28 ? "  %-28s" : "  %s\n                              ", left);
-    /* Later lines of a help text line up with the first. */
+    /* Indent later lines of the text to the column of the first line. */
     for (const char *c = option->help; *c; c++) {
         fputc(*c, out);
         if (*c == '\n') fprintf(out, "%30s", "");
@@ -78,7 +78,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap neighbours) from a to b; long names are not worth it. */
+/* Returns the number of edits (insert, delete, replace, swap neighbours) from a to b. Long names get a large number. */
 static int distance(const char *a, const char *b)
 {
     enum { LONGEST = 47 };
@@ -110,7 +110,7 @@ const char *cli_nearest(const char *text, const char *const *names, int count)
     return nearest;
 }
 
-/* Returns the option of the command that has replaced one of an earlier version or of another program. NULL: none. */
+/* Returns the command's option that replaces an option of an earlier version or of another program; NULL: none. */
 static const char *replacement_of(const char *name, const char *const *names, int count)
 {
     static const char *const replaced[][2] = {{"columns", "count"},
@@ -148,12 +148,12 @@ typedef struct tables {
     char shorts[2 * MOST_OPTIONS + 4];
 } tables;
 
-static void make_tables(tables *t, const cli_command *command)
+static void build_tables(tables *t, const cli_command *command)
 {
     int count = option_count(command);
     char *letters = t->shorts;
     memset(t, 0, sizeof *t);
-    *letters++ = ':'; /* a missing value is told apart, and getopt prints nothing */
+    *letters++ = ':'; /* getopt returns ':' for a missing value and prints nothing */
     for (int o = 0; o < count; o++) {
         const cli_option *option = &command->options[o];
         t->longs[o] = (struct option){option->name, argument_of(option), NULL, FIRST_CODE + o};
@@ -183,7 +183,7 @@ static int check_positional(const cli_command *command, int given, char **argv)
     const char *expected = command->positional ? command->positional : "a matrix FILE";
     const int least = command->positional ? command->least : 1, most = command->positional ? command->most : 1;
     if (given < least) return cli_usage_error("%s is missing", expected);
-    if (given > most && most == 0) return cli_usage_error("takes no arguments, but got '%s'", argv[0]);
+    if (given > most && most == 0) return cli_usage_error("expected no arguments, but got '%s'", argv[0]);
     if (given > most && most > 0)
         return cli_usage_error("'%s' is one argument too many: expected %s", argv[most], expected);
     for (int i = 0; i < given; i++)
@@ -193,9 +193,9 @@ static int check_positional(const cli_command *command, int given, char **argv)
 
 static int take_index(const char *text, spry_index_type index[2])
 {
-    int which = 0, status = cli_take_word("index", text, "32/32|64/32|64/64", &which);
-    index[0] = which == 0 ? SPRY_I32 : SPRY_I64;
-    index[1] = which == 2 ? SPRY_I64 : SPRY_I32;
+    int pair = 0, status = cli_take_word("index", text, "32/32|64/32|64/64", &pair);
+    index[0] = pair == 0 ? SPRY_I32 : SPRY_I64;
+    index[1] = pair == 2 ? SPRY_I64 : SPRY_I32;
     return status;
 }
 
@@ -210,14 +210,14 @@ static int take_number(const cli_option *o, const char *text, double *value)
                            (long long)o->least, (long long)o->most);
 }
 
-/* Puts a value (NULL: none) where the option says. */
+/* Parses an option's value (NULL: none) and stores it in the arguments. */
 static int take(const cli_option *o, void *arguments, const char *value)
 {
     void *at = (char *)arguments + o->at;
     int word = 0, status = CLI_GO_ON;
-    if (strcmp(o->name, "device") == 0 && strcmp(value, "gpu") == 0) value = "cuda"; /* as most people call it */
+    if (strcmp(o->name, "device") == 0 && strcmp(value, "gpu") == 0) value = "cuda";
     switch (o->kind) {
-    case CLI_FLAG: *(int *)at = 1; break;
+    case CLI_FLAG: *(bool *)at = true; break;
     case CLI_TEXT: *(const char **)at = value; break;
     case CLI_INTEGER: return cli_take_integer(o->name, value, o->least, o->most, at);
     case CLI_TIME: return cli_take_time(o->name, value, at);
@@ -227,12 +227,12 @@ static int take(const cli_option *o, void *arguments, const char *value)
     case CLI_CHOICE:
         status = cli_take_word(o->name, value, o->value, &word);
         word += (int)o->least;
-        memcpy(at, &word, sizeof word); /* an enumeration is as wide */
+        memcpy(at, &word, sizeof word); /* enumerations have the size of int */
         return status;
     case CLI_INDEX: return take_index(value, at);
     case CLI_LIST: return cli_take_items(o->name, value, at, o->least == 1);
     case CLI_JSON:
-        ((cli_json *)at)->wanted = 1;
+        ((cli_json *)at)->wanted = true;
         ((cli_json *)at)->path = value;
         break;
     default: return o->take(arguments, value);
@@ -240,11 +240,11 @@ static int take(const cli_option *o, void *arguments, const char *value)
     return CLI_GO_ON;
 }
 
-/* Reports an option that getopt does not know, or knows otherwise. */
+/* Reports an unknown option, a missing value, or a value for an option without one. */
 static int refuse(const cli_command *command, int code, const char *given)
 {
     if (code == ':') return missing_value(command, optopt);
-    /* optopt: a letter, the code of a long option that was given a value it does not take, or 0. */
+    /* optopt: an unknown letter, the code of a long option with an unexpected value, or 0. */
     if (optopt >= HELP_CODE)
         return cli_usage_error("--%s takes no value", optopt == HELP_CODE ? "help"
                                                       : optopt == VERSION_CODE
@@ -254,30 +254,31 @@ static int refuse(const cli_command *command, int code, const char *given)
     return unknown_option(command, given);
 }
 
-/* --undirected needs an edge list, or a folder, which may have one. */
+/* Refuses --undirected without an edge list, or a folder that may contain edge lists. */
 static int check_reading(int count, char **paths)
 {
     struct stat st;
     if (!reading.undirected || reading.input) return CLI_GO_ON;
     for (int p = 0; p < count; p++)
         if (is_edge_list_name(paths[p]) || (stat(paths[p], &st) == 0 && S_ISDIR(st.st_mode))) return CLI_GO_ON;
-    return cli_usage_error("--undirected is of edge lists, whose names end in .txt, .csv, .tsv, .edges or .el, or that "
-                           "--input edges states%s%s",
+    return cli_usage_error("--undirected expects an edge list: a name that ends in .txt, .csv, .tsv, .edges or .el, or "
+                           "--input edges%s%s",
                            count > 0 ? ", but the file is " : "", count > 0 ? paths[0] : "");
 }
 
-/* A value that may be left out stands behind '='; one that follows as a word of its own was meant so, too. */
+/* Refuses an optional value that follows as a separate word, in place of "--option=value". */
 static int check_left_out(const cli_command *command, const cli_option *o, const char *next)
 {
-    const int takes_lines = command->positional && strstr(command->positional, "JSON");
-    int meant = 0;
+    const bool reads_json = command->positional && strstr(command->positional, "JSON");
+    bool is_value = false;
     if (!next || argument_of(o) != optional_argument) return CLI_GO_ON;
     if (o->kind == CLI_JSON)
-        meant = !takes_lines && (cli_ends_with(next, ".json") || cli_ends_with(next, ".jsonl"));
+        is_value = !reads_json && (cli_ends_with(next, ".json") || cli_ends_with(next, ".jsonl"));
     else
-        for (const char *word = o->value; *word && !meant; word += strcspn(word, "|"), word += *word == '|')
-            meant = strcspn(word, "|") == strlen(next) && strncmp(word, next, strlen(next)) == 0;
-    return meant ? cli_usage_error("'%s' would be a file to read: expected --%s=%s", next, o->name, next) : CLI_GO_ON;
+        for (const char *word = o->value; *word && !is_value; word += strcspn(word, "|"), word += *word == '|')
+            is_value = strcspn(word, "|") == strlen(next) && strncmp(word, next, strlen(next)) == 0;
+    return is_value ? cli_usage_error("'%s' would be read as an input file: expected --%s=%s", next, o->name, next)
+                    : CLI_GO_ON;
 }
 
 int cli_parse(const cli_command *command, int *count, char **argv, void *arguments)
@@ -285,7 +286,7 @@ int cli_parse(const cli_command *command, int *count, char **argv, void *argumen
     tables t;
     int given[MOST_OPTIONS] = {0};
     current = command;
-    make_tables(&t, command);
+    build_tables(&t, command);
     opterr = 0;
     optind = 1;
     for (;;) {
@@ -385,11 +386,11 @@ int cli_check_range(const char *option, double value, spry_type type)
 {
     const double size = fabs(value);
     if (type != SPRY_F32 || size == 0 || (size >= FLT_TRUE_MIN && size <= FLT_MAX)) return CLI_GO_ON;
-    return cli_usage_error("--%s is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64", option,
+    return cli_usage_error("--%s is %g, out of the range of f32: expected 0, a magnitude of %g to %g, or --type f64", option,
                            value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
 }
 
-/* The word of "cpu|cuda" that is nearest, copied to `name`; NULL: none is near. */
+/* Copies the nearest word of "cpu|cuda" to `name`. Returns NULL if none is near. */
 static const char *nearest_word(const char *text, const char *words, char *name, size_t size)
 {
     char copy[512], *items[64], *rest = NULL;
@@ -423,7 +424,7 @@ int cli_take_count(const char *text, int64_t *count)
     return cli_take_integer("count", text, 1, CLI_MOST_VECTORS, count);
 }
 
-int cli_is_row_major(const char *layout)
+bool cli_is_row_major(const char *layout)
 {
     return !layout || strcmp(layout, "row") == 0;
 }
@@ -441,7 +442,7 @@ static int add_to_list(text_list *list, const char *item, size_t length)
     return CLI_UNSUCCESSFUL;
 }
 
-int cli_take_items(const char *option, const char *text, text_list *list, int may_repeat)
+int cli_take_items(const char *option, const char *text, text_list *list, bool may_repeat)
 {
     cli_release_list(list);
     for (const char *item = text;; item++) {
@@ -459,7 +460,7 @@ int cli_take_items(const char *option, const char *text, text_list *list, int ma
 
 int cli_take_list(const char *option, const char *text, text_list *list)
 {
-    return cli_take_items(option, text, list, 0);
+    return cli_take_items(option, text, list, false);
 }
 
 void cli_release_list(text_list *list)
@@ -510,7 +511,7 @@ spry_read_options cli_reading(spry_type type)
     return options;
 }
 
-spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)
+spry_status cli_unit_matrix(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)
 {
     static const int32_t offsets[] = {0, 1}, columns[] = {0};
     static const float f32[] = {1};
@@ -531,7 +532,7 @@ spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry
     return spry_matrix_create(context, A, &a, err);
 }
 
-/* In the order of CLI_TYPES. */
+/* The types of CLI_TYPES, in its order. */
 static const struct {
     spry_type stored, vectors;
     const char *name;
@@ -558,7 +559,7 @@ const char *cli_types_name(spry_type stored, spry_type vectors)
     return spry_type_name(stored);
 }
 
-int cli_certain(spry_status status, const spry_error *err)
+int cli_fail_early(spry_status status, const spry_error *err)
 {
     const int certain = status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT ||
                         status == SPRY_DEVICE_UNAVAILABLE;

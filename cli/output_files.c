@@ -1,4 +1,4 @@
-/* Output files that appear under their name only when they are complete, and records that appear one by one. */
+/* Output files, which get their final name when complete, and records, which are written one by one. */
 #include "cli/cli.h"
 #include "cli/json.h"
 
@@ -20,11 +20,11 @@ static int cannot(const char *verb, const char *path)
     return CLI_USAGE;
 }
 
-/* A file beside the target, with the rights that the target has or would get. */
+/* Opens a temporary file in the target's folder, with the permissions of the target or of a new file. */
 static int open_temporary(cli_output *output, const struct stat *old)
 {
     char real[sizeof output->path];
-    if (old) { /* through a symbolic link to the file itself, so that the link stays */
+    if (old) { /* resolve a symbolic link, so that the link is not replaced */
         char *resolved = realpath(output->path, NULL);
         if (!resolved) return cannot("written", output->path);
         snprintf(real, sizeof real, "%s", resolved);
@@ -51,8 +51,8 @@ static int open_temporary(cli_output *output, const struct stat *old)
     return CLI_GO_ON;
 }
 
-/* at_once: written under its own name from the beginning. */
-static int open_output(cli_output *output, const char *path, int at_once)
+/* Opens an output. direct: writes under the final name, without a temporary file. */
+static int open_output(cli_output *output, const char *path, bool direct)
 {
     struct stat st;
     cli_progress(NULL);
@@ -70,14 +70,14 @@ static int open_output(cli_output *output, const char *path, int at_once)
         errno = EISDIR;
         return cannot("written", path);
     }
-    if (!at_once && (!exists || S_ISREG(st.st_mode))) return open_temporary(output, exists ? &st : NULL);
+    if (!direct && (!exists || S_ISREG(st.st_mode))) return open_temporary(output, exists ? &st : NULL);
     output->stream = fopen(path, "w");
     return output->stream ? CLI_GO_ON : cannot("written", path);
 }
 
 int cli_output_open(cli_output *output, const char *path)
 {
-    return open_output(output, path, 0);
+    return open_output(output, path, false);
 }
 
 static int stat_input(const char *input, struct stat *st)
@@ -86,24 +86,24 @@ static int stat_input(const char *input, struct stat *st)
     return (strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(input, st)) == 0;
 }
 
-int cli_is_dash(const char *path)
+bool cli_is_dash(const char *path)
 {
     return path && strcmp(path, "-") == 0;
 }
 
-/* 1: a file could be made in the folder of `output`, where there is none of that name; else errno tells why not. */
-static int is_folder_open(const char *output)
+/* Returns true if a file can be created in the folder of `output`, else sets errno. */
+static bool is_folder_open(const char *output)
 {
     const char *slash = strrchr(output, '/');
     char *folder = !slash ? strdup(".") : slash == output ? strdup("/") : strndup(output, (size_t)(slash - output));
-    const int good = !folder || access(folder, W_OK | X_OK) == 0; /* without memory it is found out later */
-    const int why = errno;
+    const bool good = !folder || access(folder, W_OK | X_OK) == 0; /* short of memory: opening the file decides */
+    const int saved = errno;
     free(folder);
-    errno = why;
+    errno = saved;
     return good;
 }
 
-/* The same file under another name or link is the same file: device and inode tell. */
+/* Compares device and inode, so that other names and links of the input are refused. */
 int cli_check_output(const char *option, const char *output, const char *input)
 {
     struct stat out, in;
@@ -115,16 +115,16 @@ int cli_check_output(const char *option, const char *output, const char *input)
     }
     if (!S_ISREG(out.st_mode)) return CLI_GO_ON;
     if (!stat_input(input, &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return CLI_GO_ON;
-    return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
+    return cli_usage_error("--%s is '%s', the input matrix: expected another file", option, output);
 }
 
 int cli_check_two_outputs(const char *option, const char *output, const char *other, const char *path)
 {
     struct stat a, b;
     if (!output || !path || cli_is_dash(output) || cli_is_dash(path)) return CLI_GO_ON;
-    const int there = stat(output, &a) == 0 && stat(path, &b) == 0;
-    if (there && !S_ISREG(a.st_mode)) return CLI_GO_ON;
-    if (there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(output, path) == 0)
+    const bool exist = stat(output, &a) == 0 && stat(path, &b) == 0;
+    if (exist && !S_ISREG(a.st_mode)) return CLI_GO_ON;
+    if (exist ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(output, path) == 0)
         return cli_usage_error("--%s and --%s both write '%s'", option, other, path);
     return CLI_GO_ON;
 }
@@ -139,16 +139,16 @@ int cli_check_outputs(const char *out, const cli_json *json, const char *input)
 int cli_check_stdout(const char *out, const cli_json *json)
 {
     if (!cli_is_dash(out) || cli_for_people(json)) return CLI_GO_ON;
-    return cli_usage_error("--out - and --json both want standard output");
+    return cli_usage_error("--out - and --json both write to standard output; use --json=FILE");
 }
 
-int cli_ends_with(const char *text, const char *end)
+bool cli_ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), of_end = strlen(end);
     return length > of_end && strcmp(text + length - of_end, end) == 0;
 }
 
-/* Returns whether the first `length` characters of a name end in `end`, in any case, after other characters. */
+/* Returns true if the first `length` characters of a name end in `end`, ignoring case, and are longer. */
 static bool has_ending(const char *name, size_t length, const char *end)
 {
     const size_t of_end = strlen(end);
@@ -170,7 +170,7 @@ const char *cli_output_kind(const char *path)
     return NULL;
 }
 
-int cli_is_csv(const char *path)
+bool cli_is_csv(const char *path)
 {
     const char *const kind = cli_output_kind(path);
     return kind && strcmp(kind, "CSV") == 0;
@@ -181,8 +181,7 @@ int cli_check_vector_name(const char *option, const char *path)
     const char *const kind = path ? cli_output_kind(path) : NULL;
     if (!path || cli_is_csv(path) || (kind && strcmp(kind, "Matrix Market") == 0)) return CLI_GO_ON;
     return cli_usage_error("--%s is '%s': a vector is written as plain text, expected a name that ends in .mtx or "
-                           ".csv, or "
-                           "has no ending",
+                           ".csv, or has no ending",
                            option, path);
 }
 
@@ -207,9 +206,8 @@ spry_status cli_write_vector(spry_context *context, spry_const_vector v, const c
 int cli_check_matrix_name(const char *output)
 {
     if (!output || cli_output_kind(output)) return CLI_GO_ON;
-    return cli_usage_error("--out is '%s': expected a name that ends in .mtx or .csv, also with .gz behind it, or in "
-                           ".spry, "
-                           "or has no ending",
+    return cli_usage_error("--out is '%s': expected a name that ends in .mtx, .mtx.gz, .csv, .csv.gz or .spry, or has "
+                           "no ending",
                            output);
 }
 
@@ -224,8 +222,8 @@ int cli_check_page_name(const char *option, const char *path)
 
 int cli_output_close(cli_output *output, int status)
 {
-    static int stdout_failed; /* told once: what is left in its buffer fails again at the end of the program */
-    int good = 1;
+    static bool stdout_failed; /* reported once, because the rest of its buffer fails again at the program's end */
+    bool good = true;
     if (!output->stream) return status;
     errno = output->error ? output->error : ferror(output->stream) ? EIO : 0;
     if (output->stream == stdout) {
@@ -254,16 +252,17 @@ int cli_output_close(cli_output *output, int status)
 
 /* ---- JSON lines --------------------------------------------------------------------------------- */
 
-/* What the command line asks for, and how far it was served: a refusal has its line, too. */
+/* The request for JSON on the command line, for the line of a failed command. */
 static struct {
-    int wanted, opened;
-    const char *path, *input; /* NULL: standard output; not known */
+    bool wanted, opened;
+    const char *path;  /* NULL: standard output */
+    const char *input; /* NULL: not known */
 } request;
 
 void cli_json_expect(int count, char **arguments)
 {
     for (int a = 0; a < count && strcmp(arguments[a], "--") != 0; a++) {
-        if (strcmp(arguments[a], "--json") == 0) request.wanted = 1;
+        if (strcmp(arguments[a], "--json") == 0) request.wanted = true;
         if (strncmp(arguments[a], "--json=", 7) != 0) continue;
         request.path = arguments[a] + 7;
         request.wanted = request.path[0] != '\0';
@@ -275,15 +274,18 @@ void cli_json_set_input(const char *path)
     request.input = path;
 }
 
-/* 1: a file that holds lines of a command of ours, or none: nothing else, and no records, is replaced by a refusal. */
-static int may_hold_lines(const char *path)
+/*
+ * Returns true if a failure's line may replace the file: it is empty, begins with a command's line, or does not exist
+ * and can be created. Records of bench do not begin so.
+ */
+static bool may_hold_lines(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return is_folder_open(path);
     static const char ours[] = "{\"command\":\"";
     char begin[sizeof ours - 1];
     FILE *file = S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
-    if (!file) return 0;
+    if (!file) return false;
     const size_t length = fread(begin, 1, sizeof begin, file);
     fclose(file);
     return length == 0 || (length == sizeof begin && memcmp(begin, ours, sizeof begin) == 0);
@@ -291,9 +293,9 @@ static int may_hold_lines(const char *path)
 
 int cli_json_refuse(int status)
 {
-    const int is_bench = strcmp(cli_command_name(), "bench") == 0;
+    const bool is_bench = strcmp(cli_command_name(), "bench") == 0;
     char matrix[256] = "";
-    cli_json json = {.wanted = 1, .path = request.path};
+    cli_json json = {.wanted = true, .path = request.path};
     if (status == CLI_OK || !request.wanted || request.opened) return status;
     if (request.path && !cli_is_dash(request.path) && (is_bench || !may_hold_lines(request.path))) return status;
     if (cli_json_open(&json) != CLI_GO_ON) return status;
@@ -306,18 +308,18 @@ int cli_json_refuse(int status)
 int cli_json_open(cli_json *json)
 {
     request.opened |= json->wanted;
-    cli_progress(NULL); /* what is for people follows where no JSON is wanted */
+    cli_progress(NULL); /* without JSON, text for people follows */
     if (!json->wanted) return CLI_GO_ON;
     return cli_output_open(&json->output, json->path);
 }
 
 int cli_json_open_stream(cli_json *json)
 {
-    static char room[1 << 16]; /* for any record, so that each is written by one call */
+    static char buffer[1 << 16]; /* larger than any record, so that one call writes each */
     if (!json->wanted) return CLI_GO_ON;
-    request.opened = 1;
-    int status = open_output(&json->output, json->path, 1);
-    if (status == CLI_GO_ON) (void)setvbuf(json->output.stream, room, _IOFBF, sizeof room);
+    request.opened = true;
+    int status = open_output(&json->output, json->path, true);
+    if (status == CLI_GO_ON) (void)setvbuf(json->output.stream, buffer, _IOFBF, sizeof buffer);
     return status;
 }
 
@@ -326,20 +328,20 @@ int cli_json_close(cli_json *json, int status)
     return json->wanted ? cli_output_close(&json->output, status) : status;
 }
 
-int cli_for_people(const cli_json *json)
+bool cli_for_people(const cli_json *json)
 {
     return !json->wanted || (json->path && !cli_is_dash(json->path));
 }
 
-int cli_json_line(cli_json *json, cJSON *object, int good)
+bool cli_json_line(cli_json *json, cJSON *object, bool good)
 {
     char *text = good ? cJSON_PrintUnformatted(object) : NULL;
     cJSON_Delete(object);
     if (!text) {
         cli_message("out of memory for a JSON record");
-        return 0;
+        return false;
     }
-    int written = fprintf(json->output.stream, "%s\n", text) > 0 && fflush(json->output.stream) == 0;
+    const bool written = fprintf(json->output.stream, "%s\n", text) > 0 && fflush(json->output.stream) == 0;
     if (!written) json->output.error = errno;
     cJSON_free(text);
     return written;

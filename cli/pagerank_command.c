@@ -12,8 +12,9 @@ typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
-    int edges, dangling;                 /* -1: the command's default, which is told as such */
-    const char *personalization, *start; /* a node or a file, a file; NULL: none */
+    int edges, dangling;         /* -1: the command's default, reported as assumed */
+    const char *personalization; /* a node or a file; NULL: none */
+    const char *start;           /* a file; NULL: none */
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf"};
@@ -23,26 +24,27 @@ static const char *const zero_meanings[] = {"count as linking everywhere", "refu
 
 static const cli_option options[] = {
     {"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
-    {"tol", 0, "T", "stop when a step is at most T long (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance), 0,
+    {"tol", 0, "T", "stop if the norm of the last step is at most T (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance),
+     0, INT64_MAX},
+    {"norm", 0, "1|2|inf", "norm of --tol (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
+    {"max-iterations", 0, "N", "stop after N iterations (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1,
      INT64_MAX},
-    {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
-    {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
     {"edges", 0, "row-to-column|column-to-row",
-     "entry (i, j) links i to j, as most graph files have it, or j to i (default: row-to-column)", CLI_CHOICE,
+     "entry (i, j) is a link from i to j, or from j to i (default: row-to-column)", CLI_CHOICE,
      CLI_AT(edges)},
     {"dangling", 0, "teleport|refuse|drop",
-     "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
-     CLI_AT(dangling)},
+     "nodes without links out: link them to all nodes, refuse the graph, or drop their mass (default: teleport)",
+     CLI_CHOICE, CLI_AT(dangling)},
     {"personalization", 0, "NODE|FILE",
-     "where rank goes that follows no link: a node, counted as in FILE, or a Matrix Market file of n weights >= 0\n"
-     "(default: to all nodes alike)",
+     "distribution of the rank that follows no link: a node, numbered as in FILE, or a Matrix Market file of n\n"
+     "weights >= 0 (default: uniform)",
      CLI_TEXT, CLI_AT(personalization)},
-    {"start", 0, "FILE", "ranks to begin with, a Matrix Market file n x 1 (default: as --personalization)", CLI_TEXT,
+    {"start", 0, "FILE", "initial ranks, a Matrix Market file, n x 1 (default: as --personalization)", CLI_TEXT,
      CLI_AT(start)},
-    {"top", 0, "N", "show the N highest ranks, nodes as the file counts them (default: 10)", CLI_INTEGER, CLI_AT(top),
-     0, 1000000},
+    {"top", 0, "N", "show the N highest ranks, with nodes numbered as in the file (default: 10)", CLI_INTEGER,
+     CLI_AT(top), 0, 1000000},
     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
-                       "type of values and vectors; pattern: every entry counts 1, whatever its value"),
+                       "type of values and vectors; pattern: the value of every entry is 1"),
 };
 
 /* ---- the highest ranks -------------------------------------------------------------------------- */
@@ -52,24 +54,24 @@ typedef struct ranked {
     int64_t node;
 } ranked;
 
-/* Higher ranks first, equal ones by node. */
-static int goes_before(const ranked *a, const ranked *b)
+/* Returns true if a precedes b: higher ranks first, equal ranks by node. */
+static bool precedes(const ranked *a, const ranked *b)
 {
     return a->rank > b->rank || (a->rank == b->rank && a->node < b->node);
 }
 
 static int by_rank(const void *a, const void *b)
 {
-    return goes_before(a, b) ? -1 : 1;
+    return precedes(a, b) ? -1 : 1;
 }
 
-/* heap[0] goes last of all: the one that a better node replaces. */
+/* Restores the heap after a change of heap[0], which is the last node in the order. */
 static void sift(ranked *heap, int64_t count)
 {
     for (int64_t at = 0;;) {
         int64_t worst = at;
         for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-            if (goes_before(&heap[worst], &heap[child])) worst = child;
+            if (precedes(&heap[worst], &heap[child])) worst = child;
         if (worst == at) return;
         ranked swap = heap[at];
         heap[at] = heap[worst];
@@ -78,21 +80,21 @@ static void sift(ranked *heap, int64_t count)
     }
 }
 
-/* The `count` highest of x, in order: O(n log count). NULL: out of memory. */
+/* Returns the `count` highest elements of x in order, in O(n log count); NULL if memory is short. The caller frees it. */
 static ranked *highest(const spry_vector *x, int64_t count)
 {
     ranked *heap = malloc((size_t)(count + 1) * sizeof *heap);
     if (!heap || count == 0) return heap;
     for (int64_t i = 0; i < count; i++) heap[i] = (ranked){cli_entry(x, i), i};
     qsort(heap, (size_t)count, sizeof *heap, by_rank);
-    for (int64_t i = 0; i < count / 2; i++) { /* in falling order reversed: a heap */
+    for (int64_t i = 0; i < count / 2; i++) { /* reverse: in this order the array is a heap */
         ranked swap = heap[i];
         heap[i] = heap[count - 1 - i];
         heap[count - 1 - i] = swap;
     }
     for (int64_t i = count; i < x->length; i++) {
         ranked next = {cli_entry(x, i), i};
-        if (!goes_before(&next, &heap[0])) continue;
+        if (!precedes(&next, &heap[0])) continue;
         heap[0] = next;
         sift(heap, count);
     }
@@ -120,14 +122,14 @@ static const char *from_to(const arguments *a)
     return a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j";
 }
 
-/* 1: --personalization is a number: the weight of this node is 1. "./42" is a file. */
-static int is_node(const char *personalization)
+/* Returns true if --personalization is the number of a node, whose weight is 1. "./42" is a file. */
+static bool is_node(const char *personalization)
 {
     return personalization && personalization[0] && strspn(personalization, "0123456789") == strlen(personalization);
 }
 
-/* For those who see neither the report nor the record. */
-static void tell_assumptions(const arguments *a)
+/* Prints assumed options as a message, for output without report and record. */
+static void report_assumptions(const arguments *a)
 {
     if (a->edges >= 0 && a->dangling >= 0) return;
     cli_message("%s%s: entry (i, j) is a link from %s; nodes without links out: %s%s", edges[a->o.edges],
@@ -163,12 +165,12 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     if (!begun) return;
     cli_print_line(stdout, "residual", "||x_k - x_(k-1)||_%s = %.3g; ||x_k - x||_1 <= %.3g", norms[a->o.norm],
                    r->residual, r->error_bound);
-    char lost[64] = "", there[64] = "";
+    char lost[64] = "", dangling_mass[64] = "";
     if (r->dangling_nodes > 0 && a->o.dangling == SPRY_DANGLING_DROP)
         snprintf(lost, sizeof lost, ", so %.6g was lost", 1 - r->mass);
     if (r->dangling_nodes > 0)
-        snprintf(there, sizeof there, "; %.6g lies on nodes without links out", r->dangling_mass);
-    cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, there);
+        snprintf(dangling_mass, sizeof dangling_mass, "; %.6g lies on nodes without links out", r->dangling_mass);
+    cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, dangling_mass);
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
     if (count > 0) printf("  highest ranks   node  rank; nodes count from %d\n", input->base);
@@ -227,7 +229,7 @@ static int report(const cli_input *input, arguments *a, const spry_pagerank_resu
         if (cli_wants_report(&a->shared))
             print_report(input, a, r, run, top, count);
         else if (!a->shared.json.wanted)
-            tell_assumptions(a);
+            report_assumptions(a);
         status = cli_json_close(&a->shared.json, status);
     }
     free(top);
@@ -247,34 +249,34 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     cli_progress("ranking");
     const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
-    const double others = others_since(before, 0);
+    const double disturbance = disturbance_since(before, 0);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)
-        cli_message("with --type pattern every entry counts 1, whatever its value");
+        cli_message("with --type pattern the value of every entry is 1");
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = r.verdict != SPRY_VERDICT_DANGLING ? cli_write_result(input, &a->shared, x, "node", "rank") : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(&r, a->personalization != NULL, &convergence);
-    run.others = others;
+    run.disturbance = disturbance;
     int measured = cli_measure_floor(input, &a->shared, &run, a->o.device);
     if (measured != CLI_OK) return measured;
     return report(input, a, &r, &run, x, &err, status);
 }
 
-/* A vector with an entry for each node; path NULL: none. CLI_GO_ON, or an exit status. */
+/* Reads a vector with an element for each node; path NULL: none. Returns CLI_GO_ON or an exit status. */
 static int read_weights(const cli_input *input, spry_vector *v, const char *path, spry_type type)
 {
     spry_error err = {0};
     if (!path) return CLI_GO_ON;
     if (spry_vector_read(input->context, v, path, type, &err) != SPRY_OK) return cli_fail(&err);
     if (v->count == 1 && v->length == input->arrays.rows) return CLI_GO_ON;
-    cli_message("%s: the array is %lld x %lld, expected %lld x 1, an entry for each node", path, (long long)v->length,
+    cli_message("%s: the array is %lld x %lld, expected %lld x 1, an element for each node", path, (long long)v->length,
                 (long long)v->count, (long long)input->arrays.rows);
     return CLI_USAGE;
 }
 
-static int make_node_weights(const cli_input *input, spry_vector *v, const char *text, spry_type type)
+static int create_node_weights(const cli_input *input, spry_vector *v, const char *text, spry_type type)
 {
     spry_error err = {0};
     const int64_t first = input->base, last = input->arrays.rows - 1 + input->base;
@@ -290,12 +292,12 @@ static int make_node_weights(const cli_input *input, spry_vector *v, const char 
     return CLI_GO_ON;
 }
 
-/* x, which holds the ranks to begin with if there are any, and the weights that are given. */
-static int make_vectors(const cli_input *input, arguments *a, spry_vector *x, spry_vector *v)
+/* Creates x, with the initial ranks of --start if given, and the weights of --personalization. */
+static int create_vectors(const cli_input *input, arguments *a, spry_vector *x, spry_vector *v)
 {
     const spry_type type = a->shared.type == SPRY_PATTERN ? SPRY_F64 : a->shared.type;
     spry_error err = {0};
-    int status = is_node(a->personalization) ? make_node_weights(input, v, a->personalization, type)
+    int status = is_node(a->personalization) ? create_node_weights(input, v, a->personalization, type)
                                              : read_weights(input, v, a->personalization, type);
     if (status == CLI_GO_ON) status = read_weights(input, x, a->start, type);
     if (status == CLI_GO_ON && !a->start &&
@@ -324,7 +326,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_input input;
     spry_vector x = {0}, v = {0};
     status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
-    if (status == CLI_GO_ON) status = make_vectors(&input, &a, &x, &v);
+    if (status == CLI_GO_ON) status = create_vectors(&input, &a, &x, &v);
     if (status == CLI_GO_ON) status = rank(&input, &a, &x);
     spry_vector_destroy(input.context, &x);
     spry_vector_destroy(input.context, &v);
@@ -337,15 +339,14 @@ const cli_command cli_pagerank =
      .summary = "rank the nodes of a graph",
      .usage = "FILE [OPTIONS]",
      .about =
-         "Takes a graph as most files hold it: an entry in row i, column j is a link from i to j, and nodes that\n"
-         "link nowhere count as linking everywhere. Divides the links of each node by their sum (unless all sum\n"
-         "to 1 already) and iterates x = alpha B x + (1 - alpha) v, v being 1/n for every node, or the weights of\n"
-         "--personalization divided by their sum; nodes that link nowhere then link to all in these proportions.\n"
-         "A matrix that is B itself (column-stochastic) is ranked with --edges column-to-row --dangling refuse.\n"
-         "Exit status 1 without convergence.\n"
-         "With --time the last line compares an iteration with its floor: the product as measured, and 4 numbers\n"
-         "a node (3 where the links sum to 1 already; one more with --personalization) at the copy bandwidth, which\n"
-         "is measured, too.",
+         "Ranks the nodes of a graph. An entry in row i, column j is a link from i to j. The values of each node's\n"
+         "links are divided by their sum, unless all sums are 1. This gives the matrix B. Iterates\n"
+         "x = alpha B x + (1 - alpha) v, where v is 1/n for every node, or the weights of --personalization divided\n"
+         "by their sum. Nodes without links out link to all nodes, in proportion to v. If the matrix is B itself\n"
+         "(column-stochastic), use --edges column-to-row --dangling refuse. Exit status 1 without convergence.\n"
+         "With --time, the last line compares an iteration with its floor: the measured time of the product, plus\n"
+         "4 vector elements per node at the measured copy bandwidth (3 if all sums are 1; one more with\n"
+         "--personalization).",
      .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.csv\n"
                  "  spry pagerank graph.mtx.gz --personalization 42\n"
                  "  spry pagerank stochastic.mtx --edges column-to-row --dangling refuse\n"

@@ -1,7 +1,6 @@
 /*
- * What a long command is at: one line on a terminal, from its first second on, with the seconds since the step
- * began and, where the share of the work that is done is known, that share and the time left. And what an interrupted
- * command leaves behind and says.
+ * The progress line of a command on a terminal, shown after its first second: the step with its time so far or, if the
+ * completed share is known, the share and the time left. Also the clean-up and message of an interrupted command.
  */
 #include "cli/cli.h"
 
@@ -24,20 +23,20 @@ static const double second = 1e6, between_us = 0.5e6;
 
 static struct {
     pthread_mutex_t lock;
-    char text[256];             /* of the step under way, "": none */
-    double started_us, step_us; /* when the command began, and the step */
-    double share;               /* of the command's work that is done; below 0: not known */
-    int is_shown, has_timer;
+    char text[256];             /* text of the current step; "": none */
+    double started_us, step_us; /* start of the command, of the step */
+    double share;               /* completed share of the command's work; below 0: not known */
+    bool is_shown, has_timer;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .share = -1};
 
-/* With one call past stdio's buffers, which belong to the main thread. */
+/* Writes by one system call, not through stdio, because other threads and signal handlers call this. */
 static void write_to_terminal(const char *text, size_t length)
 {
     ssize_t written = write(STDERR_FILENO, text, length);
-    (void)written; /* nobody is left to tell */
+    (void)written; /* a failure cannot be reported */
 }
 
-/* "12 s", "3 min" */
+/* Writes "12 s" or "3 min". */
 static void duration_text(char *text, size_t size, double us)
 {
     const double seconds = us / second;
@@ -47,7 +46,7 @@ static void duration_text(char *text, size_t size, double us)
         snprintf(text, size, "%.0f min", seconds / 60);
 }
 
-/* What follows the text: "" in a step's first two seconds where no share is known. */
+/* Writes the end of the line: share and time left, else the time of the step; "" in the first two seconds. */
 static void tail_text(char *tail, size_t size, double now)
 {
     char spent[24], left[24];
@@ -62,7 +61,7 @@ static void tail_text(char *tail, size_t size, double now)
     }
 }
 
-/* In one line of the terminal: only of the last one could it be taken back. */
+/* Shows the line. It fits one line of the terminal, because "\r" cannot erase more. */
 static void show(double now)
 {
     char line[sizeof progress.text + 96], tail[64];
@@ -72,10 +71,10 @@ static void show(double now)
     int length = snprintf(line, sizeof line, "\r\033[K%.*s ...%.*s", most < 100 ? most : 100, progress.text,
                           columns > rest ? (int)sizeof tail : 0, tail);
     write_to_terminal(line, (size_t)length);
-    progress.is_shown = 1;
+    progress.is_shown = true;
 }
 
-static void *show_from_time_to_time(void *unused)
+static void *show_periodically(void *unused)
 {
     pthread_mutex_lock(&progress.lock);
     double next = progress.started_us + second;
@@ -93,18 +92,18 @@ static void *show_from_time_to_time(void *unused)
     return unused;
 }
 
-/* Without a thread to be had, steps that are begun later are shown all the same. */
+/* Starts the thread that updates the line. If it cannot start, the line is updated only by cli_progress. */
 static void start_timer(void)
 {
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all, old;
     if (progress.has_timer || pthread_attr_init(&attributes) != 0) return;
-    sigfillset(&all); /* signals are the main thread's */
+    sigfillset(&all); /* the main thread handles signals */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     progress.has_timer = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
                          pthread_attr_setstacksize(&attributes, (size_t)256 << 10) == 0 &&
-                         pthread_create(&thread, &attributes, show_from_time_to_time, NULL) == 0;
+                         pthread_create(&thread, &attributes, show_periodically, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
 }
@@ -121,12 +120,12 @@ void cli_progress(const char *text)
     const double now = now_us();
     if (!text || strcmp(text, progress.text) != 0) progress.step_us = now;
     snprintf(progress.text, sizeof progress.text, "%s", text ? text : "");
-    for (char *c = progress.text; *c; c++) /* whatever a file is called */
+    for (char *c = progress.text; *c; c++) /* names of files may have control characters */
         if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
     if (text) start_timer();
     if (!text && progress.is_shown) {
         write_to_terminal("\r\033[K", 4);
-        progress.is_shown = 0;
+        progress.is_shown = false;
     } else if (text && now >= progress.started_us + second) {
         show(now);
     }
@@ -156,11 +155,11 @@ int cli_width(int stream)
 
 /* ---- interruption ------------------------------------------------------------------------------- */
 
-static char *volatile to_remove; /* the file that must not be left behind */
-static char notes[2][512];       /* what is said; the one that is not shown is written */
+static char *volatile to_remove; /* temporary file to remove */
+static char notes[2][512];       /* messages; a new message is written to the unused buffer, then published */
 static _Atomic(const char *) note_of_interruption;
 
-static void tell_and_die(int number)
+static void report_and_exit(int number)
 {
     const char *const note = atomic_load(&note_of_interruption);
     char *const path = to_remove;
@@ -176,21 +175,21 @@ static void handle_signals(void)
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t s = 0; s < sizeof signals / sizeof *signals; s++) {
         struct sigaction old;
-        if (sigaction(signals[s], NULL, &old) == 0 && old.sa_handler != SIG_IGN) signal(signals[s], tell_and_die);
+        if (sigaction(signals[s], NULL, &old) == 0 && old.sa_handler != SIG_IGN) signal(signals[s], report_and_exit);
     }
 }
 
 void cli_when_interrupted(const char *format, ...)
 {
-    char *const free_one = atomic_load(&note_of_interruption) == notes[0] ? notes[1] : notes[0];
-    int used = snprintf(free_one, sizeof notes[0], "spry %s: interrupted: ", cli_command_name());
+    char *const unused = atomic_load(&note_of_interruption) == notes[0] ? notes[1] : notes[0];
+    int used = snprintf(unused, sizeof notes[0], "spry %s: interrupted: ", cli_command_name());
     va_list arguments;
     va_start(arguments, format);
-    used += vsnprintf(free_one + used, sizeof notes[0] - (size_t)used - 1, format, arguments);
+    used += vsnprintf(unused + used, sizeof notes[0] - (size_t)used - 1, format, arguments);
     va_end(arguments);
     if (used > (int)sizeof notes[0] - 2) used = (int)sizeof notes[0] - 2;
-    memcpy(free_one + used, "\n", 2);
-    atomic_store(&note_of_interruption, free_one);
+    memcpy(unused + used, "\n", 2);
+    atomic_store(&note_of_interruption, unused);
     handle_signals();
 }
 

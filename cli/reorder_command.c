@@ -1,4 +1,4 @@
-/* spry reorder: rows and columns in another order. */
+/* spry reorder: reorders rows and columns. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "common/density.h"
@@ -13,38 +13,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pictures as PNG, by libpng's simplified interface; optional --------------------------------------- */
+/* ---- pictures as PNG, by libpng's simplified interface (optional) -------------------------------------- */
 
 #if SPRY_HAVE_PNG
 #include <png.h>
 
 enum { WIDTH = 1024, MARGIN = 16, PANEL = (WIDTH - 3 * MARGIN) / 2, LEAST_HEIGHT = 32 };
-enum { WHITE = 255, FRAME = 96, FAINT = 176 }; /* FAINT: of a cell with one entry, so that it is still seen */
+enum { WHITE = 255, FRAME = 96, FAINT = 176 }; /* FAINT: shade of a cell with one entry, still visible */
 
-/* The matrix's proportions, but never a line or a tower. */
+/* Returns the height that keeps the matrix's proportions, between LEAST_HEIGHT and PANEL. */
 static int panel_height(const spry_arrays *a)
 {
     double height = a->columns > 0 ? PANEL * ((double)a->rows / (double)a->columns) : LEAST_HEIGHT;
     return height < LEAST_HEIGHT ? LEAST_HEIGHT : height > PANEL ? PANEL : (int)(height + 0.5);
 }
 
-/* Shades go by the logarithm of the number of entries in a cell: a full band does not hide single ones. */
-static int draw_panel(unsigned char *image, int left, int height, const spry_matrix *A, spry_error *err)
+/*
+ * Draws a matrix. The shade of a cell depends on the logarithm of its number of entries, so that a full band does not
+ * hide single entries. Returns false if memory is short or after an error.
+ */
+static bool draw_panel(unsigned char *image, int left, int height, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
-    if (spry_matrix_get_arrays(A, &a, err) != SPRY_OK) return 0;
+    if (spry_matrix_get_arrays(A, &a, err) != SPRY_OK) return false;
     const int rows = a.rows < height ? (int)a.rows : height, columns = a.columns < PANEL ? (int)a.columns : PANEL;
     int64_t *counts = calloc((size_t)rows * (size_t)columns + 1, sizeof *counts), most = 1;
     if (!counts || (rows > 0 && columns > 0 && count_density(A, counts, rows, columns, err) != SPRY_OK)) {
         free(counts);
-        return 0;
+        return false;
     }
     for (int c = 0; c < rows * columns; c++)
         if (counts[c] > most) most = counts[c];
     for (int y = -1; y <= height; y++)
         for (int x = -1; x <= PANEL; x++) {
             unsigned char *pixel = image + (size_t)(MARGIN + y) * WIDTH + (size_t)(left + x);
-            const int frame = y < 0 || y == height || x < 0 || x == PANEL;
+            const bool frame = y < 0 || y == height || x < 0 || x == PANEL;
             const int64_t count = frame || rows == 0 || columns == 0
                                       ? 0
                                       : counts[(int64_t)y * rows / height * columns + (int64_t)x * columns / PANEL];
@@ -52,12 +55,10 @@ static int draw_panel(unsigned char *image, int left, int height, const spry_mat
             if (count > 0) *pixel = (unsigned char)(FAINT - FAINT * log2((double)count) / log2((double)most + 1));
         }
     free(counts);
-    return 1;
+    return true;
 }
 
-/*
- * Draws both matrices side by side, 1024 pixels wide, dark on white. CLI_GO_ON, or an exit status after a message.
- */
+/* Draws both matrices in one picture, 1024 pixels wide, dark on white. Returns CLI_GO_ON, or an exit status. */
 static int write_pictures(const char *path, const spry_matrix *before, const spry_matrix *after)
 {
     spry_error err = {0};
@@ -102,7 +103,7 @@ static int write_pictures(const char *path, const spry_matrix *before, const spr
 {
     (void)before;
     (void)after;
-    cli_message("%s: pictures need libpng, which this program was built without; install libpng-dev and build again",
+    cli_message("%s: this program was built without libpng, which pictures need: install libpng-dev and build again",
                 path);
     return CLI_UNSUCCESSFUL;
 }
@@ -119,45 +120,45 @@ typedef struct facts {
     cli_input input;
     spry_ordering_info ordering;
     spry_ordering_stats figures;
-    double others; /* the share of the processors that other programs had while products were timed */
-    double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
+    double disturbance; /* share of the processors that other programs used while products were measured */
+    double permute_us, product_before_us, product_after_us; /* products: NaN if not measured */
 } facts;
 
 static const cli_option options[] = {
     {"method", 0, "rcm|bandk|degree|bfs",
-     "reverse Cuthill-McKee, Band-k, longest rows first, or\n"
-     "breadth first: as near as rcm, sooner\n"
-     "(default: rcm)",
+     "reverse Cuthill-McKee, Band-k, longest rows first, or breadth first:\n"
+     "similar to rcm, but faster (default: rcm)",
      CLI_WORD, CLI_AT(method)},
     {"out", 'o', "OUT",
      "write the reordered matrix: .mtx, .csv, .mtx.gz, .spry; '-' is\n"
      "standard output",
      CLI_TEXT, CLI_AT(out)},
     {"perm", 0, "P",
-     "write the permutation, a Matrix Market array: line i is the\n"
-     "row of FILE that is now row i, counted from 1; or .csv, a table in\n"
-     "which rows count as in FILE",
+     "write the permutation as a Matrix Market array: line i has the number\n"
+     "of the row of FILE that is now row i, counted from 1; or as .csv, with\n"
+     "rows numbered as in FILE",
      CLI_TEXT, CLI_AT(perm)},
     {"groups", 0, "G",
-     "bandk: write the pointers of its groups, a line a level: sr_ptr\n"
-     "and its numbers, then ssr_ptr and sssr_ptr",
+     "bandk: write the offsets of its groups, one line per level: sr_ptr,\n"
+     "then ssr_ptr and sssr_ptr",
      CLI_TEXT, CLI_AT(groups)},
     {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
-    {"k", 0, "2|3|4", "bandk: super-rows, super-super-rows too, or groups of them (default: 3)", CLI_INTEGER, CLI_AT(k),
-     2, 4},
-    {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(srs), 1, 32768},
-    {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
-    {"sssrs", 0, "N", "bandk with --k 4: super-super-rows a group of them (default: 8)", CLI_INTEGER, CLI_AT(sssrs), 1,
+    {"k", 0, "2|3|4", "bandk: levels: super-rows; also super-super-rows; also groups of those (default: 3)",
+     CLI_INTEGER, CLI_AT(k), 2, 4},
+    {"srs", 0, "N", "bandk: rows per super-row (default: from --tuning)", CLI_INTEGER, CLI_AT(srs), 1, 32768},
+    {"ssrs", 0, "N", "bandk: super-rows per super-super-row (default: from --tuning)", CLI_INTEGER, CLI_AT(ssrs), 1,
+     32768},
+    {"sssrs", 0, "N", "bandk with --k 4: super-super-rows per group (default: 8)", CLI_INTEGER, CLI_AT(sssrs), 1,
      32768},
     {"tuning", 0, "cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs",
-     "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
+     "bandk: rule for the sizes of groups, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
     CLI_THREADS_OPTION("threads"),
     CLI_READING_OPTIONS,
     CLI_JSON_OPTION("one JSON object"),
     CLI_END_OF_OPTIONS,
 };
 
-/* ---- what it says ------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------- */
 
 static void print_facts(FILE *out, const facts *f)
 {
@@ -174,9 +175,9 @@ static void print_facts(FILE *out, const facts *f)
     if (!isnan(f->product_before_us))
         fprintf(out, "  %-14s %20s %20s\n", "a product", cli_time(f->product_before_us).s,
                 cli_time(f->product_after_us).s);
-    if (f->others >= DISTURBED_SHARE)
-        fprintf(out, "  %-14s other programs had %.0f %% of the processors: the times of products mean little\n",
-                "disturbed", 100 * f->others);
+    if (f->disturbance >= DISTURBED_SHARE)
+        fprintf(out, "  %-14s other programs used %.0f %% of the processors: the times of products are not reliable\n",
+                "disturbed", 100 * f->disturbance);
     fprintf(out, "  the ordering took %s, moving the entries %s\n", cli_time(o->setup_us).s, cli_time(f->permute_us).s);
     if (o->components > 0) fprintf(out, "  connected components: %s\n", cli_count(o->components).s);
     if (o->groups->sr_ptr)
@@ -188,7 +189,7 @@ static void print_facts(FILE *out, const facts *f)
     if (o->groups->sssr_ptr)
         fprintf(out, "  groups of super-super-rows: %s of about %lld\n", cli_count(o->groups->sssr_count).s,
                 (long long)o->groups->sssrs);
-    if (a->rows != a->columns) fprintf(out, "  not square: rows alone were moved\n");
+    if (a->rows != a->columns) fprintf(out, "  not square: only rows were reordered\n");
 }
 
 static int json_facts(cJSON *o, const facts *f)
@@ -209,7 +210,7 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_number(o, "permute_us", f->permute_us) &&
            cli_json_number(o, "product_before_us", f->product_before_us) &&
            cli_json_number(o, "product_after_us", f->product_after_us) &&
-           cli_json_flag(o, "disturbed", f->others >= DISTURBED_SHARE) &&
+           cli_json_flag(o, "disturbed", f->disturbance >= DISTURBED_SHARE) &&
            cli_json_integer(o, "components", i->components > 0 ? i->components : -1) &&
            cli_json_integer(o, "super_rows", i->groups->sr_ptr ? i->groups->sr_count : -1) &&
            cli_json_integer(o, "super_super_rows", i->groups->ssr_ptr ? i->groups->ssr_count : -1) &&
@@ -238,9 +239,9 @@ static int report(arguments *a, const facts *f)
     return cli_json_close(&a->json, good ? CLI_OK : CLI_UNSUCCESSFUL);
 }
 
-/* ---- what it does ------------------------------------------------------------------------------- */
+/* ---- reordering --------------------------------------------------------------------------------- */
 
-/* Writes the permutation: a Matrix Market array, which counts from 1, or CSV, which counts as the input does. */
+/* Writes the permutation as a Matrix Market array, counted from 1, or as CSV, counted as the input. */
 static int write_permutation(const char *path, const facts *f)
 {
     cli_output output;
@@ -283,7 +284,7 @@ static int write_groups(const char *path, const spry_ordering_info *o)
     return status == CLI_OK ? CLI_GO_ON : status;
 }
 
-/* Microseconds of a product by the best CSR kernel; NaN where there is nothing to multiply. */
+/* Measures a product by the best CSR kernel. *us: microseconds; NaN if the matrix has no entries. */
 static spry_status time_product(const cli_input *input, double *us, const spry_matrix *A, spry_error *err)
 {
     *us = (double)NAN;
@@ -317,7 +318,7 @@ static int write_files(const arguments *a, const spry_matrix *A, const spry_matr
     return a->spy ? write_pictures(a->spy, A, B) : CLI_GO_ON;
 }
 
-/* Creates A in the order of f->ordering, with its duplicates. */
+/* Creates A in the order of f->ordering; keeps duplicates. */
 static spry_status permute(const facts *f, spry_matrix **B, const spry_matrix *A, spry_error *err)
 {
     spry_selection rows = SPRY_INIT(spry_selection), columns = SPRY_INIT(spry_selection);
@@ -353,7 +354,7 @@ static int reorder(facts *f, arguments *a)
     const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = time_product(&f->input, &f->product_before_us, A, &err);
     if (result == SPRY_OK) result = time_product(&f->input, &f->product_after_us, B, &err);
-    f->others = others_since(before, 0);
+    f->disturbance = disturbance_since(before, 0);
     int status = result == SPRY_OK ? write_files(a, A, B, f) : cli_fail(&err);
     if (status == CLI_GO_ON) status = report(a, f);
     spry_ordering_destroy(ordering);
@@ -364,7 +365,7 @@ static int reorder(facts *f, arguments *a)
 static int check_arguments(const arguments *a, const char *path)
 {
     if (a->spy && !cli_ends_with(a->spy, ".png"))
-        return cli_usage_error("--spy is '%s': the picture is a PNG, expected a name that ends in .png", a->spy);
+        return cli_usage_error("--spy is '%s', expected a name that ends in .png", a->spy);
     const struct {
         const char *option, *path;
     } outputs[] = {{"out", a->out}, {"perm", a->perm}, {"groups", a->groups}, {"spy", a->spy}, {"json", a->json.path}};
@@ -382,10 +383,10 @@ static int check_arguments(const arguments *a, const char *path)
     const char *method = a->method ? a->method : "rcm";
     if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->sssrs || a->tuning || a->groups))
         return cli_usage_error(
-            "--k, --srs, --ssrs, --sssrs, --tuning and --groups go with --method bandk; %s has no groups", method);
-    if (a->k == 2 && a->ssrs) return cli_usage_error("--ssrs does not go with --k 2, which has no super-super-rows");
+            "--k, --srs, --ssrs, --sssrs, --tuning and --groups require --method bandk; %s has no groups", method);
+    if (a->k == 2 && a->ssrs) return cli_usage_error("--ssrs requires --k 3 or 4: --k 2 has no super-super-rows");
     if (a->k < 4 && a->sssrs)
-        return cli_usage_error("--sssrs goes with --k 4 alone, which has groups of super-super-rows");
+        return cli_usage_error("--sssrs requires --k 4, which has groups of super-super-rows");
     if (cli_is_dash(a->out) && a->json.wanted && !a->json.path)
         return cli_usage_error("-o - and --json both write to standard output; use --json=FILE");
     return CLI_GO_ON;
@@ -406,11 +407,11 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_reorder =
     {.name = "reorder",
-     .summary = "put rows and columns in an order that brings entries together",
+     .summary = "reorder rows and columns so that entries are close to each other",
      .usage = "FILE --method rcm|bandk|degree|bfs [-o OUT] [OPTIONS]",
-     .about = "Reorders rows and columns alike (rows alone where the matrix is not square) and tells the\n"
-              "bandwidth, the profile, sectors of x and the time of a product before and after. The matrix is\n"
-              "written with the field and symmetry it had.",
+     .about = "Applies one order to rows and columns (only to rows if the matrix is not square). Reports the\n"
+              "bandwidth, the profile, the sectors of x and the time of a product before and after. The written\n"
+              "matrix keeps its field and symmetry.",
      .examples = "  spry reorder matrix.mtx.gz --method rcm -o narrow.mtx.gz --perm order.mtx\n"
                  "  spry reorder gen:grid5,x=300,y=300,shuffle=1 --method bandk --spy before-after.png\n",
      .options = options,

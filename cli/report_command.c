@@ -1,7 +1,7 @@
 /*
- * spry report: HTML from the JSON lines of spry bench, and a verdict beside an earlier run. Both are made by the
- * renderer in report/, a Python program. It writes HTML to its standard output and one JSON line of what came out to
- * another descriptor, so that files, messages and records are written as in all other commands.
+ * spry report: draws JSON lines of spry bench as HTML, and compares two runs. The renderer in report/, a Python program,
+ * does both. It writes HTML to standard output and its results, one JSON line, to descriptor RESULT_FD. This program
+ * writes the files and messages.
  */
 #include "cli/report.h"
 
@@ -19,28 +19,28 @@
 extern char **environ;
 
 enum { MOST_FILES = 256, RESULT_FD = 3 };
-enum { NO_MATPLOTLIB = 3, OLD_PYTHON = 4, NOT_FOUND = 127 }; /* what a trial of Python ends with */
+enum { NO_MATPLOTLIB = 3, OLD_PYTHON = 4, NOT_FOUND = 127 }; /* exit statuses of try_python's program */
 
 typedef struct renderer {
-    char program[4096], folder[4096]; /* spry itself, report/ */
-    char peers_python[4200];          /* of ./quickstart --peers */
+    char program[4096], folder[4096]; /* paths of this program and of report/ */
+    char peers_python[4200];          /* Python installed by ./quickstart --peers */
     const char *python;
-    int is_spry; /* 0: a test's program, which cannot be asked about matrices */
+    bool is_spry; /* false: a test's program, which has no command for matrices */
 } renderer;
 
-/* What is drawn. NULL: none. */
+/* A report to draw. NULL: none. */
 typedef struct job {
-    const char *const *records; /* file names, "-": standard input */
+    const char *const *records; /* file names; "-": standard input */
     int count;
-    const char *name; /* what the only file is called, NULL: as the file */
+    const char *name; /* name of the only file in the report; NULL: its file name */
     const char *html, *compare, *matrices;
-    int here;     /* 1: the records are of this machine */
-    int stdin_fd; /* what the renderer reads as "-" */
+    bool this_machine; /* the records are from this machine */
+    int stdin_fd;      /* descriptor that the renderer reads as "-" */
 } job;
 
 /* ---- processes ---------------------------------------------------------------------------------------- */
 
-/* Runs a program; in, out and result become its descriptors 0, 1 and RESULT_FD; -1: none. 0, or an errno. */
+/* Starts a program with descriptors 0, 1 and RESULT_FD from in, out and result; -1: none. Returns 0 or an errno value. */
 static int start(pid_t *id, const char *const *arguments, int in, int out, int result)
 {
     posix_spawn_file_actions_t actions;
@@ -57,7 +57,7 @@ static int start(pid_t *id, const char *const *arguments, int in, int out, int r
     return fault;
 }
 
-/* The exit status of a process; 128 and the signal that ended it. */
+/* Waits for a process. Returns its exit status, or 128 plus the number of the signal that ended it. */
 static int wait_for(pid_t id)
 {
     int status = 0;
@@ -66,9 +66,9 @@ static int wait_for(pid_t id)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- what is needed ----------------------------------------------------------------------------------- */
+/* ---- requirements ------------------------------------------------------------------------------------- */
 
-/* 0: this Python can draw; else why not. */
+/* Returns 0 if this Python can draw, else NO_MATPLOTLIB, OLD_PYTHON or NOT_FOUND. */
 static int try_python(const char *python)
 {
     const char *const arguments[] = {python, "-B", "-c",
@@ -83,7 +83,7 @@ static int try_python(const char *python)
 
 static int cannot_draw(const char *python, int why)
 {
-    static const char get[] = "'apt-get install python3-matplotlib' gets both, and SPRY_PYTHON names another Python";
+    static const char get[] = "'apt-get install python3-matplotlib' installs both; SPRY_PYTHON names another Python";
     if (why == NO_MATPLOTLIB)
         cli_message("a report needs Matplotlib, which %s does not have: %s", python, get);
     else if (why == OLD_PYTHON)
@@ -94,8 +94,8 @@ static int cannot_draw(const char *python, int why)
 }
 
 /*
- * Finds a Python with Matplotlib: only SPRY_PYTHON if it is set, else python3 of PATH, that of ./quickstart --peers, or
- * the system's. study/run has the same list.
+ * Finds a Python with Matplotlib: SPRY_PYTHON if set, else python3 in PATH, the Python of ./quickstart --peers, or the
+ * system's Python. study/run has the same list.
  */
 static int find_python(renderer *r)
 {
@@ -114,7 +114,7 @@ static int find_python(renderer *r)
                                                        : cannot_draw("python3", why);
 }
 
-/* The folder report/: SPRY_REPORT_DIR; beside the program, as in a build; where it is installed; above a build. */
+/* Finds the folder report/: SPRY_REPORT_DIR, else in the program's folder, where it is installed, or above a build. */
 static int find_folder(renderer *r)
 {
     static const char *const places[] = {"report", SPRY_INSTALLED_REPORT, "../report"};
@@ -123,13 +123,13 @@ static int find_folder(renderer *r)
     const ssize_t length = readlink("/proc/self/exe", r->program, sizeof r->program - 1);
     r->program[length > 0 ? length : 0] = '\0';
     const char *const slash = strrchr(r->program, '/');
-    const int here = slash ? (int)(slash - r->program) : 0;
+    const int folder_length = slash ? (int)(slash - r->program) : 0;
     r->is_spry = slash && strncmp(slash + 1, "spry", 4) == 0;
     const int count = named && named[0] ? 1 : (int)(sizeof places / sizeof *places);
     for (int p = 0; p < count; p++) {
         const int written = named && named[0]
                                 ? snprintf(r->folder, sizeof r->folder, "%s", named)
-                                : snprintf(r->folder, sizeof r->folder, "%.*s/%s", here, r->program, places[p]);
+                                : snprintf(r->folder, sizeof r->folder, "%.*s/%s", folder_length, r->program, places[p]);
         snprintf(path, sizeof path, "%s/__main__.py", r->folder);
         if (written < (int)sizeof r->folder && access(path, R_OK) == 0) return CLI_GO_ON;
     }
@@ -137,8 +137,8 @@ static int find_folder(renderer *r)
         cli_message("SPRY_REPORT_DIR is '%s', which has no __main__.py: expected the folder report/", named);
     else
         cli_message("the renderer of reports was not found in %.*s/" SPRY_INSTALLED_REPORT
-                    ": install Spry whole, or name its folder report/ by SPRY_REPORT_DIR",
-                    here, r->program);
+                    ": install all of Spry, or set SPRY_REPORT_DIR to its folder report/",
+                    folder_length, r->program);
     return CLI_USAGE;
 }
 
@@ -148,7 +148,7 @@ static int find_renderer(renderer *r)
     return status == CLI_GO_ON ? find_python(r) : status;
 }
 
-/* Without Matplotlib a verdict can be told all the same. */
+/* Finds the renderer for a job. Without a page, Matplotlib is not required. */
 static int find_for(renderer *r, const job *j)
 {
     int status = find_folder(r);
@@ -161,15 +161,15 @@ static int find_for(renderer *r, const job *j)
 
 /* ---- drawing ------------------------------------------------------------------------------------------ */
 
-/* The renderer's command line, to be freed; NULL: out of memory. */
-static const char **make_arguments(const renderer *r, const job *j)
+/* Returns the renderer's command line, which the caller frees; NULL if memory is short. */
+static const char **build_arguments(const renderer *r, const job *j)
 {
-    enum { OTHERS = 20 };
-    const char **arguments = calloc((size_t)j->count + OTHERS, sizeof *arguments);
+    enum { OPTIONS = 20 };
+    const char **arguments = calloc((size_t)j->count + OPTIONS, sizeof *arguments);
     int a = 0;
     if (!arguments) return NULL;
     arguments[a++] = r->python;
-    arguments[a++] = "-B"; /* leaves no byte code in the folder */
+    arguments[a++] = "-B"; /* write no byte code to the folder */
     arguments[a++] = r->folder;
     arguments[a++] = "--result=3";
     if (r->is_spry) {
@@ -188,14 +188,14 @@ static const char **make_arguments(const renderer *r, const job *j)
         arguments[a++] = "--name";
         arguments[a++] = j->name;
     }
-    if (j->here) arguments[a++] = "--here";
+    if (j->this_machine) arguments[a++] = "--here";
     if (!j->html) arguments[a++] = "--no-page";
     arguments[a++] = "--";
     for (int f = 0; f < j->count; f++) arguments[a++] = j->records[f];
     return arguments;
 }
 
-/* What a descriptor gives until its end, as JSON; NULL: it is none. */
+/* Reads JSON from a descriptor until its end. Returns NULL if it is not JSON. */
 static cJSON *read_json(int from)
 {
     enum { MOST = 1 << 24 };
@@ -217,7 +217,7 @@ static cJSON *read_json(int from)
     return result;
 }
 
-/* The page, from a temporary file, to where it shall be. */
+/* Copies the page from a temporary file to its output. */
 static int put(FILE *page, const char *html)
 {
     char block[65536];
@@ -230,11 +230,11 @@ static int put(FILE *page, const char *html)
     return cli_output_close(&output, CLI_OK);
 }
 
-/* Runs the renderer. *result: its line, NULL: there is none. CLI_GO_ON, or an exit status after a message. */
+/* Runs the renderer. *result: its JSON line; NULL: none. Returns CLI_GO_ON, or an exit status after a message. */
 static int render(const renderer *r, const job *j, FILE *page, cJSON **result)
 {
     int ends[2];
-    const char **arguments = make_arguments(r, j);
+    const char **arguments = build_arguments(r, j);
     if (!arguments || pipe(ends) != 0) {
         free(arguments);
         cli_message("the renderer of reports cannot be started: %s", strerror(errno));
@@ -259,17 +259,17 @@ static int render(const renderer *r, const job *j, FILE *page, cJSON **result)
     if (fault)
         cli_message("%s cannot be run: %s", r->python, strerror(fault));
     else
-        cli_message("the renderer of reports did not end well: status %d", ended);
+        cli_message("the renderer of reports failed with status %d", ended);
     return CLI_UNSUCCESSFUL;
 }
 
-/* Draws the job. The exit status that its verdict asks for, or one after a message. *result is to be deleted. */
+/* Draws a job. Returns the exit status of its verdict, or of a failure after a message. The caller deletes *result. */
 static int draw(const renderer *r, const job *j, cJSON **result)
 {
     FILE *page = j->html ? tmpfile() : NULL;
     *result = NULL;
     if (j->html && !page) {
-        cli_message("a temporary file for the report cannot be made: %s", strerror(errno));
+        cli_message("a temporary file for the report cannot be created: %s", strerror(errno));
         return CLI_UNSUCCESSFUL;
     }
     int status = render(r, j, page, result);
@@ -295,7 +295,7 @@ int cli_report_check(const char *html)
     renderer r;
     int status = cli_check_page_name("report", html);
     if (status == CLI_GO_ON)
-        status = cli_check_output("report", html, "gen:"); /* inputs are the benchmark's to look at */
+        status = cli_check_output("report", html, "gen:"); /* the benchmark checks its inputs */
     return status == CLI_GO_ON ? find_renderer(&r) : status;
 }
 
@@ -306,7 +306,7 @@ static int write_report(const char *html, const char *records, int stdin_fd, con
                    .name = "this run",
                    .html = html,
                    .matrices = folder_of_matrices(matrices),
-                   .here = 1,
+                   .this_machine = true,
                    .stdin_fd = stdin_fd};
     renderer r;
     cJSON *result = NULL;
@@ -340,27 +340,27 @@ int cli_report_write_text(const char *html, const char *lines, const char *matri
 
 typedef struct arguments {
     const char *out, *compare, *matrices;
-    int here;
+    bool here;
     cli_json json;
 } arguments;
 
 static const cli_option options[] = {{"out", 'o', "OUT", "write the report as HTML; '-' is standard output", CLI_TEXT,
                                       CLI_AT(out)},
                                      {"compare", 0, "OLD",
-                                      "JSON lines of an earlier run: which cases are slower than noise\n"
-                                      "explains. Ends with status 1 where one is",
+                                      "JSON lines of an earlier run: find cases that are slower by more than\n"
+                                      "noise. Exit status 1 if a case is",
                                       CLI_TEXT, CLI_AT(compare)},
                                      {"matrices", 0, "DIR",
-                                      "folder of the matrices, of which pictures are drawn\n"
-                                      "(default: SPRY_MATRIX_DIR)",
+                                      "folder of the matrices, for their pictures (default:\n"
+                                      "SPRY_MATRIX_DIR)",
                                       CLI_TEXT, CLI_AT(matrices)},
-                                     {"here", 0, NULL, "the records are of this machine: say what it is", CLI_FLAG,
-                                      CLI_AT(here)},
+                                     {"here", 0, NULL, "the records are from this machine: describe it in the report",
+                                      CLI_FLAG, CLI_AT(here)},
                                      CLI_JSON_OPTION("one JSON object"),
                                      CLI_END_OF_OPTIONS};
 
-/* 1: both are the same file; --out would replace what is read. */
-static int is_same_file(const char *output, const char *input)
+/* Returns true if both are the same regular file. */
+static bool is_same_file(const char *output, const char *input)
 {
     struct stat a, b;
     return !cli_is_dash(output) && !cli_is_dash(input) && stat(output, &a) == 0 && stat(input, &b) == 0 &&
@@ -374,17 +374,17 @@ static int check(const arguments *a, int count, char **records)
     for (int f = 0; f < count; f++) {
         dashes += cli_is_dash(records[f]);
         if (a->out && is_same_file(a->out, records[f]))
-            return cli_usage_error("--out is '%s', the records that are read: expected another file", a->out);
+            return cli_usage_error("--out is '%s', an input file: expected another file", a->out);
     }
     int status = cli_check_two_outputs("out", a->out, "json", a->json.path);
     for (int f = 0; f < count && status == CLI_GO_ON; f++) status = cli_check_output("json", a->json.path, records[f]);
     if (status == CLI_GO_ON && a->compare) status = cli_check_output("json", a->json.path, a->compare);
     if (status != CLI_GO_ON) return status;
     if (a->out && a->compare && is_same_file(a->out, a->compare))
-        return cli_usage_error("--out is '%s', the records that are read: expected another file", a->out);
-    if (dashes > 1) return cli_usage_error("'-' is given %d times: standard input can be read once", dashes);
+        return cli_usage_error("--out is '%s', an input file: expected another file", a->out);
+    if (dashes > 1) return cli_usage_error("'-' is given %d times: standard input can be read only once", dashes);
     if (cli_is_dash(a->out) && a->compare)
-        return cli_usage_error("--out - and the verdict of --compare both want standard output");
+        return cli_usage_error("--out - and the verdict of --compare both write to standard output: use --out FILE.html");
     if (cli_check_page_name("out", a->out) != CLI_GO_ON) return CLI_USAGE;
     if (a->out && cli_check_output("out", a->out, "gen:") != CLI_GO_ON) return CLI_USAGE;
     return cli_check_stdout(a->out, &a->json);
@@ -412,7 +412,7 @@ static int write_json(cli_json *json, const arguments *a, const cJSON *result)
     return cli_json_line(json, o, good);
 }
 
-static int tell(arguments *a, const cJSON *result, int status)
+static int report(arguments *a, const cJSON *result, int status)
 {
     const char *const text = cJSON_GetStringValue(cJSON_GetObjectItem(result, "text"));
     int opened = cli_json_open(&a->json);
@@ -440,24 +440,25 @@ static int run(const cli_command *command, int argc, char **argv)
                    .html = a.out,
                    .compare = a.compare,
                    .matrices = folder_of_matrices(a.matrices),
-                   .here = a.here,
+                   .this_machine = a.here,
                    .stdin_fd = -1};
     if (status == CLI_GO_ON) status = find_for(&r, &j);
     if (status != CLI_GO_ON) return status;
     status = draw(&r, &j, &result);
-    if (status != CLI_USAGE && cJSON_IsNumber(cJSON_GetObjectItem(result, "cases"))) status = tell(&a, result, status);
+    if (status != CLI_USAGE && cJSON_IsNumber(cJSON_GetObjectItem(result, "cases"))) status = report(&a, result, status);
     cJSON_Delete(result);
     return status;
 }
 
 const cli_command cli_report =
     {.name = "report",
-     .summary = "draw what was measured as one HTML file, or compare two runs",
+     .summary = "draw measurements as one HTML file, or compare two runs",
      .usage = "FILE... -o OUT.html [--compare OLD] [OPTIONS]",
-     .about = "Reads JSON lines of spry bench and draws them: tables, bars, a performance profile, roofline,\n"
-              "break-even, regret of auto, pictures of the matrices, and what did not run. The page needs no\n"
-              "network. With --compare, each case is judged beside the same case of an earlier run, by the\n"
-              "medians and spreads of both; without -o, the verdict is all. docs/report.md tells more.",
+     .about = "Reads JSON lines of spry bench and draws tables, bars, a performance profile, a roofline,\n"
+              "break-even points, the regret of auto, pictures of the matrices, and a list of cases that did\n"
+              "not run. The page works without network. --compare compares each case with the same case of an\n"
+              "earlier run, by the medians and spreads of both; without -o it only prints the verdict.\n"
+              "docs/report.md has the details.",
      .examples = "  spry bench gen:grid7 --formats all --peers --json=run.jsonl\n"
                  "  spry report run.jsonl -o run.html\n"
                  "  spry report run.jsonl --compare earlier.jsonl\n",

@@ -13,11 +13,11 @@
 typedef struct arguments {
     cli_solver shared;
     const char *b;
-    int method; /* there is only one */
+    int method; /* always 0: cg is the only method */
     spry_precond precond;
     spry_precision precision;
     double tolerance, absolute, symmetry_tolerance;
-    int symmetric;
+    bool symmetric;
     int64_t limit, block, degree;
 } arguments;
 
@@ -26,28 +26,28 @@ static const char *const precisions[] = {"full", "f32:f64", "f32"};
 static const cli_option options[] = {
     {"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
     {"precond", 0, "none|jacobi|block-jacobi|chebyshev",
-     "divide by the diagonal, by blocks on it, or apply a polynomial (default: none)", CLI_CHOICE, CLI_AT(precond)},
+     "preconditioner: diagonal, blocks on the diagonal, or polynomial (default: none)", CLI_CHOICE, CLI_AT(precond)},
     {"block", 0, "N", "block-jacobi: rows of a block (default: 3)", CLI_INTEGER, CLI_AT(block), 1, 32},
-    {"degree", 0, "N", "chebyshev: products more an iteration (default: 4)", CLI_INTEGER, CLI_AT(degree), 1, 64},
-    {"precision", 0, "full|f32:f64|f32", "of the iteration: f32 values, or f32 values and vectors (default: full)",
-     CLI_CHOICE, CLI_AT(precision)},
+    {"degree", 0, "N", "chebyshev: additional products per iteration (default: 4)", CLI_INTEGER, CLI_AT(degree), 1, 64},
+    {"precision", 0, "full|f32:f64|f32",
+     "precision of iterations; f32:f64: values in f32; f32: values and vectors in f32 (default: full)", CLI_CHOICE,
+     CLI_AT(precision)},
     {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
      INT64_MAX},
-    {"abs-tol", 0, "T", "or at ||b - A x|| <= T, whichever is reached first (default: none)", CLI_NUMBER,
-     CLI_AT(absolute), 0, INT64_MAX},
-    {"max-iterations", 0, "N", "stop after N (default: 10 a row, 10000 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
-     INT64_MAX},
-    {"symmetry-tol", 0, "T", "entries and their mirror images may differ by T eps; 0: not at all (default: 1000)",
+    {"abs-tol", 0, "T", "also stop at ||b - A x|| <= T (default: none)", CLI_NUMBER, CLI_AT(absolute), 0, INT64_MAX},
+    {"max-iterations", 0, "N", "stop after N iterations (default: 10 per row, 10000 to 100000)", CLI_INTEGER,
+     CLI_AT(limit), 1, INT64_MAX},
+    {"symmetry-tol", 0, "T", "largest difference of an entry and its mirror image, in units of eps (default: 1000)",
      CLI_NUMBER, CLI_AT(symmetry_tolerance)},
-    {"symmetric", 0, NULL, "take the matrix as symmetric without a check", CLI_FLAG, CLI_AT(symmetric)},
+    {"symmetric", 0, NULL, "assume that the matrix is symmetric, without a check", CLI_FLAG, CLI_AT(symmetric)},
     {"b", 'b', "ones|random|FILE",
-     "the right side; FILE: a Matrix Market file, n x 1, or n x k for k of them (default: ones)", CLI_TEXT, CLI_AT(b)},
+     "right side; FILE: a Matrix Market file, n x 1, or n x k for k right sides (default: ones)", CLI_TEXT, CLI_AT(b)},
     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors"),
 };
 
 /* ---- work --------------------------------------------------------------------------------------- */
 
-static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
+static int create_b(const cli_input *input, const arguments *a, spry_vector *b)
 {
     spry_error err = {0};
     int ones = strcmp(a->b, "ones") == 0, random = strcmp(a->b, "random") == 0;
@@ -55,7 +55,7 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     if (!ones && !random) {
         if (spry_vector_read(input->context, b, a->b, a->shared.type, &err) != SPRY_OK) return cli_fail(&err);
         if (b->length == n) return CLI_GO_ON;
-        cli_message("%s: the vector has %lld entries, expected %lld, as many as the matrix has rows", a->b,
+        cli_message("%s: the vector has %lld elements, expected %lld, the number of the matrix's rows", a->b,
                     (long long)b->length, (long long)n);
         return CLI_USAGE;
     }
@@ -68,14 +68,17 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     return CLI_GO_ON;
 }
 
-/* Returns the products of an iteration. */
+/* Returns the number of products per iteration. */
 static int64_t products_of(const arguments *a)
 {
     if (a->precond != SPRY_PRECOND_CHEBYSHEV) return 1;
     return 1 + (a->degree > 0 ? a->degree : 4); /* 4: the library's default */
 }
 
-/* Returns the elements of vectors that block-jacobi moves for each row. On a GPU the passes apply small f32 blocks. */
+/*
+ * Returns the number of vector elements that an iteration with block-jacobi moves per row. On a GPU, full precision
+ * applies blocks of 2 to 4 rows within the passes, in f32.
+ */
 static double elements_of_blocks(const arguments *a)
 {
     const int64_t block = a->block > 0 ? a->block : 3; /* 3: the library's default */
@@ -84,7 +87,7 @@ static double elements_of_blocks(const arguments *a)
     return 9 + (double)(block + 1) * (a->shared.type == SPRY_F32 ? 1 : 0.5);
 }
 
-/* Returns the elements of vectors that an iteration moves for each row and vector (docs/solvers.md). */
+/* Returns the number of vector elements that an iteration moves per row and right side (docs/solvers.md). */
 static double elements_of(const arguments *a)
 {
     switch (a->precond) {
@@ -111,13 +114,13 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t count
                      .convergence = c};
 }
 
-/* Returns true if A or b was refused: there is no x, and the message says all. */
+/* Returns true if A or b was refused. Then x is undefined, and the message is the only result. */
 static bool is_refused(const spry_cg_result *r)
 {
     return !r->kernel[0] || (r->verdict == SPRY_VERDICT_NOT_FINITE && r->iterations == 0 && r->converged == 0);
 }
 
-static int make_x(const cli_input *input, const arguments *a, int64_t count, spry_vector *x)
+static int create_x(const cli_input *input, const arguments *a, int64_t count, spry_vector *x)
 {
     spry_error err = {0};
     const int64_t n = input->arrays.rows;
@@ -210,14 +213,14 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     cli_progress("solving");
     const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_cg(input->context, *x, &r, input->A, spry_vector_as_const(*b), &o, &err);
-    const double others = others_since(before, 0);
+    const double disturbance = disturbance_since(before, 0);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = is_refused(&r) ? CLI_OK : cli_write_result(input, &a->shared, x, "row", "value");
     if (written != CLI_OK) return written;
     cli_run run = run_of(a, &r, b->count, &convergence);
-    run.others = others;
+    run.disturbance = disturbance;
     int measured = cli_measure_floor(input, &a->shared, &run, o.device);
     if (measured != CLI_OK) return measured;
     int opened = cli_json_open(&a->shared.json);
@@ -227,13 +230,13 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     return cli_json_close(&a->shared.json, status);
 }
 
-/* Options of a preconditioner that was not asked for would do nothing. */
+/* Refuses options of a preconditioner that is not selected. */
 static int check_options(const arguments *a)
 {
     if (a->block > 0 && a->precond != SPRY_PRECOND_BLOCK_JACOBI)
-        return cli_usage_error("--block is of --precond block-jacobi, --precond is %s", preconds[a->precond]);
+        return cli_usage_error("--block is for --precond block-jacobi, but --precond is %s", preconds[a->precond]);
     if (a->degree > 0 && a->precond != SPRY_PRECOND_CHEBYSHEV)
-        return cli_usage_error("--degree is of --precond chebyshev, --precond is %s", preconds[a->precond]);
+        return cli_usage_error("--degree is for --precond chebyshev, but --precond is %s", preconds[a->precond]);
     if (a->symmetry_tolerance < 0)
         return cli_usage_error("--symmetry-tol is %g, expected 0 or more", a->symmetry_tolerance);
     return CLI_GO_ON;
@@ -251,12 +254,12 @@ static int run(const cli_command *command, int argc, char **argv)
     spry_vector x = {0}, b = {0};
     status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
     if (status == CLI_GO_ON && input.arrays.rows != input.arrays.columns) {
-        cli_message("%s: the matrix is %lld x %lld, expected a square one", argv[0], (long long)input.arrays.rows,
+        cli_message("%s: the matrix is %lld x %lld, expected a square matrix", argv[0], (long long)input.arrays.rows,
                     (long long)input.arrays.columns);
         status = CLI_USAGE;
     }
-    if (status == CLI_GO_ON) status = make_b(&input, &a, &b);
-    if (status == CLI_GO_ON) status = make_x(&input, &a, b.count, &x);
+    if (status == CLI_GO_ON) status = create_b(&input, &a, &b);
+    if (status == CLI_GO_ON) status = create_x(&input, &a, b.count, &x);
     if (status == CLI_GO_ON) status = solve(&input, &a, &b, &x);
     spry_vector_destroy(input.context, &x);
     spry_vector_destroy(input.context, &b);
@@ -271,10 +274,10 @@ const cli_command cli_solve =
      .about =
          "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
          "not symmetric (up to rounding), not finite, negative curvature, zero diagonal (jacobi), stagnation,\n"
-         "out of range (of the type), or iteration limit. With --precision f32 iterations use the bytes of f32, and\n"
-         "the residual is computed anew in f64 on the way, so that tolerances of f64 are reached. With --time the\n"
-         "last line compares an iteration with its floor: the products as measured, and the numbers that the\n"
-         "vectors take for each row (9, with jacobi 11) at the copy bandwidth, which is measured, too.",
+         "out of range (of the type), or iteration limit. With --precision f32, iterations use f32, and the\n"
+         "residual is recomputed in f64 from time to time, so that tolerances of f64 are reached. With --time, the\n"
+         "last line compares an iteration with its floor: the measured time of the products, plus the vector\n"
+         "elements moved per row (9, with jacobi 11) at the measured copy bandwidth.",
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve gen:laplace7,x=140,y=140,z=140 --time\n"
                  "  spry solve gen:laplace7 --precond chebyshev --precision f32\n"

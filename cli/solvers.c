@@ -16,7 +16,7 @@ int cli_observe(void *user, int64_t iteration, double residual)
         char text[80];
         snprintf(text, sizeof text, "iteration %lld, residual %.2g", (long long)iteration, residual);
         cli_progress(text);
-        /* The residual's decades, of which each takes about as long as the others. */
+        /* The share of the residual's decades. Each decade takes about the same time. */
         if (c->tolerance > 0 && c->tolerance < 1 && residual < 1) {
             const double share = log(residual) / log(c->tolerance);
             cli_progress_share(share < 1 ? share : 1);
@@ -25,8 +25,8 @@ int cli_observe(void *user, int64_t iteration, double residual)
     return 0;
 }
 
-/* Only the last of powers that were reached in the same iteration. */
-static int tells_something(const cli_convergence *c, int d)
+/* Returns true if power d was reached and is the smallest power reached in its iteration. */
+static bool is_reported(const cli_convergence *c, int d)
 {
     return c->reached[d] > 0 && (d + 1 == CLI_DECADES || c->reached[d + 1] != c->reached[d]);
 }
@@ -36,7 +36,7 @@ static void print_convergence(const cli_convergence *c)
     char text[1024] = "";
     int used = 0;
     for (int d = 0; d < CLI_DECADES; d++)
-        if (tells_something(c, d) && used < (int)sizeof text)
+        if (is_reported(c, d) && used < (int)sizeof text)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%g after %s", used ? ", " : "residual ",
                              pow(10, -d), cli_count(c->reached[d]).s);
     cli_print_line(stdout, "convergence", "%s", used ? text : "never below 1");
@@ -46,7 +46,7 @@ static int convergence_to_json(cJSON *o, const cli_convergence *c)
 {
     cJSON *list = cJSON_AddArrayToObject(o, "convergence");
     for (int d = 0; d < CLI_DECADES; d++) {
-        if (!tells_something(c, d)) continue;
+        if (!is_reported(c, d)) continue;
         cJSON *item = cli_json_item(list);
         if (!cli_json_number(item, "residual", pow(10, -d)) || !cli_json_integer(item, "iteration", c->reached[d]))
             return 0;
@@ -61,7 +61,7 @@ int cli_check_solver(const cli_solver *solver, const char *input, const char *ot
     return status == CLI_GO_ON && other ? cli_check_outputs(solver->out, &solver->json, other) : status;
 }
 
-/* ---- what an iteration takes at the least -------------------------------------------------------- */
+/* ---- floor of an iteration ----------------------------------------------------------------------- */
 
 int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run *run, int device)
 {
@@ -76,12 +76,12 @@ int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run 
     const double row_bytes = run->numbers * bytes;
     run->floor_us = run->product_us / (double)run->iterations +
                     row_bytes * (double)input->arrays.rows / run->copy.gbps * 1e-3;
-    if (run->copy.note[0] && (!cli_wants_report(solver) || !isnan(run->copy.gbps))) /* else the report tells */
+    if (run->copy.note[0] && (!cli_wants_report(solver) || !isnan(run->copy.gbps))) /* else the report has the note */
         cli_message("note: the copy bandwidth is %s", run->copy.note);
     return CLI_OK;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------- */
+/* ---- report and record -------------------------------------------------------------------------- */
 
 void cli_print_begin(const cli_input *input, const cli_run *run)
 {
@@ -103,7 +103,7 @@ void cli_print_time(const cli_run *run)
         cli_print_line(stdout, "time", "%s; an iteration %s, of which the product %s", cli_time(run->solve_us).s,
                        cli_time(run->solve_us / (double)run->iterations).s,
                        cli_time(run->product_us / (double)run->iterations).s);
-    cli_print_disturbed(run->others);
+    cli_print_disturbed(run->disturbance);
 }
 
 void cli_print_written(const cli_solver *solver, const char *what)
@@ -124,7 +124,7 @@ void cli_print_floor(const cli_solver *solver, const cli_run *run)
                        cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
 }
 
-int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
+bool cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
                       const spry_error *err)
 {
     const record_status status = run->verdict == SPRY_VERDICT_CONVERGED ? RECORD_OK : RECORD_FAILED;
@@ -138,13 +138,13 @@ int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver
            cli_json_integer(o, "iterations", run->iterations);
 }
 
-int cli_end_to_json(cJSON *o, const cli_run *run)
+bool cli_end_to_json(cJSON *o, const cli_run *run)
 {
     double per = run->iterations > 0 ? 1 / (double)run->iterations : NAN;
     return cli_json_number(o, "setup_us", run->setup_us) && cli_json_number(o, "time_us", run->solve_us) &&
            cli_json_number(o, "iteration_us", run->solve_us * per) &&
            cli_json_number(o, "product_us", run->product_us * per) && cli_json_number(o, "floor_us", run->floor_us) &&
-           cli_json_flag(o, "disturbed", run->others >= DISTURBED_SHARE) && convergence_to_json(o, run->convergence);
+           cli_json_flag(o, "disturbed", run->disturbance >= DISTURBED_SHARE) && convergence_to_json(o, run->convergence);
 }
 
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x, const char *row,
@@ -157,7 +157,7 @@ int cli_write_result(const cli_input *input, const cli_solver *solver, const spr
     return cli_fail(&err);
 }
 
-int cli_wants_report(const cli_solver *solver)
+bool cli_wants_report(const cli_solver *solver)
 {
     return cli_for_people(&solver->json) && !cli_is_dash(solver->out);
 }

@@ -8,11 +8,11 @@
 #include "common/input.h"
 #include "spry/solve.h"
 
-/* When the residual first fell to each power of ten; an spry_observer, with a progress line for the impatient. */
+/* The iterations in which the residual first fell to each power of ten, recorded by the spry_observer cli_observe. */
 enum { CLI_DECADES = 20 };
 typedef struct cli_convergence {
     double tolerance;             /* 0: not known */
-    int64_t reached[CLI_DECADES]; /* [d]: the first iteration with a residual of 10^-d or less; 0: none */
+    int64_t reached[CLI_DECADES]; /* [d]: first iteration with a residual of at most 10^-d; 0: none */
 } cli_convergence;
 int cli_observe(void *convergence, int64_t iteration, double residual);
 
@@ -20,14 +20,14 @@ int cli_observe(void *convergence, int64_t iteration, double residual);
 typedef struct cli_solver {
     const char *out, *format, *device; /* NULL: not given */
     int64_t threads;
-    int time;
+    bool time;
     spry_type type;
     cli_json json;
 } cli_solver;
 
 /*
- * These options, which come last in a command's list, and its end. They are in the member `shared` of its arguments.
- * `what` is written to --out, `types` and `about_types` say what --type takes: string constants.
+ * The last options of a command and the end of its list. They set the member `shared` of its arguments. String
+ * constants: `what` is written to --out; `types` and `about_types` are the values and the help of --type.
  */
 #define CLI_SOLVER_OPTIONS(what, types, about_types)                                                                   \
     {"out",                                                                                                            \
@@ -39,8 +39,8 @@ typedef struct cli_solver {
      CLI_AT(shared.out)},                                                                                              \
         {"type", 0, types, about_types " (default: f64)", CLI_CHOICE, CLI_AT(shared.type), SPRY_F32},                  \
         {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(shared.format)}, \
-        {"device", 0, "cpu|cuda", "where to work (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
-        {"time", 0, NULL, "compare an iteration with the least that it takes", CLI_FLAG, CLI_AT(shared.time)},         \
+        {"device", 0, "cpu|cuda", "device to use (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
+        {"time", 0, NULL, "compare an iteration with its floor, the least time", CLI_FLAG, CLI_AT(shared.time)},       \
         {"threads", 0,   "N", "threads (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(shared.threads),     \
          1,         1024},                                                                                             \
         CLI_READING_OPTIONS,                                                                                           \
@@ -48,49 +48,49 @@ typedef struct cli_solver {
         CLI_END_OF_OPTIONS
 
 /*
- * A file for a vector: not standard output beside records, not compressed, and like the records' not the input (nor
- * `other`, NULL: none). CLI_GO_ON, or an exit status.
+ * Checks --out and --json. --out must have a name for vectors and must not share standard output with --json. Neither
+ * may be the input or `other` (NULL: none). Returns CLI_GO_ON or an exit status.
  */
 int cli_check_solver(const cli_solver *solver, const char *input, const char *other);
 
-/* Entry i of a vector of either type. */
+/* Returns element i of an f32 or f64 vector. */
 static inline double cli_entry(const spry_vector *v, int64_t i)
 {
     return v->type == SPRY_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
 }
 
-/* How it went, as far as the methods tell the same. */
+/* Results that all iterative methods report. */
 typedef struct cli_run {
     const char *format, *kernel;
     spry_verdict verdict;
     int64_t iterations;
     double setup_us, solve_us, product_us;
-    double numbers;   /* that an iteration reads or writes at the least for each row, beside its product, */
-    int number_bytes; /* of so many bytes each; 0: those of the type */
+    double numbers;   /* least number of vector elements moved per row and iteration, except by the product */
+    int number_bytes; /* bytes of such an element; 0: those of the type */
     const cli_convergence *convergence;
-    copy_bandwidth copy; /* of cli_measure_floor */
-    double others;       /* the share of the processors that other programs had meanwhile */
-    double floor_us;     /* of an iteration: the product, and the numbers at the copy bandwidth; NaN: not measured */
+    copy_bandwidth copy; /* set by cli_measure_floor */
+    double disturbance;       /* share of the processors that other programs used during the solve */
+    double floor_us;     /* floor of an iteration: measured product plus vectors at copy bandwidth; NaN: not measured */
 } cli_run;
 
 /*
- * With --time the floor of the iterations, if there were any, on the device with this number; else NaN. It takes the
- * time of products from the run. CLI_OK, or an exit status after a message.
+ * Sets floor_us with --time and at least one iteration, else NaN. Uses the time of the run's products and measures the
+ * copy bandwidth of the device. Returns CLI_OK, or an exit status after a message.
  */
 int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run *run, int device);
 
-/* Lines of the report: the kernel, set-up and convergence; time of iterations; where x went; an iteration's floor. */
+/* Print lines of the report: kernel, set-up and convergence; time of iterations; the file of x; an iteration's floor. */
 void cli_print_begin(const cli_input *input, const cli_run *run);
 void cli_print_time(const cli_run *run);
 void cli_print_written(const cli_solver *solver, const char *what);
 void cli_print_floor(const cli_solver *solver, const cli_run *run);
-/* The fields that stand first in the record of such a command, and those of its end. 0: out of memory. */
-int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
+/* Add the first and the last fields of the record. Return false if memory is short. */
+bool cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
                       const spry_error *err);
-int cli_end_to_json(cJSON *o, const cli_run *run);
+bool cli_end_to_json(cJSON *o, const cli_run *run);
 
-/* Writes x to --out, if given; row and value name the columns of CSV. CLI_OK, or an exit status after a message. */
+/* Writes x to --out, if given. row, value: titles of CSV columns. Returns CLI_OK, or an exit status after a message. */
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x, const char *row,
                      const char *value);
-/* 1: the report is to be printed: people read standard output, and x does not go there. */
-int cli_wants_report(const cli_solver *solver);
+/* Returns true if standard output shows the report: it shows neither JSON nor x. */
+bool cli_wants_report(const cli_solver *solver);

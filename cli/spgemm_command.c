@@ -1,4 +1,4 @@
-/* spry spgemm: the product of two sparse matrices, under a memory limit if wanted, checked if wanted. */
+/* spry spgemm: multiplies two sparse matrices, optionally with a memory limit and a check. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -16,9 +16,10 @@
 #include <string.h>
 
 typedef struct arguments {
-    int device_number; /* of the device named, or SPRY_DEVICE_AUTO */
+    int device_number; /* index of `device`, or SPRY_DEVICE_AUTO */
     const char *out, *device, *kernel;
-    int transpose_a, transpose_b, verify, estimate, yes, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
+    bool transpose_a, transpose_b, estimate, yes, drop_zeros;
+    int verify; /* 0: none, 1: random, 2: exact */
     double alpha;
     int64_t memory_limit, threads;
     spry_type type;
@@ -26,17 +27,17 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-/* The matrices and what became of them. */
+/* A product: matrices and results. */
 typedef struct product {
     spry_context *context;
-    const char *a_path, *b_path;   /* b_path NULL: A once more */
-    char name_a[124], name_b[124]; /* of the files, with their folders if both have one name */
-    char name[256];                /* "a" where it is squared, else "a*b" with ^T behind what is transposed */
-    spry_matrix *A, *B, *C;        /* B: A itself where it is squared */
+    const char *a_path, *b_path;   /* b_path NULL: B is A */
+    char name_a[124], name_b[124]; /* names of the files, with folders if they would be equal */
+    char name[256];                /* "a" if A is squared, else "a*b", with ^T for transposed matrices */
+    spry_matrix *A, *B, *C;        /* B may be A */
     spry_arrays a, b, c;
-    const char *class_name; /* of A; "" where no record is wanted */
+    const char *class_name; /* class of A; "" without a record */
     double read_us, whole_us;
-    double others; /* the share of the processors that other programs had meanwhile */
+    double disturbance; /* share of the processors that other programs used during the product */
     spry_spgemm_info info;
     spry_spgemm_stages stages;
     spry_spgemm_estimate_info estimate;
@@ -54,26 +55,27 @@ static int take_verify(void *state, const char *value)
 
 static const cli_option options[] = {
     {"out", 'o', "OUT", "write C: .mtx, .csv, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
-    {"transpose-a", 0, NULL, "multiply the transposed of A: C = A^T*B, or A^T*A", CLI_FLAG, CLI_AT(transpose_a)},
-    {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
-    {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
-     CLI_WORD, CLI_AT(device)},
+    {"transpose-a", 0, NULL, "use the transpose of A: C = A^T*B, or A^T*A", CLI_FLAG, CLI_AT(transpose_a)},
+    {"transpose-b", 0, NULL, "use the transpose of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
+    {"device", 0, "auto|cpu|cuda", "device to use; auto: the one predicted to be faster (default: auto)", CLI_WORD,
+     CLI_AT(device)},
     {"memory-limit", 0, "BYTES",
-     "most that inputs, result and workspace may take together on the\n"
-     "device that computes: 500MB (powers of 1000), 2GiB or 2G (of 1024).\n"
-     "A product that needs more is refused with a limit that suffices",
+     "memory limit of inputs, result and workspace together, on the device\n"
+     "that computes: 500MB (powers of 1000), 2GiB or 2G (powers of 1024). If\n"
+     "a product needs more, the error reports a limit that suffices",
      CLI_BYTES, CLI_AT(memory_limit)},
-    {"yes", 0, NULL, "multiply even if C is predicted to take over half of the memory left", CLI_FLAG, CLI_AT(yes)},
+    {"yes", 0, NULL, "multiply even if C is predicted to need more than half of the free memory", CLI_FLAG, CLI_AT(yes)},
     {"verify", 0, "random|exact",
-     "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
-     "every value, against the product in about twice the precision",
+     "random: compare C*x with A*(B*x) for a random x (default); exact:\n"
+     "compare structure and values with a product in about twice the\n"
+     "precision",
      CLI_OWN, .take = take_verify, .optional = 1},
-    {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
+    {"estimate", 0, NULL, "report products, entries of C and bytes without multiplying", CLI_FLAG, CLI_AT(estimate)},
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
-    {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
+    {"drop-zeros", 0, NULL, "remove entries with computed value 0 (default: keep them)", CLI_FLAG, CLI_AT(drop_zeros)},
     {"kernel", 0, "NAME",
-     "a kernel of 'spry kernels' whose operation is spgemm, with parameters\n"
-     "if wanted, which 'spry kernels --long' lists",
+     "a kernel of 'spry kernels' with operation spgemm, optionally with\n"
+     "parameters, which 'spry kernels --long' lists",
      CLI_TEXT, CLI_AT(kernel)},
     {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)", CLI_INDEX,
@@ -86,10 +88,10 @@ static const cli_option options[] = {
 
 static int check_arguments(const arguments *a, const product *p)
 {
-    if (a->estimate && a->out) return cli_usage_error("--estimate multiplies nothing: there is no C for --out");
-    if (a->estimate && a->verify) return cli_usage_error("--estimate multiplies nothing: there is no C to --verify");
+    if (a->estimate && a->out) return cli_usage_error("--estimate does not compute C: it excludes --out");
+    if (a->estimate && a->verify) return cli_usage_error("--estimate does not compute C: it excludes --verify");
     if (cli_is_dash(p->b_path) && cli_is_dash(p->a_path))
-        return cli_usage_error("A and B are both '-': name A alone to multiply it with itself");
+        return cli_usage_error("A and B are both '-': give only A to multiply it by itself");
     int status = cli_check_stdout(a->out, &a->json);
     if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
@@ -97,7 +99,7 @@ static int check_arguments(const arguments *a, const product *p)
     return status == CLI_GO_ON && p->b_path ? cli_check_outputs(a->out, &a->json, p->b_path) : status;
 }
 
-/* alpha must live as long as the options. */
+/* Returns the library's options. They borrow alpha. */
 static spry_spgemm_options product_options(const arguments *a, const void *alpha)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -111,7 +113,7 @@ static spry_spgemm_options product_options(const arguments *a, const void *alpha
     return o;
 }
 
-/* A name mistyped, or of what is not here, is told before minutes go into reading: one number is squared. */
+/* Squares a 1 x 1 matrix, so that unknown names and missing devices are reported before large matrices are read. */
 static int check_names(spry_context *context, arguments *a)
 {
     spry_matrix *A = NULL, *C = NULL;
@@ -124,11 +126,11 @@ static int check_names(spry_context *context, arguments *a)
     if (!a->kernel && a->device_number == SPRY_DEVICE_AUTO) return CLI_GO_ON;
     spry_spgemm_options o = product_options(a, NULL);
     o.memory_limit_bytes = 0;
-    if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
+    if (status == SPRY_OK) status = cli_unit_matrix(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_spgemm(context, &C, NULL, A, A, &o, &err);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
-    return cli_certain(status, &err);
+    return cli_fail_early(status, &err);
 }
 
 /* ---- matrices ----------------------------------------------------------------------------------- */
@@ -143,14 +145,15 @@ static int read_one(const product *p, const arguments *a, const char *path, spry
 
 static int check_sizes(const product *p, const arguments *a)
 {
-    const int64_t needed = a->transpose_a ? p->a.rows : p->a.columns, there = a->transpose_b ? p->b.columns : p->b.rows;
-    if (needed == there) return CLI_GO_ON;
+    const int64_t a_length = a->transpose_a ? p->a.rows : p->a.columns,
+                  b_length = a->transpose_b ? p->b.columns : p->b.rows;
+    if (a_length == b_length) return CLI_GO_ON;
     if (!p->b_path)
-        return cli_usage_error("%s: the matrix is %lld x %lld, expected a square one to multiply with itself; name B, "
-                               "--transpose-a or --transpose-b",
+        return cli_usage_error("%s: the matrix is %lld x %lld, expected a square matrix; give B, --transpose-a or "
+                               "--transpose-b",
                                p->a_path, (long long)p->a.rows, (long long)p->a.columns);
-    return cli_usage_error("%s: the matrix has %lld %s, expected %lld, as many as %s has %s", p->b_path,
-                           (long long)there, a->transpose_b ? "columns" : "rows", (long long)needed, p->a_path,
+    return cli_usage_error("%s: the matrix has %lld %s, expected %lld, the number of %s's %s", p->b_path,
+                           (long long)b_length, a->transpose_b ? "columns" : "rows", (long long)a_length, p->a_path,
                            a->transpose_a ? "rows" : "columns");
 }
 
@@ -163,7 +166,7 @@ static int take_class(product *p)
     return CLI_GO_ON;
 }
 
-/* Names of both files, with their folders where both have one name. */
+/* Sets the names of both files, with their folders if the names would be equal. */
 static void take_names(product *p)
 {
     const char *const b_path = p->b_path ? p->b_path : p->a_path;
@@ -181,7 +184,7 @@ static int read_matrices(product *p, const arguments *a)
     if (status == CLI_GO_ON && p->b_path) status = read_one(p, a, p->b_path, &p->B, &p->b);
     p->read_us = now_us() - start;
     take_names(p);
-    if (!p->b_path && !a->transpose_a && !a->transpose_b) /* as the benchmark names what it squares */
+    if (!p->b_path && !a->transpose_a && !a->transpose_b) /* the name of squares in the benchmark */
         snprintf(p->name, sizeof p->name, "%s", p->name_a);
     else
         snprintf(p->name, sizeof p->name, "%s%s*%s%s", p->name_a, a->transpose_a ? "^T" : "", p->name_b,
@@ -222,13 +225,13 @@ static void fill_record(record *r, const product *p, const arguments *a)
     }
 }
 
-/* The bytes of a matrix in CSR. */
+/* Returns the bytes of a matrix in CSR. */
 static int64_t array_bytes(const spry_arrays *a)
 {
     return csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
 }
 
-/* One product, so that its first call is its time too. */
+/* Fills the record from one product, whose time is both first_us and median_us. */
 static void fill_from_info(record *r, const product *p)
 {
     const spry_spgemm_info *i = &p->info;
@@ -241,7 +244,7 @@ static void fill_from_info(record *r, const product *p)
     r->cost.upload_us = i->upload_us;
     r->time.first_us = r->time.median_us = r->time.mean_us = r->time.min_us = p->whole_us;
     r->time.runs = 1;
-    r->time.disturbed = p->others >= DISTURBED_SHARE;
+    r->time.disturbed = p->disturbance >= DISTURBED_SHARE;
     r->rates.gflops = 2e-3 * (double)i->products / p->whole_us;
     r->product.products = i->products;
     r->product.nnz_c = i->nnz;
@@ -252,7 +255,7 @@ static void fill_from_info(record *r, const product *p)
     if (strncmp(p->a_path, "gen:", 4) != 0) r->product.stages[STAGE_READ] = p->read_us;
 }
 
-/* The benchmark's record, and behind it what this command alone knows. */
+/* Writes the record of the benchmark, then the fields that only this command has. */
 static int json_line(const record *r, const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();
@@ -267,7 +270,7 @@ static int json_line(const record *r, const product *p, arguments *a)
                cli_json_integer(o, "workspace_bytes", e->workspace_bytes) &&
                cli_json_integer(o, "least_bytes", e->least_bytes);
     } else if (good) {
-        const int done = p->C != NULL;
+        const bool done = p->C != NULL;
         static const char *const checks[] = {"", "random", "exact"};
         good = cli_json_integer(o, "chunks", done ? p->info.chunks : -1) &&
                cli_json_integer(o, "workspace_bytes", done ? p->info.workspace_bytes : -1) &&
@@ -315,7 +318,7 @@ static void print_estimate(const product *p, const arguments *a)
                        e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
 }
 
-/* Those that the kernel tells. */
+/* Prints the stages that the kernel reports. */
 static void print_stages(const record *r)
 {
     const char *between = "  stages          ";
@@ -342,7 +345,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
     cli_print_line(stdout, "time", "%s, %.2f GFLOP/s: preparation %s, multiplication %s", cli_time(p->whole_us).s,
                    r->rates.gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
     print_stages(r);
-    cli_print_disturbed(p->others);
+    cli_print_disturbed(p->disturbance);
     const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
     print_memory(inputs, r->rates.bytes, i->workspace_bytes, i->peak_bytes);
     if (i->chunks > 1) cli_print_line(stdout, "", "in %s pieces, to keep the limit", cli_count(i->chunks).s);
@@ -365,7 +368,7 @@ static void count_rows(int64_t *counts, const spry_arrays *a, bool transposed)
     }
 }
 
-/* Bytes of C's entries if no two products met. Infinite if memory for the counts is missing. */
+/* Returns the bytes of C's entries if every product gave its own entry; infinity if memory for the counts is short. */
 static double most_bytes(const product *p, const arguments *a)
 {
     const int64_t length = a->transpose_b ? p->b.columns : p->b.rows;
@@ -379,7 +382,7 @@ static double most_bytes(const product *p, const arguments *a)
     return products * (double)((int)spry_type_bytes(a->type) + index_type_bytes(p->a.index_type));
 }
 
-/* Refuses a C that would take more than half of the memory left, unless a limit or --yes was given. */
+/* Refuses a C that would need more than half of the free memory, unless a limit or --yes is given. */
 static int check_result_size(const product *p, const arguments *a)
 {
     spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
@@ -389,7 +392,7 @@ static int check_result_size(const product *p, const arguments *a)
     cli_progress("counting the entries of C");
     if (spry_spgemm_estimate(p->context, &e, p->A, p->B, &o, NULL) != SPRY_OK || (double)e.result_bytes <= half)
         return CLI_GO_ON; /* the product itself reports what is wrong */
-    return cli_usage_error("C would have %s%s entries and take %s, more than half of the %s of memory left: add --yes "
+    return cli_usage_error("C would have %s%s entries and need %s, more than half of the %s of free memory: add --yes "
                            "to multiply, or --memory-limit BYTES; --estimate shows all sizes",
                            e.exact ? "" : "about ", cli_count(e.nnz).s, cli_bytes(e.result_bytes).s,
                            cli_bytes((int64_t)(2 * half)).s);
@@ -412,7 +415,7 @@ static spry_status verify(product *p, const arguments *a, const spry_spgemm_opti
                  (long long)p->check.wrong_rows, (long long)p->check.first_misshapen + base, base);
     else
         snprintf(r->reason, sizeof r->reason,
-                 "%lld rows of C are past the error bound, the worst is row %lld (counted from %d)",
+                 "%lld rows of C exceed the error bound, the worst is row %lld (counted from %d)",
                  (long long)p->check.wrong_rows, (long long)p->check.worst_row + base, base);
     cli_message("%s", r->reason);
     return SPRY_OK;
@@ -433,7 +436,7 @@ static spry_status multiply(product *p, const arguments *a, record *r, spry_erro
     const double start = now_us();
     spry_status status = spry_spgemm(p->context, &p->C, &p->info, p->A, p->B, &o, err);
     p->whole_us = now_us() - start;
-    p->others = others_since(before, 0);
+    p->disturbance = disturbance_since(before, 0);
     o.stages = NULL;
     if (status == SPRY_OK) status = spry_matrix_get_arrays(p->C, &p->c, err);
     if (status == SPRY_OK) fill_from_info(r, p);
@@ -455,7 +458,7 @@ static int report(const product *p, arguments *a, const record *r, int status)
     return cli_json_close(&a->json, status);
 }
 
-/* A wrong C is not written. */
+/* Multiplies, writes C unless it is wrong, and reports. */
 static int multiply_and_write(product *p, arguments *a)
 {
     record r;
@@ -506,10 +509,10 @@ const cli_command cli_spgemm =
     {.name = "spgemm",
      .summary = "multiply two sparse matrices, within a memory limit",
      .usage = "A [B] [OPTIONS]",
-     .about = "Computes C = alpha*A*B in CSR, rows sorted; B is A if it is not given. --memory-limit holds for\n"
-              "inputs, result and workspace together. A product that needs more ends with status 1 and a limit that\n"
-              "suffices, also with -o, as C is never written in pieces. Without a limit, a C that would take over\n"
-              "half of the memory left is refused unless --yes is given.",
+     .about = "Computes C = alpha*A*B in CSR with sorted rows; without B it computes alpha*A*A. --memory-limit covers\n"
+              "inputs, result and workspace, also with -o, because C is written from memory. If the product needs\n"
+              "more, the command fails with status 1 and reports a limit that suffices. Without a limit, a C that\n"
+              "would need more than half of the free memory is refused unless --yes is given.",
      .examples = "  spry spgemm matrix.mtx.gz -o square.mtx\n"
                  "  spry spgemm gen:rmat16 --estimate\n"
                  "  spry spgemm matrix.mtx --device cuda --kernel spgemm_rows_cuda\n"

@@ -1,4 +1,4 @@
-/* spry spmv: one product, checked and explained, and measured if wanted. */
+/* spry spmv: computes, checks and explains one product; with --time also measures it. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -15,11 +15,11 @@
 
 typedef struct arguments {
     const char *out, *x, *format, *kernel, *ordering, *device;
-    int device_number; /* of it */
-    int transpose, time;
+    int device_number; /* index of `device` */
+    bool transpose, time;
     cli_policy policy;
     double alpha, beta;
-    spry_type type, stored;   /* of vectors; of values */
+    spry_type type, stored;   /* type of vectors; of values */
     spry_index_type index[2]; /* of offsets and of columns */
     int64_t threads, memory_limit;
     cli_json json;
@@ -35,36 +35,36 @@ static const cli_option options[] = {
     {"out", 'o', "OUT", "write y: .mtx for a Matrix Market array, .csv for a table; '-' is\nstandard output", CLI_TEXT,
      CLI_AT(out)},
     {"x", 0, "ones|random|FILE",
-     "the vector x; random is the same on every machine; FILE: a Matrix\n"
-     "Market file, n x k, of k vectors that are multiplied in one run\n"
+     "the vector x; random is the same on every machine. FILE: a Matrix\n"
+     "Market file, n x k, with k vectors that are multiplied in one run\n"
      "(default: ones, so that y has the sums of the rows)",
      CLI_TEXT, CLI_AT(x)},
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
-    {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
+    {"beta", 0, "B", "factor of the initial y, which is all ones (default: 0)", CLI_NUMBER, CLI_AT(beta)},
     {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
     {"type", 0, CLI_TYPES,
-     "type of values and vectors, or of values, which are rounded to it,\n"
-     "and of vectors and sums (default: f64)",
+     "type of values and vectors, or type of values, which are rounded, and\n"
+     "type of vectors and sums (default: f64)",
      CLI_OWN, .take = take_types},
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
      CLI_AT(index)},
     {"format", 0, "NAME",
-     "a format of 'spry kernels', with parameters if wanted (sell:c=16),\n"
-     "or auto (default: auto)",
+     "a format of 'spry kernels', optionally with parameters (sell:c=16), or\n"
+     "auto (default: auto)",
      CLI_TEXT, CLI_AT(format)},
     {"kernel", 0, "NAME",
-     "a kernel of 'spry kernels', with parameters if wanted, as\n"
-     "csr_vector_cuda:lanes=32; 'spry kernels --long' tells which there are",
+     "a kernel of 'spry kernels', optionally with parameters:\n"
+     "csr_vector_cuda:lanes=32; 'spry kernels --long' lists parameters",
      CLI_TEXT, CLI_AT(kernel)},
     CLI_POLICY_OPTIONS,
     CLI_MEMORY_LIMIT_OPTION(memory_limit),
     {"ordering", 0, "none|rcm|bandk|degree|bfs",
-     "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
-    {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
+     "the plan multiplies a reordered copy; x and y keep their order (default: none)", CLI_WORD, CLI_AT(ordering)},
+    {"device", 0, "cpu|cuda", "device to use (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"time", 0, NULL,
-     "measure the product: many runs after the one that is asked for. The\n"
-     "copy bandwidth beside it is measured once and remembered ('spry\n"
-     "devices --measure' measures it anew); 'spry bench' compares",
+     "measure the product in many further runs. The copy bandwidth is\n"
+     "measured once and remembered ('spry devices --measure' measures it\n"
+     "again); 'spry bench' compares kernels",
      CLI_FLAG, CLI_AT(time)},
     CLI_THREADS_OPTION("threads of the product"),
     CLI_READING_OPTIONS,
@@ -72,19 +72,20 @@ static const cli_option options[] = {
     CLI_END_OF_OPTIONS,
 };
 
-/* The matrix, its plan, the vectors, and what became of them. */
+/* A product: matrix, plan, vectors, and results. */
 typedef struct product {
     spry_context *context;
     spry_matrix *A;
     spry_spmv_plan *plan;
-    spry_vector given;            /* the vectors of --x FILE, column-major */
-    spry_vector x, y;             /* several vectors are row-major, so that kernels read A once */
-    spry_vector y_before, column; /* of one column: y before, and room to compare one of y in */
-    int64_t count;                /* vectors */
+    spry_vector given;    /* vectors of --x FILE, column-major */
+    spry_vector x, y;     /* multiple vectors are row-major, so that kernels read A once */
+    spry_vector y_before; /* one column of the initial y */
+    spry_vector column;   /* workspace: a column of y to compare */
+    int64_t count;        /* number of vectors */
     double read_us;
     record record;
     copy_bandwidth copy;
-    double others; /* the share of the processors that other programs had meanwhile */
+    double disturbance; /* share of the processors that other programs used during the measurement */
 } product;
 
 /* ---- before reading ----------------------------------------------------------------------------- */
@@ -97,7 +98,7 @@ static int is_file(const char *x)
 static int check_arguments(const arguments *a, const char *path)
 {
     if (a->policy.name && (a->kernel || (a->format && strcmp(a->format, "auto") != 0)))
-        return cli_usage_error("--policy is of format auto, but --%s names one", a->kernel ? "kernel" : "format");
+        return cli_usage_error("--policy is for format auto, but --%s is given", a->kernel ? "kernel" : "format");
     int status = cli_check_vector_output(a->out, &a->json);
     if (status == CLI_GO_ON) status = cli_check_policy(&a->policy);
     if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
@@ -124,10 +125,7 @@ static spry_spmv_options plan_options(const arguments *a, int64_t count)
     return options;
 }
 
-/*
- * A name mistyped, or of what is not here, is told before minutes go into reading: a matrix of one entry is planned.
- * Only what no other matrix would change is told.
- */
+/* Plans for a 1 x 1 matrix, so that unknown names and missing devices are reported before a large matrix is read. */
 static int check_names(spry_context *context, arguments *a)
 {
     spry_matrix *A = NULL;
@@ -136,16 +134,16 @@ static int check_names(spry_context *context, arguments *a)
     spry_status status = find_device(context, &a->device_number, a->device, &err);
     spry_spmv_options options = plan_options(a, 1);
     options.measure_budget_us = 1; /* nothing is measured */
-    if (status == SPRY_OK) status = cli_one(context, &A, a->stored, &err);
+    if (status == SPRY_OK) status = cli_unit_matrix(context, &A, a->stored, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
-    return cli_certain(status, &err);
+    return cli_fail_early(status, &err);
 }
 
 /* ---- the product -------------------------------------------------------------------------------- */
 
-/* Before the matrix, which may take minutes: the plan needs the number of vectors. */
+/* Reads the vectors of --x. Called before the matrix is read, so that mistakes are reported early. */
 static int read_x(product *p, const arguments *a)
 {
     spry_error err = {0};
@@ -157,8 +155,8 @@ static int read_x(product *p, const arguments *a)
     p->count = p->given.count;
     if (p->count == 1) return CLI_GO_ON;
     if (a->time)
-        return cli_usage_error("--time measures a product with one vector, %s has %lld vectors: 'spry bench --op spmm' "
-                               "measures several",
+        return cli_usage_error("--time measures a product with one vector, but %s has %lld vectors: use 'spry bench "
+                               "--op spmm'",
                                a->x, (long long)p->count);
     r->op = a->transpose ? "spmm_t" : "spmm";
     r->count = p->count;
@@ -169,16 +167,16 @@ static int read_x(product *p, const arguments *a)
 static int check_length(const product *p, const arguments *a, int64_t length)
 {
     if (!is_file(a->x) || p->given.length == length) return CLI_GO_ON;
-    cli_message("%s: the array is %lld x %lld, expected %lld rows, as many as the matrix has %s", a->x,
+    cli_message("%s: the array is %lld x %lld, expected %lld rows, the number of the matrix's %s", a->x,
                 (long long)p->given.length, (long long)p->count, (long long)length, a->transpose ? "rows" : "columns");
     return CLI_USAGE;
 }
 
-/* Creates all vectors, row-major if there are several. */
-static spry_status make_vector(const product *p, spry_vector *v, int64_t length, spry_type type, spry_error *err)
+/* Creates a vector, or a row-major block of p->count vectors. */
+static spry_status create_vector(const product *p, spry_vector *v, int64_t length, spry_type type, spry_error *err)
 {
     int64_t entries;
-    if (__builtin_mul_overflow(length, p->count, &entries)) entries = INT64_MAX; /* which is refused */
+    if (__builtin_mul_overflow(length, p->count, &entries)) entries = INT64_MAX; /* spry_vector_create refuses this */
     const spry_status status = spry_vector_create(p->context, v, entries, type, 0, err);
     if (status != SPRY_OK || p->count == 1) return status;
     v->length = length;
@@ -187,7 +185,7 @@ static spry_status make_vector(const product *p, spry_vector *v, int64_t length,
     return SPRY_OK;
 }
 
-/* What was read, or numbers of our own. */
+/* Fills x with the vectors of --x FILE, random elements, or ones. */
 static void fill_x(product *p, const arguments *a)
 {
     const int threads = pool_threads(p->context);
@@ -204,14 +202,14 @@ static void fill_x(product *p, const arguments *a)
         scatter_column(p->x.data, columns + (size_t)c * column_bytes, p->x.length, p->count, c, a->type, threads);
 }
 
-static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
+static spry_status create_vectors(product *p, const arguments *a, spry_error *err)
 {
     const record *r = &p->record;
     const int threads = pool_threads(p->context);
     const int64_t x_length = a->transpose ? r->input.rows : r->input.columns,
                   y_length = a->transpose ? r->input.columns : r->input.rows;
-    spry_status status = make_vector(p, &p->x, x_length, a->type, err);
-    if (status == SPRY_OK) status = make_vector(p, &p->y, y_length, a->type, err);
+    spry_status status = create_vector(p, &p->x, x_length, a->type, err);
+    if (status == SPRY_OK) status = create_vector(p, &p->y, y_length, a->type, err);
     if (status == SPRY_OK) status = spry_vector_create(p->context, &p->y_before, y_length, a->type, 0, err);
     if (status == SPRY_OK) status = spry_vector_create(p->context, &p->column, y_length, a->type, 0, err);
     if (status != SPRY_OK) return status;
@@ -221,7 +219,7 @@ static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
     return SPRY_OK;
 }
 
-/* Column c, of which v has at least so many, as it is compared. */
+/* Returns column c of a column-major v. */
 static spry_const_vector column_of(const spry_vector *v, int64_t c)
 {
     const char *data = v->data;
@@ -231,7 +229,7 @@ static spry_const_vector column_of(const spry_vector *v, int64_t c)
                                .count = 1};
 }
 
-/* Every row of every column. */
+/* Compares every row of every column with the reference. */
 static spry_status verify(product *p, const arguments *a, const void *alpha, const void *beta, spry_error *err)
 {
     const int threads = pool_threads(p->context);
@@ -245,17 +243,17 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
                                   beta, spry_vector_as_const(p->y_before), spry_vector_as_const(p->column), err);
         if (status == SPRY_OK && (c == 0 || v.wrong_rows > 0 || v.max_error > r->max_error)) r->max_error = v.max_error;
         if (status != SPRY_OK || v.wrong_rows == 0) continue;
-        char which[40] = "";
-        if (p->count > 1) snprintf(which, sizeof which, "vector %lld: ", (long long)c + 1);
+        char vector[40] = "";
+        if (p->count > 1) snprintf(vector, sizeof vector, "vector %lld: ", (long long)c + 1);
         const int base = index_base_of(p->A);
         record_fail(r, RECORD_WRONG,
-                    "%s%lld rows of y are past the error bound, the worst is row %lld (counted from %d)", which,
+                    "%s%lld rows of y exceed the error bound, the worst is row %lld (counted from %d)", vector,
                     (long long)v.wrong_rows, (long long)v.worst_row + base, base);
     }
     return status;
 }
 
-/* y = alpha*op(A)*x + beta*1, and every row compared. */
+/* Computes y = alpha*op(A)*x + beta*1 and compares every row. */
 static spry_status run_and_verify(product *p, const arguments *a, spry_error *err)
 {
     const float alpha32 = (float)a->alpha, beta32 = (float)a->beta;
@@ -278,7 +276,7 @@ static int multiply(product *p, const arguments *a)
     if (status == SPRY_OK && a->time) measure_update(p->plan);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
     if (!a->kernel && (!a->format || strcmp(a->format, "auto") == 0)) p->record.method.policy = "cost";
-    if (status == SPRY_OK) status = make_vectors(p, a, &err);
+    if (status == SPRY_OK) status = create_vectors(p, a, &err);
     cli_progress("multiplying and checking");
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
     if (status == SPRY_OK && a->out) {
@@ -303,8 +301,8 @@ static spry_status measure(product *p, spry_error *err)
     const processor_time before = read_processor_time();
     if (status == SPRY_OK) status = spry_spmv_plan_measure(p->plan, &m, err);
     if (status != SPRY_OK) return status;
-    p->others = others_since(before, 0);
-    r->time.disturbed = p->others >= DISTURBED_SHARE;
+    p->disturbance = disturbance_since(before, 0);
+    r->time.disturbed = p->disturbance >= DISTURBED_SHARE;
     r->time.median_us = m.median_us;
     r->time.mean_us = m.mean_us;
     r->time.min_us = m.min_us;
@@ -335,10 +333,10 @@ static void print_time(const product *p)
         cli_print_line(stdout, "",
                        "x and y lie in host memory and cross the bus in each product: most of the time; "
                        "'spry bench --device cuda' has them on the GPU");
-    cli_print_disturbed(p->others);
+    cli_print_disturbed(p->disturbance);
 }
 
-/* What the plan's info tells of its cost. */
+/* Prints predicted times, if the plan has them. */
 static void print_prediction(const record *r)
 {
     char pays[64];
@@ -349,7 +347,7 @@ static void print_prediction(const record *r)
                    cli_time(r->cost.baseline_us).s, pays);
 }
 
-/* "y = 2 A^T x + 1 y", without factors of 1 and summands of 0. */
+/* Prints "y = 2 A^T x + 1 y", without factor alpha = 1 and without y if beta = 0. */
 static void print_product(const product *p, const arguments *a)
 {
     char alpha[32] = "", beta[40] = "", vectors[40] = "";
@@ -385,7 +383,7 @@ static void print_report(const product *p, const arguments *a)
     if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "y written to", "%s", a->out);
 }
 
-/* The benchmark's record, and behind it what this command alone knows. */
+/* Writes the record of the benchmark, then the fields that only this command has. */
 static int json_line(const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();
@@ -396,8 +394,8 @@ static int json_line(const product *p, arguments *a)
 
 static int report(const product *p, arguments *a, int status)
 {
-    const int for_people = cli_for_people(&a->json) && !cli_is_dash(a->out);
-    if (p->copy.note[0] && !(for_people && isnan(p->record.rates.copy_gbps))) /* else the report tells */
+    const bool for_people = cli_for_people(&a->json) && !cli_is_dash(a->out);
+    if (p->copy.note[0] && !(for_people && isnan(p->record.rates.copy_gbps))) /* else the report has the note */
         cli_message("note: the copy bandwidth is %s", p->copy.note);
     if (p->record.status != RECORD_OK) status = CLI_UNSUCCESSFUL;
     int opened = cli_json_open(&a->json);
@@ -426,7 +424,7 @@ static int read_matrix(product *p, const arguments *a, const char *path)
     return status;
 }
 
-/* The answer comes first: what cannot be measured does not cost it. */
+/* Multiplies, measures and reports. The report is printed even if the measurement fails. */
 static int multiply_and_report(product *p, arguments *a)
 {
     spry_error err = {0};
@@ -463,10 +461,10 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_spmv =
     {.name = "spmv",
-     .summary = "multiply a matrix with vectors: checked, explained",
+     .summary = "multiply a matrix with vectors, check and explain the product",
      .usage = "FILE [OPTIONS]",
-     .about = "Computes y = alpha*A*x + beta*y once as asked and checks every row under the error bound. --time then\n"
-              "measures the kernel that made it; 'spry bench' compares kernels and other libraries.",
+     .about = "Computes y = alpha*A*x + beta*y once and checks every row against the error bound. --time then measures\n"
+              "the kernel; 'spry bench' compares kernels and other libraries.",
      .examples = "  spry spmv matrix.mtx.gz\n"
                  "  spry spmv matrix.mtx.gz --time\n"
                  "  spry spmv matrix.mtx.gz --x x.mtx -o y.mtx\n"

@@ -47,23 +47,23 @@ static const char *cell(const cli_table *t, int row, int column)
     return text ? text : "";
 }
 
-/* 1: no row has anything in the column. */
-static int is_empty(const cli_table *t, int column)
+/* Returns true if all cells of the column are empty or "-". */
+static bool is_empty(const cli_table *t, int column)
 {
     for (int r = 0; r < t->row_count; r++)
-        if (cell(t, r, column)[0] && strcmp(cell(t, r, column), "-") != 0) return 0;
-    return 1;
+        if (cell(t, r, column)[0] && strcmp(cell(t, r, column), "-") != 0) return false;
+    return true;
 }
 
-/* Characters that are seen: bytes that continue one of UTF-8 are none. */
-static int seen_length(const char *text)
+/* Returns the number of UTF-8 characters: all bytes except continuation bytes. */
+static int character_count(const char *text)
 {
     int length = 0;
     for (; *text; text++) length += ((unsigned char)*text & 0xc0) != 0x80;
     return length;
 }
 
-/* The widths of columns; 0: left out, of which those for want of width are set in `narrow`. */
+/* Sets the widths of columns; 0: left out. narrow[c] is 1 if column c is left out because lines would be too long. */
 static void choose_widths(const cli_table *t, int *widths, char *narrow)
 {
     int line = INDENT - GAP;
@@ -71,9 +71,9 @@ static void choose_widths(const cli_table *t, int *widths, char *narrow)
         widths[c] = 0;
         narrow[c] = 0;
         if (t->columns[c].rank > 0 && is_empty(t, c)) continue;
-        widths[c] = seen_length(t->columns[c].title);
+        widths[c] = character_count(t->columns[c].title);
         for (int r = 0; r < t->row_count; r++)
-            if (seen_length(cell(t, r, c)) > widths[c]) widths[c] = seen_length(cell(t, r, c));
+            if (character_count(cell(t, r, c)) > widths[c]) widths[c] = character_count(cell(t, r, c));
         line += widths[c] + GAP;
     }
     const int most = cli_width(STDOUT_FILENO);
@@ -89,8 +89,8 @@ static void choose_widths(const cli_table *t, int *widths, char *narrow)
     }
 }
 
-/* Bold where standard output is a terminal that can show it and nobody objects (https://no-color.org). */
-static int shows_bold(FILE *out)
+/* Returns true if the output is a terminal that shows bold text and NO_COLOR is not set (https://no-color.org). */
+static bool shows_bold(FILE *out)
 {
     const char *terminal = getenv("TERM"), *refused = getenv("NO_COLOR");
     return isatty(fileno(out)) && terminal && terminal[0] && strcmp(terminal, "dumb") != 0 && !(refused && refused[0]);
@@ -98,14 +98,14 @@ static int shows_bold(FILE *out)
 
 static void print_line(FILE *out, const cli_table *t, const int *widths, int row)
 {
-    const int bold = row >= 0 && t->marks[row] == '*' && shows_bold(out);
+    const bool bold = row >= 0 && t->marks[row] == '*' && shows_bold(out);
     int blanks = 0;
     fprintf(out, "%s%c ", bold ? "\033[1m" : "", row >= 0 ? t->marks[row] : ' ');
     for (int c = 0; c < t->column_count; c++) {
         if (widths[c] == 0) continue;
         const char *text = row < 0 ? t->columns[c].title : cell(t, row, c);
-        const int rest = widths[c] - seen_length(text);
-        /* No blanks at the end of a line. */
+        const int rest = widths[c] - character_count(text);
+        /* Print blanks only before further text, so that lines do not end in blanks. */
         if (text[0]) fprintf(out, "%*s%s", blanks + (t->columns[c].is_text ? 0 : rest), "", text);
         blanks = (text[0] ? (t->columns[c].is_text ? rest : 0) : blanks + widths[c]) + GAP;
     }
@@ -124,11 +124,11 @@ static void print_left_out(FILE *out, const cli_table *t, const char *narrow)
     cli_print_wrapped(out, "  left out: ", text);
 }
 
-int cli_table_print(FILE *out, cli_table *t)
+bool cli_table_print(FILE *out, cli_table *t)
 {
     int widths[CLI_TABLE_COLUMNS];
     char narrow[CLI_TABLE_COLUMNS];
-    const int good = !t->failed;
+    const bool good = !t->failed;
     if (good && t->row_count > 0) {
         choose_widths(t, widths, narrow);
         for (int r = -1; r < t->row_count; r++) print_line(out, t, widths, r);
@@ -155,7 +155,7 @@ void cli_print_line(FILE *out, const char *label, const char *format, ...)
 
 void cli_print_wrapped(FILE *out, const char *first, const char *text)
 {
-    const int indent = seen_length(first),
+    const int indent = character_count(first),
               width = isatty(fileno(out)) || getenv("COLUMNS") ? cli_width(STDOUT_FILENO) : 0;
     const int most = width == 0 ? INT_MAX : width - indent > 24 ? width - indent : 24;
     int used = 0;
@@ -164,12 +164,12 @@ void cli_print_wrapped(FILE *out, const char *first, const char *text)
         const size_t length = strcspn(word, " ");
         char copy[MOST_CELL];
         snprintf(copy, sizeof copy, "%.*s", (int)length, word);
-        const int seen = seen_length(copy);
-        if (used > 0 && used + 1 + seen > most) {
+        const int characters = character_count(copy);
+        if (used > 0 && used + 1 + characters > most) {
             fprintf(out, "\n%*s", indent, "");
             used = 0;
         }
-        used += fprintf(out, "%s", used > 0 ? " " : "") + seen;
+        used += fprintf(out, "%s", used > 0 ? " " : "") + characters;
         fwrite(word, 1, length, out);
         word += length;
         while (*word == ' ') word++;

@@ -1,4 +1,4 @@
-/* spry tune: the rates that "auto" predicts times by, fitted to times of this machine or of records, as a table. */
+/* spry tune: fits the rates from which "auto" predicts times, to times of this machine or of records. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "spry/io.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of every kind, from 50 thousand to four million entries. */
+/* The default matrices: all kinds, 50 thousand to four million entries. */
 static const char *const usual[] = {
     "gen:grid5,x=120,y=120",
     "gen:grid5,x=700,y=700",
@@ -52,56 +52,53 @@ typedef struct arguments {
     int types; /* 0: f32, 1: f64, 2: both */
     int64_t threads, runs, time_limit;
     const char *cache;
-    int list, clear;
-    int accept_disturbed;
+    bool list, clear;
+    bool accept_disturbed;
     cli_json json;
 } arguments;
 
 static const cli_option options[] = {
-    {"out", 'o', "TABLE", "write the table there (default: print it)", CLI_TEXT, CLI_AT(out)},
+    {"out", 'o', "TABLE", "write the table to this file (default: print the table)", CLI_TEXT, CLI_AT(out)},
     {"from", 0, "LIST",
-     "fit to these files, JSON lines of spry bench of the FILEs, in place of\n"
-     "timing",
+     "fit to these files instead of measuring: JSON lines of spry bench for\n"
+     "the FILEs",
      CLI_LIST, CLI_AT(from)},
-    {"class", 0, "NAME", "the class of devices that they are of (default: that of the device)", CLI_TEXT,
+    {"class", 0, "NAME", "device class of the records of --from (default: class of the device)", CLI_TEXT,
      CLI_AT(device_class)},
-    {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
+    {"device", 0, "cpu|cuda", "device to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"type", 0, "f32|f64|all",
-     "type of values and vectors (default: f64); all: one fit of both,\n"
-     "for a table does not tell types apart, also without values",
+     "type of values and vectors (default: f64); all: one fit to f32, f64\n"
+     "and pattern, because a table has the same rates for all types",
      CLI_CHOICE, CLI_AT(types)},
     CLI_THREADS_OPTION("threads on the CPU"),
-    {"runs", 0, "N",
-     "N runs of each kernel in place of batches in turns: short, as in\n"
-     "spry bench",
-     CLI_INTEGER, CLI_AT(runs), 1, 10000},
-    {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were timed", CLI_INTEGER,
+    {"runs", 0, "N", "short protocol of spry bench: N runs of each kernel", CLI_INTEGER, CLI_AT(runs), 1, 10000},
+    {"time-limit", 0, "SECONDS", "start no further matrix after this time; fit to those measured", CLI_INTEGER,
      CLI_AT(time_limit), 1, 1000000},
     {"accept-disturbed", 0, NULL,
-     "write a table although other programs had a good part of the\n"
-     "processors while it was measured",
+     "write the table even if other programs used the processors during\n"
+     "the measurement",
      CLI_FLAG, CLI_AT(accept_disturbed)},
-    {"cache", 0, "FILE", "of --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
-    {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
-    {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
+    {"cache", 0, "FILE", "file for --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
+    {"list", 0, NULL, "list the choices that --policy measure kept, and tune nothing", CLI_FLAG, CLI_AT(list)},
+    {"clear", 0, NULL, "delete these choices, and tune nothing", CLI_FLAG, CLI_AT(clear)},
     CLI_READING_OPTIONS,
-    CLI_JSON_OPTION("of --list: JSON lines, one a choice,"),
+    CLI_JSON_OPTION("with --list: a JSON line for each choice"),
     CLI_END_OF_OPTIONS,
 };
 
-/* Observations, and the explanations that they refer to. */
+/* Observations, and the explanations to which they refer. */
 typedef struct collected {
     const arguments *a;
     spry_context *context;
-    char **paths; /* matrices; count 0: generated ones */
+    char **paths; /* matrices; path_count 0: the default matrices */
     int path_count;
     char device_class[32];
     spry_observation *list;
     int64_t count, room;
     spry_explanation **explanations;
     int64_t explanation_count;
-    const spry_explanation *now; /* of the matrix and type whose records come */
-    int status;                  /* CLI_GO_ON, or what went wrong */
+    const spry_explanation *now; /* explanation of the current matrix and type */
+    int status;                  /* CLI_GO_ON, or the exit status after a message */
 } collected;
 
 static int out_of_memory(void)
@@ -110,21 +107,24 @@ static int out_of_memory(void)
     return CLI_UNSUCCESSFUL;
 }
 
-static int has_rates(const spry_explanation *e, const char *format, const char *kernel)
+static bool has_rates(const spry_explanation *e, const char *format, const char *kernel)
 {
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
-    if (spry_explanation_get_info(e, &info, NULL) != SPRY_OK) return 0;
+    if (spry_explanation_get_info(e, &info, NULL) != SPRY_OK) return false;
     for (int k = 0; k < info.candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK && strcmp(c.format, format) == 0 &&
             c.predicted_us > 0 && (!c.kernel[0] || strcmp(c.kernel, kernel) == 0))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-/* Adds an observation of a kernel that has rates. Texts are the library's: records are gone when the fit begins. */
-static int add(collected *c, const char *kernel, double us, double setup_us)
+/*
+ * Adds an observation if the kernel has rates. Stores the library's strings, because records are freed before the fit.
+ * Returns false if memory is short.
+ */
+static bool add(collected *c, const char *kernel, double us, double setup_us)
 {
     spry_observation o = SPRY_INIT(spry_observation);
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
@@ -147,13 +147,13 @@ static int add(collected *c, const char *kernel, double us, double setup_us)
     return 1;
 }
 
-/* What each matrix is measured with: its values and vectors, or without values; as records call it. */
+/* Types with which a matrix is measured; name: as in records. */
 typedef struct variant {
     const char *name;
     spry_type values, vectors;
 } variant;
 
-/* Those of the types asked for (0: f32, 1: f64, 2: all), in turns; how many. */
+/* Sets *first to the variants for --type (0: f32, 1: f64, 2: all) and returns their number. */
 static int variants_of(const arguments *a, const variant **first)
 {
     static const variant f32 = {"f32", SPRY_F32, SPRY_F32}, f64 = {"f64", SPRY_F64, SPRY_F64};
@@ -164,8 +164,8 @@ static int variants_of(const arguments *a, const variant **first)
     return a->types == 2 ? (int)(sizeof all / sizeof *all) : 1;
 }
 
-/* Looks at a matrix for the class: c->now. */
-static int look(collected *c, const char *path, const variant *v)
+/* Reads a matrix and explains the choice for the device class: sets c->now. */
+static int analyse_matrix(collected *c, const char *path, const variant *v)
 {
     spry_read_options read = cli_reading(SPRY_TYPE_DEFAULT);
     spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
@@ -221,7 +221,7 @@ static void complain(void *user, const spry_error *err, int reading)
     ((collected *)user)->status = reading ? cli_fail_reading(err) : cli_fail(err);
 }
 
-/* Formats of the catalogue, on a GPU csr's kernels by name as well. */
+/* Lists the formats to measure. On a GPU, lists the kernels of csr by name in place of csr. */
 static void list_cases(const arguments *a, text_list *formats, text_list *kernels)
 {
     static char *const on_gpu[] = {"csr_merge_cuda", "csr_adaptive_cuda", "csr_vector_cuda", "csr_scalar_cuda"};
@@ -251,7 +251,7 @@ static int time_matrix(collected *c, const char *path, const variant *v)
                        .operation.type_count = 1,
                        .operation.pattern = v->values == SPRY_PATTERN,
                        .protocol.runs = a->runs,
-                       .protocol.skip_bandwidth = 1,
+                       .protocol.skip_bandwidth = true,
                        .context = c->context,
                        .receiver.emit = keep,
                        .receiver.progress = cli_progress,
@@ -261,7 +261,7 @@ static int time_matrix(collected *c, const char *path, const variant *v)
     list_cases(a, &o.candidates.formats, &o.candidates.kernels);
     RECORD_TEXT(source.path, path);
     matrix_name(source.name, sizeof source.name, source.path);
-    int status = look(c, path, v);
+    int status = analyse_matrix(c, path, v);
     if (status != CLI_GO_ON) return status;
     c->status = CLI_GO_ON;
     const spry_status done = bench_run(&o, &err);
@@ -277,7 +277,7 @@ static int time_matrices(collected *c)
     int status = CLI_GO_ON;
     for (int i = 0; i < count && status == CLI_GO_ON; i++) {
         if (a->time_limit > 0 && i > 0 && now_us() - start > 1e6 * (double)a->time_limit) {
-            cli_message("note: the time limit of %lld s had passed after %d of %d matrices: the others are left out",
+            cli_message("note: the time limit of %lld s was reached after %d of %d matrices: the rest is left out",
                         (long long)a->time_limit, i, count);
             break;
         }
@@ -301,8 +301,8 @@ static double number_of(const cJSON *o, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-/* 1: a record of ours that counts, of the matrix, type and kind of device. */
-static int counts(const cJSON *o, const char *matrix, const char *type, const char *device)
+/* Returns true for a successful record of a deterministic SpMV kernel of Spry for this matrix, type and device. */
+static bool counts(const cJSON *o, const char *matrix, const char *type, const char *device)
 {
     const char *ordering = text_of(o, "ordering");
     return strcmp(text_of(o, "matrix"), matrix) == 0 && strcmp(text_of(o, "type"), type) == 0 &&
@@ -314,7 +314,7 @@ static int counts(const cJSON *o, const char *matrix, const char *type, const ch
 
 static int take_record(collected *c, const cJSON *o)
 {
-    if (strchr(text_of(o, "format"), ':')) return 1; /* other parameters than the format's own */
+    if (strchr(text_of(o, "format"), ':')) return 1; /* skip formats with given parameters */
     return add(c, text_of(o, "kernel"), number_of(o, "time_us"), number_of(o, "setup_us") - number_of(o, "upload_us"));
 }
 
@@ -332,7 +332,7 @@ static int read_file(collected *c, const char *path, const char *matrix, const c
         number++;
         cJSON *o = cJSON_Parse(line);
         if (!o) {
-            cli_message("--from: %s: line %d is no JSON object: expected JSON lines of spry bench", path, number);
+            cli_message("--from: %s: line %d is not a JSON object: expected JSON lines of spry bench", path, number);
             good = -1;
         } else if (counts(o, matrix, type, c->a->device)) {
             good = take_record(c, o);
@@ -354,7 +354,7 @@ static int read_records(collected *c)
         for (int n = 0; n < variants && status == CLI_GO_ON; n++) {
             char name[256];
             matrix_name(name, sizeof name, c->paths[i]);
-            status = look(c, c->paths[i], &v[n]);
+            status = analyse_matrix(c, c->paths[i], &v[n]);
             for (int f = 0; f < a->from.count && status == CLI_GO_ON; f++)
                 status = read_file(c, a->from.items[f], name, v[n].name);
         }
@@ -363,7 +363,7 @@ static int read_records(collected *c)
 
 /* ---- the fit -------------------------------------------------------------------------------------------- */
 
-/* The class of the device that is timed, where none is named. */
+/* Sets the device class: --class, else the class of the measured device. */
 static int find_class(collected *c)
 {
     const arguments *a = c->a;
@@ -377,16 +377,16 @@ static int find_class(collected *c)
     o.spmv = &plan;
     plan.device = !a->device_class && strcmp(a->device, "cuda") == 0 ? 1 : SPRY_CPU;
     if (a->device_class && strcmp(a->device, "cuda") == 0) plan.device = SPRY_DEVICE_DEFAULT;
-    spry_status status = cli_one(c->context, &A, SPRY_F64, &err);
+    spry_status status = cli_unit_matrix(c->context, &A, SPRY_F64, &err);
     if (status == SPRY_OK) status = spry_spmv_explain(c->context, &e, A, &o, &err);
     if (status == SPRY_OK) status = spry_explanation_get_info(e, &info, &err);
     if (status == SPRY_OK) RECORD_TEXT(c->device_class, info.device_class);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
-    return cli_certain(status, &err);
+    return cli_fail_early(status, &err);
 }
 
-static void tell_what(char *text, size_t size, const collected *c)
+static void describe_source(char *text, size_t size, const collected *c)
 {
     const arguments *a = c->a;
     const int device = strcmp(a->device, "cuda") == 0;
@@ -402,34 +402,34 @@ static void tell_what(char *text, size_t size, const collected *c)
         snprintf(text, size, "to %.96s, %s", info.description ? info.description : a->device, day);
 }
 
-static void tell_fit(const collected *c, const spry_rates_fit_info *fit)
+static void print_fit(const collected *c, const spry_rates_fit_info *fit)
 {
     printf("rates of %s: %lld matrices and types, %lld times\n"
-           "  predictions are off by (median)          %5.1f %%, before %5.1f %%\n"
-           "  the format taken takes longer than the best (mean) %5.1f %%, before %5.1f %%; worst %.2f, before "
+           "  error of predictions (median)            %5.1f %%, before %5.1f %%\n"
+           "  chosen format slower than the best (mean) %5.1f %%, before %5.1f %%; worst factor %.2f, before "
            "%.2f\n\n",
            c->device_class, (long long)fit->cases, (long long)c->count, 100 * (exp(fit->error) - 1),
            100 * (exp(fit->error_before) - 1), 100 * (fit->loss - 1), 100 * (fit->loss_before - 1), fit->worst_loss,
            fit->worst_loss_before);
 }
 
-/* The lines of the table, which the caller frees. */
+/* Fits the rates and sets *text to the lines of the table, which the caller frees. */
 static int fit(collected *c, char **text)
 {
-    spry_rates_fit_info told = SPRY_INIT(spry_rates_fit_info);
-    char what[160];
+    spry_rates_fit_info info = SPRY_INIT(spry_rates_fit_info);
+    char source[160];
     int64_t length = 0;
     spry_error err = {0};
-    tell_what(what, sizeof what, c);
+    describe_source(source, sizeof source, c);
     if (c->count == 0) {
-        cli_message("no time was found of any of the matrices: nothing to fit");
+        cli_message("no times of the matrices were found: nothing to fit");
         return CLI_UNSUCCESSFUL;
     }
     cli_progress("fitting");
-    if (spry_rates_fit(c->context, &told, c->device_class, c->list, c->count, what, &err) != SPRY_OK)
+    if (spry_rates_fit(c->context, &info, c->device_class, c->list, c->count, source, &err) != SPRY_OK)
         return cli_fail(&err);
     cli_progress(NULL);
-    tell_fit(c, &told);
+    print_fit(c, &info);
     *text = malloc(TEXT_BYTES);
     if (!*text) return out_of_memory();
     if (spry_rates_print(c->context, *text, TEXT_BYTES, &length, c->device_class, &err) != SPRY_OK)
@@ -439,19 +439,19 @@ static int fit(collected *c, char **text)
 
 /* ---- command -------------------------------------------------------------------------------------------- */
 
-/* A table of times that other programs disturbed would mislead for months: none is written, unless that is accepted. */
-static int check_disturbed(const arguments *a, double others)
+/* Refuses to write a table of disturbed times, unless accepted: wrong rates would affect all later choices. */
+static int check_disturbed(const arguments *a, double disturbance)
 {
-    if (others < DISTURBED_SHARE) return CLI_GO_ON;
-    cli_message("%sother programs had %.0f %% of the processors during the run%s", a->accept_disturbed ? "note: " : "",
-                100 * others,
+    if (disturbance < DISTURBED_SHARE) return CLI_GO_ON;
+    cli_message("%sother programs used %.0f %% of the processors during the run%s", a->accept_disturbed ? "note: " : "",
+                100 * disturbance,
                 a->accept_disturbed
                     ? ""
-                    : ": no table is written; run again on a quiet machine, or take --accept-disturbed");
+                    : ": no table is written; run again on an idle machine, or use --accept-disturbed");
     return a->accept_disturbed ? CLI_GO_ON : CLI_UNSUCCESSFUL;
 }
 
-/* The facts between the first line and the last, which tells how many they are. */
+/* Writes the table: a first line, the facts, and a last line with the number of facts. */
 static int write_table(const char *out, const char *facts)
 {
     cli_output table;
@@ -461,7 +461,7 @@ static int write_table(const char *out, const char *facts)
     fprintf(table.stream, "spry-tuning 3\n%send %d\n", facts, count);
     status = cli_output_close(&table, CLI_OK);
     if (status == CLI_OK && out && !cli_is_dash(out))
-        cli_message("wrote %s; the command line takes it with SPRY_TUNING=%s, a program with spry_context_load_tuning",
+        cli_message("wrote %s; SPRY_TUNING=%s makes commands use it, spry_context_load_tuning a program",
                     out, out);
     return status;
 }
@@ -486,9 +486,9 @@ static int tune(collected *c)
     if (status == CLI_GO_ON) status = find_class(c);
     if (status == CLI_GO_ON) status = a->from.count > 0 ? read_records(c) : time_matrices(c);
     cli_progress(NULL);
-    const double others = a->from.count > 0 ? 0 : others_since(before, 0);
+    const double disturbance = a->from.count > 0 ? 0 : disturbance_since(before, 0);
     if (status == CLI_GO_ON) status = fit(c, &text);
-    if (status == CLI_GO_ON) status = check_disturbed(a, others);
+    if (status == CLI_GO_ON) status = check_disturbed(a, disturbance);
     if (status == CLI_GO_ON) status = write_table(a->out, text);
     free(text);
     return status;
@@ -497,14 +497,14 @@ static int tune(collected *c)
 static int check_arguments(const arguments *a, int count, char **paths)
 {
     int status = CLI_GO_ON;
-    if (a->from.count > 0 && count == 0) return cli_usage_error("--from: name the matrices that the records are of");
+    if (a->from.count > 0 && count == 0) return cli_usage_error("--from: expected the matrix FILEs of the records");
     if (a->device_class && a->from.count == 0)
-        return cli_usage_error("--class without --from: what is timed here has the class of the device here");
-    if (a->list && a->clear) return cli_usage_error("--list and --clear are given: expected one of them");
-    if (a->cache && !a->list && !a->clear) return cli_usage_error("--cache goes with --list or --clear");
-    if (a->json.wanted && !a->list) return cli_usage_error("--json goes with --list");
+        return cli_usage_error("--class requires --from: measurements have the class of this machine's device");
+    if (a->list && a->clear) return cli_usage_error("--list and --clear exclude each other");
+    if (a->cache && !a->list && !a->clear) return cli_usage_error("--cache requires --list or --clear");
+    if (a->json.wanted && !a->list) return cli_usage_error("--json requires --list");
     if ((a->list || a->clear) && count > 0)
-        return cli_usage_error("'%s' is one argument too many: --%s has no matrix", paths[0],
+        return cli_usage_error("'%s' is one argument too many: --%s expects no matrix", paths[0],
                                a->list ? "list" : "clear");
     for (int i = 0; i < count && status == CLI_GO_ON; i++) status = cli_check_outputs(a->out, &a->json, paths[i]);
     for (int i = 0; i < a->from.count && status == CLI_GO_ON; i++)
@@ -536,11 +536,11 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_tune =
     {.name = "tune",
-     .summary = "fit what \"auto\" predicts times by to this machine",
+     .summary = "fit the predictions of \"auto\" to this machine",
      .usage = "[FILE...] [OPTIONS]",
-     .about = "Times every format on the matrices named, or on generated ones of all kinds, and fits the constants\n"
-              "by which \"auto\" predicts times (docs/choosing.md), or fits them to records of spry bench. Takes some\n"
-              "minutes.",
+     .about = "Measures every format on the given matrices, or on generated matrices of all kinds, and fits the rates\n"
+              "from which \"auto\" predicts times (docs/choosing.md). With --from, fits to records of spry bench. A\n"
+              "measurement takes some minutes.",
      .examples = "  spry tune -o zen4.tuning\n"
                  "  SPRY_TUNING=zen4.tuning spry explain matrix.mtx\n"
                  "  spry bench a.mtx b.mtx --formats all --json=h200.jsonl\n"

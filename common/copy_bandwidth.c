@@ -197,7 +197,7 @@ spry_status recall_device_copy(const spry_context *context, copy_bandwidth *foun
         return SPRY_OK;
     const processor_time before = read_processor_time();
     const spry_status status = measure_device_copy(context, found, device, true, err);
-    if (status == SPRY_OK && others_since(before, 0) < DISTURBED_SHARE) remember_device_copy(context, found, device);
+    if (status == SPRY_OK && disturbance_since(before, 0) < DISTURBED_SHARE) remember_device_copy(context, found, device);
     return status;
 }
 

@@ -24,9 +24,9 @@ processor_time read_processor_time(void)
     return t;
 }
 
-double others_since(processor_time before, double children)
+double disturbance_since(processor_time before, double children)
 {
     processor_time after = read_processor_time();
-    double all = after.all - before.all, others = after.busy - before.busy - (after.own - before.own) - children;
-    return all > 0.1 && others > 0 ? others / all : 0;
+    double all = after.all - before.all, disturbance = after.busy - before.busy - (after.own - before.own) - children;
+    return all > 0.1 && disturbance > 0 ? disturbance / all : 0;
 }

@@ -11,7 +11,7 @@ processor_time read_processor_time(void);
  * Returns the share of all processor time that other programs used since `before`. children: processor seconds of this
  * program's child processes, not counted as others. 0 if less than 0.1 processor seconds passed or /proc is missing.
  */
-double others_since(processor_time before, double children);
+double disturbance_since(processor_time before, double children);
 
 /* Times are marked as disturbed if the share is at least this. */
 #define DISTURBED_SHARE 0.05

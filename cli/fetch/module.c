@@ -1,4 +1,4 @@
-/* Downloads a matrix by HTTP, and unpacks NAME.mtx from a tar.gz. */
+/* Downloads a matrix by HTTP and unpacks NAME.mtx from a tar.gz. */
 #include "cli/fetch/module.h"
 
 #include <archive.h>
@@ -17,8 +17,8 @@
 /* ---- download ------------------------------------------------------------------------------------ */
 
 /*
- * Downloads are continued where they were left. The server is asked for the rest only if the file is still the one that
- * was begun (If-Range). Otherwise it answers with the whole file, from the beginning.
+ * Partial downloads are continued. The request asks for the rest only if the server's file has the version of the
+ * received data (If-Range). Otherwise the server sends the whole file.
  */
 enum { TAG_BYTES = 256, CONNECT_SECONDS = 30, MOST_REDIRECTIONS = 10 };
 
@@ -26,13 +26,15 @@ typedef struct download {
     const fetch_source *source;
     const fetch_hook *hook;
     CURL *curl;
-    int64_t held;                /* bytes in the file */
-    int64_t offset;              /* of them when this answer began */
-    char tag[TAG_BYTES];         /* of what is held; "": none, it cannot be continued */
-    char next[TAG_BYTES];        /* of the answer: its ETag, else its date */
-    int64_t range_start;         /* of the answer, -1: the whole file */
-    int64_t range_total;         /* -1: not told */
-    int begun, mismatch, number; /* number: errno of a write that failed */
+    int64_t held;         /* bytes in the file */
+    int64_t offset;       /* bytes in the file at the start of the answer */
+    char tag[TAG_BYTES];  /* version of the bytes in the file; "": not known, so not continued */
+    char next[TAG_BYTES]; /* version of the answer: its ETag, else its date */
+    int64_t range_start;  /* first byte of the answer; -1: the whole file */
+    int64_t range_total;  /* size of the server's file; -1: not given */
+    bool begun;           /* data of the answer has arrived */
+    bool mismatch;        /* the server sent another range than requested */
+    int number;           /* errno of a failed write; 0: none */
 } download;
 
 /* ---- tags ---------------------------------------------------------------------------------------- */
@@ -48,7 +50,7 @@ static void read_tag(download *d)
     (void)close(fd);
 }
 
-/* Where it cannot be written, nothing can be continued; that is all. */
+/* Writes the version file. If this fails, an interrupted download starts again. */
 static void write_tag(download *d)
 {
     snprintf(d->tag, sizeof d->tag, "%s", d->next);
@@ -61,9 +63,9 @@ static void write_tag(download *d)
     (void)close(fd);
 }
 
-/* ---- what curl calls ------------------------------------------------------------------------------ */
+/* ---- callbacks of curl ---------------------------------------------------------------------------- */
 
-/* Behind "NAME:" and blanks; NULL: another header. */
+/* Returns the value after "NAME:" and blanks; NULL: another header. */
 static const char *header(const char *line, const char *name)
 {
     const size_t length = strlen(name);
@@ -71,7 +73,7 @@ static const char *header(const char *line, const char *name)
     return line + length + strspn(line + length, " \t");
 }
 
-/* A value that fits, without its end of line. */
+/* Copies a value without its end of line. Ignores a value that does not fit. */
 static void take(char *to, const char *value)
 {
     const size_t length = strcspn(value, "\r\n");
@@ -84,11 +86,11 @@ static size_t take_header(char *data, size_t size, size_t count, void *user)
     char line[512];
     const char *value;
     snprintf(line, sizeof line, "%.*s", (int)(size * count), data);
-    if (strncmp(line, "HTTP/", 5) == 0) { /* another answer, after a redirection */
+    if (strncmp(line, "HTTP/", 5) == 0) { /* a new answer, possibly after a redirection */
         d->next[0] = '\0';
         d->range_start = d->range_total = -1;
     } else if ((value = header(line, "etag:"))) {
-        if (strncmp(value, "W/", 2) != 0) take(d->next, value); /* a weak one may stand for other bytes */
+        if (strncmp(value, "W/", 2) != 0) take(d->next, value); /* equal weak tags do not imply equal bytes */
     } else if ((value = header(line, "last-modified:"))) {
         if (!d->next[0]) take(d->next, value);
     } else if ((value = header(line, "content-range: bytes "))) {
@@ -100,18 +102,18 @@ static size_t take_header(char *data, size_t size, size_t count, void *user)
     return size * count;
 }
 
-/* The answer's first byte tells whether it goes on or begins anew. */
-static int begin(download *d)
+/* Handles the first data of an answer: continues or restarts the file. Returns false if the data is not for the file. */
+static bool begin(download *d)
 {
     long code = 0;
     (void)curl_easy_getinfo(d->curl, CURLINFO_RESPONSE_CODE, &code);
-    d->begun = 1;
+    d->begun = true;
     if (code == 206 && d->range_start == d->held) {
         d->offset = d->held;
-        return 1;
+        return true;
     }
     d->mismatch = code == 206;
-    if (code != 200 && code != 0) return 0; /* the text of an error */
+    if (code != 200 && code != 0) return false; /* the text of an error */
     d->held = d->offset = 0;
     if (ftruncate(d->source->fd, 0) != 0) d->number = errno;
     write_tag(d);
@@ -140,7 +142,7 @@ static size_t take_data(char *data, size_t size, size_t count, void *user)
     return size * count;
 }
 
-static int tell_progress(void *user, curl_off_t total, curl_off_t done, curl_off_t up_total, curl_off_t up)
+static int report_progress(void *user, curl_off_t total, curl_off_t done, curl_off_t up_total, curl_off_t up)
 {
     const download *d = user;
     (void)up_total;
@@ -153,7 +155,7 @@ static int tell_progress(void *user, curl_off_t total, curl_off_t done, curl_off
 static int set_up(download *d, struct curl_slist **headers, char *message)
 {
     const fetch_source *s = d->source;
-    const int is_file = strncasecmp(s->url, "file:", 5) == 0, is_safe = strncasecmp(s->url, "https:", 6) == 0;
+    const bool is_file = strncasecmp(s->url, "file:", 5) == 0, is_safe = strncasecmp(s->url, "https:", 6) == 0;
     char range[32], condition[TAG_BYTES + 16];
     CURLcode bad = CURLE_OK;
     message[0] = '\0';
@@ -174,7 +176,7 @@ static int set_up(download *d, struct curl_slist **headers, char *message)
     SET(CURLOPT_HEADERDATA, d);
     SET(CURLOPT_WRITEFUNCTION, take_data);
     SET(CURLOPT_WRITEDATA, d);
-    SET(CURLOPT_XFERINFOFUNCTION, tell_progress);
+    SET(CURLOPT_XFERINFOFUNCTION, report_progress);
     SET(CURLOPT_XFERINFODATA, d);
     SET(CURLOPT_NOPROGRESS, 0L);
     if (d->held > 0) {
@@ -189,22 +191,22 @@ static int set_up(download *d, struct curl_slist **headers, char *message)
     return bad == CURLE_OK;
 }
 
-/* What went wrong before there was an answer, or while it came. */
+/* Writes the reason of an error of curl: no connection, a timeout, an incomplete answer, a failed write. */
 static fetch_result explain_failure(const download *d, CURLcode code, const char *message, char *reason, size_t size)
 {
     const long stall = d->source->stall_seconds;
     switch (code) {
     case CURLE_ABORTED_BY_CALLBACK: snprintf(reason, size, "stopped"); return FETCH_STOPPED;
-    case CURLE_FILE_COULDNT_READ_FILE: snprintf(reason, size, "there is no such file"); return FETCH_NOT_THERE;
+    case CURLE_FILE_COULDNT_READ_FILE: snprintf(reason, size, "there is no such file"); return FETCH_NOT_FOUND;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_CONNECT:
-        snprintf(reason, size, "the server cannot be reached; is there a network? (%s)",
+        snprintf(reason, size, "the server cannot be reached; check the network (%s)",
                  message[0] ? message : curl_easy_strerror(code));
         return FETCH_FAILED;
-    case CURLE_OPERATION_TIMEDOUT: snprintf(reason, size, "nothing came for %ld s", stall); return FETCH_FAILED;
+    case CURLE_OPERATION_TIMEDOUT: snprintf(reason, size, "no data arrived for %ld s", stall); return FETCH_FAILED;
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
-    case CURLE_GOT_NOTHING: snprintf(reason, size, "the connection ended before the file did"); return FETCH_FAILED;
+    case CURLE_GOT_NOTHING: snprintf(reason, size, "the connection ended before the end of the file"); return FETCH_FAILED;
     case CURLE_WRITE_ERROR:
         if (d->number == 0) break;
         snprintf(reason, size, "cannot be written: %s", strerror(d->number));
@@ -215,14 +217,15 @@ static fetch_result explain_failure(const download *d, CURLcode code, const char
     return FETCH_FAILED;
 }
 
-/* *again: what was held is no part of the file, and is gone. */
-static fetch_result request(download *d, int *again, char *reason, size_t size)
+/* Sends one request. *again: the bytes in the file did not belong to the server's file and were removed; try again. */
+static fetch_result request(download *d, bool *again, char *reason, size_t size)
 {
     char message[CURL_ERROR_SIZE];
     struct curl_slist *headers = NULL;
     long answer = 0;
     const int64_t before = d->held;
-    d->begun = d->mismatch = d->number = 0;
+    d->begun = d->mismatch = false;
+    d->number = 0;
     d->offset = 0;
     d->range_start = d->range_total = -1;
     d->next[0] = '\0';
@@ -235,16 +238,16 @@ static fetch_result request(download *d, int *again, char *reason, size_t size)
     *again = before > 0 && (d->mismatch || (answer == 416 && d->range_total != before));
     if (*again) {
         d->held = 0;
-        if (ftruncate(d->source->fd, 0) != 0) *again = 0;
+        if (ftruncate(d->source->fd, 0) != 0) *again = false;
     }
     if (*again || answer == 416) {
-        snprintf(reason, size, "the server does not continue what was begun");
-        return *again || d->range_total != before ? FETCH_FAILED : FETCH_DONE; /* all of it was there */
+        snprintf(reason, size, "the server cannot continue the download");
+        return *again || d->range_total != before ? FETCH_FAILED : FETCH_DONE; /* the file was complete */
     }
     if (code != CURLE_OK) return explain_failure(d, code, message, reason, size);
     if (answer == 404 || answer == 410) {
         snprintf(reason, size, "the server has no such file");
-        return FETCH_NOT_THERE;
+        return FETCH_NOT_FOUND;
     }
     if (answer != 0 && answer != 200 && answer != 206) {
         snprintf(reason, size, "the server answers %ld", answer);
@@ -258,7 +261,7 @@ static fetch_result request(download *d, int *again, char *reason, size_t size)
 static fetch_result download_file(const fetch_source *source, const fetch_hook *hook, char *reason, size_t size)
 {
     struct stat facts;
-    int again = 0;
+    bool again = false;
     download d = {.source = source, .hook = hook};
     if (fstat(source->fd, &facts) == 0) d.held = facts.st_size;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
@@ -275,27 +278,27 @@ static fetch_result download_file(const fetch_source *source, const fetch_hook *
 
 /* ---- unpacking ------------------------------------------------------------------------------------ */
 
-/* zlib inflates, because it compares the check sum at the end, which libarchive does not. libarchive reads the tar. */
+/* zlib inflates, because it compares the checksum at the end and libarchive does not. libarchive reads the tar. */
 enum { BUFFER_BYTES = 256 << 10 };
 
 typedef struct unpacking {
     gzFile from, to;
     const char *name;
     const fetch_hook *hook;
-    int64_t bytes; /* of the tar.gz */
-    int stopped;
-    char fault[256]; /* of from */
+    int64_t bytes; /* size of the tar.gz */
+    bool stopped;
+    char fault[256]; /* error of reading `from` */
     char buffer[BUFFER_BYTES];
 } unpacking;
 
-/* gzip's faults become ours: cut files are found at the end alone. */
-static int has_fault(unpacking *u)
+/* Returns true and sets u->fault after an error of zlib. A truncated file is detected only at its end. */
+static bool has_fault(unpacking *u)
 {
     int number = 0;
     const char *text = gzerror(u->from, &number);
-    if (number == Z_OK || number == Z_STREAM_END) return 0;
+    if (number == Z_OK || number == Z_STREAM_END) return false;
     snprintf(u->fault, sizeof u->fault, "is damaged or cut (gzip: %s)", text[0] ? text : "unexpected end of file");
-    return 1;
+    return true;
 }
 
 static la_ssize_t read_tar(struct archive *archive, void *user, const void **data)
@@ -314,8 +317,8 @@ static la_ssize_t read_tar(struct archive *archive, void *user, const void **dat
     return -1;
 }
 
-/* "NAME/NAME.mtx", or NAME.mtx anywhere. */
-static int is_wanted(struct archive_entry *entry, const char *name)
+/* Returns true for a file NAME.mtx in any folder of the tar. */
+static bool is_wanted(struct archive_entry *entry, const char *name)
 {
     const char *path = archive_entry_pathname(entry);
     const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
@@ -335,7 +338,7 @@ static fetch_result copy_matrix(unpacking *u, struct archive *archive, char *rea
             return u->stopped ? FETCH_STOPPED : FETCH_BAD_DATA;
         }
         if (all == 0 && (got < (la_ssize_t)sizeof banner || strncasecmp(part, banner, strlen(banner)) != 0)) {
-            snprintf(reason, size, "%s.mtx in it is no Matrix Market file", u->name);
+            snprintf(reason, size, "%s.mtx in the archive is not a Matrix Market file", u->name);
             return FETCH_BAD_DATA;
         }
         errno = 0;
@@ -345,18 +348,18 @@ static fetch_result copy_matrix(unpacking *u, struct archive *archive, char *rea
         }
     }
     if (all > 0) return FETCH_DONE;
-    snprintf(reason, size, "%s.mtx in it is empty", u->name);
+    snprintf(reason, size, "%s.mtx in the archive is empty", u->name);
     return FETCH_BAD_DATA;
 }
 
-/* All members, to the end of the tar, and of the gzip behind it. */
+/* Copies NAME.mtx, then reads to the end of the tar and of the gzip stream. */
 static fetch_result copy_wanted(unpacking *u, struct archive *archive, char *reason, size_t size)
 {
     struct archive_entry *entry;
     int found = 0, next;
     if (archive_read_support_format_tar(archive) != ARCHIVE_OK ||
         archive_read_open(archive, u, NULL, read_tar, NULL) != ARCHIVE_OK) {
-        snprintf(reason, size, "is no tar.gz: %s", archive_error_string(archive));
+        snprintf(reason, size, "is not a tar.gz: %s", archive_error_string(archive));
         return u->stopped ? FETCH_STOPPED : FETCH_BAD_DATA;
     }
     while ((next = archive_read_next_header(archive, &entry)) == ARCHIVE_OK || next == ARCHIVE_WARN) {
@@ -381,7 +384,7 @@ static fetch_result copy_wanted(unpacking *u, struct archive *archive, char *rea
     return FETCH_BAD_DATA;
 }
 
-/* A FILE of its own on the same file, so that closing it leaves fd. */
+/* Opens a copy of fd, so that closing the result does not close fd. */
 static gzFile open_copy(int fd, const char *mode)
 {
     const int copy = dup(fd);
@@ -392,15 +395,15 @@ static gzFile open_copy(int fd, const char *mode)
 
 static fetch_result unpack(int fd, const char *name, int out, const fetch_hook *hook, char *reason, size_t size)
 {
-    static unpacking u; /* its buffer is too large for a stack */
+    static unpacking u; /* too large for the stack */
     struct stat facts;
     unsigned char magic[2] = {0, 0};
     if (pread(fd, magic, 2, 0) != 2 || magic[0] != 0x1f || magic[1] != 0x8b || lseek(fd, 0, SEEK_SET) != 0) {
-        snprintf(reason, size, "what came is no tar.gz");
+        snprintf(reason, size, "the received data is not a tar.gz");
         return FETCH_BAD_DATA;
     }
     u = (unpacking){.from = open_copy(fd, "rb"), .name = name, .hook = hook};
-    /* The fastest level: 6 takes seven times as long and saves 6 percent. */
+    /* The fastest level. Level 6 takes seven times as long and saves 6 percent. */
     u.to = open_copy(out, "wb1");
     if (fstat(fd, &facts) == 0) u.bytes = facts.st_size;
     struct archive *archive = archive_read_new();

@@ -1,23 +1,24 @@
 /*
- * What `spry fetch` has of libcurl and libarchive, in a module of its own: with their libraries the program would start
- * 12 ms later, whatever it is asked for (docs/decisions.md, 21).
+ * The functions of `spry fetch` that need libcurl and libarchive. They are a separate module, because these libraries
+ * would delay the start of every command by 12 ms (docs/decisions.md, 21).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FETCH_ABI = 1 };
+enum { FETCH_ABI = 2 };
 
 typedef enum fetch_result {
     FETCH_DONE,
-    FETCH_FAILED,    /* the reason tells why; what has come is kept */
-    FETCH_NOT_THERE, /* the server has no such file */
-    FETCH_STOPPED,   /* the hook wanted that */
-    FETCH_BAD_DATA   /* what has come is not what was asked for, and is of no use */
+    FETCH_FAILED,    /* failed for the given reason; received data is kept */
+    FETCH_NOT_FOUND, /* the server has no such file */
+    FETCH_STOPPED,   /* stopped by the hook */
+    FETCH_BAD_DATA   /* the received data is not the requested file, and useless */
 } fetch_result;
 
-/* While something goes on, some times a second; total -1: not known. Not 0 stops it. */
+/* Called multiple times a second with the bytes done and in total (-1: not known). A result other than 0 stops. */
 typedef struct fetch_hook {
     int (*progress)(void *user, int64_t done, int64_t total);
     void *user;
@@ -25,17 +26,17 @@ typedef struct fetch_hook {
 
 typedef struct fetch_source {
     const char *url;
-    int fd;             /* of the file that keeps what has come; what it has already is continued */
-    const char *tag;    /* path of a file that tells which version of the url that is */
-    long stall_seconds; /* without a byte for so long it is given up */
-    int may_be_file;    /* file:// is allowed, too */
+    int fd;             /* file of received data; a partial file is continued */
+    const char *tag;    /* path of a file with the version (ETag or date) of the received data */
+    long stall_seconds; /* gives up after this time without a byte */
+    bool may_be_file;   /* file:// is also allowed */
 } fetch_source;
 
-/* reason: a line for people, where it is not FETCH_DONE. */
+/* reason: receives a line for people if the result is not FETCH_DONE. */
 typedef struct fetch_module {
     int abi;
     fetch_result (*download)(const fetch_source *source, const fetch_hook *hook, char *reason, size_t size);
-    /* Of the tar.gz in fd NAME.mtx, to out as gzip. All of it is read, so that its check sum is compared. */
+    /* Copies NAME.mtx from the tar.gz in fd to out, as gzip. Reads all of fd, so that its checksum is compared. */
     fetch_result (*unpack)(int fd, const char *name, int out, const fetch_hook *hook, char *reason, size_t size);
 } fetch_module;
 
