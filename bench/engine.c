@@ -1,4 +1,4 @@
-/* Goes through matrices, types and orderings, and hands out the records of each. */
+/* Runs the benchmark over matrices, types and orderings, and emits their records. */
 #include "bench/internal.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -17,13 +17,13 @@ const bench_types bench_all_types[BENCH_TYPES] = {
 
 /* ---- orderings ---------------------------------------------------------------------------------- */
 
-/* An ordering that matrices are measured under; it is found for the first type and serves the second. */
+/* An ordering of a matrix. It is computed once and used for all types. */
 typedef struct numbering {
-    bench_subject subject; /* its A: of one type after the other */
-    spry_ordering *handle; /* NULL: as given, or not found yet */
-    double us;             /* that finding it took */
-    spry_status status;    /* of that, */
-    spry_error fault;      /* and what went wrong */
+    bench_subject subject; /* subject.A: the matrix in the current type */
+    spry_ordering *handle; /* NULL: matrix as given, or not computed yet */
+    double us;             /* time of computing the ordering */
+    spry_status status;    /* status and error of computing the ordering */
+    spry_error fault;
 } numbering;
 enum { MOST_NUMBERINGS = 8 };
 
@@ -33,18 +33,18 @@ typedef struct prepared {
     spry_matrix *A;
     numbering list[MOST_NUMBERINGS];
     int count;
-    spry_status status; /* of all that, */
-    spry_error fault;   /* and what went wrong, */
-    int reading;        /* 1: when it was read */
+    spry_status status; /* status and error of reading and ordering */
+    spry_error fault;
+    bool reading; /* the error occurred during reading */
 } prepared;
 
-static int leaves_as_given(const numbering *n)
+static bool keeps_order(const numbering *n)
 {
     return n->subject.plan_ordering || strcmp(n->subject.ordering, "none") == 0;
 }
 
-/* bandk, bandk2, bandk3 or bandk4. */
-static int is_bandk(const char *ordering)
+/* Returns true for bandk, bandk2, bandk3 and bandk4. */
+static bool is_bandk(const char *ordering)
 {
     return strncmp(ordering, "bandk", 5) == 0;
 }
@@ -58,20 +58,21 @@ static void add_numbering(prepared *p, const char *ordering, bench_part part, co
     if (is_bandk(ordering) && ordering[5]) n->subject.k = ordering[5] - '0';
 }
 
-int bench_asks_for(const bench_options *o, const char *format)
+bool bench_asks_for(const bench_options *o, const char *format)
 {
-    int named = o->candidates.all_kernels || text_list_names(&o->candidates.formats, format);
+    bool named = o->candidates.all_kernels || text_list_names(&o->candidates.formats, format);
     for (int i = 0; i < o->candidates.kernels.count; i++)
-        named |= strncmp(o->candidates.kernels.items[i], format, 4) == 0 && o->candidates.kernels.items[i][4] == '_';
+        named = named ||
+                (strncmp(o->candidates.kernels.items[i], format, 4) == 0 && o->candidates.kernels.items[i][4] == '_');
     return named;
 }
 
-/* csr2, csr3 and csr4 as given and by Band-k, of groups for each device; everybody else as given and by RCM. */
+/* Adds "none" for all formats, Band-k for csr2 and csr3 on each device, bandk4 for csr4, and RCM for the others. */
 static void add_numberings_by_format(prepared *p, const bench_session *session)
 {
     const bench_options *o = session->options;
-    const int both = strcmp(o->candidates.device, "all") == 0 && bench_has_device(session, "cuda");
-    const int csrk = bench_asks_for(o, "csr2") || bench_asks_for(o, "csr3");
+    const bool both = strcmp(o->candidates.device, "all") == 0 && bench_has_device(session, "cuda");
+    const bool csrk = bench_asks_for(o, "csr2") || bench_asks_for(o, "csr3");
     add_numbering(p, "none", ALL_FORMATS, o->candidates.device);
     add_numbering(p, "rcm", EXCEPT_CSRK, o->candidates.device);
     if (csrk) add_numbering(p, "bandk", ONLY_CSRK, both ? "cpu" : o->candidates.device);
@@ -80,12 +81,12 @@ static void add_numberings_by_format(prepared *p, const bench_session *session)
         add_numbering(p, "bandk4", ALL_FORMATS, "cpu");
 }
 
-/* The same, but that csr2, csr3 and csr4 have a Band-k each, of as many levels as they have. */
+/* Adds "none" for all formats, Band-k with k levels for csr2, csr3 and csr4, and RCM for the others. */
 static void add_numberings_by_k(prepared *p, const bench_session *session)
 {
     static const char *const formats[] = {"csr2", "csr3", "csr4"}, *const orderings[] = {"bandk2", "bandk3", "bandk4"};
     const bench_options *o = session->options;
-    const int on_gpu = strcmp(o->candidates.device, "cuda") == 0;
+    const bool on_gpu = strcmp(o->candidates.device, "cuda") == 0;
     add_numbering(p, "none", ALL_FORMATS, o->candidates.device);
     add_numbering(p, "rcm", EXCEPT_CSRK, o->candidates.device);
     for (int f = 0; f < (on_gpu ? 2 : 3); f++)
@@ -104,7 +105,7 @@ static void add_numberings(prepared *p, const bench_session *session)
             add_numbering(p, orderings->items[i], ALL_FORMATS, session->options->candidates.device);
 }
 
-/* Whose sizes groups for the first GPU have where no table tells: as format csr3. */
+/* Returns the tuning of groups for the first GPU without a table, as format csr3 chooses it. */
 static const char *tuning_for_gpu(spry_context *context)
 {
     spry_device_info device = SPRY_INIT(spry_device_info);
@@ -113,11 +114,11 @@ static const char *tuning_for_gpu(spry_context *context)
     return device.compute_capability >= 80 ? "ampere" : "volta";
 }
 
-/* For GPUs Band-k's groups have the sizes of the context's table, where it has some, or else the library's own. */
+/* Computes an ordering. For a GPU, sizes of Band-k's groups come from the context's table, else from the GPU's type. */
 static spry_status find_ordering(spry_context *context, const spry_matrix *A, numbering *n, spry_error *err)
 {
     const double start = now_us();
-    const int bandk = is_bandk(n->subject.ordering), for_gpu = bandk && strcmp(n->subject.device, "cuda") == 0;
+    const bool bandk = is_bandk(n->subject.ordering), for_gpu = bandk && strcmp(n->subject.device, "cuda") == 0;
     spry_ordering_options options = SPRY_INIT(spry_ordering_options);
     options.method = bandk ? "bandk" : n->subject.ordering;
     options.k = n->subject.k;
@@ -151,11 +152,11 @@ static spry_status measure_subject(bench_session *session, const bench_subject *
     return status;
 }
 
-/* A under one ordering. Set-up holds what finding it and moving the entries took. */
+/* Measures A under one ordering. Set-up times include computing the ordering and moving the entries. */
 static spry_status measure_numbering(bench_session *session, const spry_matrix *A, numbering *n, spry_error *err)
 {
     n->subject.A = A;
-    if (leaves_as_given(n)) return measure_subject(session, &n->subject, err);
+    if (keeps_order(n)) return measure_subject(session, &n->subject, err);
     spry_matrix *B = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     spry_selection rows = SPRY_INIT(spry_selection), columns = SPRY_INIT(spry_selection);
@@ -181,11 +182,11 @@ static spry_status measure_numbering(bench_session *session, const spry_matrix *
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /*
- * Loading is a stage that seed 002 measures: the median of five times where they are short, else of the one there was.
- * NaN: several are read at once, or there is no file that could be read again.
+ * Returns the time of reading the file, a stage that study 002 measures: the median of five times if they are short,
+ * else the first time. NaN if other matrices are read at the same time, or if there is no file to read again.
  */
 static double reading_time(const prepared *p, spry_context *context, const spry_read_options *options, double first_us,
-                           int alone)
+                           bool alone)
 {
     enum { TIMES = 5 };
     static const double short_us = 200000;
@@ -203,16 +204,16 @@ static double reading_time(const prepared *p, spry_context *context, const spry_
     return bench_summarise(us, times).median;
 }
 
-/* The type that matrices are read in, of which others are made: values that are stored narrowly are rounded once. */
+/* Returns the type in which matrices are read. Other types are converted from it, so that values are rounded once. */
 static spry_type widest_type(const bench_options *o)
 {
-    int only_f32 = 1;
+    bool only_f32 = true;
     for (int t = 0; t < o->operation.type_count; t++)
-        only_f32 &= o->operation.types[t].stored == SPRY_F32 && o->operation.types[t].vectors == SPRY_F32;
+        only_f32 = only_f32 && o->operation.types[t].stored == SPRY_F32 && o->operation.types[t].vectors == SPRY_F32;
     return only_f32 ? SPRY_F32 : SPRY_F64;
 }
 
-/* The matrix is read once; other types are converted from it. */
+/* Reads the matrix of a source, once for all types. */
 static void read_source(prepared *p, spry_context *context, const bench_session *session)
 {
     const bench_options *o = session->options;
@@ -228,19 +229,19 @@ static void read_source(prepared *p, spry_context *context, const bench_session 
     p->status = read_csr(context, &p->A, p->source->path, &options, &p->fault);
     const double took = now_us() - start;
     p->reading = p->status != SPRY_OK;
-    const int squares = strcmp(o->operation.op, "spgemm") == 0 && p->status == SPRY_OK;
+    const bool squares = strcmp(o->operation.op, "spgemm") == 0 && p->status == SPRY_OK;
     const double us = squares ? reading_time(p, context, &options, took, o->input.at_once <= 1) : NAN;
     for (int n = 0; n < p->count; n++) p->list[n].subject.read_us = us;
 }
 
-/* The n-th of its orderings; what went wrong is kept aside, for several may be looked for at once. */
+/* Computes ordering n. Stores its error separately, because threads may compute orderings of p in parallel. */
 static void find_numbering(prepared *p, int n, spry_context *context)
 {
-    if (n < p->count && p->status == SPRY_OK && !leaves_as_given(&p->list[n]))
+    if (n < p->count && p->status == SPRY_OK && !keeps_order(&p->list[n]))
         p->list[n].status = find_ordering(context, p->A, &p->list[n], &p->list[n].fault);
 }
 
-/* Without all of them nothing is measured: the first that was not found tells why. */
+/* Copies the error of the first failed ordering: the matrix is measured only if all orderings succeed. */
 static void close_preparation(prepared *p)
 {
     for (int n = 0; n < p->count && p->status == SPRY_OK; n++) {
@@ -260,10 +261,10 @@ typedef struct preparation {
     prepared *batch;
     int count;
     const bench_session *session;
-    atomic_int next; /* matrix, or ordering */
+    atomic_int next; /* next matrix or ordering */
 } preparation;
 
-/* The two functions below run on each thread; each takes what is next. */
+/* Runs on each thread: reads the next matrix. find_numberings computes the next ordering. */
 static void read_sources(void *job, int64_t begin, int64_t end)
 {
     preparation *p = job;
@@ -282,8 +283,8 @@ static void find_numberings(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Each matrix, and then each ordering, by one thread where there are several: orderings are mostly one thread's work,
- * and so are twins. Large ones, which come last, are begun first, so that none is left over when the others are done.
+ * Reads matrices, then computes orderings, each by one thread if at_once is more than 1: most orderings and generators
+ * use one thread anyway. Starts with the last matrices, which are the largest, to avoid imbalance at the end.
  */
 static void prepare_batch(prepared *batch, int count, const bench_session *session)
 {
@@ -305,7 +306,7 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
 
 /* ---- measuring ---------------------------------------------------------------------------------- */
 
-/* One record for a matrix that nothing ran on. */
+/* Emits one record for a matrix without cases. */
 static spry_status emit_without_matrix(bench_session *session, const bench_source *source, const char *type,
                                        record_status status, const char *reason, spry_error *err)
 {
@@ -316,7 +317,7 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
     return bench_emit_records(session, &r, 1, err);
 }
 
-/* "grid7: 1204 of 6940000 values were rounded to bf16, by 0.0039 of their size at most", or what overflowed. */
+/* Notes "grid7: 1204 of 6940000 values were rounded to bf16, by at most 0.0039 of their size", or values that overflowed. */
 static void note_rounding(const bench_session *session, const bench_types *types, const char *name,
                           const spry_matrix *A, const spry_rounding *r)
 {
@@ -330,12 +331,12 @@ static void note_rounding(const bench_session *session, const bench_types *types
                  name, (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), (long long)r->overflowed,
                  (long long)r->overflowed_row + base, (long long)r->overflowed_column + base, base);
     else
-        snprintf(text, sizeof text, "%s: %lld of %lld values were rounded to %s, by %.2g of their size at most", name,
+        snprintf(text, sizeof text, "%s: %lld of %lld values were rounded to %s, by at most %.2g of their size", name,
                  (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), r->largest);
     session->options->receiver.note(text);
 }
 
-/* *B = the matrix with values of the types; A itself where it has such. */
+/* Converts the matrix to the stored type. Notes the rounding if vectors have another type. */
 static spry_status convert_to(const bench_session *session, const prepared *p, spry_matrix **B,
                               const bench_types *types, spry_error *err)
 {
@@ -345,29 +346,29 @@ static spry_status convert_to(const bench_session *session, const prepared *p, s
     spry_status status = spry_matrix_get_arrays(p->A, &arrays, err);
     options.value_type = types->stored;
     options.offset_type = arrays.offset_type;
-    spry_rounding *wanted = types->stored != types->vectors ? &rounding : NULL;
-    if (status == SPRY_OK) status = spry_matrix_convert(session->context, B, wanted, p->A, &options, err);
-    if (status == SPRY_OK && wanted && session->options->receiver.note)
+    spry_rounding *noted = types->stored != types->vectors ? &rounding : NULL;
+    if (status == SPRY_OK) status = spry_matrix_convert(session->context, B, noted, p->A, &options, err);
+    if (status == SPRY_OK && noted && session->options->receiver.note)
         note_rounding(session, types, p->source->name, p->A, &rounding);
     return status;
 }
 
 static spry_status measure_type(bench_session *session, prepared *p, const bench_types *types, spry_error *err)
 {
-    spry_matrix *made = NULL;
+    spry_matrix *converted = NULL;
     spry_status status = SPRY_OK;
-    const int is_last = types == session->options->operation.types + session->options->operation.type_count - 1;
-    if (types->stored != widest_type(session->options)) status = convert_to(session, p, &made, types, err);
-    if (status == SPRY_OK && made && is_last) { /* what nobody wants any more */
+    const bool is_last = types == session->options->operation.types + session->options->operation.type_count - 1;
+    if (types->stored != widest_type(session->options)) status = convert_to(session, p, &converted, types, err);
+    if (status == SPRY_OK && converted && is_last) { /* the matrix as read is not needed again */
         spry_matrix_destroy(p->A);
-        p->A = made;
-        made = NULL;
+        p->A = converted;
+        converted = NULL;
     }
     for (int n = 0; status == SPRY_OK && n < p->count; n++) {
         p->list[n].subject.types = types;
-        status = measure_numbering(session, made ? made : p->A, &p->list[n], err);
+        status = measure_numbering(session, converted ? converted : p->A, &p->list[n], err);
     }
-    spry_matrix_destroy(made);
+    spry_matrix_destroy(converted);
     return status;
 }
 
@@ -387,18 +388,18 @@ static spry_status measure(bench_session *session, prepared *p, spry_error *err)
         if (err) *err = p->fault;
         return status;
     }
-    o->receiver.complain(o->receiver.user, &p->fault, p->reading); /* one bad matrix does not stop the others */
+    o->receiver.complain(o->receiver.user, &p->fault, p->reading); /* the run continues with other matrices */
     return emit_without_matrix(session, p->source, type, RECORD_FAILED, p->fault.message, err);
 }
 
-/* A matrix whose turn comes too late is skipped: 1. */
+/* Skips a matrix after the time limit. Returns 1 if skipped. */
 static int skip_late(bench_session *session, const bench_source *source, double start_us, spry_status *status,
                      spry_error *err)
 {
     const int64_t seconds = session->options->protocol.seconds;
     char reason[80];
     if (seconds <= 0 || now_us() - start_us <= 1e6 * (double)seconds) return 0;
-    snprintf(reason, sizeof reason, "the time limit of %lld s had passed", (long long)seconds);
+    snprintf(reason, sizeof reason, "the time limit of %lld s was reached", (long long)seconds);
     *status = emit_without_matrix(session, source, NULL, RECORD_SKIPPED, reason, err);
     return 1;
 }
@@ -427,14 +428,14 @@ static spry_status run_batches(bench_session *session, spry_error *err)
     return status;
 }
 
-/* The copy bandwidth, and for cold runs the buffer that flushes the caches. 0: out of memory for the latter. */
+/* Measures the copy bandwidth and allocates the flush buffer for cold runs. Returns 0 if memory for it is short. */
 static int open_session(bench_session *session, const bench_options *options)
 {
     *session = (bench_session){.options = options, .context = options->context, .copy_gbps = NAN};
     if (!options->protocol.skip_bandwidth) {
         char text[320];
         options->receiver.progress("measuring the copy bandwidth");
-        const copy_bandwidth copy = measure_copy_bandwidth(options->context, 0);
+        const copy_bandwidth copy = measure_copy_bandwidth(options->context, false);
         session->copy_gbps = copy.gbps;
         snprintf(text, sizeof text, "the copy bandwidth is %s", copy.note);
         if (copy.note[0] && options->receiver.note) options->receiver.note(text);
@@ -450,7 +451,7 @@ spry_status bench_run(const bench_options *options, spry_error *err)
 {
     bench_session session;
     if (!open_session(&session, options))
-        return bench_fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the buffer that flushes the caches");
+        return bench_fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the buffer of --cold, which flushes the caches");
     spry_status status = run_batches(&session, err);
     free(session.flush);
     return status;

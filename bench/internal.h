@@ -51,7 +51,7 @@ int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *
 /* Returns CSR in host memory as a matrix for peers. */
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
 
-/* Formats that run under an ordering: csrk means csr2, csr3 and csr4, which use the groups of Band-k. */
+/* Formats that run under an ordering: all; csr2 and csr3, which use groups of Band-k; all except csr2, csr3 and csr4. */
 typedef enum bench_part { ALL_FORMATS, ONLY_CSRK, EXCEPT_CSRK } bench_part;
 
 /* A matrix under an ordering, to be measured. */

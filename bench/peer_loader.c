@@ -1,4 +1,4 @@
-/* Finds and loads peer modules; those that ought to be there and are not are listed with the reason. */
+/* Finds and loads peer modules, and lists missing modules with the reason. */
 #include "bench/internal.h"
 
 #include <dirent.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernels of a complete build. A module that is not here is loaded all the same when it is found. */
+/* The kernels of a complete build. Other modules in the folder are also loaded. */
 static const struct {
     const char *module, *kernel, *format, *device;
     bench_factor factor;
@@ -64,7 +64,7 @@ static const int expected_count = (int)(sizeof expected / sizeof *expected);
 
 static const char prefix[] = "spry-peer-", ending[] = ".so";
 
-/* SPRY_PEER_DIR, else peers/ beside the program; never the current directory by itself. */
+/* Finds the folder of modules: SPRY_PEER_DIR, else peers/ in the program's folder, else the installed folder. */
 static void find_folder(char *folder, size_t size)
 {
     const char *named = getenv("SPRY_PEER_DIR");
@@ -80,11 +80,11 @@ static void find_folder(char *folder, size_t size)
     if (slash) *slash = '\0';
     snprintf(folder, size, "%.*s/peers", (int)size - 8, program);
     if (access(folder, F_OK) == 0) return;
-    /* Installed: SPRY_INSTALLED_PEERS is the way from the program's folder to the modules. */
+    /* SPRY_INSTALLED_PEERS is the path from the program's folder to the installed modules. */
     snprintf(folder, size, "%.*s/" SPRY_INSTALLED_PEERS, (int)(size - sizeof SPRY_INSTALLED_PEERS - 1), program);
 }
 
-/* NULL: out of memory. */
+/* Adds a peer. Returns NULL if memory is short. */
 static bench_peer *add_peer(bench_peers *peers, const char *module, const char *name, const char *format,
                             const char *device)
 {
@@ -100,7 +100,7 @@ static bench_peer *add_peer(bench_peers *peers, const char *module, const char *
     return peer;
 }
 
-/* Every kernel expected of a module, with the reason why it is not to be had. */
+/* Adds all expected kernels of a missing module, with the reason. */
 static int add_missing(bench_peers *peers, const char *module, const char *reason)
 {
     const int before = peers->count;
@@ -161,9 +161,8 @@ static int load_module(bench_peers *peers, const char *name)
     snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
     if (access(path, F_OK) != 0) {
         snprintf(reason, sizeof reason,
-                 "there is no peer module in %.200s: './quickstart --peers' builds it in build/peers, which "
-                 "SPRY_PEER_DIR "
-                 "may name",
+                 "%.200s does not have the peer module: './quickstart --peers' builds it in build/peers; set "
+                 "SPRY_PEER_DIR to that folder",
                  peers->folder);
         return add_missing(peers, name, reason);
     }
@@ -172,14 +171,14 @@ static int load_module(bench_peers *peers, const char *name)
         snprintf(reason, sizeof reason, "the peer module cannot be loaded: %.300s", dlerror());
         return add_missing(peers, name, reason);
     }
-    /* ISO C has no conversion from object to function pointer; POSIX promises that it works. */
+    /* memcpy, because ISO C does not convert object pointers to function pointers. POSIX permits it. */
     spry_peer_get_fn get = NULL;
     void *symbol = dlsym(library, "spry_peer_get");
     memcpy(&get, &symbol, sizeof get);
     const spry_peer_module *module = get ? get(&error) : NULL;
     if (!module || module->abi != SPRY_PEER_ABI) {
         if (module)
-            snprintf(reason, sizeof reason, "the peer module has interface %d, expected %d: build it anew", module->abi,
+            snprintf(reason, sizeof reason, "the peer module has interface %d, expected %d: rebuild it", module->abi,
                      SPRY_PEER_ABI);
         else
             snprintf(reason, sizeof reason, "%.300s",
@@ -187,17 +186,17 @@ static int load_module(bench_peers *peers, const char *name)
         dlclose(library);
         return add_missing(peers, name, reason);
     }
-    return add_module(peers, name, module); /* it stays loaded: threads of its run-time may outlive a close */
+    return add_module(peers, name, module); /* never closed, because its run-time library may have running threads */
 }
 
-static int is_listed(const bench_peers *peers, const char *module)
+static bool is_listed(const bench_peers *peers, const char *module)
 {
     for (int p = 0; p < peers->count; p++)
-        if (strcmp(peers->items[p].module, module) == 0) return 1;
-    return 0;
+        if (strcmp(peers->items[p].module, module) == 0) return true;
+    return false;
 }
 
-/* Modules beyond the expected ones, whatever they are called. */
+/* Loads modules of the folder that are not expected. */
 static int load_others(bench_peers *peers)
 {
     DIR *folder = opendir(peers->folder);

@@ -1,4 +1,4 @@
-/* From samples to records: statistics, other work on the machine, hashes of results, and handing records on. */
+/* Records from samples: statistics, disturbance, hashes of results, and output of records. */
 #include "bench/internal.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ spry_status bench_leave_out_values(const bench_session *session, spry_arrays *a,
 
 /* ---- statistics --------------------------------------------------------------------------------- */
 
-/* The value below which a share of the sorted values lies, between neighbours by their distance. */
+/* Returns a quantile of sorted values by linear interpolation. share: 0 to 1. */
 static double quantile(const double *sorted, int count, double share)
 {
     double position = share * (double)(count - 1);
@@ -98,7 +98,7 @@ static void hash_pieces(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Pieces of a fixed size are hashed by several threads: it runs a few times a case. */
+/* Hashes pieces of a fixed size in parallel and adds the hashes, so that the result does not depend on the threads. */
 uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
 {
     hashing h = {.data = data, .bytes = bytes};
@@ -106,18 +106,18 @@ uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
     return h.hash;
 }
 
-/* ---- other work on the machine ------------------------------------------------------------------ */
+/* ---- disturbance -------------------------------------------------------------------------------- */
 
-/* Times measured beside other work mean little; the records say so. */
-static void note_others(record *r, double disturbance)
+/* Adds a note on disturbance to the reason of a successful record. */
+static void note_disturbance(record *r, double disturbance)
 {
     size_t used = strlen(r->reason);
     if (r->status == RECORD_OK)
         snprintf(r->reason + used, sizeof r->reason - used,
-                 "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "", 100 * disturbance);
+                 "%sdisturbed: other programs used %.0f %% of the processors", used ? "; " : "", 100 * disturbance);
 }
 
-/* ---- handing on --------------------------------------------------------------------------------- */
+/* ---- output of records -------------------------------------------------------------------------- */
 
 spry_status bench_fail(spry_error *err, spry_status status, const char *message)
 {
@@ -136,7 +136,7 @@ spry_status bench_out_of_memory(spry_error *err)
 spry_status bench_emit_records(bench_session *session, const record *records, int count, spry_error *err)
 {
     if (session->options->receiver.emit(session->options->receiver.user, records, count) == 0) return SPRY_OK;
-    session->stopped = 1;
+    session->stopped = true;
     return bench_fail(err, SPRY_FILE_ERROR, "the records cannot be written");
 }
 
@@ -149,17 +149,17 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
     for (int i = 0; i < count; i++) {
         memcpy(&records[i], (char *)cases + (size_t)i * stride, sizeof *records);
         RECORD_TEXT(records[i].method.ordering, subject->ordering);
-        records[i].cost.setup_us += subject->reorder_us; /* NaN stays NaN */
+        records[i].cost.setup_us += subject->reorder_us; /* NaN remains NaN */
         if (records[i].cost.break_even > 0 && subject->reorder_us > 0)
             records[i].cost.break_even =
                 (int64_t)ceil(records[i].cost.setup_us / (records[i].cost.baseline_us - records[i].cost.predicted_us));
         if (records[i].time.median_us > 0) records[i].time.disturbed = disturbance >= DISTURBED_SHARE;
-        if (disturbance >= DISTURBED_SHARE) note_others(&records[i], disturbance);
+        if (disturbance >= DISTURBED_SHARE) note_disturbance(&records[i], disturbance);
     }
     if (disturbance >= DISTURBED_SHARE && options->receiver.note) {
         char text[400];
         snprintf(text, sizeof text,
-                 "%s: other programs had %.0f %% of the processors meanwhile, so its times mean little",
+                 "%s: other programs used %.0f %% of the processors: its times are not reliable",
                  subject->source->name, 100 * disturbance);
         options->receiver.note(text);
     }

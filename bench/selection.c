@@ -1,4 +1,4 @@
-/* Which devices, formats and peers belong to a run. */
+/* Selection of devices and peers for a run. */
 #include "bench/internal.h"
 
 #include <string.h>
@@ -12,38 +12,38 @@ bench_factor bench_factor_of(const char *op)
                                          : BY_A_VECTOR;
 }
 
-int bench_iterates(const char *op)
+bool bench_iterates(const char *op)
 {
     const bench_factor factor = bench_factor_of(op);
     return factor == IN_CG || factor == IN_PAGERANK;
 }
 
-int bench_has_device(const bench_session *session, const char *kind)
+bool bench_has_device(const bench_session *session, const char *kind)
 {
     for (int d = 0; d < spry_device_count(session->context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
         if (spry_device_get_info(session->context, &device, d, NULL) == SPRY_OK && device.available &&
             strcmp(device.name, kind) == 0)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named)
+bool bench_device_fits(const bench_session *session, const char *wanted, const char *kind, bool named)
 {
     if (strcmp(wanted, "all") != 0) return strcmp(wanted, kind) == 0;
     return named || bench_has_device(session, kind);
 }
 
-int bench_wants_peer(const bench_session *session, const char *device, int p)
+bool bench_wants_peer(const bench_session *session, const char *device, int p)
 {
     const bench_options *options = session->options;
     const bench_peers *peers = options->candidates.peers;
-    int any_named = 0;
+    bool any_named = false;
     for (int k = 0; k < peers->count; k++)
-        any_named |= text_list_has(&options->candidates.kernels, peers->items[k].name);
-    if (peers->items[p].factor != bench_factor_of(options->operation.op)) return 0;
-    if (any_named && !text_list_has(&options->candidates.kernels, peers->items[p].name)) return 0;
+        any_named = any_named || text_list_has(&options->candidates.kernels, peers->items[k].name);
+    if (peers->items[p].factor != bench_factor_of(options->operation.op)) return false;
+    if (any_named && !text_list_has(&options->candidates.kernels, peers->items[p].name)) return false;
     return bench_device_fits(session, device, peers->items[p].device, any_named);
 }
 

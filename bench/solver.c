@@ -1,18 +1,18 @@
 /*
- * Ops cg and pagerank: whole solves, of which the time of an iteration is told.
+ * Operations cg and pagerank: times of whole solves, recorded per iteration.
  *
- * All cases of a matrix and type run the same method by the same rule. CG has no preconditioner, begins at x = 0 with
- * b = 1 and stops at ||r|| <= 1e-8 ||b|| (f32: 1e-3), after MOST_CG_ITERATIONS at the latest. PageRank has alpha 0.85,
- * links from rows to columns, nodes without links that count as linking everywhere, and stops at
- * ||x_k - x_(k-1)||_1 <= 1e-8 (f32: 1e-6), after MOST_RANK_ITERATIONS at the latest.
+ * All cases of a matrix and type run the same method. CG has no preconditioner, starts from x = 0 with b = 1 and stops
+ * at ||r|| <= 1e-8 ||b|| (f32: 1e-3), at the latest after MOST_CG_ITERATIONS. PageRank has alpha 0.85 and links from
+ * rows to columns. Nodes without links out link to all nodes. It stops at ||x_k - x_(k-1)||_1 <= 1e-8 (f32: 1e-6), at
+ * the latest after MOST_RANK_ITERATIONS.
  *
- * What is checked is x alone, in f64, with the matrix as it was read. Of CG it is the true residual
- * ||b - A*x|| / ||b||; of PageRank the distance ||F(x) - x||_1 that one more step F would go, which is at least
- * (1 - alpha) times the distance from the ranks that are sought. Neither may pass the larger of the tolerance and the
- * residual that the method tells, with what rounding in x's type adds; max_error is the share of that. A method that
- * ends at the limit is right where its x is as good as it says.
+ * The check uses only x and the matrix as read, in f64. For CG it computes the true residual ||b - A*x|| / ||b||; for
+ * PageRank the length ||F(x) - x||_1 of one more step F, which is at least (1 - alpha) times the distance of x from the
+ * exact ranks. The bound is the larger of the tolerance and the reported residual, plus a bound of the rounding in x's
+ * type. max_error is the share of this bound. Therefore a method that ends at the iteration limit is correct if x is as
+ * accurate as reported.
  *
- * A matrix that the method cannot take is skipped. The first solve is checked and not timed; then the cases take turns.
+ * A matrix that does not suit the method is skipped. The first solve is checked and not timed; then cases run in rounds.
  */
 #include "bench/internal.h"
 #include "spry/matrix.h"
@@ -25,22 +25,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOLVER_TURNS = 5, SOLVES_A_TURN = 10, MOST_CG_ITERATIONS = 2000, MOST_RANK_ITERATIONS = 200 };
+enum { SOLVER_ROUNDS = 5, SOLVES_PER_ROUND = 10, MOST_CG_ITERATIONS = 2000, MOST_RANK_ITERATIONS = 200 };
 
-/* How a solve went. */
+/* Result of a solve. */
 typedef struct solver_outcome {
     int64_t iterations;
-    double residual; /* by which the method stops */
-    double us;       /* of the iterations */
+    double residual; /* residual of the stopping rule */
+    double us;       /* time of the iterations */
 } solver_outcome;
 
 typedef struct solver_case {
     record record;
-    const char *format, *kernel; /* of ours, as they were asked for; NULL: the library's choice */
+    const char *format, *kernel; /* requested names, for a case of Spry; NULL: the library's choice */
     const spry_peer_solver *peer;
     void *peer_state;
-    int device;    /* where it runs: 0 the CPU, 1 the first GPU */
-    uint64_t hash; /* of the first x: a deterministic case must repeat it */
+    int device;    /* 0: the CPU, 1: the first GPU */
+    uint64_t hash; /* hash of the first x, which a deterministic case must repeat */
     double *samples;
     int sample_count;
 } solver_case;
@@ -50,31 +50,31 @@ typedef struct solver_group {
     const char *wanted; /* device: "cpu", "cuda", "all" */
     bench_factor method;
     const spry_matrix *A; /* in host memory */
-    spry_matrix *pattern; /* A where values are left out; NULL: they are not */
-    spry_arrays arrays;   /* with values, for peers and the check; of a pattern ones, */
-    void *ones;           /* these; NULL else */
-    spry_type type;       /* of vectors */
-    void *x, *b;          /* b: of CG */
+    spry_matrix *pattern; /* A without values, if they are dropped; else NULL */
+    spry_arrays arrays;   /* A with values, for peers and the check; a pattern has ones */
+    void *ones;           /* values of a pattern in `arrays`; else NULL */
+    spry_type type;       /* type of vectors */
+    void *x, *b;          /* b: only for CG */
     double tolerance;
     int64_t limit;
     record common;
-    char unsuited[512]; /* why the method cannot take the matrix; "": it can, as far as is known */
+    char unsuited[512]; /* why the matrix does not suit the method; "": no reason known */
     solver_case *cases;
     int case_count;
-    double children; /* seconds of peers that tell their times, which may be processes of their own */
+    double children; /* seconds of peers that report their times, because these may be separate processes */
     double disturbance;
 } solver_group;
 
 /* ---- the library's own methods --------------------------------------------------------------- */
 
-/* What both methods tell of a solve. */
-typedef struct told {
+/* Results of a solve that both methods report. */
+typedef struct solver_report {
     spry_status status;
     spry_error err;
     spry_verdict verdict;
     const char *format, *kernel;
     double setup_us;
-} told;
+} solver_report;
 
 static spry_vector vector(const solver_group *group, void *data)
 {
@@ -87,7 +87,7 @@ static spry_vector vector(const solver_group *group, void *data)
                          .device = SPRY_CPU};
 }
 
-static void run_cg(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, told *t)
+static void run_cg(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, solver_report *t)
 {
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     spry_cg_result result = SPRY_INIT(spry_cg_result);
@@ -99,7 +99,7 @@ static void run_cg(solver_group *group, const solver_case *c, int device, solver
     t->status = spry_cg(group->session->context, vector(group, group->x), &result, group->A,
                         spry_vector_as_const(vector(group, group->b)), &o, &t->err);
     *outcome = (solver_outcome){result.iterations, result.residual, result.solve_us};
-    /* After stagnation the residual that was carried along says less than the true one. */
+    /* After stagnation the recurrence's residual is not reliable. */
     if (result.verdict == SPRY_VERDICT_STAGNATION) outcome->residual = result.true_residual;
     t->verdict = result.verdict;
     t->format = result.format;
@@ -107,7 +107,7 @@ static void run_cg(solver_group *group, const solver_case *c, int device, solver
     t->setup_us = result.setup_us;
 }
 
-static void run_pagerank(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, told *t)
+static void run_pagerank(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, solver_report *t)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
@@ -124,8 +124,8 @@ static void run_pagerank(solver_group *group, const solver_case *c, int device, 
     t->setup_us = result.setup_us;
 }
 
-/* The format keeps the name by which it was asked for, as in records of products. */
-static void fill_choice(const solver_group *group, solver_case *c, const told *t)
+/* Fills in the chosen kernel. The record keeps the requested name of the format, as records of products do. */
+static void fill_choice(const solver_group *group, solver_case *c, const solver_report *t)
 {
     record *r = &c->record;
     if (!c->kernel) RECORD_TEXT(r->method.kernel, t->kernel);
@@ -133,14 +133,14 @@ static void fill_choice(const solver_group *group, solver_case *c, const told *t
     r->method.threads = c->device > 0 ? 0 : pool_threads(group->session->context);
     r->method.deterministic = 1;
     if (c->device == 0) r->cost.upload_us = 0;
-    if (!c->format && t->format) snprintf(r->reason, sizeof r->reason, "auto took %s", t->format);
+    if (!c->format && t->format) snprintf(r->reason, sizeof r->reason, "auto chose %s", t->format);
 }
 
-static int answer(solver_group *group, solver_case *c, const solver_outcome *outcome, const told *t)
+static int answer(solver_group *group, solver_case *c, const solver_outcome *outcome, const solver_report *t)
 {
     const char *message = t->err.message;
     if (t->status == SPRY_OK) return 1;
-    if (t->status == SPRY_INVALID_MATRIX) { /* entries that PageRank cannot take */
+    if (t->status == SPRY_INVALID_MATRIX) { /* entries that PageRank refuses */
         RECORD_TEXT(group->unsuited, message);
         return record_fail(&c->record, RECORD_SKIPPED, "%s", message);
     }
@@ -159,9 +159,9 @@ static int answer(solver_group *group, solver_case *c, const solver_outcome *out
 }
 
 /* Solves with the library. The first solve of a case fills in what the library reports of itself. */
-static int run_ours(solver_group *group, solver_case *c, solver_outcome *outcome)
+static int run_own(solver_group *group, solver_case *c, solver_outcome *outcome)
 {
-    told t = {.status = SPRY_OK};
+    solver_report t = {.status = SPRY_OK};
     int device = SPRY_CPU;
     t.status = find_device(group->session->context, &device, c->device > 0 ? "cuda" : "cpu", &t.err);
     if (t.status == SPRY_OK) (group->method == IN_CG ? run_cg : run_pagerank)(group, c, device, outcome, &t);
@@ -174,7 +174,7 @@ static int run_ours(solver_group *group, solver_case *c, solver_outcome *outcome
 static int run_solver(solver_group *group, solver_case *c, solver_outcome *outcome)
 {
     *outcome = (solver_outcome){0};
-    if (!c->peer) return run_ours(group, c, outcome);
+    if (!c->peer) return run_own(group, c, outcome);
     const processor_time before = read_processor_time();
     spry_peer_solution solution = {.us = -1};
     spry_peer_error error = {"no reason given"};
@@ -183,7 +183,7 @@ static int run_solver(solver_group *group, solver_case *c, solver_outcome *outco
         c->peer->solve(c->peer_state, group->x, group->method == IN_CG ? group->b : NULL, &solution, &error);
     const double took = now_us() - start;
     if (result != SPRY_PEER_OK) return record_fail(&c->record, bench_status_of_peer(result), "%s", error.text);
-    /* What this process did not work meanwhile, the peer's process may have. */
+    /* Time that this process did not use may be work of the peer's process. */
     if (solution.us >= 0) group->children += fmax(0, 1e-6 * took - (read_processor_time().own - before.own));
     *outcome = (solver_outcome){solution.iterations, solution.residual, solution.us >= 0 ? solution.us : took};
     return 1;
@@ -200,7 +200,7 @@ static double value_at(spry_type type, const void *array, int64_t k)
 
 /* ---- the matrix --------------------------------------------------------------------------------- */
 
-static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a, spry_error *err)
+static spry_status check_system(solver_group *group, const spry_peer_matrix *a, spry_error *err)
 {
     spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
     const spry_status status = spry_matrix_get_stats(group->A, &stats, err);
@@ -222,7 +222,7 @@ static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a
     return SPRY_OK;
 }
 
-static void look_at_graph(solver_group *group, const spry_peer_matrix *a)
+static void check_graph(solver_group *group, const spry_peer_matrix *a)
 {
     const int base = index_base_of(group->A);
     for (int64_t i = 0; i < a->rows; i++)
@@ -230,37 +230,37 @@ static void look_at_graph(solver_group *group, const spry_peer_matrix *a)
             const double value = value_at(group->type, a->values, k);
             if (value >= 0 && isfinite(value)) continue;
             snprintf(group->unsuited, sizeof group->unsuited,
-                     "PageRank takes no negative entries, Inf or NaN: entry (%lld, %lld) (counted from %d) is %.3g; "
-                     "--pattern leaves values out",
+                     "PageRank refuses negative entries, Inf and NaN: entry (%lld, %lld) (counted from %d) is %.3g; "
+                     "--pattern drops the values",
                      (long long)i + base, (long long)spry_peer_index(a->index_bytes, a->columns, k) + base, base,
                      value);
             return;
         }
 }
 
-/* Checks what the method relies on. The reason against it goes to group->unsuited. */
+/* Checks the requirements of the method. Stores the reason in group->unsuited if one does not hold. */
 static spry_status inspect_matrix(solver_group *group, spry_error *err)
 {
     const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
     group->unsuited[0] = '\0';
     if (a.rows != a.cols)
-        snprintf(group->unsuited, sizeof group->unsuited, "the matrix is %lld x %lld, expected as many rows as columns",
+        snprintf(group->unsuited, sizeof group->unsuited, "the matrix is %lld x %lld, expected a square matrix",
                  (long long)a.rows, (long long)a.cols);
     else if (a.rows == 0)
         snprintf(group->unsuited, sizeof group->unsuited, "the matrix has no rows");
     else if (group->method == IN_CG)
-        return look_at_system(group, &a, err);
+        return check_system(group, &a, err);
     else
-        look_at_graph(group, &a);
+        check_graph(group, &a);
     return SPRY_OK;
 }
 
 /* ---- x ------------------------------------------------------------------------------------------ */
 
-/* What is left of x, and what rounding in its type may leave. */
-typedef struct rest {
+/* The residual of x, and a bound of its rounding error. */
+typedef struct check_result {
     double residual, rounding;
-} rest;
+} check_result;
 
 static double eps_of(const solver_group *group)
 {
@@ -301,19 +301,19 @@ static void add_residuals(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * The residual that CG carries along drifts from the true one by rounding: by about eps || |A| |x| + |b| || an
- * iteration, with either sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
- * methods, 1997). A bound above half of ||b|| would let x = 0 pass.
+ * Computes the true residual. CG's recurrence drifts from it by rounding, by about eps || |A| |x| + |b| || per iteration
+ * with random sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual methods, 1997).
+ * The bound is at most half of ||b||, because a larger bound would accept x = 0.
  */
-static rest rest_of_system(const solver_group *group, int64_t iterations)
+static check_result check_system_solution(const solver_group *group, int64_t iterations)
 {
     residual_job j = {.group = group, .a = bench_peer_matrix(&group->arrays), .adding = PTHREAD_MUTEX_INITIALIZER};
     run_shares(pool_threads(group->session->context), j.a.rows, add_residuals, &j);
     const double rounding = 4 * eps_of(group) * sqrt((double)iterations) * sqrt(j.sizes / j.b_squares);
-    return (rest){sqrt(j.squares / j.b_squares), fmin(rounding, 0.5)};
+    return (check_result){sqrt(j.squares / j.b_squares), fmin(rounding, 0.5)};
 }
 
-/* y = B*x before alpha, the links into each node, and the rank of nodes without links out. */
+/* Adds B*x to y and counts the links into each node. Returns the rank of nodes without links out. */
 static double push(const solver_group *group, double *y, int64_t *links)
 {
     const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
@@ -333,20 +333,23 @@ static double push(const solver_group *group, double *y, int64_t *links)
     return lost;
 }
 
-/* One step F(x) from x. A row's rounding is at most (links + some) eps of it. 0: out of memory. */
-static int rest_of_ranks(const solver_group *group, rest *found)
+/*
+ * Computes the length of a step F(x) - x. The rounding error of a row is at most (links + other_terms) eps times its
+ * value. Returns 0 if memory is short.
+ */
+static int check_ranks(const solver_group *group, check_result *found)
 {
     const int64_t n = group->arrays.rows;
-    const double eps = eps_of(group), disturbance = 8 + log2((double)n);
+    const double eps = eps_of(group), other_terms = 8 + log2((double)n);
     double *y = calloc((size_t)n, sizeof *y);
     int64_t *links = calloc((size_t)n, sizeof *links);
-    *found = (rest){0};
+    *found = (check_result){0};
     if (y && links) {
         const double shift = (alpha * push(group, y, links) + 1 - alpha) / (double)n;
         for (int64_t i = 0; i < n; i++) {
             const double next = alpha * y[i] + shift;
             found->residual += fabs(next - value_at(group->type, group->x, i));
-            found->rounding += ((double)links[i] + disturbance) * eps * next;
+            found->rounding += ((double)links[i] + other_terms) * eps * next;
         }
     }
     const int good = y && links;
@@ -358,9 +361,9 @@ static int rest_of_ranks(const solver_group *group, rest *found)
 static void judge(solver_group *group, solver_case *c, const solver_outcome *outcome, const char *when)
 {
     record *r = &c->record;
-    rest found;
+    check_result found;
     if (outcome->iterations < 1) {
-        record_fail(r, RECORD_FAILED, "it told no iterations");
+        record_fail(r, RECORD_FAILED, "it reported no iterations");
         return;
     }
     if (c->peer && !(outcome->residual <= group->tolerance) && outcome->iterations < group->limit) {
@@ -369,8 +372,8 @@ static void judge(solver_group *group, solver_case *c, const solver_outcome *out
         return;
     }
     if (group->method == IN_CG)
-        found = rest_of_system(group, outcome->iterations);
-    else if (!rest_of_ranks(group, &found)) {
+        found = check_system_solution(group, outcome->iterations);
+    else if (!check_ranks(group, &found)) {
         record_fail(r, RECORD_FAILED, "out of memory for the check of the ranks");
         return;
     }
@@ -387,8 +390,8 @@ static uint64_t hash_of_x(const solver_group *group)
                             pool_threads(group->session->context));
 }
 
-/* That a peer ended at the limit stands behind its title. */
-static void tell_limit(const solver_group *group, solver_case *c, const solver_outcome *outcome)
+/* Adds to the reason that a peer ended at the iteration limit. */
+static void report_limit(const solver_group *group, solver_case *c, const solver_outcome *outcome)
 {
     const size_t used = strlen(c->record.reason);
     if (c->peer && is_live(&c->record) && !(outcome->residual <= group->tolerance))
@@ -407,39 +410,39 @@ static void check_first(solver_group *group, solver_case *c)
     c->record.time.iterations = outcome.iterations;
     c->hash = hash_of_x(group);
     judge(group, c, &outcome, "first solve");
-    tell_limit(group, c, &outcome);
+    report_limit(group, c, &outcome);
 }
 
-/* Checks the last x: it has the same bits, or is still right. */
+/* Checks the last x after timing: equal bits for a deterministic case, else within the bound. */
 static void recheck(solver_group *group, solver_case *c, const solver_outcome *last)
 {
     if (hash_of_x(group) == c->hash) return;
     if (c->record.method.deterministic == 1)
-        record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between solves");
+        record_fail(&c->record, RECORD_WRONG, "declared deterministic, but the bits changed between solves");
     else
         judge(group, c, last, "after timing");
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-enum { FEWEST_TURNS = 3 }; /* of solves that take long */
-static const double turn_us = 200000, most_us = 20e6;
+enum { FEWEST_ROUNDS = 3 }; /* for long solves */
+static const double round_us = 200000, most_us = 20e6;
 
 static int solves_of(const solver_group *group)
 {
     return group->session->options->protocol.runs > 0 ? (int)group->session->options->protocol.runs
-                                                      : SOLVER_TURNS * SOLVES_A_TURN;
+                                                      : SOLVER_ROUNDS * SOLVES_PER_ROUND;
 }
 
-/* Some solves; *total holds what all of them took. */
-static void take_turn(solver_group *group, solver_case *c, int most, solver_outcome *last, double *total)
+/* Measures some solves of a case and adds their time to *total. */
+static void measure_solves(solver_group *group, solver_case *c, int most, solver_outcome *last, double *total)
 {
     double spent = 0;
-    for (int s = 0; s < most && (s == 0 || spent < turn_us) && c->sample_count < solves_of(group); s++) {
+    for (int s = 0; s < most && (s == 0 || spent < round_us) && c->sample_count < solves_of(group); s++) {
         const double start = now_us();
         if (!run_solver(group, c, last)) return;
         if (last->iterations < 1) {
-            record_fail(&c->record, RECORD_FAILED, "it told no iterations");
+            record_fail(&c->record, RECORD_FAILED, "it reported no iterations");
             return;
         }
         c->samples[c->sample_count++] = last->us / (double)last->iterations;
@@ -448,25 +451,25 @@ static void take_turn(solver_group *group, solver_case *c, int most, solver_outc
     *total += spent;
 }
 
-/* Of an iteration: the operations of the product, its bytes as in other records, and those of the method's vectors. */
+/* Fills in times and rates per iteration: operations of the product, bytes of the product and the method's vectors. */
 static void fill_times(const solver_group *group, solver_case *c)
 {
     const spry_arrays *a = &group->arrays;
-    const double row_numbers = group->method == IN_CG ? 9 : 4;
-    double bytes = (2 + row_numbers) * (double)a->rows * (double)spry_type_bytes(group->type);
+    const double row_elements = group->method == IN_CG ? 9 : 4;
+    double bytes = (2 + row_elements) * (double)a->rows * (double)spry_type_bytes(group->type);
     for (int part = 0; part < (group->pattern ? 2 : 3); part++) bytes += (double)csr_part_bytes(a, part);
     c->record.time.runs = c->sample_count;
     bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)a->nnz, bytes);
 }
 
-/* Times all cases that passed, in turn. 0: out of memory. */
+/* Measures all cases that passed their checks. Returns 0 if memory is short. */
 static int measure(solver_group *group)
 {
     double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
     if (!totals) return 0;
     const processor_time before = read_processor_time();
-    const int one_by_one = group->session->options->protocol.runs > 0;
-    const int turns = one_by_one ? solves_of(group) : SOLVER_TURNS;
+    const bool short_protocol = group->session->options->protocol.runs > 0;
+    const int rounds = short_protocol ? solves_of(group) : SOLVER_ROUNDS;
     int good = 1;
     group->children = 0;
     for (int i = 0; i < group->case_count && good; i++) {
@@ -474,12 +477,12 @@ static int measure(solver_group *group)
         group->cases[i].samples = malloc((size_t)solves_of(group) * sizeof(double));
         good = group->cases[i].samples != NULL;
     }
-    for (int turn = 0; turn < turns && good; turn++)
+    for (int round = 0; round < rounds && good; round++)
         for (int i = 0; i < group->case_count; i++) {
             solver_case *c = &group->cases[i];
             solver_outcome last;
-            if (!is_live(&c->record) || (turn >= FEWEST_TURNS && totals[i] > most_us)) continue;
-            take_turn(group, c, one_by_one ? 1 : SOLVES_A_TURN, &last, &totals[i]);
+            if (!is_live(&c->record) || (round >= FEWEST_ROUNDS && totals[i] > most_us)) continue;
+            measure_solves(group, c, short_protocol ? 1 : SOLVES_PER_ROUND, &last, &totals[i]);
             if (is_live(&c->record)) recheck(group, c, &last);
         }
     for (int i = 0; i < group->case_count && good; i++)
@@ -489,8 +492,6 @@ static int measure(solver_group *group)
     return good;
 }
 
-/* ---- groups of cases ------------------------------------------------------------------------- */
-
 /* ---- group -------------------------------------------------------------------------------------- */
 
 static int threads_of(const solver_group *group)
@@ -498,7 +499,7 @@ static int threads_of(const solver_group *group)
     return pool_threads(group->session->context);
 }
 
-static spry_status make_vectors(solver_group *group, spry_error *err)
+static spry_status create_vectors(solver_group *group, spry_error *err)
 {
     const size_t bytes = (size_t)group->arrays.rows * spry_type_bytes(group->type) + 1;
     group->x = allocate_pages(bytes);
@@ -511,7 +512,7 @@ static spry_status make_vectors(solver_group *group, spry_error *err)
 static spry_status open_group(solver_group *group, bench_session *session, const bench_subject *subject,
                               spry_error *err)
 {
-    const int is_f32 = subject->types->vectors == SPRY_F32;
+    const bool is_f32 = subject->types->vectors == SPRY_F32;
     *group = (solver_group){.session = session,
                             .wanted = subject->device,
                             .method = bench_factor_of(session->options->operation.op),
@@ -526,7 +527,7 @@ static spry_status open_group(solver_group *group, bench_session *session, const
         status = bench_leave_out_values(session, &group->arrays, &group->pattern, &group->ones, &group->common, err);
         group->A = group->pattern;
     }
-    if (status == SPRY_OK) status = make_vectors(group, err);
+    if (status == SPRY_OK) status = create_vectors(group, err);
     return status == SPRY_OK ? inspect_matrix(group, err) : status;
 }
 
@@ -568,8 +569,8 @@ static int add_skipped(solver_group *group, const char *format, const char *kern
     return c != NULL;
 }
 
-/* Both texts live as long as the group; kernel NULL: the best of the format. 0: out of memory. */
-static int add_ours(solver_group *group, const char *format, const char *kernel, const char *device)
+/* Adds and checks a case of Spry. kernel NULL: the best of the format. Borrows both strings. Returns 0 without memory. */
+static int add_own(solver_group *group, const char *format, const char *kernel, const char *device)
 {
     spry_error err = {0};
     if (group->unsuited[0]) return add_skipped(group, format, kernel, device, group->unsuited);
@@ -621,20 +622,20 @@ static int add_peer(solver_group *group, const bench_peer *peer)
     return 1;
 }
 
-/* ---- which cases -------------------------------------------------------------------------------- */
+/* ---- selection of cases ------------------------------------------------------------------------- */
 
-/* A format on each wanted device that is there; one that is asked for by its name says why it is not there. */
+/* Adds a format on each wanted device. A missing device is skipped if "all" are wanted, else its case has the reason. */
 static int add_format(solver_group *group, const char *format)
 {
     static const char *const devices[] = {"cpu", "cuda"};
     int good = 1;
     for (int d = 0; d < 2 && good; d++)
         if (bench_device_fits(group->session, group->wanted, devices[d], 0))
-            good = add_ours(group, format, NULL, devices[d]);
+            good = add_own(group, format, NULL, devices[d]);
     return good;
 }
 
-/* Every kernel of the wanted devices, or those named, each as often as the list has it, with other parameters. */
+/* Adds every kernel of the wanted devices, or the named kernels. A kernel may be named repeatedly with parameters. */
 static int add_kernels(solver_group *group)
 {
     const bench_options *options = group->session->options;
@@ -643,19 +644,19 @@ static int add_kernels(solver_group *group)
     spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
     for (int k = 0; good && spry_kernel_get_info(group->session->context, &kernel, k, NULL) == SPRY_OK; k++) {
         if (strcmp(kernel.operations, "spgemm") == 0) continue;
-        const int all = options->candidates.all_kernels;
+        const bool all = options->candidates.all_kernels;
         if (!bench_device_fits(group->session, group->wanted, kernel.device_kind, !all)) continue;
         for (int i = 0; good && i < (all ? 1 : named->count); i++) {
             const char *name = all ? kernel.name : named->items[i];
             if (!text_is_named(name, kernel.name)) continue;
-            good = kernel.available ? add_ours(group, kernel.format, name, kernel.device_kind)
+            good = kernel.available ? add_own(group, kernel.format, name, kernel.device_kind)
                                     : add_skipped(group, kernel.format, name, kernel.device_kind, kernel.reason);
         }
     }
     return good;
 }
 
-/* Ours come first: one that finds the matrix unsuited spares the peers. */
+/* Adds all cases. Cases of Spry come first: if they find the matrix unsuited, peers are skipped. */
 static int add_cases(solver_group *group)
 {
     const bench_options *options = group->session->options;
@@ -668,7 +669,7 @@ static int add_cases(solver_group *group)
         if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);
     if (good && group->case_count == 0)
         good = add_skipped(group, "", "", strcmp(group->wanted, "all") == 0 ? "" : group->wanted,
-                           "no kernel of the chosen formats is there for the chosen device");
+                           "the chosen formats have no kernel for the chosen device");
     return good;
 }
 

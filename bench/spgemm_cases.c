@@ -1,19 +1,21 @@
 /*
- * Op spgemm: C = A*A, one whole product a run, from the arrays of A on the device to C there, allocations included.
+ * Operation spgemm: C = A*A. A run is one whole product with its allocations, from A to C in the device's memory.
  *
- * A case's first run is checked: the number of entries against the library's exact count, and with up to
- * EXACT_PRODUCTS products the structure and every value, else C*x against A*(A*x) (spry_spgemm_verify). After the
- * timing a deterministic kernel must give the same bits once more. Set-up is what is done once: uploads and handles;
- * first is the first run; time the median of later ones, with memory that allocators keep: C of one run is given back,
- * untimed, before the next. With --calls above 1 our kernels also run as plans (format "plan"): set-up is then the
- * symbolic phase and time the numeric one alone. With a GPU, --device all adds the library's choice there with
- * A and C in host memory (format "host": the bus, both ways, is in its time), and with the device left to the library
- * (format "auto").
+ * Check: the first run's number of entries is compared with the library's exact count. With at most EXACT_PRODUCTS
+ * products, structure and values are compared, else C*x with A*(A*x) (spry_spgemm_verify). After timing, a
+ * deterministic kernel must repeat the bits.
  *
- * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
- * bench_options.runs: so many single runs in all, after five that are not timed, shared among the turns.
+ * Times: set-up covers uploads and handles, which happen once. time is the median of runs after the first, with memory
+ * that allocators keep; C is released, untimed, before the next run. With --calls above 1, Spry's kernels also run as
+ * plans (format "plan"): set-up is the symbolic phase and time only the numeric phase. With a GPU, --device all adds
+ * the library's choice on the GPU with A and C in host memory (format "host", whose time includes transfers in both
+ * directions), and the library's choice of the device (format "auto").
  *
- * Stages are those of a turn's last run on the CPU, and on a GPU of one more run, which measures them and is not timed.
+ * Cases run in rounds, as other operations do. Because a run may take seconds, a case's part of a round ends after
+ * round_us, with at least one run. Short protocol: the rounds share bench_protocol.runs single runs, after five untimed
+ * runs.
+ *
+ * Stages: on the CPU those of a round's last run; on a GPU those of an additional untimed run.
  */
 #include "bench/internal.h"
 #include "spry/cuda.h"
@@ -27,21 +29,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXACT_PRODUCTS = 16000000, SPGEMM_TURNS = 5 };
+enum { EXACT_PRODUCTS = 16000000, SPGEMM_ROUNDS = 5 };
 
 typedef struct spgemm_case {
     record record;
-    spry_spgemm_options options;  /* of ours, */
-    spry_spgemm_plan *plan;       /* where it is one; */
-    const spry_peer_spgemm *peer; /* or a peer's */
+    spry_spgemm_options options;  /* for a case of Spry */
+    spry_spgemm_plan *plan;       /* NULL: not planned */
+    const spry_peer_spgemm *peer; /* NULL: a case of Spry */
     void *peer_state;
-    int device;     /* where A and C are: 0 the host, 1 the first GPU */
-    spry_matrix *C; /* of our last run */
-    uint64_t hash;  /* of the first C: a deterministic kernel must repeat it */
+    int device;     /* memory of A and C: 0 host, 1 the first GPU */
+    spry_matrix *C; /* result of Spry's last run */
+    uint64_t hash;  /* hash of the first C, which a deterministic kernel must repeat */
     int64_t batch_runs;
     double *samples;
     int sample_count;
-    double stages[RECORD_STAGES][SPGEMM_TURNS]; /* of a run in each turn, those that are known */
+    double stages[RECORD_STAGES][SPGEMM_ROUNDS]; /* known stages of one run per round */
     int stage_counts[RECORD_STAGES];
 } spgemm_case;
 
@@ -50,17 +52,15 @@ typedef struct spgemm_group {
     const char *wanted;   /* device: "cpu", "cuda", "all" */
     const spry_matrix *A; /* in host memory */
     spry_arrays arrays;
-    device_matrix on_gpu; /* when a case needs it */
+    device_matrix on_gpu; /* copied when a case needs it */
     record common;
     spry_spgemm_estimate_info estimate;
-    spry_spgemm_stages times; /* of our last run */
+    spry_spgemm_stages times; /* stages of Spry's last run */
     spgemm_case *cases;
     int case_count;
-    double children; /* seconds that peers in processes of their own took */
+    double children; /* seconds of peers in separate processes */
     double disturbance;
 } spgemm_group;
-
-/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
@@ -83,7 +83,7 @@ static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
 
 static const spry_spgemm_stages no_stages = {sizeof no_stages, -1, -1, -1, -1, -1};
 
-static spry_status run_ours(spgemm_group *group, spgemm_case *c, spry_spgemm_info *info, spry_error *err)
+static spry_status run_own(spgemm_group *group, spgemm_case *c, spry_spgemm_info *info, spry_error *err)
 {
     spry_context *context = group->session->context;
     const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
@@ -101,7 +101,7 @@ static int run_product(spgemm_group *group, spgemm_case *c, double *us)
     spry_error err = {0};
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     const double start = now_us();
-    spry_status status = run_ours(group, c, &info, &err);
+    spry_status status = run_own(group, c, &info, &err);
     *us = now_us() - start;
     if (status != SPRY_OK)
         return record_fail(&c->record,
@@ -117,11 +117,11 @@ static int run_product(spgemm_group *group, spgemm_case *c, double *us)
     if (r->reason[0]) return 1;
     snprintf(r->method.kernel, sizeof r->method.kernel, "%s", c->options.kernel ? c->options.kernel : info.kernel);
     snprintf(r->method.device, sizeof r->method.device, "%s", info.device_name);
-    snprintf(r->reason, sizeof r->reason, "%s%s", c->plan ? "the numeric phase of a plan alone; " : "", info.reason);
+    snprintf(r->reason, sizeof r->reason, "%s%s", c->plan ? "only the numeric phase of a plan; " : "", info.reason);
     return 1;
 }
 
-/* Gives the last C back. */
+/* Releases the last C. */
 static void release_product(spgemm_case *c)
 {
     if (c->peer) c->peer->release(c->peer_state);
@@ -133,10 +133,10 @@ static void release_product(spgemm_case *c)
 
 typedef struct host_result {
     spry_arrays arrays;
-    void *owned[3]; /* copies of what is on a GPU */
+    void *owned[3]; /* copies of arrays on a GPU */
 } host_result;
 
-static void forget(host_result *r)
+static void release_copies(host_result *r)
 {
     for (int i = 0; i < 3; i++) free(r->owned[i]);
     *r = (host_result){0};
@@ -167,21 +167,21 @@ static int fetch_from_peer(spgemm_case *c, host_result *r)
     return 1;
 }
 
-static void touch_pages(void *room, int64_t begin, int64_t end)
+static void touch_pages(void *memory, int64_t begin, int64_t end)
 {
-    for (int64_t page = begin; page < end; page++) ((volatile char *)room)[page * 4096] = 0;
+    for (int64_t page = begin; page < end; page++) ((volatile char *)memory)[page * 4096] = 0;
 }
 
 /*
- * Room for a copy, its pages taken by all threads: of some GB, one thread alone would spend longer on that than the
- * copy takes. NULL: out of memory.
+ * Allocates memory for a copy and touches its pages by all threads. For some GB, page faults of one thread would take
+ * longer than the copy. Returns NULL if memory is short.
  */
 static void *new_copy(size_t bytes, int threads)
 {
-    char *room = allocate_pages(bytes);
-    if (!room) return NULL;
-    run_shares(threads, (int64_t)((bytes + 4095) / 4096), touch_pages, room);
-    return room;
+    char *memory = allocate_pages(bytes);
+    if (!memory) return NULL;
+    run_shares(threads, (int64_t)((bytes + 4095) / 4096), touch_pages, memory);
+    return memory;
 }
 
 static spry_status download(spgemm_group *group, host_result *r, spry_error *err)
@@ -205,7 +205,7 @@ static spry_status download(spgemm_group *group, host_result *r, spry_error *err
     return status;
 }
 
-/* The arrays live until release_product, those downloaded until forget. */
+/* Returns C in host memory. Arrays are valid until release_product, downloaded arrays until release_copies. */
 static int fetch(spgemm_group *group, spgemm_case *c, host_result *r)
 {
     spry_error err = {0};
@@ -217,7 +217,7 @@ static int fetch(spgemm_group *group, spgemm_case *c, host_result *r)
     if (status == SPRY_OK && r->arrays.device > 0) status = download(group, r, &err);
     r->arrays.ownership = 0;
     if (status == SPRY_OK) return 1;
-    forget(r);
+    release_copies(r);
     return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", err.message);
 }
 
@@ -237,11 +237,11 @@ enum { BATCH = 1024 };
 
 typedef struct column_job {
     const spry_arrays *a;
-    atomic_llong next; /* row; those that come first may have most of the entries, and do in matrices of powers */
+    atomic_llong next; /* next row; rows are taken dynamically, because the first rows may have most of the entries */
     atomic_llong wrong, unsorted;
 } column_job;
 
-/* Runs on each thread, which takes the rows that are next. */
+/* Runs on each thread: checks the next BATCH rows until none is left. */
 static void check_columns(void *job, int64_t begin, int64_t end)
 {
     column_job *j = job;
@@ -263,8 +263,8 @@ static void check_columns(void *job, int64_t begin, int64_t end)
     j->unsorted += unsorted;
 }
 
-/* Offsets that never fall and columns in range, which the comparison relies on; notes rows that are not sorted. */
-static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
+/* Checks sizes, offsets and the range of columns, which the comparison relies on. Records whether rows are unsorted. */
+static int is_valid(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 {
     const record *r = &c->record;
     const int threads = pool_threads(group->session->context);
@@ -279,7 +279,7 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     for (int64_t i = 0; i < a->rows && wrong == 0; i++)
         wrong += index_at(a->offsets, a->offset_type, i + 1) < index_at(a->offsets, a->offset_type, i);
     if (wrong > 0)
-        return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not rise from 0 to its entries");
+        return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not increase from 0 to its number of entries");
     column_job j = {.a = a};
     run_shares(threads, threads, check_columns, &j);
     wrong = j.wrong;
@@ -288,8 +288,8 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     return 1;
 }
 
-/* C as a matrix for the comparison: its rows sorted, where they are not and the structure is compared. */
-static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const spry_arrays *a, int exact,
+/* Creates the matrix C for the comparison. exact: sorts its rows if they are unsorted. */
+static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const spry_arrays *a, bool exact,
                              spry_matrix **C, spry_error *err)
 {
     spry_matrix *as_is = NULL;
@@ -312,7 +312,7 @@ static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const sp
 
 static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 {
-    const int exact = group->estimate.products <= EXACT_PRODUCTS;
+    const bool exact = group->estimate.products <= EXACT_PRODUCTS;
     spry_error err = {0};
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
@@ -322,7 +322,7 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
         status = spry_spgemm_verify(group->session->context, &v, C, group->A, group->A, &options,
                                     exact ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, &err);
     spry_matrix_destroy(C);
-    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check failed: %s", err.message);
     c->record.max_error = v.max_error;
     if (v.wrong_rows == 0) return 1;
     const int base = index_base_of(group->A);
@@ -331,12 +331,12 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
                            "%lld rows of C are wrong, row %lld (counted from %d) in its positions",
                            (long long)v.wrong_rows, (long long)v.first_misshapen + base, base);
     return record_fail(&c->record, RECORD_WRONG,
-                       "%lld rows of C are past the error bound, worst at row %lld (counted from %d) with %.3g times "
-                       "it",
+                       "%lld rows of C exceed the error bound, the worst is row %lld (counted from %d) with %.3g times "
+                       "the bound",
                        (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
 }
 
-/* bytes, and what a reader must know of a result whose rows were left as they came. */
+/* Records the bytes of C, and adds to the reason that rows are unsorted. */
 static void describe(spgemm_case *c, const spry_arrays *a)
 {
     record *r = &c->record;
@@ -345,48 +345,48 @@ static void describe(spgemm_case *c, const spry_arrays *a)
     if (r->product.unsorted) snprintf(r->reason + used, sizeof r->reason - used, "; rows of C are left unsorted");
 }
 
-/* Computes the first product, with its time, and compares it with what it must be. */
+/* Computes, times and checks the first product. */
 static void check_first(spgemm_group *group, spgemm_case *c)
 {
     host_result result;
     double us = 0;
-    const int on_cpu = c->options.device == SPRY_CPU;
-    if (!c->peer && !on_cpu) (void)spry_context_trim(group->session->context); /* as peers empty their pool */
+    const bool on_cpu = c->options.device == SPRY_CPU;
+    if (!c->peer && !on_cpu) (void)spry_context_trim(group->session->context); /* peers also empty their pools */
     if (!run_product(group, c, &us)) return;
     c->record.time.first_us = us;
     if (fetch(group, c, &result)) {
-        if (is_sound(group, c, &result.arrays) && compare(group, c, &result.arrays)) {
+        if (is_valid(group, c, &result.arrays) && compare(group, c, &result.arrays)) {
             c->hash = hash(&result.arrays, pool_threads(group->session->context));
             describe(c, &result.arrays);
         }
-        forget(&result);
+        release_copies(&result);
     }
     release_product(c);
 }
 
-/* Checks that a product has the bits of the first. */
+/* Checks another product: equal bits for a deterministic kernel, else within the bound. */
 static void recheck(spgemm_group *group, spgemm_case *c)
 {
     host_result result;
     double us = 0;
     if (!run_product(group, c, &us)) return;
     if (fetch(group, c, &result)) {
-        const int same = hash(&result.arrays, pool_threads(group->session->context)) == c->hash;
+        const bool same = hash(&result.arrays, pool_threads(group->session->context)) == c->hash;
         if (!same && c->record.method.deterministic == 1)
-            record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
-        else if (!same && is_sound(group, c, &result.arrays))
+            record_fail(&c->record, RECORD_WRONG, "declared deterministic, but the bits changed between runs");
+        else if (!same && is_valid(group, c, &result.arrays))
             compare(group, c, &result.arrays);
-        forget(&result);
+        release_copies(&result);
     }
     release_product(c);
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-enum { TURNS = SPGEMM_TURNS, BATCHES = 5, UNTIMED_RUNS = 5 };
-static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
+enum { ROUNDS = SPGEMM_ROUNDS, BATCHES = 5, UNTIMED_RUNS = 5 };
+static const double batch_us = 1000, gpu_batch_us = 5000, round_us = 300000, most_us = 30e6, warm_us = 50000;
 
-/* Some runs, each timed by itself, so that giving C back is no part of it. */
+/* Runs some products. *us: sum of their separate times, without the release of C. */
 static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *us)
 {
     *us = 0;
@@ -400,21 +400,21 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
     return 1;
 }
 
-/* With session->runs single runs, in no more turns than these are. */
-static int64_t turns_of(const spgemm_group *group)
+/* Returns the number of rounds. The short protocol has at most as many rounds as runs. */
+static int64_t rounds_of(const spgemm_group *group)
 {
     const int64_t runs = group->session->options->protocol.runs;
-    return runs > 0 && runs < TURNS ? runs : TURNS;
+    return runs > 0 && runs < ROUNDS ? runs : ROUNDS;
 }
 
-/* A turn has so many batches, or single runs. */
-static int64_t samples_a_turn(const spgemm_group *group)
+/* Returns the number of batches, or single runs of the short protocol, per round. */
+static int64_t samples_per_round(const spgemm_group *group)
 {
-    return group->session->options->protocol.runs > 0 ? (group->session->options->protocol.runs + TURNS - 1) / TURNS
+    return group->session->options->protocol.runs > 0 ? (group->session->options->protocol.runs + ROUNDS - 1) / ROUNDS
                                                       : BATCHES;
 }
 
-/* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
+/* Runs untimed products, which fill allocators and caches, and sets batch_runs from the fastest. */
 static void warm_up(spgemm_group *group, spgemm_case *c)
 {
     double fastest = c->record.time.first_us, spent = 0, us = 0;
@@ -425,11 +425,11 @@ static void warm_up(spgemm_group *group, spgemm_case *c)
         spent += us;
     }
     double least = c->device > 0 ? gpu_batch_us : batch_us;
-    const int single = group->session->options->protocol.cold || group->session->options->protocol.runs > 0;
+    const bool single = group->session->options->protocol.cold || group->session->options->protocol.runs > 0;
     c->batch_runs = single || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
 }
 
-/* The stages of one run of ours. */
+/* Records the stages of one run of Spry. */
 static void sample_stages(spgemm_group *group, spgemm_case *c)
 {
     double us;
@@ -444,8 +444,8 @@ static void sample_stages(spgemm_group *group, spgemm_case *c)
         if (!isnan(c->record.product.stages[s])) c->stages[s][c->stage_counts[s]++] = c->record.product.stages[s];
 }
 
-/* Short products first run untimed: the case before left its own data in the caches. */
-static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
+/* Measures a case in one round. Short products start with untimed runs, because the case before used the caches. */
+static void measure_batches(spgemm_group *group, spgemm_case *c, double *total)
 {
     double us = 0, spent = 0;
     for (int r = 0; !group->session->options->protocol.cold && r < 8 && spent < warm_us / 10; r++) {
@@ -454,7 +454,7 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
         spent += us;
     }
     spent = 0;
-    for (int b = 0; b < samples_a_turn(group) && spent < turn_us; b++) {
+    for (int b = 0; b < samples_per_round(group) && spent < round_us; b++) {
         if (!run_many(group, c, c->batch_runs, &us)) return;
         c->samples[c->sample_count++] = us / (double)c->batch_runs;
         c->record.time.runs = (c->record.time.runs < 0 ? 0 : c->record.time.runs) + c->batch_runs;
@@ -467,7 +467,7 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
 static void fill_record(const spgemm_group *group, spgemm_case *c)
 {
     const record *r = &c->record;
-    spry_arrays result = group->arrays; /* C has as many rows as A, and its types */
+    spry_arrays result = group->arrays; /* C has the rows and types of A */
     result.nnz = r->product.nnz_c;
     int64_t bytes = 0;
     for (int part = 0; part < 3; part++) bytes += csr_part_bytes(&group->arrays, part) + csr_part_bytes(&result, part);
@@ -477,7 +477,7 @@ static void fill_record(const spgemm_group *group, spgemm_case *c)
     bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->product.products, (double)bytes);
 }
 
-/* Times all cases that passed, in turn. 0: out of memory. */
+/* Measures all cases that passed their checks. Returns 0 if memory is short. */
 static int measure(spgemm_group *group)
 {
     double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
@@ -488,18 +488,18 @@ static int measure(spgemm_group *group)
     for (int i = 0; i < group->case_count && good; i++) {
         spgemm_case *c = &group->cases[i];
         if (!is_live(&c->record)) continue;
-        c->samples = malloc((size_t)(TURNS * samples_a_turn(group)) * sizeof *c->samples);
+        c->samples = malloc((size_t)(ROUNDS * samples_per_round(group)) * sizeof *c->samples);
         if (c->samples)
             warm_up(group, c);
         else
             good = 0;
     }
-    const int64_t turns = turns_of(group);
-    for (int turn = 0; turn < turns && good; turn++)
+    const int64_t rounds = rounds_of(group);
+    for (int round = 0; round < rounds && good; round++)
         for (int i = 0; i < group->case_count; i++) {
             spgemm_case *c = &group->cases[i];
-            if (is_live(&c->record) && totals[i] < most_us) take_turn(group, c, &totals[i]);
-            if (is_live(&c->record) && turn == turns - 1) recheck(group, c);
+            if (is_live(&c->record) && totals[i] < most_us) measure_batches(group, c, &totals[i]);
+            if (is_live(&c->record) && round == rounds - 1) recheck(group, c);
         }
     for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
     group->disturbance = disturbance_since(before, group->children);
@@ -507,12 +507,12 @@ static int measure(spgemm_group *group)
     return good;
 }
 
-/* ---- groups of cases ------------------------------------------------------------------------- */
+/* ---- predicted times of the studies' kernels ---------------------------------------------------- */
 
 /*
- * Seconds that a run of a seed's kernel may take, and what those take that form every dot product: 5 ns for each of
- * the rows and entries and each column (Zen 4), on a GPU twice 2 ps for each step along a row and a column; or that
- * clear and read a table of all columns for each row: 2 ns a cell (Zen 4), 4 ps on a GPU (H200).
+ * most_seconds: limit on the predicted time of a run of a study's kernel. dot_s, gpu_step_s: seconds per column and row
+ * or entry of kernels that compute every dot product: 5 ns on Zen 4, two steps of 2 ps on a GPU. table_s, gpu_table_s:
+ * seconds per row and column of kernels that clear and read a table for each row: 2 ns on Zen 4, 4 ps on an H200.
  */
 static const double most_seconds = 2, dot_s = 5e-9, gpu_step_s = 4e-12, table_s = 2e-9, gpu_table_s = 4e-12;
 
@@ -527,7 +527,7 @@ static spry_status open_group(spgemm_group *group, bench_session *session, const
                             .arrays = SPRY_INIT(spry_arrays),
                             .estimate = SPRY_INIT(spry_spgemm_estimate_info)};
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    options.device = SPRY_CPU; /* where it is exact */
+    options.device = SPRY_CPU; /* the CPU's estimate is exact */
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
     if (status == SPRY_OK)
@@ -553,7 +553,7 @@ static void close_group(spgemm_group *group)
     device_matrix_release(&group->on_gpu, group->session->context);
 }
 
-/* A's arrays on the GPU, and the GPU's bandwidth for the records. */
+/* Copies A to the GPU and measures the GPU's copy bandwidth. */
 static spry_status upload(spgemm_group *group, spry_error *err)
 {
     const spry_status status = bench_measure_gpu_copy(group->session, err);
@@ -576,21 +576,21 @@ static spgemm_case *add_case(spgemm_group *group, const char *kernel, const char
     return c;
 }
 
-/* Twice what our product holds: room for a peer's workspace, and for the comparison. */
+/* Checks that twice the memory of Spry's product is free, for a peer's workspace and for the comparison. */
 static int fits(const spgemm_group *group, spgemm_case *c)
 {
     if (group->estimate.peak_bytes <= available_memory_bytes(group->session->context) / 2) return 1;
     return record_fail(&c->record, RECORD_SKIPPED,
-                       "C and its inputs take %lld bytes, twice of which this machine has not free",
+                       "C and its inputs need %lld bytes, and this machine does not have twice that amount free",
                        (long long)group->estimate.peak_bytes);
 }
 
-static int reads_columns(const char *kernel)
+static bool reads_columns(const char *kernel)
 {
     return kernel && strcmp(kernel, "spgemm_seed_dot_cpu") == 0;
 }
 
-/* The time that grows with rows times columns; 0 for kernels that follow the products. */
+/* Returns the predicted time of kernels whose work grows with rows times columns; 0 for other kernels. */
 static double seconds_of(const spgemm_group *group, const char *kernel)
 {
     const double rows = (double)group->arrays.rows, cols = (double)group->arrays.columns, cells = rows * cols;
@@ -602,7 +602,7 @@ static double seconds_of(const spgemm_group *group, const char *kernel)
     return tables || strstr(kernel, ":reset=all") ? gpu_table_s * cells : 0;
 }
 
-/* Conversion against none, a figure of seed 002: what B by columns costs where the product is skipped. */
+/* Measures the conversion of B to columns, a figure of study 002, for a kernel whose product is skipped. */
 static void measure_conversion(spgemm_group *group, spgemm_case *c)
 {
     enum { TIMES = 5 };
@@ -619,7 +619,7 @@ static void measure_conversion(spgemm_group *group, spgemm_case *c)
     c->record.product.stages[STAGE_CONVERT] = bench_summarise(us, TIMES).median;
 }
 
-static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *err)
+static spry_status create_plan(spgemm_group *group, spgemm_case *c, spry_error *err)
 {
     const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
     const double start = now_us();
@@ -629,12 +629,12 @@ static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *er
     return status;
 }
 
-/* How one of ours is called; the names are the records' format, NULL for a whole product where A is. */
+/* Ways to call Spry, and their names in the record's format. WHOLE: a product with A and C in the device's memory. */
 enum { WHOLE, PLANNED, FROM_HOST, ROUTED };
 static const char *const call_names[] = {NULL, "plan", "host", "auto"};
 
-/* kernel NULL: the library's choice. Checked at once. 0: out of memory. */
-static int add_ours(spgemm_group *group, const char *kernel, const char *device, int call)
+/* Adds and checks a case of Spry. kernel NULL: the library's choice. Returns 0 if memory is short. */
+static int add_own(spgemm_group *group, const char *kernel, const char *device, int call)
 {
     spgemm_case *c = add_case(group, kernel, device);
     if (!c) return 0;
@@ -648,16 +648,16 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     c->options.kernel = kernel;
     if (strcmp(device, "auto") == 0)
         c->options.device = SPRY_DEVICE_AUTO;
-    else if (c->device == 0) /* else where A is */
+    else if (c->device == 0) /* else the default: the device of A */
         status = find_device(group->session->context, &c->options.device, device, &err);
-    if (c->options.device == SPRY_CPU) c->options.stages = &group->times; /* a GPU would measure in every run */
+    if (c->options.device == SPRY_CPU) c->options.stages = &group->times; /* on a GPU, measuring stages would slow every run */
     c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
     if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);
         c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
         c->record.cost.setup_us = c->record.cost.upload_us = group->on_gpu.upload_us;
     }
-    if (status == SPRY_OK && call == PLANNED) status = make_plan(group, c, &err);
+    if (status == SPRY_OK && call == PLANNED) status = create_plan(group, c, &err);
     if (status != SPRY_OK)
         record_fail(&c->record, bench_status_of(status), "%s", err.message);
     else
@@ -697,29 +697,29 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
     return 1;
 }
 
-/* ---- which cases -------------------------------------------------------------------------------- */
+/* ---- selection of cases ------------------------------------------------------------------------- */
 
-/* name: the kernel's, parameters may follow it; its text lives as long as the group. */
+/* Adds a kernel. name: its name, optionally with parameters; the group borrows the string. */
 static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel, const char *name)
 {
     const double seconds = seconds_of(group, name);
     if (!kernel->available) return add_skipped(group, name, kernel->device_kind, kernel->reason);
     if (seconds > most_seconds) {
         char reason[128];
-        snprintf(reason, sizeof reason, "it would take about %.2g s a product, by rows times columns", seconds);
+        snprintf(reason, sizeof reason, "a product would take about %.2g s, predicted from rows times columns", seconds);
         if (!add_skipped(group, name, kernel->device_kind, reason)) return 0;
         if (reads_columns(name)) measure_conversion(group, &group->cases[group->case_count - 1]);
         return 1;
     }
-    return add_ours(group, name, kernel->device_kind, WHOLE) &&
-           (group->session->options->candidates.calls <= 1 || add_ours(group, name, kernel->device_kind, PLANNED));
+    return add_own(group, name, kernel->device_kind, WHOLE) &&
+           (group->session->options->candidates.calls <= 1 || add_own(group, name, kernel->device_kind, PLANNED));
 }
 
 /*
- * Every kernel of the wanted devices, or those named, each as often as the list has it, with other parameters; *ours:
- * how many of ours were named.
+ * Adds every kernel of the wanted devices, or the named kernels. A kernel may be named repeatedly with parameters.
+ * *own: number of named kernels of Spry.
  */
-static int add_kernels(spgemm_group *group, int *ours)
+static int add_kernels(spgemm_group *group, int *own)
 {
     const bench_options *options = group->session->options;
     int good = 1;
@@ -731,46 +731,46 @@ static int add_kernels(spgemm_group *group, int *ours)
         for (int i = 0; i < list->count && good; i++) {
             if (!text_is_named(list->items[i], kernel.name)) continue;
             named++;
-            if (bench_device_fits(group->session, group->wanted, kernel.device_kind, 1))
+            if (bench_device_fits(group->session, group->wanted, kernel.device_kind, true))
                 good = add_kernel(group, &kernel, list->items[i]);
         }
-        *ours += named;
+        *own += named;
         if (good && named == 0 && options->candidates.all_kernels &&
-            bench_device_fits(group->session, group->wanted, kernel.device_kind, 0))
+            bench_device_fits(group->session, group->wanted, kernel.device_kind, false))
             good = add_kernel(group, &kernel, kernel.name);
     }
     return good;
 }
 
-/* The library's choice on each wanted device that is there, and of the device where there is one. */
+/* Adds the library's choice on each wanted device and, with a GPU, products from host memory and on a chosen device. */
 static int add_choices(spgemm_group *group)
 {
     static const char *const devices[] = {"cpu", "cuda"};
     const bench_session *session = group->session;
     int good = 1;
     for (int d = 0; d < 2 && good; d++) {
-        /* asked for by name, it says why it is not there */
-        if (!bench_device_fits(session, group->wanted, devices[d], 0)) continue;
-        good = add_ours(group, NULL, devices[d], WHOLE);
-        if (good && session->options->candidates.calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
+        /* A missing device that is requested by name gets a case with the reason. */
+        if (!bench_device_fits(session, group->wanted, devices[d], false)) continue;
+        good = add_own(group, NULL, devices[d], WHOLE);
+        if (good && session->options->candidates.calls > 1) good = add_own(group, NULL, devices[d], PLANNED);
     }
     if (strcmp(group->wanted, "all") != 0 || !bench_has_device(session, "cuda")) return good;
-    return good && add_ours(group, NULL, "cuda", FROM_HOST) && add_ours(group, NULL, "auto", ROUTED);
+    return good && add_own(group, NULL, "cuda", FROM_HOST) && add_own(group, NULL, "auto", ROUTED);
 }
 
-/* "auto" in the list of formats is the library's choice; it is what runs when no kernel of ours is named. */
+/* Adds all cases. The library's choice runs if the formats have "auto" or no kernel of Spry is named. */
 static int add_cases(spgemm_group *group)
 {
     const bench_options *options = group->session->options;
     const bench_peers *peers = options->candidates.peers;
-    int ours = 0, good = add_kernels(group, &ours);
-    if (good && !options->candidates.all_kernels && (ours == 0 || text_list_has(&options->candidates.formats, "auto")))
+    int own = 0, good = add_kernels(group, &own);
+    if (good && !options->candidates.all_kernels && (own == 0 || text_list_has(&options->candidates.formats, "auto")))
         good = add_choices(group);
     for (int p = 0; peers && p < peers->count && good; p++)
         if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);
     if (good && group->case_count == 0)
         good = add_skipped(group, "", strcmp(group->wanted, "all") == 0 ? "" : group->wanted,
-                           "no kernel is there for the chosen device");
+                           "spgemm has no kernel for the chosen device");
     return good;
 }
 

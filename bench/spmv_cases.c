@@ -1,4 +1,4 @@
-/* Which kernels and peers multiply a matrix with a vector, their times in turn, and what auto chooses. */
+/* Products with vectors: selection of kernels and peers, their timing, and the choices of auto. */
 #include "bench/internal.h"
 #include "spry/tune.h"
 
@@ -10,9 +10,9 @@
 /* ---- regret of automatic choices ------------------------------------------------------------- */
 
 /*
- * Sizes that were published, beside the defaults. SELL-C-sigma: chunks and windows (Kreutzer and others 2014). CSR-k:
- * the formulas for each machine, and super-rows of the set that was searched on CPUs (Lane and Booth 2022). HYB: the
- * width that a third of the rows reach (Bell and Garland 2009). Blocks: two to four unknowns.
+ * Published parameters of formats, measured in addition to the defaults. SELL-C-sigma: chunks and windows (Kreutzer and
+ * others 2014). CSR-k: formulas for each machine, and super-rows from the set searched on CPUs (Lane and Booth 2022).
+ * HYB: the width that a third of the rows reach (Bell and Garland 2009). Blocks: two to four unknowns.
  */
 static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=512",   "sell:c=16:sigma=1",
                                         "sell:c=16:sigma=512", "sell:c=16:sigma=4096", "sell:c=32:sigma=1",
@@ -22,7 +22,7 @@ static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=5
                                         "csr3:tuning=hopper",  "hyb:share=67",         "bsr:block=2",
                                         "bsr:block=3",         "bsr:block=4"};
 
-/* Returns a format with sizes that were published, by index from 0; NULL behind the last. */
+/* Returns a format with published parameters by index; NULL after the last. */
 static const char *published_format(int index)
 {
     return index < (int)(sizeof published / sizeof *published) ? published[index] : NULL;
@@ -34,7 +34,7 @@ typedef struct spmv_choices {
     int count;
 } spmv_choices;
 
-/* What is planned for: a device, a policy and a number of calls. */
+/* The device, policy and number of calls of a choice. */
 typedef struct request {
     spmv_group *group;
     const bench_subject *subject;
@@ -42,7 +42,7 @@ typedef struct request {
     int64_t calls;
 } request;
 
-static int plan(const request *r, const char *format, record *told, int *number)
+static int plan(const request *r, const char *format, record *planned, int *index)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = r->group->op;
@@ -50,10 +50,10 @@ static int plan(const request *r, const char *format, record *told, int *number)
     options.expected_calls = r->calls;
     options.policy = strcmp(format, "auto") == 0 ? r->policy : NULL;
     (void)!find_device(r->group->session->context, &options.device, r->device, NULL);
-    return spmv_add_choice(r->group, &options, format, r->device, told, number);
+    return spmv_add_choice(r->group, &options, format, r->device, planned, index);
 }
 
-/* Plans csr and "auto". If planning fails, there are no times and the record has the reason. 0: out of memory. */
+/* Plans csr and "auto". If planning fails, the record has the reason. Returns 0 if memory is short. */
 static int add_choice(spmv_choices *choices, const request *r)
 {
     bench_choice *items = realloc(choices->items, ((size_t)choices->count + 1) * sizeof *items);
@@ -64,7 +64,7 @@ static int add_choice(spmv_choices *choices, const request *r)
     return plan(r, "csr", &c->csr, &c->csr_case) && plan(r, "auto", &c->chosen, &c->chosen_case);
 }
 
-/* Plans what auto chooses for each number of calls, as cases unless they are cases already. 0: out of memory. */
+/* Plans the choices of auto for each number of calls, as new cases unless equal cases exist. Returns 0 without memory. */
 static int add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject)
 {
     static const char *const kinds[] = {"cpu", "cuda"};
@@ -73,7 +73,7 @@ static int add_choices(spmv_choices *choices, spmv_group *group, const bench_sub
     int good = 1;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         request r = {group, subject, kinds[k], policy, 0};
-        if (!bench_device_fits(group->session, subject->device, kinds[k], 0)) continue;
+        if (!bench_device_fits(group->session, subject->device, kinds[k], false)) continue;
         if (!bench_has_device(group->session, kinds[k])) continue;
         for (size_t n = 0; good && n < sizeof calls / sizeof *calls; n++) {
             r.calls = calls[n];
@@ -85,28 +85,28 @@ static int add_choices(spmv_choices *choices, spmv_group *group, const bench_sub
     return good;
 }
 
-/* ---- handing on ----------------------------------------------------------------------------------- */
+/* ---- output of choices ---------------------------------------------------------------------------- */
 
-/* Copies the times of a case to the record of a plan that runs the same. */
-static void take_times(record *told, const record *timed)
+/* Copies the times of a case to the record of a plan that runs alike. */
+static void copy_times(record *planned, const record *timed)
 {
-    told->time.median_us = is_live(timed) ? timed->time.median_us : NAN;
-    told->time.spread_us = is_live(timed) ? timed->time.spread_us : NAN;
+    planned->time.median_us = is_live(timed) ? timed->time.median_us : NAN;
+    planned->time.spread_us = is_live(timed) ? timed->time.spread_us : NAN;
 }
 
-/* Hands the choices on, with the times of their cases. */
+/* Emits the choices, with the times of their cases. */
 static spry_status emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err)
 {
     bench_session *session = group->session;
     for (int c = 0; c < choices->count; c++) {
         bench_choice *choice = &choices->items[c];
-        take_times(&choice->chosen, &group->cases[choice->chosen_case].record);
-        take_times(&choice->csr, &group->cases[choice->csr_case].record);
+        copy_times(&choice->chosen, &group->cases[choice->chosen_case].record);
+        copy_times(&choice->csr, &group->cases[choice->csr_case].record);
     }
     if (session->options->receiver.emit_choices(session->options->receiver.user, choices->items, choices->count) == 0)
         return SPRY_OK;
-    session->stopped = 1;
-    return bench_fail(err, SPRY_FILE_ERROR, "what auto took cannot be written");
+    session->stopped = true;
+    return bench_fail(err, SPRY_FILE_ERROR, "the choices of auto cannot be written");
 }
 
 static void release_choices(spmv_choices *choices)
@@ -116,11 +116,11 @@ static void release_choices(spmv_choices *choices)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-enum { TURNS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, TURN_WARM_RUNS = 8 };
-enum { STUDY_WARM_RUNS = 5, FEWEST_RUNS = 3 };
-static const double longest_warm_us = 250000, longest_runs_us = 500000; /* of the study's protocol */
-static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000,
-                    most_turn_warm_us = 60000, longest_batch_us = 10000;
+enum { ROUNDS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, ROUND_WARM_RUNS = 8 };
+enum { SHORT_WARM_RUNS = 5, FEWEST_RUNS = 3 };
+static const double longest_warm_us = 250000, longest_runs_us = 500000; /* limits of the short protocol */
+static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, round_us = 30000, round_warm_us = 2000,
+                    most_round_warm_us = 60000, longest_batch_us = 10000;
 
 static void change_lines(void *job, int64_t begin, int64_t end)
 {
@@ -136,27 +136,27 @@ void bench_flush_caches(const bench_session *session)
 static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)
 {
     const processor_time before = c->reported_us ? read_processor_time() : (processor_time){0};
-    double start = now_us(), told = 0;
+    double start = now_us(), reported = 0;
     for (int64_t r = 0; r < runs; r++) {
         if (!spmv_run(group, c, 1, 0)) return 0;
-        if (c->reported_us) told += *c->reported_us;
+        if (c->reported_us) reported += *c->reported_us;
     }
     if (!spmv_wait(group, c)) return 0;
     *us = now_us() - start;
     if (!c->reported_us) return 1;
-    /* What this process did not work meanwhile, the peer's process may have. */
+    /* Time that this process did not use may be work of the peer's process. */
     group->children += fmax(0, 1e-6 * *us - (read_processor_time().own - before.own));
-    *us = told;
+    *us = reported;
     return 1;
 }
 
-/* A GPU's batches are longer: waiting for the last run costs some microseconds. */
+/* Returns the least time of a batch. GPU batches are longer, because waiting for the last run costs microseconds. */
 static double least_batch_us(const spmv_case *c)
 {
     return c->device > 0 ? gpu_batch_us : batch_us;
 }
 
-/* A few runs: caches and threads wake up, and the fastest run tells how many make a batch. */
+/* Runs a few products, which fill caches and wake threads, and sets batch_runs from the fastest. */
 static void warm_up(spmv_group *group, spmv_case *c)
 {
     double fastest = INFINITY, spent = 0, us = 0;
@@ -170,8 +170,8 @@ static void warm_up(spmv_group *group, spmv_case *c)
 }
 
 /*
- * Runs of one batch, in pieces: a machine busy with other work can make a run a hundred times as long as
- * the one that resolved the number of runs, and then the batch may end early.
+ * Runs one batch in pieces, and ends it early if it takes too long. On a busy machine a run can take a hundred times as
+ * long as the run from which batch_runs was computed.
  */
 static int run_pieces(spmv_group *group, spmv_case *c, int64_t *runs, double *us)
 {
@@ -183,7 +183,7 @@ static int run_pieces(spmv_group *group, spmv_case *c, int64_t *runs, double *us
     return 1;
 }
 
-/* One batch; one that turns out too short is made longer and repeated. */
+/* Measures one batch. Repeats it with more runs if it is too short. Returns its time. */
 static double run_batch(spmv_group *group, spmv_case *c)
 {
     double us = 0;
@@ -200,20 +200,20 @@ static double run_batch(spmv_group *group, spmv_case *c)
 }
 
 /*
- * A case's turn: some batches. Warm: untimed runs first, since the case before left its own data in the
- * caches, and a last-level cache takes in a matrix over several passes, not one.
+ * Measures some batches of a case. Warm caches: starts with untimed runs, because the case before left its data in the
+ * caches, and a last-level cache needs multiple passes to hold a matrix.
  */
-static void take_turn(spmv_group *group, spmv_case *c, int batches)
+static void measure_batches(spmv_group *group, spmv_case *c, int batches)
 {
     double us = 0, spent = 0;
     if (!group->session->options->protocol.cold)
-        for (int r = 0; spent < turn_warm_us || (r < TURN_WARM_RUNS && spent < most_turn_warm_us); r++) {
+        for (int r = 0; spent < round_warm_us || (r < ROUND_WARM_RUNS && spent < most_round_warm_us); r++) {
             if (!run_many(group, c, 1, &us)) return;
             spent += us;
         }
     spent = 0;
     for (int b = 0; b < batches && c->record.status == RECORD_OK; b++) {
-        if (b >= FEWEST_BATCHES && spent > 4 * turn_us) break;
+        if (b >= FEWEST_BATCHES && spent > 4 * round_us) break;
         spent += run_batch(group, c);
     }
 }
@@ -221,17 +221,17 @@ static void take_turn(spmv_group *group, spmv_case *c, int batches)
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
 /*
- * The study's protocol, cut short where products take tenths of a second. A GPU's run is a batch of a fifth of its
- * least time, since waiting for one alone takes about as long as a short product.
+ * Measures a case by the short protocol, with fewer runs if products take tenths of a second. On a GPU each sample is a
+ * batch of a fifth of the least batch time, because waiting for a run takes about the time of a short product.
  */
 static int measure_runs(spmv_group *group, spmv_case *c)
 {
     const int64_t runs = group->session->options->protocol.runs;
-    const int cold = group->session->options->protocol.cold;
+    const bool cold = group->session->options->protocol.cold;
     double us = 0, spent = 0, fastest = INFINITY;
     c->samples = malloc((size_t)runs * sizeof *c->samples);
     if (!c->samples) return 0;
-    for (int r = 0; r < STUDY_WARM_RUNS && spent < longest_warm_us; r++, spent += us) {
+    for (int r = 0; r < SHORT_WARM_RUNS && spent < longest_warm_us; r++, spent += us) {
         if (!run_many(group, c, 1, &us)) return 1;
         if (us < fastest) fastest = us;
     }
@@ -247,41 +247,41 @@ static int measure_runs(spmv_group *group, spmv_case *c)
     return 1;
 }
 
-static void measure_turns(spmv_group *group, int batches)
+static void measure_rounds(spmv_group *group, int batches)
 {
     const bench_options *options = group->session->options;
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < group->case_count; i++) {
             spmv_case *c = &group->cases[i];
-            if (is_live(&c->record)) take_turn(group, c, batches);
-            if (is_live(&c->record) && turn == TURNS - 1) spmv_recheck(group, c);
+            if (is_live(&c->record)) measure_batches(group, c, batches);
+            if (is_live(&c->record) && round == ROUNDS - 1) spmv_recheck(group, c);
         }
-        if (options->receiver.turns) options->receiver.turns(options->receiver.user, (turn + 1.0) / TURNS);
+        if (options->receiver.rounds) options->receiver.rounds(options->receiver.user, (round + 1.0) / ROUNDS);
     }
 }
 
-/* Short batches are many, so that a disturbance of a few milliseconds cannot move the median. */
+/* Returns the number of batches per round. It is larger for short batches, so that short disturbances do not matter. */
 static int batches_of(double fastest_batch)
 {
     int batches = FEWEST_BATCHES;
-    if (isfinite(fastest_batch) && turn_us / fastest_batch > batches) batches = (int)(turn_us / fastest_batch);
+    if (isfinite(fastest_batch) && round_us / fastest_batch > batches) batches = (int)(round_us / fastest_batch);
     return batches > MOST_BATCHES ? MOST_BATCHES : batches;
 }
 
-/* Times all cases that passed their checks, in turn. 0: out of memory. */
+/* Measures all cases that passed their checks. Returns 0 if memory is short. */
 static int measure(spmv_group *group)
 {
-    const int one_by_one = group->session->options->protocol.runs > 0;
+    const bool short_protocol = group->session->options->protocol.runs > 0;
     double fastest_batch = INFINITY;
     processor_time before = read_processor_time();
     for (int i = 0; i < group->case_count; i++) {
         spmv_case *c = &group->cases[i];
         if (!is_live(&c->record)) continue;
-        if (one_by_one) {
+        if (short_protocol) {
             if (!measure_runs(group, c)) return 0;
             continue;
         }
-        c->samples = malloc(TURNS * MOST_BATCHES * sizeof *c->samples);
+        c->samples = malloc(ROUNDS * MOST_BATCHES * sizeof *c->samples);
         if (!c->samples) return 0;
         warm_up(group, c);
         double us = 0;
@@ -289,7 +289,7 @@ static int measure(spmv_group *group)
             us < fastest_batch)
             fastest_batch = us;
     }
-    if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
+    if (!short_protocol) measure_rounds(group, batches_of(fastest_batch));
     for (int i = 0; i < group->case_count; i++)
         bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
                          2 * (double)group->matrices.arrays.nnz * (double)group->vectors.count,
@@ -300,7 +300,7 @@ static int measure(spmv_group *group)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* The cases of a group that are being listed: of one device, or of "all". */
+/* The group to which cases are added, and their device: "cpu", "cuda" or "all". */
 typedef struct choice {
     spmv_group *group;
     const bench_subject *subject;
@@ -308,21 +308,21 @@ typedef struct choice {
     const char *device;
 } choice;
 
-/* k of csr2, csr3 and csr4, whose groups Band-k makes; 0: another format. */
+/* Returns k of csr2, csr3 and csr4, which use groups of Band-k; 0 for other formats. */
 static int k_of(const char *name)
 {
     return strncmp(name, "csr", 3) == 0 && name[3] >= '2' && name[3] <= '4' ? name[3] - '0' : 0;
 }
 
-/* 1: it runs under the subject's ordering. Band-k's of k = 4 is csr4's alone. */
-static int takes_part(const choice *c, const char *format)
+/* Returns true if the format runs under the subject's ordering. */
+static bool is_in_part(const choice *c, const char *format)
 {
     const int k = k_of(format);
     if (c->subject->k > 0) return k == c->subject->k;
     return c->subject->part == ALL_FORMATS || (c->subject->part == ONLY_CSRK ? k == 2 || k == 3 : k == 0);
 }
 
-/* Sizes given as parameters are kept to: equal groups. */
+/* Returns the groups of Band-k for the format; NULL if its parameters give sizes of groups, or it has no groups. */
 static const spry_ordering *groups_for(const choice *c, const char *format, const char *device)
 {
     const int k = k_of(format), most = c->subject->k > 0 ? c->subject->k : 3;
@@ -342,25 +342,25 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     options.memory_limit_bytes = c->options->candidates.memory_limit;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
-    (void)!find_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */
+    (void)!find_device(c->group->session->context, &options.device, device, NULL); /* cannot fail: "cpu" and "cuda" are known names */
     options.groups = device ? groups_for(c, format, device) : NULL;
     return options;
 }
 
-/* name: the kernel's, parameters may follow it; its text lives as long as the group. */
+/* Adds a kernel. name: its name, optionally with parameters; the group borrows the string. */
 static int add_kernel(const choice *c, const spry_kernel_info *kernel, const char *name)
 {
     spry_spmv_options options = plan_options(c, kernel->format, kernel->device_kind);
     options.kernel = name;
-    if (strchr(name, ':')) options.groups = NULL; /* sizes are given, as of a format */
-    options.allow_nondeterministic = 1;
+    if (strchr(name, ':')) options.groups = NULL; /* parameters may give sizes of groups */
+    options.allow_nondeterministic = true;
     if (!kernel->available)
         return spmv_add_skipped(c->group, kernel->format, name, kernel->device_kind, kernel->reason);
     return spmv_add_plan(c->group, &options, NULL, kernel->device_kind);
 }
 
-/* Every kernel of the wanted devices, or those named: each as often as the list has it, with other parameters. */
-static int add_kernels(const choice *c, int all)
+/* Adds every kernel of the wanted devices, or the named kernels. A kernel may be named repeatedly with parameters. */
+static int add_kernels(const choice *c, bool all)
 {
     const text_list *named = &c->options->candidates.kernels;
     int good = 1;
@@ -369,7 +369,7 @@ static int add_kernels(const choice *c, int all)
         if (strcmp(kernel.operations, "spgemm") == 0) continue;
         if (!bench_device_fits(c->group->session, c->device, kernel.device_kind, !all)) continue;
         if (c->options->protocol.regret && !kernel.deterministic) continue;
-        if (!takes_part(c, kernel.format)) continue;
+        if (!is_in_part(c, kernel.format)) continue;
         if (all) good = add_kernel(c, &kernel, kernel.name);
         for (int i = 0; good && !all && i < named->count; i++)
             if (text_is_named(named->items[i], kernel.name)) good = add_kernel(c, &kernel, named->items[i]);
@@ -378,12 +378,12 @@ static int add_kernels(const choice *c, int all)
 }
 
 /*
- * The best kernel of a format on each wanted device. auto is decided with every device open to it, so it
- * is one case unless one device is asked for.
+ * Adds the best kernel of a format on each wanted device. auto chooses among all devices, so it is one case unless one
+ * device is requested.
  */
 static int add_format(const choice *c, const char *format)
 {
-    const int all = strcmp(c->device, "all") == 0;
+    const bool all = strcmp(c->device, "all") == 0;
     if (!all || strcmp(format, "auto") == 0) {
         const spry_spmv_options options = plan_options(c, format, all ? NULL : c->device);
         return spmv_add_plan(c->group, &options, format, all ? NULL : c->device);
@@ -392,8 +392,8 @@ static int add_format(const choice *c, const char *format)
     for (int d = 0; d < spry_device_count(c->group->session->context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
         if (spry_device_get_info(c->group->session->context, &device, d, NULL) != SPRY_OK) continue;
-        if (strchr(device.name, ':')) continue; /* a second device of a kind */
-        if (!device.available) continue;        /* all there are: a GPU that cannot be used is asked for by its name */
+        if (strchr(device.name, ':')) continue; /* skip further devices of a kind */
+        if (!device.available) continue;        /* "all" means available devices */
         const spry_spmv_options options = plan_options(c, format, device.name);
         if (!spmv_add_plan(c->group, &options, format, device.name)) return 0;
         added++;
@@ -401,7 +401,7 @@ static int add_format(const choice *c, const char *format)
     return added > 0 || spmv_add_skipped(c->group, format, "", "", "no device is listed");
 }
 
-/* Peers of the chosen formats and devices; those named alone when any is named. */
+/* Adds the peers of the chosen formats and devices; only named peers if any is named. */
 static int add_peers(const choice *c)
 {
     const bench_peers *peers = c->options->candidates.peers;
@@ -409,7 +409,7 @@ static int add_peers(const choice *c)
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
-        int wanted = c->options->candidates.all_kernels ||
+        bool wanted = c->options->candidates.all_kernels ||
                      text_list_names(&c->options->candidates.formats, peer->format) ||
                      text_list_has(&c->options->candidates.formats, "auto") ||
                      text_list_has(&c->options->candidates.kernels, peer->name);
@@ -420,16 +420,16 @@ static int add_peers(const choice *c)
     return 1;
 }
 
-/* Why the group is empty. */
+/* Adds a skipped case with the reason why the group is empty. */
 static int add_nothing(const choice *c)
 {
     const char *device = strcmp(c->device, "all") == 0 ? "" : c->device;
     char format[8], reason[160];
     if (c->subject->k == 0)
         return spmv_add_skipped(c->group, "", "", device,
-                                "no kernel of the chosen formats is there for the chosen device");
+                                "the chosen formats have no kernel for the chosen device");
     snprintf(format, sizeof format, "csr%d", c->subject->k);
-    snprintf(reason, sizeof reason, "%s is the ordering of %s alone, of which no kernel is chosen for the device",
+    snprintf(reason, sizeof reason, "%s is only for %s, of which no kernel is chosen for the device",
              c->subject->ordering, format);
     return spmv_add_skipped(c->group, format, "", device, reason);
 }
@@ -437,18 +437,18 @@ static int add_nothing(const choice *c)
 static int add_cases(const choice *c)
 {
     const text_list *formats = &c->options->candidates.formats;
-    int good = c->options->candidates.all_kernels ? add_kernels(c, 1) : 1;
+    int good = c->options->candidates.all_kernels ? add_kernels(c, true) : 1;
     for (int p = 0; good && c->options->protocol.regret && published_format(p); p++)
         good = add_format(c, published_format(p));
     for (int f = 0; good && f < formats->count; f++)
-        if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
+        if (is_in_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
     if (good && c->options->candidates.kernels.count > 0 && !c->options->candidates.all_kernels)
-        good = add_kernels(c, 0);
+        good = add_kernels(c, false);
     if (good) good = add_peers(c);
     return good && c->group->case_count == 0 && c->subject->part == ALL_FORMATS ? add_nothing(c) : good;
 }
 
-/* The CPU's cases once more for each smaller number of threads. */
+/* Adds the CPU's cases again for each smaller number of threads. */
 static int add_fewer(const choice *c)
 {
     const choice on_cpu = {c->group, c->subject, c->options, "cpu"};

@@ -1,4 +1,4 @@
-/* The cases of one matrix in one type and number of vectors: vectors, timing and the check of each case. */
+/* Cases of one matrix in one type and number of vectors: vectors, planning, and checks. */
 #include "bench/internal.h"
 #include "spry/cuda.h"
 #include "spry/matrix.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_PLANNINGS = 3, CALLS_OF_A_LOOK = 3 /* from which on csr's columns are looked at (spry.h) */ };
+enum { SHORT_PLANNINGS = 3, INSPECTING_CALLS = 3 /* least expected_calls for which csr inspects columns (spry.h) */ };
 static const double short_planning_us = 50000;
 
 /* ---- vectors ------------------------------------------------------------------------------------ */
@@ -29,7 +29,7 @@ static spry_vector vector(const spmv_group *group, void *data, int64_t length, i
                          .device = device};
 }
 
-/* Bytes of all vectors. */
+/* Returns the bytes of all vectors of this length. */
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
     return (size_t)length * (size_t)group->vectors.count * spry_type_bytes(group->vectors.type);
@@ -42,7 +42,7 @@ static uint64_t hash_of_y(const spmv_group *group)
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
-/* Peers get the matrix's values as they are stored, in the vectors' type. */
+/* Converts the stored, rounded values to the vectors' type, for peers. */
 static spry_status widen_values(spmv_group *group, const bench_types *types, spry_error *err)
 {
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
@@ -55,14 +55,14 @@ static spry_status widen_values(spmv_group *group, const bench_types *types, spr
     return status == SPRY_OK ? spry_matrix_get_arrays(group->matrices.wide, &group->matrices.arrays, err) : status;
 }
 
-/* 1: each vector is copied from row-major before it is compared. */
-static int are_gathered(const spmv_group *group)
+/* Returns true if the check copies each vector from row-major to contiguous memory. */
+static bool are_gathered(const spmv_group *group)
 {
     return group->vectors.row_major && group->vectors.count > 1;
 }
 
-/* x, y and y as it was before; numbers of bytes that do not fit 64 bits do not fit the machine either. */
-static spry_status make_vectors(spmv_group *group, spry_error *err)
+/* Allocates and fills x, y and y_before. Computes the bytes in double, because they may exceed 64 bits. */
+static spry_status create_vectors(spmv_group *group, spry_error *err)
 {
     const double entries = (double)group->vectors.x_length + 2 * (double)group->vectors.y_length;
     const double bytes = entries * (double)(group->vectors.count + are_gathered(group)) *
@@ -70,8 +70,8 @@ static spry_status make_vectors(spmv_group *group, spry_error *err)
     char text[200];
     if (bytes > (double)available_memory_bytes(group->session->context)) {
         snprintf(text, sizeof text,
-                 "out of memory in the benchmark: x, y and a copy of y of %lld column%s take %.0f bytes, which this "
-                 "machine has not free",
+                 "out of memory in the benchmark: x, y and a copy of y with %lld column%s need %.0f bytes, more than "
+                 "this machine has free",
                  (long long)group->vectors.count, group->vectors.count == 1 ? "" : "s", bytes);
         return bench_fail(err, SPRY_OUT_OF_MEMORY, text);
     }
@@ -113,7 +113,7 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
         return status;
     }
     const spry_arrays *a = &group->matrices.arrays;
-    const int transpose = strstr(session->options->operation.op, "_t") != NULL;
+    const bool transpose = strstr(session->options->operation.op, "_t") != NULL;
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     group->vectors.x_length = transpose ? a->rows : a->columns;
     group->vectors.y_length = transpose ? a->columns : a->rows;
@@ -122,7 +122,7 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     for (int part = 0; part < 2; part++) group->matrices.csr_bytes += (double)csr_part_bytes(a, part);
     if (!group->matrices.pattern)
         group->matrices.csr_bytes += (double)a->nnz * (double)spry_type_bytes(subject->types->stored);
-    status = make_vectors(group, err);
+    status = create_vectors(group, err);
     if (status != SPRY_OK) spmv_group_close(group);
     return status;
 }
@@ -151,7 +151,7 @@ void spmv_group_close(spmv_group *group)
 
 /* ---- running and checking ----------------------------------------------------------------------- */
 
-/* A scalar of the compute type, as the library takes it. */
+/* A scalar in both types; the library reads the type of the vectors. */
 typedef struct scalar {
     float f32;
     double f64;
@@ -202,12 +202,12 @@ spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err)
     if (session->gpu_copy_gbps != 0) return SPRY_OK;
     spry_status status = spry_device_measure_copy(session->context, &session->gpu_copy_gbps, 1, err);
     if (status != SPRY_OUT_OF_MEMORY) return status;
-    session->gpu_copy_gbps = NAN; /* products may fit all the same */
+    session->gpu_copy_gbps = NAN; /* products may still fit */
     return SPRY_OK;
 }
 
-/* The group's x and room for y on the GPU, and the GPU's bandwidth for the records. */
-static int make_device_vectors(spmv_group *group, spmv_case *c)
+/* Copies x to the GPU, allocates y on the GPU, and measures the GPU's bandwidth for the record. */
+static int create_device_vectors(spmv_group *group, spmv_case *c)
 {
     spry_error err = {0};
     const spry_context *context = group->session->context;
@@ -225,13 +225,13 @@ static int make_device_vectors(spmv_group *group, spmv_case *c)
     if (status == SPRY_OK) status = bench_measure_gpu_copy(group->session, &err);
     c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
     if (status == SPRY_OK) return 1;
-    /* A peer may be able to use a GPU that the library's own plug-in cannot. */
+    /* Skipped if the plug-in cannot use the GPU, although the peer's library may be able to use it. */
     return record_fail(&c->record, status == SPRY_DEVICE_UNAVAILABLE ? RECORD_SKIPPED : RECORD_FAILED, "%s",
                        err.message);
 }
 
-/* Between group->y and the GPU's y, for cases that run there. */
-static int move_y(spmv_group *group, spmv_case *c, int to_device)
+/* Copies y to the GPU or back, for GPU cases. Returns 0 after a failure. */
+static int move_y(spmv_group *group, spmv_case *c, bool to_device)
 {
     spry_error err = {0};
     if (c->device == 0) return 1;
@@ -249,23 +249,23 @@ static void keep_error(spmv_case *c, double error)
     if (isnan(c->record.max_error) || error > c->record.max_error) c->record.max_error = error;
 }
 
-/* 1: of this product these bits are known to be right. */
-static int is_known(const known_product *known, uint64_t hash, double alpha, double beta)
+/* Returns true if the product with these scalars and bits was compared and is correct. */
+static bool is_known(const known_product *known, uint64_t hash, double alpha, double beta)
 {
     return known->hash == hash && known->alpha == alpha && known->beta == beta;
 }
 
-/* Column c of a vector in host memory as it is compared: where it lies, or in room, which begins so many entries on. */
-static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t room)
+/* Returns column c of vectors in host memory: in place, or gathered to `position` elements into vectors.column. */
+static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t position)
 {
     const int64_t bytes = (int64_t)spry_type_bytes(group->vectors.type);
-    char *at = are_gathered(group) ? (char *)group->vectors.column + room * bytes : (char *)data + c * length * bytes;
+    char *at = are_gathered(group) ? (char *)group->vectors.column + position * bytes : (char *)data + c * length * bytes;
     if (are_gathered(group))
         gather_column(at, data, length, group->vectors.count, c, group->vectors.type, threads_of(group));
     return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .count = 1};
 }
 
-/* Returns A, or, for transposed products with several vectors, A by columns: several threads share its rows. */
+/* Returns A, or A by columns for transposed products with multiple vectors, so that threads can share its rows. */
 static const spry_matrix *checked_matrix(spmv_group *group)
 {
     if (group->op == SPRY_TRANSPOSE && group->vectors.count > 1 && !group->matrices.checked) {
@@ -273,12 +273,12 @@ static const spry_matrix *checked_matrix(spmv_group *group)
         options.layout = SPRY_CSC;
         if (spry_matrix_convert(group->session->context, &group->matrices.checked, NULL, group->matrices.A, &options,
                                 NULL) != SPRY_OK)
-            group->matrices.checked = NULL; /* for want of memory: one thread compares */
+            group->matrices.checked = NULL; /* memory is short: one thread compares */
     }
     return group->matrices.checked ? group->matrices.checked : group->matrices.A;
 }
 
-/* Compares all vectors y with the reference. wrong: the first with a row past the bound; -1: none. */
+/* Compares all vectors y with the reference. *wrong: the first vector with a row beyond the bound; -1: none. */
 static spry_status verify_vectors(spmv_group *group, double alpha, double beta, spry_spmv_verification *worst,
                                   int64_t *wrong, spry_error *err)
 {
@@ -302,10 +302,10 @@ static spry_status verify_vectors(spmv_group *group, double alpha, double beta, 
 }
 
 /*
- * Compares group->y with the reference, unless a case before gave the same bits. what names the product in the
- * reason.
+ * Compares y with the reference, unless an earlier case with the same bits is correct. title: name of the product in the
+ * reason of a failure.
  */
-static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, const char *what)
+static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, const char *title)
 {
     spry_error err = {0};
     char column[40] = "";
@@ -318,7 +318,7 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
         }
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     const spry_status status = verify_vectors(group, alpha, beta, &v, &wrong, &err);
-    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check failed: %s", err.message);
     keep_error(c, v.max_error);
     if (wrong < 0) {
         if (group->known_count < MOST_KNOWN_PRODUCTS)
@@ -328,9 +328,9 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
     if (group->vectors.count > 1) snprintf(column, sizeof column, ", vector %lld", (long long)wrong);
     const int base = index_base_of(group->matrices.A);
     return record_fail(&c->record, RECORD_WRONG,
-                       "%s%s: %lld rows past the error bound, worst at row %lld (counted from %d) with %.3g times the "
-                       "bound",
-                       what, column, (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
+                       "%s%s: %lld rows exceed the error bound, the worst is row %lld (counted from %d) with %.3g times "
+                       "the bound",
+                       title, column, (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
 }
 
 static void copy_bytes(void *job, int64_t begin, int64_t end)
@@ -344,30 +344,30 @@ static void copy_y_before(spmv_group *group)
     run_shares(threads_of(group), (int64_t)vector_bytes(group, group->vectors.y_length), copy_bytes, group);
 }
 
-/* The first product, with its time, and one with other scalars, which a peer need not offer as well. */
+/* Checks and times the first product. For plans, also checks a product with other scalars, which peers need not have. */
 static void check(spmv_group *group, spmv_case *c)
 {
-    if (c->device > 0 && !make_device_vectors(group, c)) return;
+    if (c->device > 0 && !create_device_vectors(group, c)) return;
     fill_constant(group->vectors.y, group->vectors.y_length * group->vectors.count, group->vectors.type, NAN,
                   threads_of(group));
-    if (!move_y(group, c, 1)) return;
+    if (!move_y(group, c, true)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
     c->record.time.first_us = c->reported_us ? *c->reported_us : now_us() - start;
-    if (!move_y(group, c, 0)) return;
+    if (!move_y(group, c, false)) return;
     c->y_hash = hash_of_y(group);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
     copy_y_before(group);
-    if (move_y(group, c, 1) && spmv_run(group, c, -1.75, 0.625) && move_y(group, c, 0))
+    if (move_y(group, c, true) && spmv_run(group, c, -1.75, 0.625) && move_y(group, c, false))
         verify(group, c, -1.75, 0.625, "alpha -1.75, beta 0.625");
 }
 
 void spmv_recheck(spmv_group *group, spmv_case *c)
 {
-    if (!move_y(group, c, 0)) return;
+    if (!move_y(group, c, false)) return;
     if (hash_of_y(group) == c->y_hash) return;
     if (c->record.method.deterministic == 1)
-        record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
+        record_fail(&c->record, RECORD_WRONG, "declared deterministic, but the bits changed between runs");
     else
         verify(group, c, 1, 0, "after timing");
 }
@@ -396,7 +396,7 @@ int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, 
     return c != NULL;
 }
 
-/* What tells a plan from others: its format with parameters, and what it owns. */
+/* Records the properties by which plans are compared: the format with parameters, and the owned bytes. */
 static spry_status identify(spmv_case *c, spry_error *err)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -408,13 +408,13 @@ static spry_status identify(spmv_case *c, spry_error *err)
     return SPRY_OK;
 }
 
-/* What a case is planned for. */
+/* Returns the matrix for the plan of a case. */
 static const spry_matrix *matrix_of(const spmv_group *group, const spmv_case *c)
 {
     return c->device > 0 && group->matrices.on_gpu.A ? group->matrices.on_gpu.A : group->matrices.A;
 }
 
-/* Planning that is short is repeated, as far as there is memory for it: the least time counts. */
+/* Repeats short planning, unless memory is short, and records the least time. */
 static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
 {
     for (int p = 1; p < SHORT_PLANNINGS && c->record.cost.setup_us < short_planning_us; p++) {
@@ -432,10 +432,10 @@ static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_op
 }
 
 /*
- * 1: the plans run the same: format, parameters, kernel and device; both or neither looked at the columns; and they own
- * as much, so that in transposed products both or neither hold A^T.
+ * Returns true if the plans run alike: they have the same format, parameters, kernel and device, and both or neither
+ * inspected the columns. Equal owned bytes imply that both or neither store A^T.
  */
-static int is_same(const spmv_case *a, const spmv_case *b)
+static bool is_same(const spmv_case *a, const spmv_case *b)
 {
     return is_live(&a->record) && !a->record.method.peer && a->few_calls == b->few_calls &&
            a->owned_bytes == b->owned_bytes && strcmp(a->record.method.format, b->record.method.format) == 0 &&
@@ -443,7 +443,7 @@ static int is_same(const spmv_case *a, const spmv_case *b)
            strcmp(a->record.method.device, b->record.method.device) == 0;
 }
 
-/* Of the last case, if it is another's again, that one's number, and the last is dropped; else its own. */
+/* Drops the last case if an earlier case is the same. Returns the index of the earlier case, else of the last. */
 static int drop_repeated(spmv_group *group)
 {
     const int last = group->case_count - 1;
@@ -471,13 +471,13 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
     if (status != SPRY_OK || !group->session->options->protocol.regret) return status;
     c->few_calls = c->device == 0 && strcmp(c->record.method.format, "csr") == 0 && options->expected_calls > 0 &&
-                   options->expected_calls < CALLS_OF_A_LOOK;
+                   options->expected_calls < INSPECTING_CALLS;
     status = identify(c, err);
     if (status == SPRY_OK) plan_again(group, c, options);
     return status;
 }
 
-/* SPRY_OK, or why no product can run on a GPU here. */
+/* Returns SPRY_OK, or the reason why products cannot run on the GPU. */
 static spry_status device_is_usable(const spmv_group *group, int device, spry_error *err)
 {
     spry_device_info info = SPRY_INIT(spry_device_info);
@@ -488,11 +488,11 @@ static spry_status device_is_usable(const spmv_group *group, int device, spry_er
 }
 
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
-                    record *told, int *number)
+                    record *plan, int *index)
 {
     spmv_case *c = add_case(group, label ? label : options->format, options->kernel, device);
     if (!c) return 0;
-    const int regret = group->session->options->protocol.regret;
+    const bool regret = group->session->options->protocol.regret;
     RECORD_TEXT(c->record.method.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
@@ -504,17 +504,17 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
     if (label && strcmp(label, "auto") == 0) c->record.method.policy = given.policy ? given.policy : "cost";
     if (status != SPRY_OK) record_fail(&c->record, bench_status_of(status), "%s", err.message);
     const int last = group->case_count - 1;
-    *told = c->record;
-    *number = status == SPRY_OK && regret ? drop_repeated(group) : last;
-    if (status == SPRY_OK && *number == last) check(group, c);
+    *plan = c->record;
+    *index = status == SPRY_OK && regret ? drop_repeated(group) : last;
+    if (status == SPRY_OK && *index == last) check(group, c);
     return 1;
 }
 
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device)
 {
-    record told;
-    int number;
-    return spmv_add_choice(group, options, label, device, &told, &number);
+    record plan;
+    int index;
+    return spmv_add_choice(group, options, label, device, &plan, &index);
 }
 
 int spmv_add_peer(spmv_group *group, const bench_peer *peer)
