@@ -1,4 +1,4 @@
-/* Counts the blocks that have an entry, for every size in turn; matrices without blocks are given up early. */
+/* Counts the non-empty blocks for every size. Stops counting early for matrices without blocks. */
 #include "bench/peers/blocks.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 static const double most_fill = 1.5;
 
-/* Blocks of size * size with an entry; more than most: counting stops there. last has cols / size entries. */
+/* Returns the number of non-empty blocks of size * size, or more than most. last: workspace of cols / size elements. */
 static int64_t count_blocks(const spry_peer_matrix *a, int size, int64_t most, int32_t *last)
 {
     const int32_t *Ap = a->offsets, *Aj = a->columns;
@@ -41,7 +41,7 @@ int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, spry_peer_e
     free(last);
     if (blocks->size > 0) return SPRY_PEER_OK;
     return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
-                          "the matrix has no blocks: no size of %d to %d divides its sides and stores at most %.1f "
-                          "values an entry",
+                          "the matrix has no blocks: no size of %d to %d divides rows and columns and stores at most "
+                          "%.1f values per entry",
                           PEER_BLOCKS_SMALLEST, PEER_BLOCKS_LARGEST, most_fill);
 }

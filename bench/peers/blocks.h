@@ -1,4 +1,4 @@
-/* Finds out if a matrix consists of small dense blocks, for peers that store blocks. */
+/* Finds small dense blocks of a matrix, for peers that store blocks. */
 #pragma once
 
 #include "bench/peer.h"
@@ -6,12 +6,12 @@
 enum { PEER_BLOCKS_SMALLEST = 2, PEER_BLOCKS_LARGEST = 8 };
 
 typedef struct peer_blocks {
-    int size;      /* of a side */
-    int64_t count; /* blocks that have an entry */
+    int size;      /* rows and columns of a block */
+    int64_t count; /* non-empty blocks */
 } peer_blocks;
 
 /*
- * The size of 2 to 8 that takes the fewest bytes, among those that divide rows and columns and store at most 1.5
- * values an entry. A matrix with indices 32/32. UNSUPPORTED, with the reason in error, where there is none.
+ * Finds the block size from 2 to 8 with the fewest bytes, among sizes that divide rows and columns and store at most 1.5
+ * values per entry. The matrix has indices 32/32. Returns UNSUPPORTED with an error if no size qualifies.
  */
 int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, spry_peer_error *error);

@@ -1,18 +1,19 @@
 /*
  * csr5: CSR5 (W. Liu and B. Vinter, CSR5: An efficient storage format for cross-platform sparse matrix-vector
- * multiplication, ICS 2015), the main rival of the CSR-k study on CPUs. Written from the paper for this benchmark:
- * ours, not the authors' program.
+ * multiplication, ICS 2015), the main rival of the CSR-k study on CPUs. Written for this benchmark from the paper, not
+ * the authors' program.
  *
- * Idea: entries are cut into tiles of omega lanes by sigma steps, whatever the rows. Lane l of a tile holds sigma
- * consecutive entries, stored so that a step reads omega neighbours:
+ * Idea: entries are divided into tiles of omega lanes by sigma steps, independent of rows. Lane l of a tile has sigma
+ * consecutive entries, stored so that a step reads omega contiguous elements:
  *
  *     entries 0 1 2 3 | 4 5 6 7 | 8 9 ...    omega 2, sigma 4     stored 0 4  1 5  2 6  3 7 | 8 ...
  *
- * A tile's descriptor has a bit flag an entry that begins a row, and for each lane the number of rows begun in the
- * lanes before it. A lane adds up until a flag; sums of rows that begin and end in a lane go straight to y, the rest is
- * a segmented sum over the lanes. A row that goes on in the next tile is carried there; one that begins in another
- * thread's tiles is added at the end (the paper's calibrator). Empty rows break the count of rows: tiles that meet some
- * have a list of theirs. omega is what a 512-bit register holds, sigma the paper's 16 for x86.
+ * A tile's descriptor has a bit flag for each entry that begins a row, and for each lane the number of rows that begin
+ * in earlier lanes. A lane adds products until a flag. Sums of rows that begin and end in one lane are written to y; the
+ * others are combined by a segmented sum over the lanes. The sum of a row that continues in the next tile is carried to
+ * that tile. A row that begins in another thread's tiles is added at the end (the paper's calibrator). Rows are
+ * numbered consecutively from the tile's first row, except in tiles with empty rows, which list their rows. omega is the
+ * number of values in a 512-bit register, sigma is 16, the paper's value for x86.
  */
 #include "bench/peer.h"
 
@@ -24,26 +25,26 @@
 enum { SIGMA = 16, REGISTER = 64, MOST_THREADS = 1024, MOST_LANES = 16 };
 
 typedef struct tile {
-    int32_t first_row; /* of its first entry */
-    int32_t next_row;  /* the first that begins in it */
-    int64_t list;      /* where the rows that begin in it are listed, -1: they follow each other */
+    int32_t first_row; /* row of the first entry */
+    int32_t next_row;  /* first row that begins in the tile */
+    int64_t list;      /* index in rows_begun of the rows that begin in the tile; -1: they are consecutive */
     uint16_t flags[SIGMA];
-    uint8_t before[MOST_LANES]; /* rows begun in the lanes before */
+    uint8_t before[MOST_LANES]; /* number of rows that begin in earlier lanes */
 } tile;
 
 typedef struct csr5 {
     spry_peer_matrix a;
     int lanes, threads;
-    int64_t tiles; /* the rest of the entries, less than a tile, is a tail in CSR's order */
+    int64_t tiles; /* number of full tiles; later entries are the tail, in the order of CSR */
     tile *descriptors;
     int32_t *rows_begun, *empty_rows;
     int64_t begun_count, empty_count;
     int32_t *columns;
     void *values;
-    int32_t *row_of_tail; /* row of every entry behind the tiles */
+    int32_t *row_of_tail; /* row of each entry of the tail */
 } csr5;
 
-/* A row that a thread does not begin: what its entries there add. */
+/* The partial sum of a row that begins in another thread's tiles. */
 typedef struct carry {
     int64_t row;
     double sum;
@@ -63,7 +64,7 @@ static int64_t tile_entries(const csr5 *s)
     return (int64_t)s->lanes * SIGMA;
 }
 
-/* ---- making it ---------------------------------------------------------------------------------- */
+/* ---- conversion --------------------------------------------------------------------------------- */
 
 static void destroy(void *state)
 {
@@ -90,7 +91,7 @@ static int allocate(csr5 *s)
     return s->descriptors && s->rows_begun && s->empty_rows && s->columns && s->values && s->row_of_tail;
 }
 
-/* The last row that begins at or before entry k and is not empty. */
+/* Returns the row of entry k: the last row that begins at or before it. */
 static int64_t row_of(const spry_peer_matrix *a, int64_t k)
 {
     int64_t low = 0, high = a->rows;
@@ -104,7 +105,7 @@ static int64_t row_of(const spry_peer_matrix *a, int64_t k)
     return low;
 }
 
-/* Descriptor of tile t; returns how many rows begin in it. */
+/* Fills in the descriptor of tile t. listed: used length of rows_begun. Returns the number of rows that it lists. */
 static int64_t describe(csr5 *s, int64_t t, int64_t listed)
 {
     const spry_peer_matrix *a = &s->a;

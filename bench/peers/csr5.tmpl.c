@@ -1,15 +1,15 @@
-/* The product for one type: V values, LANES a register, NAME(verb) the function. */
+/* The product for one type. V: type of values. LANES: values per register. NAME(verb): name of a function. */
 
 typedef V NAME(vector) __attribute__((vector_size(REGISTER)));
 
-/* A thread's tiles, one after the other, and the row that is open from one to the next. */
+/* State of a thread that multiplies its tiles. A row that continues in the next tile is open. */
 typedef struct NAME(walk) {
     const csr5 *s;
     const V *x;
     V *y, alpha, beta, sum;
-    int64_t row; /* the open one, -1: none yet */
-    int begun;   /* by this thread */
-    carry *left; /* takes the first row's sum where another thread began it */
+    int64_t row; /* the open row; -1: none yet */
+    int begun;   /* 1: the open row begins in this thread's tiles */
+    carry *left; /* receives the first row's sum if the row begins in another thread's tiles */
 } NAME(walk);
 
 static void NAME(finish_row)(NAME(walk) * w)
@@ -36,8 +36,8 @@ static void NAME(multiply_tile)(NAME(walk) * w, int64_t t)
     const V *values = (const V *)s->values + t * (LANES * SIGMA);
     const int32_t *columns = s->columns + t * (LANES * SIGMA), *list = d->list >= 0 ? s->rows_begun + d->list : NULL;
     NAME(vector) sum = {0};
-    V head[LANES];   /* of a lane, before its first flag */
-    int open[LANES]; /* number of the row that is open in it, -1: none begun */
+    V head[LANES];   /* sum of a lane before its first flag */
+    int open[LANES]; /* index of the lane's open row among the tile's rows; -1: none */
     for (int l = 0; l < LANES; l++) open[l] = -1;
     for (int k = 0; k < SIGMA; k++) {
         for (unsigned flags = d->flags[k]; flags; flags &= flags - 1) {
@@ -63,7 +63,7 @@ static void NAME(multiply_tile)(NAME(walk) * w, int64_t t)
             w->sum += sum[l];
             continue;
         }
-        /* A row that begins with the tile's first entry ends the open one; else the head belongs to that. */
+        /* The head of a lane belongs to the open row, unless the tile's first row begins with the first entry. */
         if (w->row == (list ? list[d->before[l]] : d->next_row + d->before[l]))
             w->row = -1;
         else
@@ -77,7 +77,7 @@ static void NAME(multiply_tail)(NAME(walk) * w)
     const csr5 *s = w->s;
     const int64_t done = s->tiles * (LANES * SIGMA);
     const V *values = s->values;
-    if (w->row < 0 && done < s->a.nnz) { /* no tile of this thread's before it */
+    if (w->row < 0 && done < s->a.nnz) { /* this thread had no tile */
         w->row = s->row_of_tail[0];
         w->begun = spry_peer_offset(&s->a, w->row) == done;
     }

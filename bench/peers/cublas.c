@@ -1,4 +1,4 @@
-/* The module cublas: CG and PageRank made of cuSPARSE's products and cuBLAS, on the first GPU. */
+/* The module cublas: CG and PageRank on the first GPU, composed of cuSPARSE's products and cuBLAS. */
 #include "bench/peers/cublas_method.h"
 
 static spry_peer_solver solvers[2];

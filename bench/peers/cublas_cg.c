@@ -1,6 +1,6 @@
 /*
- * cusparse_cublas_cg: the textbook loop of CG, as NVIDIA's samples have it: cuSPARSE's product, cuBLAS's dot, axpy and
- * scal with scalars on the GPU, and two kernels of one thread for the quotients.
+ * cusparse_cublas_cg: the textbook loop of CG, as in NVIDIA's samples: cuSPARSE's product, cuBLAS's dot, axpy and scal
+ * with scalars on the GPU, and two kernels of one thread for the quotients.
  */
 #include "bench/peers/cublas_method.h"
 #include "common/wall_clock.h"
@@ -14,7 +14,7 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     return peer_method_make(state, &request->matrix, request, cost, error);
 }
 
-/* Entry k of the history becomes r.r after the iteration; entry k - 1 is that before it. */
+/* Runs iteration k. Writes r.r after the iteration to element k of the history; element k - 1 is r.r before it. */
 static int iteration(peer_method *m, int64_t k, spry_peer_error *error)
 {
     void *const *v = m->vectors;
@@ -34,7 +34,7 @@ static int iteration(peer_method *m, int64_t k, spry_peer_error *error)
     return peer_method_cublas(status, "cuBLAS", error);
 }
 
-/* x = 0, r = p = b, and b.b, which the host waits for. */
+/* Sets x = 0 and r = p = b, computes b.b and waits for it. */
 static int begin(peer_method *m, double *bb, spry_peer_error *error)
 {
     void *const *v = m->vectors;

@@ -1,4 +1,4 @@
-/* Kernels of a few lines for what cuBLAS lacks: scalars that stay on the GPU, and a number added to all entries. */
+/* Small kernels for operations that cuBLAS lacks: quotients of scalars on the GPU, and a constant added to a vector. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/* Places in the array of scalars of CG. */
+/* Indices in the array of CG's scalars. */
 enum { SCALAR_PQ, SCALAR_ALPHA, SCALAR_MINUS_ALPHA, SCALAR_BETA, SCALAR_ONE, SCALARS };
 
-/* All run in the default stream; is_f64 tells the type of the arrays. A quotient by 0 is 0: x is exact by then. */
+/* All run in the default stream; is_f64 states the type of the arrays. A quotient by 0 is 0, because x is exact then. */
 cudaError_t peer_take_alpha(int is_f64, void *scalars, const void *rr); /* alpha = rr / pq, and -alpha */
 cudaError_t peer_take_beta(int is_f64, void *scalars, const void *rr, const void *next); /* beta = next / rr */
-/* y += (alpha*lost + 1 - alpha) / n, and then x = y - x. lost NULL: 0. */
+/* Computes y += (alpha*lost + 1 - alpha) / n, then x = y - x. lost NULL: 0. */
 cudaError_t peer_add_rest(int is_f64, int64_t n, void *y, void *x, const void *lost, double alpha);
 
 #ifdef __cplusplus

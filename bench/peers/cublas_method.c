@@ -8,7 +8,7 @@
 int peer_method_cuda(cudaError_t code, const char *call, spry_peer_error *error)
 {
     if (code == cudaSuccess) return SPRY_PEER_OK;
-    (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
+    (void)cudaGetLastError(); /* clear the error, so that later calls do not report it */
     return spry_peer_fail(error, SPRY_PEER_FAILED, "%s: %s", call, cudaGetErrorString(code));
 }
 
@@ -58,7 +58,7 @@ static int new_array(peer_method *m, void **array, int64_t count, const char *wh
     return peer_cusparse_new_array(&p, &m->memory, array, count, m->value_bytes, what);
 }
 
-/* cuBLAS takes its time and its workspace once for each handle; that is a library's start. */
+/* Creates cuBLAS's handle, which allocates its workspace. Counted as start-up time. */
 static int start_cublas(peer_method *m, spry_peer_cost *cost, spry_peer_error *error)
 {
     const double begin = now_us();
@@ -128,7 +128,7 @@ double peer_method_seen(const peer_method *m, int64_t k)
     return m->is_f64 ? ((const double *)m->seen)[k] : (double)((const float *)m->seen)[k];
 }
 
-/* Starts the copy of entries from + 1 to `to`. */
+/* Starts the copy of elements from + 1 to `to` of the history. */
 static int start_copy(peer_method *m, int64_t from, int64_t to, int slot, spry_peer_error *error)
 {
     SPRY_PEER_TRY(
@@ -138,7 +138,7 @@ static int start_copy(peer_method *m, int64_t from, int64_t to, int slot, spry_p
     return peer_method_cuda(cudaEventRecord(m->copied[slot], NULL), "cudaEventRecord", error);
 }
 
-/* The first iteration behind `from` and up to `to` whose residual is small enough; 0: none. */
+/* Returns the first iteration from from + 1 to `to` whose residual is at most `enough`; 0: none. */
 static int64_t find_end(const peer_method *m, int64_t from, int64_t to, double enough)
 {
     for (int64_t k = from + 1; k <= to; k++)

@@ -1,17 +1,17 @@
 /*
- * cusparse_pagerank: the textbook loop of PageRank. The matrix is transposed and each of its columns divided by its sum
- * once, on the host. An iteration is y = alpha*B*x by cuSPARSE; the rank of nodes without links out, by cuBLAS's dot,
- * where there are such nodes; a kernel that adds what all nodes get and takes the difference; and its 1-norm by cuBLAS.
+ * cusparse_pagerank: the textbook loop of PageRank. The host transposes the matrix once and divides each column by its
+ * sum. An iteration has four steps: y = alpha*B*x by cuSPARSE; the rank of nodes without links out by cuBLAS's dot, if
+ * such nodes exist; a kernel that adds the rank that all nodes receive and subtracts x; and the 1-norm by cuBLAS.
  */
 #include "bench/peers/cublas_method.h"
 #include "common/wall_clock.h"
 
 #include <string.h>
 
-enum { ONE, OTHER, LOST }; /* x and y change places; LOST has 1 for each node without links out */
+enum { ONE, OTHER, LOST }; /* ONE and OTHER: x and y, alternating; LOST: 1 for each node without links out */
 enum { LOST_MASS = SCALAR_PQ };
 
-/* B on the host, and nodes without links out. */
+/* B on the host, and the nodes without links out. */
 typedef struct links {
     spry_peer_matrix B;
     void *offsets, *columns, *values, *lost, *start;
@@ -37,7 +37,7 @@ static void put(const spry_peer_matrix *a, void *array, int64_t k, double value)
         ((double *)array)[k] = value;
 }
 
-/* Counts the entries of each column, then puts the rows there one after the other. next: room for rows + 1. */
+/* Transposes a by counting the entries of each column. next: workspace of rows + 1 zeros. */
 static void fill(links *l, const spry_peer_matrix *a, int64_t *next)
 {
     const int64_t n = a->rows;
@@ -89,7 +89,7 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
         m->has_lost = l.has_lost;
         result = peer_method_cuda(cudaMemcpy(m->vectors[LOST], l.lost, bytes, cudaMemcpyHostToDevice),
                                   "cudaMemcpy of nodes", error);
-        /* The start lies behind the vectors that change places. */
+        /* The initial ranks are in the vector after LOST. */
         if (result == SPRY_PEER_OK)
             result = peer_method_cuda(cudaMemcpy(m->vectors[LOST + 1], l.start, bytes, cudaMemcpyHostToDevice),
                                       "cudaMemcpy of the start", error);
@@ -98,7 +98,7 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     return result;
 }
 
-/* Iteration k goes from one vector to the other; entry k of the history becomes the 1-norm of the step. */
+/* Runs iteration k from one vector to the other. Writes the 1-norm of the step to element k of the history. */
 static int iteration(peer_method *m, int64_t k, spry_peer_error *error)
 {
     void *x = m->vectors[k % 2 == 1 ? ONE : OTHER], *y = m->vectors[k % 2 == 1 ? OTHER : ONE];

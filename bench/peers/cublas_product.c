@@ -1,4 +1,4 @@
-/* The fastest of cuSPARSE's products of CSR and of slices of 32 rows, by trying. */
+/* Measures cuSPARSE's products in CSR and in sliced ELL with 32 rows per slice, and keeps the fastest. */
 #include "bench/peers/cublas_product.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static const struct {
             {"SELL_ALG1", peer_cusparse_sell, CUSPARSE_SPMV_SELL_ALG1}};
 enum { WAYS = sizeof ways / sizeof *ways, TRIALS = 20 };
 
-/* A scalar of either type, as cuSPARSE takes it. */
+/* A scalar in both types; cuSPARSE reads the type of the product. */
 typedef struct scalar {
     double f64;
     float f32;
@@ -27,7 +27,7 @@ cusparseStatus_t peer_product_run(const peer_product *product, double alpha, con
 {
     const scalar a = {alpha, (float)alpha}, zero = {0, 0};
     const cudaDataType type = product->type;
-    /* The vectors' descriptors alone lack const; x is not written to. */
+    /* Descriptors of vectors have no const; x is not written. */
     cusparseStatus_t status = cusparseDnVecSetValues(product->x, (void *)(uintptr_t)x);
     if (status == CUSPARSE_STATUS_SUCCESS) status = cusparseDnVecSetValues(product->y, y);
     if (status != CUSPARSE_STATUS_SUCCESS) return status;
@@ -59,12 +59,12 @@ static int preprocess(peer_cusparse_preparation *p, peer_product *product)
     const cusparseStatus_t status = cusparseSpMV_preprocess(peer_cusparse_handle, as_is, one, product->A, product->x,
                                                             zero, product->y, p->type, product->algorithm,
                                                             product->buffer);
-    /* It is optional: a format without it is multiplied without it. */
+    /* Preprocessing is optional: not all formats support it. */
     return status == CUSPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_OK
                                                    : peer_cusparse_answer(p, status, "cusparseSpMV_preprocess");
 }
 
-/* Milliseconds of some products after one that is not timed. */
+/* Measures TRIALS products after one untimed product. *ms: their time in milliseconds. */
 static int try_product(const peer_cusparse_preparation *p, const peer_product *product, const void *x, void *y,
                        float *ms)
 {
@@ -85,7 +85,7 @@ static int try_product(const peer_cusparse_preparation *p, const peer_product *p
     return result;
 }
 
-/* One way, and the time of its trials. */
+/* Creates one format and algorithm, and measures its trials. */
 static int make_way(peer_cusparse_preparation *p, int way, peer_product *product, void *x, void *y, float *ms)
 {
     const spry_peer_matrix *a = p->a;
@@ -125,7 +125,7 @@ static int choose(peer_cusparse_preparation *p, peer_product *made)
         }
         peer_product_destroy(&other);
     }
-    return made->name ? SPRY_PEER_OK : result; /* what one way lacks, as memory for padding, another may not need */
+    return made->name ? SPRY_PEER_OK : result; /* an error only if all formats failed */
 }
 
 int peer_product_make(peer_product *made, const spry_peer_matrix *a, int threads, spry_peer_cost *cost,

@@ -1,25 +1,25 @@
 /*
  * cuSPARSE's product cusparseSpMV on the first GPU, one kernel for each format and algorithm:
  *   cusparse_csr_alg1, cusparse_csr_alg2   the caller's arrays, uploaded
- *   cusparse_coo_alg1, cusparse_coo_alg2   row indices by cusparseXcsr2coo, or on the host where indices are not 32/32
+ *   cusparse_coo_alg1, cusparse_coo_alg2   row indices by cusparseXcsr2coo; on the host if indices are not 32/32
  *   cusparse_csc                           converted on the GPU by cusparseCsr2cscEx2 (indices 32/32)
- *   cusparse_sell                          slices of 32 rows as they come, made on the host: cuSPARSE has no conversion
+ *   cusparse_sell                          slices of 32 consecutive rows, built on the host: cuSPARSE has no conversion
  *   cusparse_bsr                           converted on the GPU by cusparse<t>csr2bsr (indices 32/32)
  *   cusparse_spmvop_alg1, cusparse_spmvop_alg2   cusparseSpMVOp of the caller's arrays (cuSPARSE 12.9.4), whose plan is
  *                                                linked by nvJitLink
- *   the same with _f32, _f16, _bf16            values stored in that type beside f64 (_f32) or f32 vectors and sums,
- *                                              where all are numbers of it: the matrix multiplied is the same
+ *   names with _f32, _f16, _bf16           values stored in this type, with f64 (_f32) or f32 vectors and sums, only if
+ *                                          all values are exact in it
  *
- * prepare uploads, converts, allocates the workspace and calls cusparseSpMV_preprocess, which every kernel is given
- * the benefit of; it returns when the GPU has finished. A matrix is kept in one layout alone. The library's handle is
- * made once for the process, in the first prepare, and its time told as start-up. Work goes to the default stream.
+ * prepare uploads, converts, allocates the workspace, calls cusparseSpMV_preprocess for every kernel, and waits for the
+ * GPU. A matrix is kept in only one layout. The first prepare of the process creates the library's handle; its time is
+ * reported as start-up. Work runs in the default stream.
  */
 #include "bench/peers/cusparse_layouts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first with SpMVOp as it is used here. */
+/* The first version with this interface of SpMVOp. */
 #define HAS_SPMVOP (CUSPARSE_VERSION >= 12904)
 
 #if !HAS_BSR
@@ -28,7 +28,7 @@
 
 typedef struct cusparse_state {
     cusparseConstSpMatDescr_t A;
-    cusparseDnVecDescr_t x, y; /* their pointers are set by each product */
+    cusparseDnVecDescr_t x, y; /* each product sets their pointers */
     cusparseOperation_t op;
     cusparseSpMVAlg_t algorithm;
     cudaDataType type;
@@ -43,7 +43,7 @@ typedef struct cusparse_state {
 /* ---- SpMVOp ------------------------------------------------------------------------------------- */
 
 #if HAS_SPMVOP
-/* Makes the plan of SpMVOp; the vectors' descriptors are there. */
+/* Creates the plan of SpMVOp. The descriptors of the vectors exist. */
 static int plan_operation(peer_cusparse_preparation *p, cusparse_state *s, cusparseSpMVOpAlg_t algorithm)
 {
     size_t bytes = 0;
@@ -105,7 +105,7 @@ static void destroy_operation(cusparse_state *s)
 static void destroy(void *state)
 {
     cusparse_state *s = state;
-    (void)cudaStreamSynchronize(NULL); /* a product may still be under way */
+    (void)cudaStreamSynchronize(NULL); /* a product may still be running */
     destroy_operation(s);
     if (s->x) (void)cusparseDestroyDnVec(s->x);
     if (s->y) (void)cusparseDestroyDnVec(s->y);
@@ -114,7 +114,7 @@ static void destroy(void *state)
     free(s);
 }
 
-/* The vectors behind the descriptors are room alone, until run sets its own. */
+/* Creates the descriptors with temporary vectors; run sets other pointers. */
 static int make_vectors(peer_cusparse_preparation *p, cusparse_state *s)
 {
     const spry_peer_matrix *a = p->a;
@@ -125,7 +125,7 @@ static int make_vectors(peer_cusparse_preparation *p, cusparse_state *s)
     return peer_cusparse_answer(p, cusparseCreateDnVec(&s->y, p->y_length, y, s->type), "cusparseCreateDnVec");
 }
 
-/* Workspace and preprocessing of cusparseSpMV. */
+/* Allocates the workspace and preprocesses for cusparseSpMV. */
 static int preprocess(peer_cusparse_preparation *p, cusparse_state *s)
 {
     const spry_peer_matrix *a = p->a;
@@ -141,13 +141,13 @@ static int preprocess(peer_cusparse_preparation *p, cusparse_state *s)
     SPRY_PEER_TRY(peer_cusparse_new_array(p, p->kept, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMV"));
     cusparseStatus_t status = cusparseSpMV_preprocess(peer_cusparse_handle, s->op, one, s->A, s->x, zero, s->y, s->type,
                                                       s->algorithm, s->buffer);
-    /* It is optional: a format without it is multiplied without it. */
+    /* Preprocessing is optional: not all formats support it. */
     if (status != CUSPARSE_STATUS_NOT_SUPPORTED)
         SPRY_PEER_TRY(peer_cusparse_answer(p, status, "cusparseSpMV_preprocess"));
     return peer_cusparse_cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after the preparation");
 }
 
-/* How each kernel stores and multiplies; the kernels' variants are numbers of these. */
+/* Layout and algorithm of each kernel. The kernels' variants are indices of this list. */
 enum {
     CSR_ALG1,
     CSR_ALG2,
@@ -167,7 +167,7 @@ enum {
 static const struct {
     int (*make)(peer_cusparse_preparation *);
     cusparseSpMVAlg_t algorithm;
-    int operation; /* number of SpMVOp's algorithm; 0: cusparseSpMV */
+    int operation; /* algorithm of SpMVOp; 0: cusparseSpMV */
 } ways[] = {[CSR_ALG1] = {peer_cusparse_csr, CUSPARSE_SPMV_CSR_ALG1, 0},
             [CSR_ALG2] = {peer_cusparse_csr, CUSPARSE_SPMV_CSR_ALG2, 0},
             [CSC] = {peer_cusparse_csc, CUSPARSE_SPMV_CSR_ALG1, 0},
@@ -202,7 +202,7 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
                  : operation == 2 ? plan_operation(&p, s, CUSPARSE_SPMVOP_ALG2)
                                   : preprocess(&p, s);
     peer_cusparse_end(&p, cost);
-    /* Transposed, the second algorithms are the first ones, which promise nothing. */
+    /* Transposed products with ALG2 run ALG1, which is not deterministic. */
     if (request->transpose) cost->deterministic = 0;
     return result;
 }
@@ -213,7 +213,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
     const void *a = s->type == CUDA_R_64F ? (const void *)&alpha : &alpha_f32;
     const void *b = s->type == CUDA_R_64F ? (const void *)&beta : &beta_f32;
-    /* The vectors' descriptors alone lack const; x is not written to. */
+    /* Descriptors of vectors have no const; x is not written. */
     if (cusparseDnVecSetValues(s->x, (void *)(uintptr_t)x) != CUSPARSE_STATUS_SUCCESS ||
         cusparseDnVecSetValues(s->y, y) != CUSPARSE_STATUS_SUCCESS)
         return SPRY_PEER_FAILED;

@@ -1,4 +1,4 @@
-/* CSR of the host as cuSPARSE's layouts in the GPU's memory; a matrix is kept in one layout alone. */
+/* Converts CSR in host memory to cuSPARSE's layouts in GPU memory. A matrix is kept in only one layout. */
 #include "bench/peers/cusparse_layouts.h"
 #include "bench/peers/blocks.h"
 #include "bench/peers/narrow_values.h"
@@ -9,19 +9,19 @@
 
 cusparseHandle_t peer_cusparse_handle;
 
-/* ---- sliced ELL as cuSPARSE takes it, made on the host ------------------------------------------- */
+/* ---- cuSPARSE's sliced ELL, built on the host ---------------------------------------------------- */
 
 enum { SELL_SLICE = 32 };
 
-/* An entry of row i, slot s of its slice lies at offsets[i / 32] + 32 * s + i % 32. */
+/* Sliced ELL. Entry s of row i has index offsets[i / 32] + 32 * s + i % 32. */
 typedef struct sliced_ell {
     int64_t slices, slots;
     void *offsets; /* slices + 1, of the matrix's offset type */
-    char *columns; /* -1 where no entry is */
+    char *columns; /* -1 in padding */
     char *values;
 } sliced_ell;
 
-/* Padding that SELL may have: the library refuses its own from there. */
+/* Largest padding of SELL, equal to the padding guard of Spry. */
 enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
 
 static void release_sell(sliced_ell *sell)
@@ -31,7 +31,7 @@ static void release_sell(sliced_ell *sell)
     free(sell->values);
 }
 
-/* 0: out of memory. slots is resolved even where there are too many of them for the offsets. */
+/* Computes slots and offsets. Returns 0 if memory is short. slots is correct even if the offsets overflow. */
 static int sell_offsets(const spry_peer_matrix *a, sliced_ell *sell)
 {
     sell->slices = (a->rows + SELL_SLICE - 1) / SELL_SLICE;
@@ -50,7 +50,7 @@ static int sell_offsets(const spry_peer_matrix *a, sliced_ell *sell)
     return 1;
 }
 
-/* count items of 4 or 8 bytes, SELL_SLICE places apart in to. */
+/* Copies count elements of 4 or 8 bytes with stride SELL_SLICE in to. */
 static void spread(char *to, const char *from, int64_t count, int bytes)
 {
     if (bytes == 8)
@@ -59,7 +59,7 @@ static void spread(char *to, const char *from, int64_t count, int bytes)
         for (int64_t k = 0; k < count; k++) memcpy(to + k * SELL_SLICE * 4, from + k * 4, 4);
 }
 
-/* 0: out of memory. */
+/* Fills columns and values. Returns 0 if memory is short. */
 static int sell_fill(const spry_peer_matrix *a, sliced_ell *sell, int threads)
 {
     size_t column_bytes = (size_t)a->index_bytes * SELL_SLICE, value_bytes = (size_t)a->value_bytes * SELL_SLICE;
@@ -84,16 +84,16 @@ static int sell_fill(const spry_peer_matrix *a, sliced_ell *sell, int threads)
     return 1;
 }
 
-/* UNSUPPORTED, with the reason in error, where it would pad too much; released in any case. */
+/* Builds sliced ELL. Returns UNSUPPORTED with an error if padding is too large. Always call release_sell. */
 static int build_sell(sliced_ell *sell, const spry_peer_matrix *a, int threads, spry_peer_error *error)
 {
     *sell = (sliced_ell){0};
     const int made = sell_offsets(a, sell);
     if (made && a->offset_bytes == 4 && sell->slots > INT32_MAX)
-        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "32-bit offsets cannot tell so many slots of SELL");
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "SELL has too many slots for 32-bit offsets");
     if (made && sell->slots - a->nnz > MOST_PADDING * a->nnz + SMALL_PADDING)
         return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
-                              "slices of %d rows would store %lld zeros beside %lld entries, over %d each", SELL_SLICE,
+                              "slices of %d rows would store %lld zeros for %lld entries, over %d each", SELL_SLICE,
                               (long long)(sell->slots - a->nnz), (long long)a->nnz, MOST_PADDING);
     if (made && sell_fill(a, sell, threads)) return SPRY_PEER_OK;
     return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for sliced ELL with %lld slots",
@@ -105,7 +105,7 @@ static int build_sell(sliced_ell *sell, const spry_peer_matrix *a, int threads, 
 int peer_cusparse_cuda_answer(const peer_cusparse_preparation *p, cudaError_t code, const char *call)
 {
     if (code == cudaSuccess) return SPRY_PEER_OK;
-    (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
+    (void)cudaGetLastError(); /* clear the error, so that later calls do not report it */
     return spry_peer_fail(p->error, SPRY_PEER_FAILED, "%s: %s", call, cudaGetErrorString(code));
 }
 
@@ -118,7 +118,7 @@ int peer_cusparse_answer(const peer_cusparse_preparation *p, cusparseStatus_t st
 
 /* ---- device memory ------------------------------------------------------------------------------ */
 
-/* An array that lives as long as the others of its memory. */
+/* Allocates an array and adds it to the memory `of`, which frees it. */
 int peer_cusparse_new_array(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, int64_t count,
                             int bytes, const char *what)
 {
@@ -139,7 +139,7 @@ void peer_cusparse_free_arrays(peer_cusparse_memory *of)
     for (int i = 0; i < of->count; i++) (void)cudaFree(of->arrays[i]);
 }
 
-/* Makes an array and fills it from the host's; the time is counted as the library counts its own. */
+/* Allocates an array and copies a host array to it. Adds the time to upload_us. */
 static int upload(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, const void *from, int64_t count,
                   int bytes, const char *what)
 {
@@ -167,7 +167,7 @@ static int is_narrow(const spry_peer_matrix *a)
     return a->offset_bytes == 4 && a->index_bytes == 4 && a->rows < INT32_MAX && a->cols < INT32_MAX;
 }
 
-/* The caller's three arrays; each pointer may be NULL, where the array is not wanted. */
+/* Uploads the caller's arrays. A NULL pointer skips an array. */
 static int upload_csr(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **offsets, void **columns,
                       void **values)
 {
@@ -197,7 +197,7 @@ int peer_cusparse_csr(peer_cusparse_preparation *p)
     return make_csr_of(p, p->a->values, p->a->value_bytes, p->type);
 }
 
-/* The values as numbers of a narrower type. */
+/* Creates CSR with values of a narrower type. */
 static int make_narrow(peer_cusparse_preparation *p, const peer_narrow_type *narrow, cudaDataType type)
 {
     void *stored;
@@ -222,12 +222,12 @@ int peer_cusparse_csr_bf16(peer_cusparse_preparation *p)
     return make_narrow(p, &peer_bf16, CUDA_R_16BF);
 }
 
-/* Row indices made on the host, as wide as the columns. */
+/* Builds row indices on the host, in the type of the columns, and uploads them. */
 static int upload_rows(peer_cusparse_preparation *p, void **rows)
 {
     const spry_peer_matrix *a = p->a;
     if (a->index_bytes == 4 && a->rows > INT32_MAX)
-        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "32-bit row indices cannot tell so many rows");
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "the matrix has too many rows for 32-bit row indices");
     void *host = malloc((size_t)a->nnz * (size_t)a->index_bytes + 1);
     if (!host) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the row indices");
 #pragma omp parallel for schedule(static) num_threads(p->request->threads)
@@ -363,7 +363,7 @@ int peer_cusparse_bsr(peer_cusparse_preparation *p)
     cusparseMatDescr_t descr = NULL; /* general, from zero */
     if (!is_narrow(p->a))
         return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
-                              "cuSPARSE converts to BSR with indices 32/32 alone (cusparse<t>csr2bsr)");
+                              "cuSPARSE converts to BSR only with indices 32/32 (cusparse<t>csr2bsr)");
     if (p->request->transpose)
         return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "cuSPARSE has no transposed product of BSR");
     SPRY_PEER_TRY(peer_blocks_find(&blocks, p->a, p->error));
@@ -383,7 +383,7 @@ int peer_cusparse_bsr(peer_cusparse_preparation *p)
 
 /* ---- begin and end ------------------------------------------------------------------------------ */
 
-/* A CUDA context, where there is none yet, and cuSPARSE's peer_cusparse_handle. */
+/* Creates a CUDA context and cuSPARSE's handle, unless they exist. */
 static int start(const peer_cusparse_preparation *p, spry_peer_cost *cost)
 {
     if (peer_cusparse_handle) return SPRY_PEER_OK;
@@ -418,5 +418,5 @@ void peer_cusparse_end(peer_cusparse_preparation *p, spry_peer_cost *cost)
     peer_cusparse_free_arrays(&p->temporary);
     cost->upload_us = p->upload_us;
     cost->bytes = p->bytes;
-    cost->threads = 0; /* of the host: as for the library's own GPU kernels */
+    cost->threads = 0; /* host threads: 0, as for GPU kernels of Spry */
 }

@@ -1,11 +1,11 @@
 /*
  * cuSPARSE's product of two sparse matrices on the first GPU: cusparseSpGEMM with ALG1, ALG2 and ALG3.
  *
- * prepare uploads; run is the whole call: buffers, estimate, compute, the arrays of C, copy. All memory of run comes
- * from CUDA's stream-ordered pool, which keeps what it has got: the first product after prepare, which empties the
- * pool, pays for it, later ones do not. Rows of C are as cuSPARSE leaves them. ALG2 and ALG3 are told, as in the
- * samples of cuSPARSE, that a chunk of a fifth of the products is held at a time. Too few resources is a limit of the
- * algorithm, not a fault. Buffers that cuSPARSE allocates by itself are not counted among the bytes.
+ * prepare uploads the inputs. run covers the whole call: buffers, estimate, compute, arrays of C, copy. All memory of
+ * run comes from CUDA's stream-ordered pool, which keeps freed memory. prepare empties the pool, so only the first
+ * product allocates from the driver. Rows of C remain in the order of cuSPARSE. ALG2 and ALG3 use chunks of a fifth of
+ * the products, as cuSPARSE's samples do. Insufficient resources are a limit of the algorithm, not a failure. The
+ * reported bytes do not include buffers that cuSPARSE allocates internally.
  */
 #include "bench/peers/cusparse_layouts.h"
 
@@ -27,7 +27,7 @@ typedef struct device_csr {
 } device_csr;
 
 typedef struct spgemm_state {
-    device_csr a, b, c; /* b: empty where a is squared */
+    device_csr a, b, c; /* b: empty if a is squared */
     int64_t rows, cols, nnz;
     int value_bytes, squared;
     cudaDataType type;
@@ -36,8 +36,8 @@ typedef struct spgemm_state {
     void *buffers[MOST_BUFFERS];
     int64_t buffer_bytes[MOST_BUFFERS];
     int64_t held, peak;
-    void *host[3];          /* C when it was fetched */
-    spry_peer_error *error; /* of the call that is under way */
+    void *host[3];          /* host copy of C after fetch */
+    spry_peer_error *error; /* error of the current call */
 } spgemm_state;
 
 /* ---- answers ------------------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ typedef struct spgemm_state {
 static int cuda_answer(const spgemm_state *s, cudaError_t code, const char *call)
 {
     if (code == cudaSuccess) return SPRY_PEER_OK;
-    (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
+    (void)cudaGetLastError(); /* clear the error, so that later calls do not report it */
     return spry_peer_fail(s->error, code == cudaErrorMemoryAllocation ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED,
                           "%s: %s", call, cudaGetErrorString(code));
 }
@@ -68,7 +68,7 @@ static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *wh
     if (code != cudaSuccess) {
         *array = NULL;
         (void)cudaGetLastError();
-        return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED, "%lld bytes of the GPU for %s beside %lld held: %s",
+        return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED, "cannot allocate %lld bytes on the GPU for %s in addition to %lld bytes: %s",
                               (long long)bytes, what, (long long)s->held, cudaGetErrorString(code));
     }
     s->held += bytes;
@@ -255,7 +255,7 @@ static void destroy(void *state)
     free(s);
 }
 
-/* A CUDA context, cuSPARSE's handle, and a pool that keeps its memory. */
+/* Creates a CUDA context, cuSPARSE's handle, and a pool that keeps its memory. */
 static int start(const spgemm_state *s, spry_peer_cost *cost)
 {
     double begin = now_us();
@@ -296,11 +296,11 @@ static int prepare(void **state, const spry_peer_spgemm_request *request, spry_p
     SPRY_PEER_TRY(upload(s, &s->a, a));
     if (!s->squared) SPRY_PEER_TRY(upload(s, &s->b, b));
     cost->upload_us = now_us() - begin;
-    cost->threads = 0; /* of the host: as for the library's own GPU kernels */
+    cost->threads = 0; /* host threads: 0, as for GPU kernels of Spry */
     return SPRY_PEER_OK;
 }
 
-/* Nobody relies on the bits of a result to repeat. */
+/* deterministic is -1: cuSPARSE does not document whether bits repeat. */
 const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM] = {{"cusparse_spgemm_alg1", "cuda",
                                                                       "cuSPARSE SpGEMM ALG1", -1, prepare, run, fetch,
                                                                       release, destroy, CUSPARSE_SPGEMM_ALG1},

@@ -1,11 +1,11 @@
 /*
- * cuSPARSE's product with several columns, cusparseSpMM on the first GPU, one kernel for each format and algorithm:
+ * cuSPARSE's product with multiple columns, cusparseSpMM on the first GPU, one kernel for each format and algorithm:
  *   cusparse_spmm_csr_alg1 to _alg3   the caller's arrays, uploaded
  *   cusparse_spmm_coo_alg1 to _alg4   row indices as of cusparse_coo_alg1
  *   cusparse_spmm_bsr                 blocks as of cusparse_bsr
  *
- * prepare is that of the products with a vector, with cusparseSpMM_preprocess, which every kernel is given the benefit
- * of. X and Y are dense matrices in row or column order, as they are asked for; op(X) is X.
+ * prepare works as for products with a vector, and calls cusparseSpMM_preprocess for every kernel. X and Y are dense
+ * matrices, row-major or column-major as requested; op(X) is X.
  */
 #include "bench/peers/cusparse_layouts.h"
 
@@ -19,7 +19,7 @@ static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 typedef struct spmm_state {
     cusparseConstSpMatDescr_t A;
-    cusparseDnMatDescr_t x, y; /* their pointers are set by each product */
+    cusparseDnMatDescr_t x, y; /* each product sets their pointers */
     cusparseOperation_t op;
     cusparseSpMMAlg_t algorithm;
     cudaDataType type;
@@ -30,7 +30,7 @@ typedef struct spmm_state {
 static void destroy(void *state)
 {
     spmm_state *s = state;
-    (void)cudaStreamSynchronize(NULL); /* a product may still be under way */
+    (void)cudaStreamSynchronize(NULL); /* a product may still be running */
     if (s->x) (void)cusparseDestroyDnMat(s->x);
     if (s->y) (void)cusparseDestroyDnMat(s->y);
     if (s->A) (void)cusparseDestroySpMat(s->A);
@@ -38,7 +38,7 @@ static void destroy(void *state)
     free(s);
 }
 
-/* X or Y; the array behind the descriptor is room alone, until run sets its own. */
+/* Creates the descriptor of X or Y with a temporary array; run sets another pointer. */
 static int make_columns(peer_cusparse_preparation *p, cusparseDnMatDescr_t *made, int64_t length, const char *what)
 {
     const spry_peer_request *r = p->request;
@@ -50,7 +50,7 @@ static int make_columns(peer_cusparse_preparation *p, cusparseDnMatDescr_t *made
                                 "cusparseCreateDnMat");
 }
 
-/* Workspace and preprocessing. */
+/* Allocates the workspace and preprocesses. */
 static int preprocess(peer_cusparse_preparation *p, spmm_state *s)
 {
     float one_f32 = 1, zero_f32 = 0;
@@ -65,13 +65,13 @@ static int preprocess(peer_cusparse_preparation *p, spmm_state *s)
     SPRY_PEER_TRY(peer_cusparse_new_array(p, p->kept, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMM"));
     cusparseStatus_t status = cusparseSpMM_preprocess(peer_cusparse_handle, s->op, as_is, one, s->A, s->x, zero, s->y,
                                                       s->type, s->algorithm, s->buffer);
-    /* It is optional: a format without it is multiplied without it. */
+    /* Preprocessing is optional: not all formats support it. */
     if (status != CUSPARSE_STATUS_NOT_SUPPORTED)
         SPRY_PEER_TRY(peer_cusparse_answer(p, status, "cusparseSpMM_preprocess"));
     return peer_cusparse_cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after the preparation");
 }
 
-/* How each kernel stores and multiplies; the kernels' variants are numbers of these. */
+/* Layout and algorithm of each kernel. The kernels' variants are indices of this list. */
 enum { CSR_ALG1, CSR_ALG2, CSR_ALG3, COO_ALG1, COO_ALG2, COO_ALG3, COO_ALG4, BSR };
 static const struct {
     int (*make)(peer_cusparse_preparation *);
@@ -100,7 +100,7 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
     if (result == SPRY_PEER_OK) result = make_columns(&p, &s->y, p.y_length, "Y");
     if (result == SPRY_PEER_OK) result = preprocess(&p, s);
     peer_cusparse_end(&p, cost);
-    /* Transposed, no algorithm promises anything. */
+    /* No algorithm is documented as deterministic for transposed products. */
     if (request->transpose) cost->deterministic = 0;
     return result;
 }
@@ -111,7 +111,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
     const void *a = s->type == CUDA_R_64F ? (const void *)&alpha : &alpha_f32;
     const void *b = s->type == CUDA_R_64F ? (const void *)&beta : &beta_f32;
-    /* The descriptors alone lack const; x is not written to. */
+    /* Descriptors have no const; x is not written. */
     if (cusparseDnMatSetValues(s->x, (void *)(uintptr_t)x) != CUSPARSE_STATUS_SUCCESS ||
         cusparseDnMatSetValues(s->y, y) != CUSPARSE_STATUS_SUCCESS)
         return SPRY_PEER_FAILED;
@@ -121,8 +121,8 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 }
 
 /*
- * deterministic is what cuSPARSE's documentation promises of each algorithm, but for CSR_ALG3: with 12.6.3 on an H200
- * its bits changed from run to run on R-MAT graphs and circuits.
+ * deterministic has the value of cuSPARSE's documentation, except for CSR_ALG3: with 12.6.3 on an H200 its bits changed
+ * between runs for R-MAT graphs and circuits.
  */
 const spry_peer_kernel peer_cusparse_spmm[PEER_CUSPARSE_SPMM] =
     {{"cusparse_spmm_csr_alg1", "csr", "cuda", "cuSPARSE SpMM CSR_ALG1 after preprocess", 0, prepare, run, destroy,

@@ -1,8 +1,8 @@
 /*
- * On the caller's arrays, by Eigen:
- *   eigen_csr     sparse matrix times vector, with its OpenMP product
- *   eigen_spmm    sparse matrix times dense matrix of row or column order, with its OpenMP product
- *   eigen_spgemm  sparse times sparse, which has one thread; its rows come out sorted
+ * Eigen's products of the caller's arrays:
+ *   eigen_csr     sparse matrix times vector, with Eigen's OpenMP product
+ *   eigen_spmm    sparse matrix times row-major or column-major dense matrix, with Eigen's OpenMP product
+ *   eigen_spgemm  sparse times sparse on one thread; rows of the result are sorted
  *   eigen_cg      eigen_cg.cpp
  */
 #include "bench/peers/eigen_shared.h"
@@ -12,12 +12,12 @@
 
 namespace {
 
-/* ys = alpha*op*xs + beta*ys, of a vector or of several columns. */
+/* Computes ys = alpha*op*xs + beta*ys for vectors or multiple columns. */
 template <typename V, typename A, typename X, typename Y>
 void multiply(const A &op, V alpha, const X &xs, V beta, Y &ys)
 {
     if (beta == V(0))
-        ys.setZero(); /* what noalias() = does first as well */
+        ys.setZero(); /* noalias() = also does this first */
     else if (beta != V(1))
         ys *= beta;
     if (alpha == V(1))
@@ -63,7 +63,7 @@ template <typename V, typename I> struct typed_product final : product {
     }
 };
 
-/* Several columns in row or in column order. */
+/* Multiple columns, row-major or column-major. */
 template <typename V, typename I> struct typed_columns final : product {
     Eigen::Map<const csr<V, I>> a;
     Eigen::Index columns;

@@ -1,4 +1,4 @@
-/* eigen_cg: Eigen's ConjugateGradient without preconditioner on the caller's CSR, its products with OpenMP. */
+/* eigen_cg: Eigen's ConjugateGradient without preconditioner on the caller's CSR, with OpenMP in its products. */
 #include "bench/peers/eigen_shared.h"
 
 #include <Eigen/IterativeLinearSolvers>
@@ -11,7 +11,7 @@ struct system_of {
     virtual void solve(void *x, const void *b, spry_peer_solution *solution) = 0;
 };
 
-/* Both triangles of a row-major matrix: the one way in which Eigen's products here have threads. */
+/* Uses both triangles of a row-major matrix, because only then Eigen's products in CG use threads. */
 template <typename V, typename I> struct typed_system final : system_of {
     using vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
     using method = Eigen::ConjugateGradient<csr<V, I>, Eigen::Lower | Eigen::Upper, Eigen::IdentityPreconditioner>;

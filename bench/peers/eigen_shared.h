@@ -1,4 +1,4 @@
-/* What the parts of the module eigen have in common. */
+/* Shared header of the module eigen. */
 #pragma once
 
 #include "bench/peer.h"
@@ -9,14 +9,14 @@
 
 template <typename V, typename I> using csr = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
 
-/* The caller's arrays. */
+/* Returns a view of the caller's arrays. */
 template <typename V, typename I> Eigen::Map<const csr<V, I>> view(const spry_peer_matrix &m)
 {
     const I *offsets = static_cast<const I *>(m.offsets), *columns = static_cast<const I *>(m.columns);
     return {m.rows, m.cols, m.nnz, offsets, columns, static_cast<const V *>(m.values)};
 }
 
-/* Runs what may throw, as memory out does. */
+/* Runs an action and converts an exception, such as std::bad_alloc, to an error. */
 template <typename F> int guarded(spry_peer_error *error, F action)
 {
     try {
@@ -27,13 +27,13 @@ template <typename F> int guarded(spry_peer_error *error, F action)
     return SPRY_PEER_OK;
 }
 
-/* What a request needs, a typed<V, I>, behind its common base. */
+/* Creates a typed<V, I> for the types of the matrix and stores it as `base` in *state. */
 template <typename base, template <typename, typename> class typed, typename request_type>
 int make(void **state, const spry_peer_matrix &m, const request_type &request, spry_peer_error *error)
 {
     if (m.offset_bytes != m.index_bytes)
         return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
-                              "Eigen has one index type: 64-bit offsets with 32-bit columns do not fit it");
+                              "Eigen has one index type for offsets and columns: expected indices 32/32 or 64/64");
     return guarded(error, [&] {
         base *made;
         if (m.value_bytes == 8 && m.index_bytes == 4)
@@ -48,5 +48,5 @@ int make(void **state, const spry_peer_matrix &m, const request_type &request, s
     });
 }
 
-extern const spry_peer_solver eigen_solvers[]; /* eigen_cg.cpp's, so many: */
+extern const spry_peer_solver eigen_solvers[]; /* in eigen_cg.cpp, EIGEN_SOLVERS elements */
 enum { EIGEN_SOLVERS = 1 };

@@ -1,12 +1,12 @@
 /*
  * gap_pr_spmv: PageRank by the loop of the GAP Benchmark Suite's pr_spmv (S. Beamer, K. Asanovic, D. Patterson, The GAP
- * Benchmark Suite, 2015; github.com/sbeamer/gapbs, src/pr_spmv.cc), written anew after it. An iteration has two passes:
- * each node's contribution, its score over its links out; then each node pulls the contributions along its links in, in
- * blocks of 16384 nodes that threads take as they come, and adds up how far the scores went, in f64.
+ * Benchmark Suite, 2015; github.com/sbeamer/gapbs, src/pr_spmv.cc), reimplemented. An iteration has two passes. The
+ * first computes each node's contribution: its score over the number of its links out. In the second, each node sums the
+ * contributions of its links in. Threads take blocks of 16384 nodes dynamically, and sum the changes of scores in f64.
  *
- * GAP's graphs have no weights, and its nodes without links lose their rank. Here a node's contribution is its score
- * over the sum of its weights, and the rank of nodes without links is spread over all; the first pass adds it up. Where
- * all weights are 1 none are read, as in GAP. prepare turns the links around; nodes have 32 bits, offsets 64, as there.
+ * Differences from GAP: graphs have weights, so a contribution is the score over the sum of the node's weights; the rank
+ * of nodes without links out is summed in the first pass and distributed to all nodes. GAP has no weights and drops this
+ * rank. If all weights are 1, none are read. As in GAP, prepare transposes the links; nodes have 32 bits, offsets 64.
  */
 #include "bench/peer.h"
 
@@ -18,10 +18,10 @@ enum { BLOCK = 16384 };
 
 typedef struct gap_state {
     int64_t n;
-    int64_t *offsets; /* of the links into each node, */
-    int32_t *nodes;   /* where they come from, */
-    void *weights;    /* and their weights; NULL: all are 1 */
-    void *inverse;    /* of the sum of the weights of each node's links out; 0: it has none */
+    int64_t *offsets; /* offsets of the links into each node */
+    int32_t *nodes;   /* sources of these links */
+    void *weights;    /* weights of these links; NULL: all are 1 */
+    void *inverse;    /* 1 / sum of the weights of each node's links out; 0: the node has no links out */
     void *contributions;
     int threads, value_bytes;
     double alpha, tolerance;
@@ -55,7 +55,7 @@ static void put(const gap_state *s, void *array, int64_t k, double value)
         ((double *)array)[k] = value;
 }
 
-/* Counts the links into each node, and puts them there in the order of the nodes that they come from. */
+/* Transposes the links by counting the links into each node. Links are in the order of their sources. */
 static int turn_around(gap_state *s, const spry_peer_matrix *a)
 {
     const int weighted = !has_ones(a);

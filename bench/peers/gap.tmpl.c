@@ -1,6 +1,6 @@
-/* The loop in the type V, with or without weights; the caller defines V and NAME. */
+/* The loop in type V, with or without weights. The including file defines V and NAME. */
 
-/* Each node's share for those that it links to; the rank of nodes without links, all together. */
+/* Computes each node's contribution. Returns the sum of the ranks of nodes without links out. */
 static double NAME(contribute)(const gap_state *s, const V *scores)
 {
     const V *inverse = s->inverse;

@@ -1,9 +1,9 @@
 /*
- * SuiteSparse:GraphBLAS's GrB_mxm over plus-times. Its indices are 64 bits wide: the inputs are converted in prepare.
- *   graphblas_mxm      sparse times sparse: it picks between Gustavson, hash and heap by itself; then GrB_Matrix_wait,
- *                      which sorts the rows that it had put off
- *   graphblas_spmm     sparse times full, added to a full matrix of zeros, both by row or both by column, as it is
- *                      asked for. Clearing Y counts, and handing X over and Y back does not
+ * SuiteSparse:GraphBLAS's GrB_mxm over plus-times. prepare converts the inputs to 64-bit indices.
+ *   graphblas_mxm      sparse times sparse: GraphBLAS chooses Gustavson, hash or heap; then GrB_Matrix_wait finishes the
+ *                      deferred sort of rows
+ *   graphblas_spmm     sparse times full, added to a full matrix of zeros, both row-major or both column-major as
+ *                      requested. The time includes clearing Y, and excludes import of X and export of Y
  */
 #include "bench/peer.h"
 #include "common/wall_clock.h"
@@ -15,9 +15,9 @@
 #include <string.h>
 
 typedef struct grb_state {
-    GrB_Matrix A, B, C; /* B: A where it is squared; C: NULL between products */
+    GrB_Matrix A, B, C; /* B is A if A is squared; C: NULL between products */
     GrB_Index *offsets, *columns;
-    void *values; /* of C when it was fetched */
+    void *values; /* values of C after fetch */
     int64_t rows, cols;
     int value_bytes, threads;
 } grb_state;
@@ -31,7 +31,7 @@ static int answer(GrB_Info info, const char *call, spry_peer_error *error)
                                                            : "an error of GraphBLAS");
 }
 
-/* GraphBLAS's own copy of the caller's arrays. */
+/* Copies the caller's arrays to a GraphBLAS matrix. */
 static int import(GrB_Matrix *A, const spry_peer_matrix *a, spry_peer_error *error)
 {
     GrB_Index *offsets = malloc(((size_t)a->rows + 1) * sizeof *offsets);
@@ -101,7 +101,7 @@ static int run(void *state, spry_peer_product *product, spry_peer_error *error)
     SPRY_PEER_TRY(answer(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, s->threads), "GxB_Global_Option_set", error));
     SPRY_PEER_TRY(answer(GrB_Matrix_new(&s->C, f64 ? GrB_FP64 : GrB_FP32, (GrB_Index)s->rows, (GrB_Index)s->cols),
                          "GrB_Matrix_new", error));
-    /* CSR is what is asked for: else a full result could be left as a bitmap. */
+    /* Request CSR: a dense result could otherwise be a bitmap. */
     SPRY_PEER_TRY(
         answer(GxB_Matrix_Option_set(s->C, GxB_SPARSITY_CONTROL, GxB_SPARSE), "GxB_Matrix_Option_set", error));
     SPRY_PEER_TRY(answer(GrB_mxm(s->C, NULL, NULL, f64 ? GrB_PLUS_TIMES_SEMIRING_FP64 : GrB_PLUS_TIMES_SEMIRING_FP32,
@@ -110,7 +110,7 @@ static int run(void *state, spry_peer_product *product, spry_peer_error *error)
     return answer(GrB_Matrix_wait(s->C, GrB_MATERIALIZE), "GrB_Matrix_wait", error);
 }
 
-/* A matrix whose values are all the same keeps one of them alone. */
+/* Expands an iso-valued matrix, which stores a single value for all entries. */
 static int spread(grb_state *s, GrB_Index nnz, spry_peer_error *error)
 {
     const size_t bytes = (size_t)s->value_bytes;
@@ -122,14 +122,14 @@ static int spread(grb_state *s, GrB_Index nnz, spry_peer_error *error)
     return SPRY_PEER_OK;
 }
 
-/* Takes C's arrays over. */
+/* Moves C's arrays out of GraphBLAS. */
 static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     grb_state *s = state;
     GrB_Index nnz = 0, offset_bytes, column_bytes, value_bytes;
     bool same = false;
     SPRY_PEER_TRY(answer(GrB_Matrix_nvals(&nnz, s->C), "GrB_Matrix_nvals", error));
-    /* NULL: to be sorted, which it is by now */
+    /* NULL for `jumbled`: rows must be sorted, and GrB_Matrix_wait sorted them. */
     SPRY_PEER_TRY(answer(GxB_Matrix_unpack_CSR(s->C, &s->offsets, &s->columns, &s->values, &offset_bytes, &column_bytes,
                                                &value_bytes, &same, NULL, NULL),
                          "GxB_Matrix_unpack_CSR", error));
@@ -142,9 +142,9 @@ static const spry_peer_spgemm products[] = {{"graphblas_mxm", "cpu",
                                              "SuiteSparse:GraphBLAS GrB_mxm, plus-times, and GrB_Matrix_wait", -1,
                                              prepare, run, fetch, release, destroy, 0}};
 
-/* ---- several columns ---------------------------------------------------------------------------- */
+/* ---- multiple columns --------------------------------------------------------------------------- */
 
-/* A full matrix by row or by column; its array is taken out to be read or written. */
+/* A full matrix, row-major or column-major. Its array is unpacked for reading and writing. */
 typedef struct full {
     GrB_Matrix matrix;
     void *values; /* NULL: in the matrix */

@@ -1,21 +1,20 @@
 /*
  * Intel oneMKL's inspector-executor product, 32-bit indices:
  *   mkl_csr            the caller's arrays, without hints
- *   mkl_csr_optimized  the same after mkl_sparse_set_mv_hint and mkl_sparse_optimize
- *   mkl_csc, mkl_coo, mkl_bsr  as MKL's own conversions of them store it, without hints: with them MKL would be
- *                      free to store CSR behind the handle, and the format would not be what is measured
- * its product with several columns, in both layouts:
+ *   mkl_csr_optimized  the caller's arrays, after mkl_sparse_set_mv_hint and mkl_sparse_optimize
+ *   mkl_csc, mkl_coo, mkl_bsr  MKL's conversions, without hints: with hints MKL may store CSR internally, so that
+ *                      another format would be measured
+ * Product with multiple columns, in both layouts:
  *   mkl_spmm           the caller's arrays, without hints
- *   mkl_spmm_optimized  the same after mkl_sparse_set_mm_hint and mkl_sparse_optimize
- * and its product of two sparse matrices:
- *   mkl_sp2m           mkl_sparse_sp2m in one go, then mkl_sparse_order, since it leaves its rows unsorted
+ *   mkl_spmm_optimized  the caller's arrays, after mkl_sparse_set_mm_hint and mkl_sparse_optimize
+ * Product of two sparse matrices:
+ *   mkl_sp2m           mkl_sparse_sp2m in one call, then mkl_sparse_order, because rows of its result are unsorted
  *
- * MKL runs on the OpenMP run-time of the peers, through its GNU threading layer, which clang's run-time
- * serves too. A second run-time beside it (libiomp5) is out of the question: the idle threads of each spin
- * for a while after a product and take the processors from the other's; and MKL finds the first one's
- * omp_get_thread_num, so that its optimized product was even wrong here. Nothing is lost: alone in a
- * process, with libiomp5 for everything, the Intel layer took as long or up to a tenth longer (oneMKL 2026.0,
- * grid7, G3_circuit and memplus, 2 threads).
+ * MKL runs on the peers' OpenMP run-time by its GNU threading layer, which also works with clang's run-time. libiomp5
+ * would be a second run-time in the process. Idle threads of both run-times spin after products and take processors from
+ * each other. MKL also found omp_get_thread_num of the first run-time, and its optimized product was wrong. The GNU
+ * layer is not slower: in a process with only libiomp5, the Intel layer took the same time or up to a tenth longer
+ * (oneMKL 2026.0, grid7, G3_circuit and memplus, 2 threads).
  */
 #include "bench/peer.h"
 #include "bench/peers/blocks.h"
@@ -31,8 +30,8 @@ typedef struct mkl_state {
     struct matrix_descr descr;
     sparse_operation_t operation;
     int f64, threads;
-    sparse_layout_t order; /* of several columns, */
-    MKL_INT columns;       /* so many; 0: a vector */
+    sparse_layout_t order; /* layout of multiple columns */
+    MKL_INT columns;       /* number of columns; 0: a vector */
     MKL_INT x_stride, y_stride;
 } mkl_state;
 
@@ -54,7 +53,7 @@ static int is_narrow(const spry_peer_matrix *a)
     return a->offset_bytes == 4 && a->index_bytes == 4;
 }
 
-/* MKL's prototypes lack const; it does not write to the arrays. */
+/* Creates a handle of the caller's arrays. MKL's prototypes have no const, but MKL does not write the arrays. */
 static int create_csr(sparse_matrix_t *A, const spry_peer_matrix *a, spry_peer_error *error)
 {
     MKL_INT *offsets = (MKL_INT *)(uintptr_t)a->offsets, *columns = (MKL_INT *)(uintptr_t)a->columns;
@@ -74,10 +73,10 @@ static void destroy(void *state)
     free(s);
 }
 
-/* The differences between the kernels. */
+/* The kernels' layouts. */
 typedef enum mkl_layout { PLAIN, OPTIMIZED, CSC, COO, BSR } mkl_layout;
 
-/* Tells MKL what is to come, and lets it make of the matrix what it likes. */
+/* Gives MKL a hint of the expected products, and lets it optimize the matrix. */
 static int optimize(mkl_state *s, int64_t expected_calls, spry_peer_error *error)
 {
     MKL_INT calls = expected_calls > INT32_MAX ? INT32_MAX : (MKL_INT)expected_calls;
@@ -88,7 +87,7 @@ static int optimize(mkl_state *s, int64_t expected_calls, spry_peer_error *error
     return answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error);
 }
 
-/* The handle of the caller's arrays gives way to that of a copy in another layout. */
+/* Replaces the handle of the caller's arrays by a copy in another layout. */
 static int convert(mkl_state *s, mkl_layout layout, int block, spry_peer_error *error)
 {
     const sparse_operation_t as_is = SPARSE_OPERATION_NON_TRANSPOSE;
@@ -114,7 +113,7 @@ static int64_t bytes_of(const spry_peer_matrix *a, mkl_layout layout, const peer
     case COO: return a->nnz * (a->value_bytes + 8);
     case BSR:
         return blocks->count * (blocks->size * blocks->size * a->value_bytes + 4) + (a->rows / blocks->size + 1) * 4;
-    default: return 0; /* MKL's secret */
+    default: return 0; /* not known */
     }
 }
 
@@ -155,7 +154,7 @@ static int prepare_any(void **state, const spry_peer_request *request, int sever
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
     const mkl_state *s = state;
-    mkl_set_num_threads_local(s->threads); /* products for other numbers of threads may come between */
+    mkl_set_num_threads_local(s->threads); /* other cases may have set another number of threads */
     sparse_status_t status = s->f64 ? mkl_sparse_d_mv(s->operation, alpha, s->A, s->descr, x, beta, y)
                                     : mkl_sparse_s_mv(s->operation, (float)alpha, s->A, s->descr, x, (float)beta, y);
     return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
@@ -199,7 +198,7 @@ static const spry_peer_kernel kernels[] =
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
 typedef struct mkl_product {
-    sparse_matrix_t A, B, C; /* C: NULL between products; B: A where it is squared */
+    sparse_matrix_t A, B, C; /* C: NULL between products; B is A if A is squared */
     int64_t inner;           /* columns of B */
     int f64, threads;
 } mkl_product;
@@ -224,7 +223,7 @@ static int product_prepare(void **state, const spry_peer_spgemm_request *request
                            spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->a, *b = &request->b;
-    (void)cost; /* the caller's arrays as they are: what prepare takes is what a handle takes */
+    (void)cost; /* prepare only creates handles of the caller's arrays */
     if (!is_narrow(a) || !is_narrow(b)) return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, narrow_alone);
     mkl_product *p = spry_peer_new(state, sizeof *p, error);
     if (!p) return SPRY_PEER_FAILED;
@@ -251,7 +250,7 @@ static int product_run(void *state, spry_peer_product *product, spry_peer_error 
     return answer(mkl_sparse_order(p->C), "mkl_sparse_order", error);
 }
 
-/* MKL's rows follow one another, so that their starts are offsets. */
+/* Returns C. MKL stores rows contiguously, so that the starts of rows are offsets. */
 static int product_fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     const mkl_product *p = state;
@@ -290,10 +289,10 @@ const spry_peer_module *spry_peer_get(spry_peer_error *error)
                                             .spmm_count = sizeof spmm / sizeof *spmm,
                                             .spmm = spmm};
     (void)error;
-#ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
+#ifndef SPRY_MKL_STATIC /* a static MKL uses the linked layers */
     /* Before any other call of MKL. */
     mkl_set_interface_layer(MKL_INTERFACE_LP64);
-    /* MKL loads its GNU layer itself, which looks for OpenMP in the scope of all libraries: this module brought it. */
+    /* MKL loads its GNU layer, which searches OpenMP in the global scope. Add this module's OpenMP to that scope. */
     Dl_info openmp;
     if (dladdr((void *)(uintptr_t)omp_get_max_threads, &openmp) != 0)
         (void)dlopen(openmp.dli_fname, RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD);

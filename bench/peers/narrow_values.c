@@ -17,7 +17,7 @@ static int put_bf16(void *array, int64_t k, const void *values)
     return (bits & 0xffff) == 0 && (bits >> 23 & 255) != 255;
 }
 
-/* Below 2^-14 numbers have no leading one: they are multiples of 2^-24. */
+/* Converts an f32 to f16. Magnitudes below 2^-14 are subnormal: multiples of 2^-24. Returns 0 if it is not exact. */
 static int put_f16(void *array, int64_t k, const void *values)
 {
     uint32_t bits;
@@ -42,7 +42,7 @@ int peer_narrow(void **stored, const spry_peer_matrix *a, const peer_narrow_type
     int64_t put = 0;
     *stored = NULL;
     if (a->value_bytes != type->vector_bytes)
-        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "values stored as %s go with f%d vectors", type->name,
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "values stored as %s require f%d vectors", type->name,
                               8 * type->vector_bytes);
     *stored = malloc((size_t)a->nnz * (size_t)type->bytes + 1);
     if (!*stored) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for the values as %s", type->name);
@@ -51,6 +51,6 @@ int peer_narrow(void **stored, const spry_peer_matrix *a, const peer_narrow_type
     free(*stored);
     *stored = NULL;
     return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
-                          "the value of entry %lld is no %s: it would be another matrix's product", (long long)put,
+                          "the value of entry %lld is not exact in %s: the product would be another one", (long long)put,
                           type->name);
 }

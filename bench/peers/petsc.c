@@ -1,7 +1,7 @@
 /*
- * petsc_cg: PETSc's KSPCG without preconditioner on the caller's CSR arrays (MatCreateSeqAIJWithArrays), stopped by
- * ||r|| <= tolerance * ||b||. PETSc has no threads: it is parallel by MPI alone, so this is one process on one core. A
- * PETSc of real f64 and of 32-bit indices, as Debian's, takes such matrices alone.
+ * petsc_cg: PETSc's KSPCG without preconditioner on the caller's CSR arrays (MatCreateSeqAIJWithArrays). It stops at
+ * ||r|| <= tolerance * ||b||. PETSc is parallel only by MPI, so this is one process on one core. A PETSc with real f64
+ * and 32-bit indices, such as Debian's, supports only matrices of these types.
  */
 #include "bench/peer.h"
 #include "common/wall_clock.h"
@@ -30,7 +30,7 @@ static void finish(void)
     (void)PetscFinalize();
 }
 
-/* Once for the process. Without mpirun MPI has this process alone and need not start a daemon. */
+/* Initializes PETSc once per process. Without mpirun, MPI has only this process and needs no daemon. */
 static int start(spry_peer_error *error)
 {
     PetscBool is_there = PETSC_FALSE;
@@ -74,7 +74,7 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     cost->startup_us = now_us() - begin;
     cost->threads = 1;
     cost->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
-    /* PETSc's arguments lack const; the arrays stay the caller's, and nothing is written to them. */
+    /* PETSc's prototypes have no const, but PETSc does not write the caller's arrays. */
     TRY(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, (PetscInt *)(uintptr_t)a->offsets,
                                   (PetscInt *)(uintptr_t)a->columns, (PetscScalar *)(uintptr_t)a->values, &s->A),
         "MatCreateSeqAIJWithArrays");
@@ -83,7 +83,7 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     return make_solver(s, request, error);
 }
 
-/* The caller's arrays are in place. */
+/* Solves. The vectors have the caller's arrays. */
 static int run(petsc_state *s, spry_peer_solution *solution, spry_peer_error *error)
 {
     KSPConvergedReason reason = KSP_CONVERGED_ITERATING;

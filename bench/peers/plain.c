@@ -1,4 +1,4 @@
-/* csr_plain: the textbook loop on one thread, against which the seeds measure. No intrinsics, no tricks. */
+/* csr_plain: the textbook loop on one thread without intrinsics, the reference of the studies. */
 #include "bench/peer.h"
 
 #include <stdio.h>

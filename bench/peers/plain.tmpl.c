@@ -1,4 +1,4 @@
-/* The loop for one set of types: V values, P offsets, I columns, NAME(verb) the function. */
+/* The loop for one set of types. V: values. P: offsets. I: columns. NAME(verb): name of the function. */
 
 static void NAME(multiply)(const spry_peer_matrix *a, double alpha, const void *x_data, double beta, void *y_data)
 {

@@ -29,14 +29,14 @@ def read(path, n, nnz, vb, ib):
 
 
 def solve(A, b, tolerance, limit, callback=None):
-    # Older versions have tol in the place of rtol.
+    # Older versions name the argument tol, not rtol.
     name = 'rtol' if 'rtol' in inspect.signature(cg).parameters else 'tol'
     return cg(A, b, maxiter=limit, callback=callback, **{name: tolerance})[0]
 
 
 def count(A, b, tolerance, limit):
-    # cg does not tell its iterations: they are counted in a solve that is not timed, in which the callback costs. Nor
-    # does it tell its residual: before the limit it says that the tolerance is reached.
+    # cg returns neither the number of iterations nor the residual. A callback counts iterations in an untimed solve,
+    # because callbacks take time. If cg ends before the limit, the residual is at most the tolerance.
     made = []
     x = solve(A, b, tolerance, limit, lambda _: made.append(1))
     residual = float(cupy.linalg.norm(b - A @ x) / cupy.linalg.norm(b))

@@ -1,5 +1,5 @@
-% Multiplies with Octave what process.c sends: commands are lines of standard input, answers lines of standard output.
-% Octave has columns where CSR has rows: it multiplies B^T*A^T, whose columns are the rows of C.
+% Multiplies matrices of process.c with Octave. Commands are lines of standard input, answers lines of standard output.
+% Octave stores columns. It computes B^T*A^T, whose columns are the rows of C.
 crash_dumps_octave_core(false); sighup_dumps_octave_core(false); sigterm_dumps_octave_core(false);
 function S = matrix(file, rows, cols, nnz, index, value)
   p = fread(file, rows + 1, [index '=>double']); j = fread(file, nnz, [index '=>double']);

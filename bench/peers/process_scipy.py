@@ -1,4 +1,4 @@
-# Multiplies with SciPy what process.c sends: commands are lines of standard input, answers lines of standard output.
+# Multiplies matrices of process.c with SciPy. Commands are lines of standard input, answers lines of standard output.
 import sys
 import time
 

@@ -1,9 +1,9 @@
 /*
- * librsb and librsb_tuned: the recursive sparse blocks library as it builds a matrix by itself, and after its
- * own tuner has tried other partitions. 32-bit indices; it copies. With gcc alone: the library comes with
- * gcc's OpenMP run-time, and a second one in the process would take processors from the first.
+ * librsb: the recursive sparse blocks library with its default partition. librsb_tuned: after its tuner. Indices have 32
+ * bits; the library copies the matrix. Only with gcc, because the library uses gcc's OpenMP run-time, and a second
+ * run-time in the process would compete for processors.
  *
- * The distribution builds it for any x86-64 processor, without AVX: that is how its users have it.
+ * Distributions build librsb for any x86-64 processor, without AVX, and users have that build.
  */
 #include "bench/peer.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum { AS_BUILT, TUNED }; /* the kernels' variants */
-/* The tuner's rounds and seconds: what bounds set-up, since every round sorts the matrix anew. */
+/* Limits of the tuner's rounds and seconds. They bound the set-up time, because every round sorts the matrix. */
 enum { TUNING_ROUNDS = 3 };
 static const rsb_time_t tuning_seconds = 10;
 
@@ -23,7 +23,7 @@ typedef struct rsb_state {
     int f64;
 } rsb_state;
 
-/* A scalar of the matrix's type, as the library takes it. */
+/* A scalar of the matrix's type. */
 typedef union scalar {
     float f32;
     double f64;
@@ -50,11 +50,11 @@ static int answer(rsb_err_t status, const char *call, spry_peer_error *error)
 static void destroy(void *state)
 {
     rsb_state *s = state;
-    rsb_mtx_free(s->A); /* NULL is fine */
+    rsb_mtx_free(s->A); /* accepts NULL */
     free(s);
 }
 
-/* Other partitions of the matrix are tried with products like those to come; the number of threads stays. */
+/* Lets the tuner try partitions of the matrix. The number of threads does not change. */
 static int tune(rsb_state *s, spry_peer_error *error)
 {
     scalar one = scalar_of(s, 1), zero = scalar_of(s, 0);
