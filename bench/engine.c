@@ -317,7 +317,10 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
     return bench_emit_records(session, &r, 1, err);
 }
 
-/* Notes "grid7: 1204 of 6940000 values were rounded to bf16, by at most 0.0039 of their size", or values that overflowed. */
+/*
+ * Notes "grid7: 1204 of 6940000 values were rounded to bf16, by at most 0.0039 of their size", or values that
+ * overflowed.
+ */
 static void note_rounding(const bench_session *session, const bench_types *types, const char *name,
                           const spry_matrix *A, const spry_rounding *r)
 {

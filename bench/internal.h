@@ -51,7 +51,9 @@ int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *
 /* Returns CSR in host memory as a matrix for peers. */
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
 
-/* Formats that run under an ordering: all; csr2 and csr3, which use groups of Band-k; all except csr2, csr3 and csr4. */
+/*
+ * Formats that run under an ordering: all; csr2 and csr3, which use groups of Band-k; all except csr2, csr3 and csr4.
+ */
 typedef enum bench_part { ALL_FORMATS, ONLY_CSRK, EXCEPT_CSRK } bench_part;
 
 /* A matrix under an ordering, to be measured. */
@@ -225,15 +227,17 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer);
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason);
 
 /*
- * Adds a plan as spmv_add_plan does, and returns its record in *plan and the index of its case in *index. With regret, a
- * plan that runs as an earlier case is not added; *index is the earlier case.
+ * Adds a plan as spmv_add_plan does, and returns its record in *plan and the index of its case in *index. With regret,
+ * a plan that runs as an earlier case is not added; *index is the earlier case.
  */
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
                     record *plan, int *index);
 
 /* ---- timing ------------------------------------------------------------------------------------------ */
 
-/* Computes y = alpha*op(A)*x + beta*y on the group's vectors. Returns 0 after a failure, with the reason in the record. */
+/*
+ * Computes y = alpha*op(A)*x + beta*y on the group's vectors. Returns 0 after a failure, with the reason in the record.
+ */
 int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);
 /* Waits for the runs of a GPU case. Returns 0 after a failure, with the reason in the record. */
 int spmv_wait(spmv_group *group, spmv_case *c);

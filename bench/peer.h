@@ -4,8 +4,8 @@
  * environment variable SPRY_PEER_DIR, else in peers/ in the program's folder.
  *
  * A module borrows its input arrays, which are constant and valid until destroy. It prints nothing and does not exit.
- * prepare may copy, convert and tune; run only computes the product. *state is NULL before prepare. The benchmark passes
- * the state of prepare to destroy, also after a failure of prepare.
+ * prepare may copy, convert and tune; run only computes the product. *state is NULL before prepare. The benchmark
+ * passes the state of prepare to destroy, also after a failure of prepare.
  */
 #pragma once
 

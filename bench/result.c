@@ -158,8 +158,7 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
     }
     if (disturbance >= DISTURBED_SHARE && options->receiver.note) {
         char text[400];
-        snprintf(text, sizeof text,
-                 "%s: other programs used %.0f %% of the processors: its times are not reliable",
+        snprintf(text, sizeof text, "%s: other programs used %.0f %% of the processors: its times are not reliable",
                  subject->source->name, 100 * disturbance);
         options->receiver.note(text);
     }

@@ -12,7 +12,8 @@
  * type. max_error is the share of this bound. Therefore a method that ends at the iteration limit is correct if x is as
  * accurate as reported.
  *
- * A matrix that does not suit the method is skipped. The first solve is checked and not timed; then cases run in rounds.
+ * A matrix that does not suit the method is skipped. The first solve is checked and not timed; then cases run in
+ * rounds.
  */
 #include "bench/internal.h"
 #include "spry/matrix.h"
@@ -107,7 +108,8 @@ static void run_cg(solver_group *group, const solver_case *c, int device, solver
     t->setup_us = result.setup_us;
 }
 
-static void run_pagerank(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, solver_report *t)
+static void run_pagerank(solver_group *group, const solver_case *c, int device, solver_outcome *outcome,
+                         solver_report *t)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
@@ -301,9 +303,9 @@ static void add_residuals(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Computes the true residual. CG's recurrence drifts from it by rounding, by about eps || |A| |x| + |b| || per iteration
- * with random sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual methods, 1997).
- * The bound is at most half of ||b||, because a larger bound would accept x = 0.
+ * Computes the true residual. CG's recurrence drifts from it by rounding, by about eps || |A| |x| + |b| || per
+ * iteration with random sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
+ * methods, 1997). The bound is at most half of ||b||, because a larger bound would accept x = 0.
  */
 static check_result check_system_solution(const solver_group *group, int64_t iterations)
 {
@@ -569,7 +571,9 @@ static int add_skipped(solver_group *group, const char *format, const char *kern
     return c != NULL;
 }
 
-/* Adds and checks a case of Spry. kernel NULL: the best of the format. Borrows both strings. Returns 0 without memory. */
+/*
+ * Adds and checks a case of Spry. kernel NULL: the best of the format. Borrows both strings. Returns 0 without memory.
+ */
 static int add_own(solver_group *group, const char *format, const char *kernel, const char *device)
 {
     spry_error err = {0};
@@ -624,7 +628,9 @@ static int add_peer(solver_group *group, const bench_peer *peer)
 
 /* ---- selection of cases ------------------------------------------------------------------------- */
 
-/* Adds a format on each wanted device. A missing device is skipped if "all" are wanted, else its case has the reason. */
+/*
+ * Adds a format on each wanted device. A missing device is skipped if "all" are wanted, else its case has the reason.
+ */
 static int add_format(solver_group *group, const char *format)
 {
     static const char *const devices[] = {"cpu", "cuda"};
@@ -687,8 +693,8 @@ spry_status bench_solvers(bench_session *session, const bench_subject *subject, 
         snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
         options->receiver.progress(text);
         if (good && measure(&group))
-            status =
-                bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
+            status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance,
+                                err);
         else
             status = bench_out_of_memory(err);
     }

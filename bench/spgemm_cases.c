@@ -279,7 +279,8 @@ static int is_valid(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     for (int64_t i = 0; i < a->rows && wrong == 0; i++)
         wrong += index_at(a->offsets, a->offset_type, i + 1) < index_at(a->offsets, a->offset_type, i);
     if (wrong > 0)
-        return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not increase from 0 to its number of entries");
+        return record_fail(&c->record, RECORD_WRONG,
+                           "the row offsets of C do not increase from 0 to its number of entries");
     column_job j = {.a = a};
     run_shares(threads, threads, check_columns, &j);
     wrong = j.wrong;
@@ -650,7 +651,8 @@ static int add_own(spgemm_group *group, const char *kernel, const char *device, 
         c->options.device = SPRY_DEVICE_AUTO;
     else if (c->device == 0) /* else the default: the device of A */
         status = find_device(group->session->context, &c->options.device, device, &err);
-    if (c->options.device == SPRY_CPU) c->options.stages = &group->times; /* on a GPU, measuring stages would slow every run */
+    if (c->options.device == SPRY_CPU)
+        c->options.stages = &group->times; /* on a GPU, measuring stages would slow every run */
     c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
     if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);
@@ -706,7 +708,8 @@ static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel, const
     if (!kernel->available) return add_skipped(group, name, kernel->device_kind, kernel->reason);
     if (seconds > most_seconds) {
         char reason[128];
-        snprintf(reason, sizeof reason, "a product would take about %.2g s, predicted from rows times columns", seconds);
+        snprintf(reason, sizeof reason, "a product would take about %.2g s, predicted from rows times columns",
+                 seconds);
         if (!add_skipped(group, name, kernel->device_kind, reason)) return 0;
         if (reads_columns(name)) measure_conversion(group, &group->cases[group->case_count - 1]);
         return 1;
@@ -788,7 +791,8 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
     options->receiver.progress(text);
     if (good && measure(&group))
-        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
+        status =
+            bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
     else
         status = bench_out_of_memory(err);
     close_group(&group);

@@ -64,7 +64,9 @@ static int add_choice(spmv_choices *choices, const request *r)
     return plan(r, "csr", &c->csr, &c->csr_case) && plan(r, "auto", &c->chosen, &c->chosen_case);
 }
 
-/* Plans the choices of auto for each number of calls, as new cases unless equal cases exist. Returns 0 without memory. */
+/*
+ * Plans the choices of auto for each number of calls, as new cases unless equal cases exist. Returns 0 without memory.
+ */
 static int add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject)
 {
     static const char *const kinds[] = {"cpu", "cuda"};
@@ -342,7 +344,8 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     options.memory_limit_bytes = c->options->candidates.memory_limit;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
-    (void)!find_device(c->group->session->context, &options.device, device, NULL); /* cannot fail: "cpu" and "cuda" are known names */
+    (void)!find_device(c->group->session->context, &options.device, device,
+                       NULL); /* cannot fail: "cpu" and "cuda" are known names */
     options.groups = device ? groups_for(c, format, device) : NULL;
     return options;
 }
@@ -410,9 +413,9 @@ static int add_peers(const choice *c)
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
         bool wanted = c->options->candidates.all_kernels ||
-                     text_list_names(&c->options->candidates.formats, peer->format) ||
-                     text_list_has(&c->options->candidates.formats, "auto") ||
-                     text_list_has(&c->options->candidates.kernels, peer->name);
+                      text_list_names(&c->options->candidates.formats, peer->format) ||
+                      text_list_has(&c->options->candidates.formats, "auto") ||
+                      text_list_has(&c->options->candidates.kernels, peer->name);
         for (int i = 0; !wanted && i < c->group->case_count; i++)
             wanted = strcmp(c->group->cases[i].record.method.format, peer->format) == 0;
         if (wanted && !spmv_add_peer(c->group, peer)) return 0;
@@ -426,8 +429,7 @@ static int add_nothing(const choice *c)
     const char *device = strcmp(c->device, "all") == 0 ? "" : c->device;
     char format[8], reason[160];
     if (c->subject->k == 0)
-        return spmv_add_skipped(c->group, "", "", device,
-                                "the chosen formats have no kernel for the chosen device");
+        return spmv_add_skipped(c->group, "", "", device, "the chosen formats have no kernel for the chosen device");
     snprintf(format, sizeof format, "csr%d", c->subject->k);
     snprintf(reason, sizeof reason, "%s is only for %s, of which no kernel is chosen for the device",
              c->subject->ordering, format);
@@ -479,7 +481,8 @@ spry_status bench_spmv(bench_session *session, const bench_subject *subject, spr
              group.case_count);
     options->receiver.progress(text);
     if (good && measure(&group))
-        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
+        status =
+            bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.disturbance, err);
     else
         status = bench_out_of_memory(err);
     if (status == SPRY_OK && options->protocol.regret) status = emit_choices(&choices, &group, err);

@@ -259,7 +259,8 @@ static bool is_known(const known_product *known, uint64_t hash, double alpha, do
 static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t position)
 {
     const int64_t bytes = (int64_t)spry_type_bytes(group->vectors.type);
-    char *at = are_gathered(group) ? (char *)group->vectors.column + position * bytes : (char *)data + c * length * bytes;
+    char *at = are_gathered(group) ? (char *)group->vectors.column + position * bytes
+                                   : (char *)data + c * length * bytes;
     if (are_gathered(group))
         gather_column(at, data, length, group->vectors.count, c, group->vectors.type, threads_of(group));
     return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .count = 1};
@@ -302,8 +303,8 @@ static spry_status verify_vectors(spmv_group *group, double alpha, double beta, 
 }
 
 /*
- * Compares y with the reference, unless an earlier case with the same bits is correct. title: name of the product in the
- * reason of a failure.
+ * Compares y with the reference, unless an earlier case with the same bits is correct. title: name of the product in
+ * the reason of a failure.
  */
 static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, const char *title)
 {
@@ -328,7 +329,8 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
     if (group->vectors.count > 1) snprintf(column, sizeof column, ", vector %lld", (long long)wrong);
     const int base = index_base_of(group->matrices.A);
     return record_fail(&c->record, RECORD_WRONG,
-                       "%s%s: %lld rows exceed the error bound, the worst is row %lld (counted from %d) with %.3g times "
+                       "%s%s: %lld rows exceed the error bound, the worst is row %lld (counted from %d) with %.3g "
+                       "times "
                        "the bound",
                        title, column, (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
 }
@@ -344,7 +346,9 @@ static void copy_y_before(spmv_group *group)
     run_shares(threads_of(group), (int64_t)vector_bytes(group, group->vectors.y_length), copy_bytes, group);
 }
 
-/* Checks and times the first product. For plans, also checks a product with other scalars, which peers need not have. */
+/*
+ * Checks and times the first product. For plans, also checks a product with other scalars, which peers need not have.
+ */
 static void check(spmv_group *group, spmv_case *c)
 {
     if (c->device > 0 && !create_device_vectors(group, c)) return;

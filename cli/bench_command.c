@@ -280,8 +280,7 @@ static const cli_option options[] = {
      CLI_TEXT, CLI_AT(suite)},
     {"matrices", 0, "DIR", "folder of a suite's matrices (default: SPRY_MATRIX_DIR)", CLI_TEXT, CLI_AT(folder)},
     {"only", 0, "LIST", "measure only the matrices of these names", CLI_LIST, CLI_AT(only), 1},
-    {"part", 0, "I/N", "measure the I-th matrix and every N-th after it: N runs cover all", CLI_OWN,
-     .take = take_part},
+    {"part", 0, "I/N", "measure the I-th matrix and every N-th after it: N runs cover all", CLI_OWN, .take = take_part},
     {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm|cg|pagerank",
      "operation: spmv multiplies with a vector, spmm with multiple vectors,\n"
      "_t with the transposed matrix; spgemm squares the matrix; cg and\n"

@@ -74,12 +74,9 @@ typedef struct cli_option {
         {"input",      0,                                                                                              \
          "auto|edges", "edges: read FILE or standard input as an edge list, whatever its name\n(default: auto)",       \
          CLI_OWN,      .take = cli_take_input},                                                                        \
-        {"duplicates",                                                                                                 \
-         0,                                                                                                            \
-         "sum|drop",                                                                                                   \
-         "duplicate entries of a text file: use their sum or the first (default:\nsum)",                               \
-         CLI_OWN,                                                                                                      \
-         .take = cli_take_duplicates},                                                                                 \
+        {"duplicates", 0,                                                                                              \
+         "sum|drop",   "duplicate entries of a text file: use their sum or the first (default:\nsum)",                 \
+         CLI_OWN,      .take = cli_take_duplicates},                                                                   \
     {                                                                                                                  \
         "undirected", 0, NULL, "edge lists: each edge counts in both directions", CLI_FLAG_OWN,                        \
             .take = cli_take_undirected                                                                                \

@@ -96,9 +96,8 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_devices = {.name = "devices",
                                  .summary = "list the devices that products can run on",
                                  .usage = "[OPTIONS]",
-                                 .about =
-                                     "Lists the devices that the library knows. For a device that cannot be used, "
-                                     "shows the reason.",
+                                 .about = "Lists the devices that the library knows. For a device that cannot be used, "
+                                          "shows the reason.",
                                  .examples = "  spry devices\n"
                                              "  spry devices --measure --json\n",
                                  .options = options,

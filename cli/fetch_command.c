@@ -67,9 +67,8 @@ static const fetch_module *load_module(void)
     snprintf(path, sizeof path, "%s/%s", program, module_file);
     if (access(path, F_OK) != 0) snprintf(path, sizeof path, "%s/%s/%s", program, installed, module_file);
     if (access(path, F_OK) != 0) {
-        cli_message(
-            "this spry was built without libcurl and libarchive, which fetch needs (Debian, Ubuntu: "
-            "libcurl4-openssl-dev, libarchive-dev); or download matrices from " COLLECTION " by a browser");
+        cli_message("this spry was built without libcurl and libarchive, which fetch needs (Debian, Ubuntu: "
+                    "libcurl4-openssl-dev, libarchive-dev); or download matrices from " COLLECTION " by a browser");
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -281,7 +281,9 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
     return list != NULL;
 }
 
-/* Adds the number of entries in each part, row by row; null if not requested or if the matrix has no rows or columns. */
+/*
+ * Adds the number of entries in each part, row by row; null if not requested or if the matrix has no rows or columns.
+ */
 static int json_picture(cJSON *o, const facts *f)
 {
     const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.columns;

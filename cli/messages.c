@@ -140,14 +140,14 @@ static const char *option_of_field(const char *field, size_t length, char *optio
     static const struct {
         const char *field, *option;
     } renamed[] = {{"index_base", "base"},
-                  {"memory_limit_bytes", "memory-limit"},
-                  {"expected_calls", "calls"},
-                  {"expected_updates", "updates"},
-                  {"value_type", "type"},
-                  {"undirected", "undirected"},
-                  {"drop_duplicates", "duplicates"},
-                  {"symmetry_tolerance", "symmetry-tol"},
-                  {"assume_symmetric", "symmetric"}};
+                   {"memory_limit_bytes", "memory-limit"},
+                   {"expected_calls", "calls"},
+                   {"expected_updates", "updates"},
+                   {"value_type", "type"},
+                   {"undirected", "undirected"},
+                   {"drop_duplicates", "duplicates"},
+                   {"symmetry_tolerance", "symmetry-tol"},
+                   {"assume_symmetric", "symmetric"}};
     for (size_t n = 0; n < sizeof renamed / sizeof *renamed; n++)
         if (strlen(renamed[n].field) == length && strncmp(field, renamed[n].field, length) == 0)
             return cli_command_has(renamed[n].option) ? renamed[n].option : NULL;

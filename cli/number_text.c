@@ -65,8 +65,8 @@ const char *cli_known(spry_known k)
 void cli_print_disturbed(double share)
 {
     if (share >= DISTURBED_SHARE)
-        cli_print_line(stdout, "disturbed",
-                       "other programs used %.0f %% of the processors: the time is not reliable", 100 * share);
+        cli_print_line(stdout, "disturbed", "other programs used %.0f %% of the processors: the time is not reliable",
+                       100 * share);
 }
 
 bool cli_utf8(void)

@@ -386,8 +386,8 @@ int cli_check_range(const char *option, double value, spry_type type)
 {
     const double size = fabs(value);
     if (type != SPRY_F32 || size == 0 || (size >= FLT_TRUE_MIN && size <= FLT_MAX)) return CLI_GO_ON;
-    return cli_usage_error("--%s is %g, out of the range of f32: expected 0, a magnitude of %g to %g, or --type f64", option,
-                           value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
+    return cli_usage_error("--%s is %g, out of the range of f32: expected 0, a magnitude of %g to %g, or --type f64",
+                           option, value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
 }
 
 /* Copies the nearest word of "cpu|cuda" to `name`. Returns NULL if none is near. */

@@ -30,8 +30,7 @@ static const cli_option options[] = {
     {"max-iterations", 0, "N", "stop after N iterations (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1,
      INT64_MAX},
     {"edges", 0, "row-to-column|column-to-row",
-     "entry (i, j) is a link from i to j, or from j to i (default: row-to-column)", CLI_CHOICE,
-     CLI_AT(edges)},
+     "entry (i, j) is a link from i to j, or from j to i (default: row-to-column)", CLI_CHOICE, CLI_AT(edges)},
     {"dangling", 0, "teleport|refuse|drop",
      "nodes without links out: link them to all nodes, refuse the graph, or drop their mass (default: teleport)",
      CLI_CHOICE, CLI_AT(dangling)},
@@ -80,7 +79,9 @@ static void sift(ranked *heap, int64_t count)
     }
 }
 
-/* Returns the `count` highest elements of x in order, in O(n log count); NULL if memory is short. The caller frees it. */
+/*
+ * Returns the `count` highest elements of x in order, in O(n log count); NULL if memory is short. The caller frees it.
+ */
 static ranked *highest(const spry_vector *x, int64_t count)
 {
     ranked *heap = malloc((size_t)(count + 1) * sizeof *heap);

@@ -385,8 +385,7 @@ static int check_arguments(const arguments *a, const char *path)
         return cli_usage_error(
             "--k, --srs, --ssrs, --sssrs, --tuning and --groups require --method bandk; %s has no groups", method);
     if (a->k == 2 && a->ssrs) return cli_usage_error("--ssrs requires --k 3 or 4: --k 2 has no super-super-rows");
-    if (a->k < 4 && a->sssrs)
-        return cli_usage_error("--sssrs requires --k 4, which has groups of super-super-rows");
+    if (a->k < 4 && a->sssrs) return cli_usage_error("--sssrs requires --k 4, which has groups of super-super-rows");
     if (cli_is_dash(a->out) && a->json.wanted && !a->json.path)
         return cli_usage_error("-o - and --json both write to standard output; use --json=FILE");
     return CLI_GO_ON;

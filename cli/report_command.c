@@ -1,7 +1,7 @@
 /*
- * spry report: draws JSON lines of spry bench as HTML, and compares two runs. The renderer in report/, a Python program,
- * does both. It writes HTML to standard output and its results, one JSON line, to descriptor RESULT_FD. This program
- * writes the files and messages.
+ * spry report: draws JSON lines of spry bench as HTML, and compares two runs. The renderer in report/, a Python
+ * program, does both. It writes HTML to standard output and its results, one JSON line, to descriptor RESULT_FD. This
+ * program writes the files and messages.
  */
 #include "cli/report.h"
 
@@ -40,7 +40,9 @@ typedef struct job {
 
 /* ---- processes ---------------------------------------------------------------------------------------- */
 
-/* Starts a program with descriptors 0, 1 and RESULT_FD from in, out and result; -1: none. Returns 0 or an errno value. */
+/*
+ * Starts a program with descriptors 0, 1 and RESULT_FD from in, out and result; -1: none. Returns 0 or an errno value.
+ */
 static int start(pid_t *id, const char *const *arguments, int in, int out, int result)
 {
     posix_spawn_file_actions_t actions;
@@ -127,9 +129,9 @@ static int find_folder(renderer *r)
     r->is_spry = slash && strncmp(slash + 1, "spry", 4) == 0;
     const int count = named && named[0] ? 1 : (int)(sizeof places / sizeof *places);
     for (int p = 0; p < count; p++) {
-        const int written = named && named[0]
-                                ? snprintf(r->folder, sizeof r->folder, "%s", named)
-                                : snprintf(r->folder, sizeof r->folder, "%.*s/%s", folder_length, r->program, places[p]);
+        const int written =
+            named && named[0] ? snprintf(r->folder, sizeof r->folder, "%s", named)
+                              : snprintf(r->folder, sizeof r->folder, "%.*s/%s", folder_length, r->program, places[p]);
         snprintf(path, sizeof path, "%s/__main__.py", r->folder);
         if (written < (int)sizeof r->folder && access(path, R_OK) == 0) return CLI_GO_ON;
     }
@@ -294,8 +296,7 @@ int cli_report_check(const char *html)
 {
     renderer r;
     int status = cli_check_page_name("report", html);
-    if (status == CLI_GO_ON)
-        status = cli_check_output("report", html, "gen:"); /* the benchmark checks its inputs */
+    if (status == CLI_GO_ON) status = cli_check_output("report", html, "gen:"); /* the benchmark checks its inputs */
     return status == CLI_GO_ON ? find_renderer(&r) : status;
 }
 
@@ -384,7 +385,8 @@ static int check(const arguments *a, int count, char **records)
         return cli_usage_error("--out is '%s', an input file: expected another file", a->out);
     if (dashes > 1) return cli_usage_error("'-' is given %d times: standard input can be read only once", dashes);
     if (cli_is_dash(a->out) && a->compare)
-        return cli_usage_error("--out - and the verdict of --compare both write to standard output: use --out FILE.html");
+        return cli_usage_error(
+            "--out - and the verdict of --compare both write to standard output: use --out FILE.html");
     if (cli_check_page_name("out", a->out) != CLI_GO_ON) return CLI_USAGE;
     if (a->out && cli_check_output("out", a->out, "gen:") != CLI_GO_ON) return CLI_USAGE;
     return cli_check_stdout(a->out, &a->json);
@@ -445,7 +447,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = find_for(&r, &j);
     if (status != CLI_GO_ON) return status;
     status = draw(&r, &j, &result);
-    if (status != CLI_USAGE && cJSON_IsNumber(cJSON_GetObjectItem(result, "cases"))) status = report(&a, result, status);
+    if (status != CLI_USAGE && cJSON_IsNumber(cJSON_GetObjectItem(result, "cases")))
+        status = report(&a, result, status);
     cJSON_Delete(result);
     return status;
 }

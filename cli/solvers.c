@@ -125,7 +125,7 @@ void cli_print_floor(const cli_solver *solver, const cli_run *run)
 }
 
 bool cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
-                      const spry_error *err)
+                       const spry_error *err)
 {
     const record_status status = run->verdict == SPRY_VERDICT_CONVERGED ? RECORD_OK : RECORD_FAILED;
     return cli_json_begin(o, input->name, status, err->message) && cli_json_integer(o, "rows", input->arrays.rows) &&
@@ -144,7 +144,8 @@ bool cli_end_to_json(cJSON *o, const cli_run *run)
     return cli_json_number(o, "setup_us", run->setup_us) && cli_json_number(o, "time_us", run->solve_us) &&
            cli_json_number(o, "iteration_us", run->solve_us * per) &&
            cli_json_number(o, "product_us", run->product_us * per) && cli_json_number(o, "floor_us", run->floor_us) &&
-           cli_json_flag(o, "disturbed", run->disturbance >= DISTURBED_SHARE) && convergence_to_json(o, run->convergence);
+           cli_json_flag(o, "disturbed", run->disturbance >= DISTURBED_SHARE) &&
+           convergence_to_json(o, run->convergence);
 }
 
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x, const char *row,

@@ -69,7 +69,7 @@ typedef struct cli_run {
     int number_bytes; /* bytes of such an element; 0: those of the type */
     const cli_convergence *convergence;
     copy_bandwidth copy; /* set by cli_measure_floor */
-    double disturbance;       /* share of the processors that other programs used during the solve */
+    double disturbance;  /* share of the processors that other programs used during the solve */
     double floor_us;     /* floor of an iteration: measured product plus vectors at copy bandwidth; NaN: not measured */
 } cli_run;
 
@@ -79,14 +79,16 @@ typedef struct cli_run {
  */
 int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run *run, int device);
 
-/* Print lines of the report: kernel, set-up and convergence; time of iterations; the file of x; an iteration's floor. */
+/*
+ * Print lines of the report: kernel, set-up and convergence; time of iterations; the file of x; an iteration's floor.
+ */
 void cli_print_begin(const cli_input *input, const cli_run *run);
 void cli_print_time(const cli_run *run);
 void cli_print_written(const cli_solver *solver, const char *what);
 void cli_print_floor(const cli_solver *solver, const cli_run *run);
 /* Add the first and the last fields of the record. Return false if memory is short. */
 bool cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
-                      const spry_error *err);
+                       const spry_error *err);
 bool cli_end_to_json(cJSON *o, const cli_run *run);
 
 /* Writes x to --out, if given. row, value: titles of CSV columns. Returns CLI_OK, or an exit status after a message. */

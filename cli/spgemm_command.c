@@ -64,7 +64,8 @@ static const cli_option options[] = {
      "that computes: 500MB (powers of 1000), 2GiB or 2G (powers of 1024). If\n"
      "a product needs more, the error reports a limit that suffices",
      CLI_BYTES, CLI_AT(memory_limit)},
-    {"yes", 0, NULL, "multiply even if C is predicted to need more than half of the free memory", CLI_FLAG, CLI_AT(yes)},
+    {"yes", 0, NULL, "multiply even if C is predicted to need more than half of the free memory", CLI_FLAG,
+     CLI_AT(yes)},
     {"verify", 0, "random|exact",
      "random: compare C*x with A*(B*x) for a random x (default); exact:\n"
      "compare structure and values with a product in about twice the\n"

@@ -246,9 +246,8 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
         char vector[40] = "";
         if (p->count > 1) snprintf(vector, sizeof vector, "vector %lld: ", (long long)c + 1);
         const int base = index_base_of(p->A);
-        record_fail(r, RECORD_WRONG,
-                    "%s%lld rows of y exceed the error bound, the worst is row %lld (counted from %d)", vector,
-                    (long long)v.wrong_rows, (long long)v.worst_row + base, base);
+        record_fail(r, RECORD_WRONG, "%s%lld rows of y exceed the error bound, the worst is row %lld (counted from %d)",
+                    vector, (long long)v.wrong_rows, (long long)v.worst_row + base, base);
     }
     return status;
 }
@@ -463,8 +462,9 @@ const cli_command cli_spmv =
     {.name = "spmv",
      .summary = "multiply a matrix with vectors, check and explain the product",
      .usage = "FILE [OPTIONS]",
-     .about = "Computes y = alpha*A*x + beta*y once and checks every row against the error bound. --time then measures\n"
-              "the kernel; 'spry bench' compares kernels and other libraries.",
+     .about =
+         "Computes y = alpha*A*x + beta*y once and checks every row against the error bound. --time then measures\n"
+         "the kernel; 'spry bench' compares kernels and other libraries.",
      .examples = "  spry spmv matrix.mtx.gz\n"
                  "  spry spmv matrix.mtx.gz --time\n"
                  "  spry spmv matrix.mtx.gz --x x.mtx -o y.mtx\n"

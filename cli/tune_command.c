@@ -445,9 +445,8 @@ static int check_disturbed(const arguments *a, double disturbance)
     if (disturbance < DISTURBED_SHARE) return CLI_GO_ON;
     cli_message("%sother programs used %.0f %% of the processors during the run%s", a->accept_disturbed ? "note: " : "",
                 100 * disturbance,
-                a->accept_disturbed
-                    ? ""
-                    : ": no table is written; run again on an idle machine, or use --accept-disturbed");
+                a->accept_disturbed ? ""
+                                    : ": no table is written; run again on an idle machine, or use --accept-disturbed");
     return a->accept_disturbed ? CLI_GO_ON : CLI_UNSUCCESSFUL;
 }
 
@@ -461,8 +460,7 @@ static int write_table(const char *out, const char *facts)
     fprintf(table.stream, "spry-tuning 3\n%send %d\n", facts, count);
     status = cli_output_close(&table, CLI_OK);
     if (status == CLI_OK && out && !cli_is_dash(out))
-        cli_message("wrote %s; SPRY_TUNING=%s makes commands use it, spry_context_load_tuning a program",
-                    out, out);
+        cli_message("wrote %s; SPRY_TUNING=%s makes commands use it, spry_context_load_tuning a program", out, out);
     return status;
 }
 

@@ -30,8 +30,8 @@ int64_t copy_array_bytes(int64_t cache, int64_t available, bool brief)
 }
 
 /*
- * Copies by to = from ^ key with key 0, so that no compiler emits memcpy. memcpy would use non-temporal stores, which
- * do not read the target, and report a bandwidth that no product reaches.
+ * Copies by to = from ^ key with key 0, because compilers would replace a plain copy by memcpy. memcpy uses
+ * non-temporal stores, which do not read the target. No product reaches that bandwidth.
  */
 typedef struct copying {
     uint64_t *to, *from, key;
@@ -46,7 +46,7 @@ static void copy_words(void *job, int64_t begin, int64_t end)
     for (int64_t w = begin; w < end; w++) to[w] = from[w] ^ key;
 }
 
-/* Writes `from`, so that the threads that copy touch its pages first. */
+/* Writes `from`, so that the copying threads are the first to touch its pages. */
 static void write_words(void *job, int64_t begin, int64_t end)
 {
     const copying *c = job;
@@ -141,7 +141,9 @@ static bool path_of_memory(char *path, size_t size, bool create)
     return true;
 }
 
-/* Writes the start of a line, "host, device, 2 threads\t". Returns false if it does not fit or the device is missing. */
+/*
+ * Writes the start of a line, "host, device, 2 threads\t". Returns false if it does not fit or the device is missing.
+ */
 static bool key_of(const spry_context *context, char *key, size_t size, int device)
 {
     char host[64] = "";
@@ -197,7 +199,8 @@ spry_status recall_device_copy(const spry_context *context, copy_bandwidth *foun
         return SPRY_OK;
     const processor_time before = read_processor_time();
     const spry_status status = measure_device_copy(context, found, device, true, err);
-    if (status == SPRY_OK && disturbance_since(before, 0) < DISTURBED_SHARE) remember_device_copy(context, found, device);
+    if (status == SPRY_OK && disturbance_since(before, 0) < DISTURBED_SHARE)
+        remember_device_copy(context, found, device);
     return status;
 }
 

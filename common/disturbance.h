@@ -8,8 +8,8 @@ typedef struct processor_time {
 
 processor_time read_processor_time(void);
 /*
- * Returns the share of all processor time that other programs used since `before`. children: processor seconds of this
- * program's child processes, not counted as others. 0 if less than 0.1 processor seconds passed or /proc is missing.
+ * Returns the share of all processor time that other programs used since `before`. children: processor seconds of child
+ * processes, which are excluded. Returns 0 if less than 0.1 processor seconds passed or /proc is missing.
  */
 double disturbance_since(processor_time before, double children);
 

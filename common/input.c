@@ -295,7 +295,7 @@ static double random_value(uint64_t i, uint64_t seed)
     return bits & 1 ? -value : value;
 }
 
-enum { ONE_THREAD = 1 << 16 }; /* largest length for which one thread is as fast as many */
+enum { ONE_THREAD = 1 << 16 }; /* largest length at which more threads do not help */
 
 typedef struct filling {
     void *data;

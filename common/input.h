@@ -68,7 +68,9 @@ static inline int64_t index_at(const void *array, spry_index_type type, int64_t 
 /* Returns the bytes of the offsets (part 0), indices (1) or values (2) of CSR. */
 int64_t csr_part_bytes(const spry_arrays *a, int part);
 
-/* Allocates aligned memory, in huge pages if the system has them. Returns NULL if memory is short. Release by free(). */
+/*
+ * Allocates aligned memory, in huge pages if the system has them. Returns NULL if memory is short. Release by free().
+ */
 void *allocate_pages(size_t bytes);
 
 /*

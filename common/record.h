@@ -1,4 +1,4 @@
-/* A record: the result of one kernel on one matrix, which becomes one JSON line. */
+/* The record of one kernel on one matrix, written as one JSON line. */
 #pragma once
 
 #include "spry/matrix.h"
@@ -60,11 +60,15 @@ typedef struct record_time {
 
 /*
  * Rates of one run.
+ *
  * spmv, spmv_t: gflops count two operations per entry. gbps counts the bytes of plain CSR, x and y once. bytes is the
  * size of the plan's storage.
+ *
  * spmm, spmm_t: operations and bytes of x and y are counted for all vectors.
+ *
  * spgemm: gflops count two operations per product of entries. gbps counts the bytes of A and C once. bytes is the size
  * of C.
+ *
  * cg, pagerank: gflops count the operations of the product. gbps counts its bytes and the least traffic of the method's
  * vectors.
  */

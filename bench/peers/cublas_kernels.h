@@ -11,7 +11,9 @@ extern "C" {
 /* Indices in the array of CG's scalars. */
 enum { SCALAR_PQ, SCALAR_ALPHA, SCALAR_MINUS_ALPHA, SCALAR_BETA, SCALAR_ONE, SCALARS };
 
-/* All run in the default stream; is_f64 states the type of the arrays. A quotient by 0 is 0, because x is exact then. */
+/*
+ * All run in the default stream; is_f64 states the type of the arrays. A quotient by 0 is 0, because x is exact then.
+ */
 cudaError_t peer_take_alpha(int is_f64, void *scalars, const void *rr); /* alpha = rr / pq, and -alpha */
 cudaError_t peer_take_beta(int is_f64, void *scalars, const void *rr, const void *next); /* beta = next / rr */
 /* Computes y += (alpha*lost + 1 - alpha) / n, then x = y - x. lost NULL: 0. */

@@ -68,7 +68,8 @@ static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *wh
     if (code != cudaSuccess) {
         *array = NULL;
         (void)cudaGetLastError();
-        return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED, "cannot allocate %lld bytes on the GPU for %s in addition to %lld bytes: %s",
+        return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED,
+                              "cannot allocate %lld bytes on the GPU for %s in addition to %lld bytes: %s",
                               (long long)bytes, what, (long long)s->held, cudaGetErrorString(code));
     }
     s->held += bytes;

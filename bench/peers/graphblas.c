@@ -1,7 +1,7 @@
 /*
  * SuiteSparse:GraphBLAS's GrB_mxm over plus-times. prepare converts the inputs to 64-bit indices.
- *   graphblas_mxm      sparse times sparse: GraphBLAS chooses Gustavson, hash or heap; then GrB_Matrix_wait finishes the
- *                      deferred sort of rows
+ *   graphblas_mxm      sparse times sparse: GraphBLAS chooses Gustavson, hash or heap; then GrB_Matrix_wait finishes
+ *                      the deferred sort of rows
  *   graphblas_spmm     sparse times full, added to a full matrix of zeros, both row-major or both column-major as
  *                      requested. The time includes clearing Y, and excludes import of X and export of Y
  */

@@ -11,9 +11,9 @@
  *   mkl_sp2m           mkl_sparse_sp2m in one call, then mkl_sparse_order, because rows of its result are unsorted
  *
  * MKL runs on the peers' OpenMP run-time by its GNU threading layer, which also works with clang's run-time. libiomp5
- * would be a second run-time in the process. Idle threads of both run-times spin after products and take processors from
- * each other. MKL also found omp_get_thread_num of the first run-time, and its optimized product was wrong. The GNU
- * layer is not slower: in a process with only libiomp5, the Intel layer took the same time or up to a tenth longer
+ * would be a second run-time in the process. Idle threads of both run-times spin after products and take processors
+ * from each other. MKL also found omp_get_thread_num of the first run-time, and its optimized product was wrong. The
+ * GNU layer is not slower: in a process with only libiomp5, the Intel layer took the same time or up to a tenth longer
  * (oneMKL 2026.0, grid7, G3_circuit and memplus, 2 threads).
  */
 #include "bench/peer.h"

@@ -51,6 +51,6 @@ int peer_narrow(void **stored, const spry_peer_matrix *a, const peer_narrow_type
     free(*stored);
     *stored = NULL;
     return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
-                          "the value of entry %lld is not exact in %s: the product would be another one", (long long)put,
-                          type->name);
+                          "the value of entry %lld is not exact in %s: the product would be another one",
+                          (long long)put, type->name);
 }

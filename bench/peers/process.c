@@ -11,9 +11,10 @@
  *   cupy_cg            cupyx.scipy.sparse.linalg.cg on the first GPU (process_cupy.py)
  *
  * Matrices and results are raw arrays in temporary files. Commands and answers are lines on a socket. Multiple columns,
- * and b and x, are in a file that both processes map. Commands of methods: matrix FILE ROWS NNZ VALUE_BYTES INDEX_BYTES;
- * method FILE ALPHA TOLERANCE LIMIT; solve, answered by "ok ITERATIONS RESIDUAL MICROSECONDS". SPRY_PYTHON and
- * SPRY_OCTAVE name the interpreters. The defaults are the Python of ./quickstart --peers, else python3, and octave-cli.
+ * and b and x, are in a file that both processes map. Commands of methods: matrix FILE ROWS NNZ VALUE_BYTES
+ * INDEX_BYTES; method FILE ALPHA TOLERANCE LIMIT; solve, answered by "ok ITERATIONS RESIDUAL MICROSECONDS". SPRY_PYTHON
+ * and SPRY_OCTAVE name the interpreters. The defaults are the Python of ./quickstart --peers, else python3, and
+ * octave-cli.
  */
 #include "bench/peer.h"
 #include "common/wall_clock.h"

@@ -12,10 +12,10 @@ A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # des
     goal            ROW: NUMBER, QUANTITY NUMBER, ...: least value of the row's means and of other quantities, with show:
                     loss the largest; ROW begins the label of a row, * is any other row; NUMBER COLUMN NUMBER COLUMN
                     names a number for each column. A value that misses its goal is bold
-    missed          a goal without a value in the record that was missed, and what was reached
+    missed          a missed goal whose value is not in the record, and the reached value
 
-A cell is the geometric mean of peer_time / time, or of ratio where that field has a value. --check compares the page
-with the records and writes nothing.
+A cell is the geometric mean of peer_time / time, or of the field ratio if it has a value. --check compares the page with
+the records and writes nothing.
 """
 import csv
 import math

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Meshes and unknowns of independent finite-element software, for the suite `unstructured`: step 1 of 2.
 
-Each table holds the unknowns of each element, in the numbering of the program that made the mesh: gmsh, netgen and
-ngsolve, or scikit-fem. Step 2 (matrices.py) makes matrices of them and needs none of these programs.
+Each table has the unknowns of each element, in the numbering of the program that generated the mesh: gmsh, netgen and
+ngsolve, or scikit-fem. Step 2 (matrices.py) builds matrices from tables without these programs.
 
     pip install -r requirements.txt   (gmsh may need libGLU, libXrender, libXcursor, libXft and libXinerama)
-    elements.py FOLDER [TABLE...]     makes the tables that FOLDER lacks, all or those named
-    elements.py --list                names them
+    elements.py FOLDER [TABLE...]     generates the tables that FOLDER lacks, all or the named tables
+    elements.py --list                lists the names
 
-A table is a file of a few arrays of 32-bit integers. Meshers run on one thread, in a process of their own for each
-table, so that a table comes out the same every time. suite.tsv has the hash of each, which is compared.
+A table is a file of a few arrays of 32-bit integers. Each table has its own process with one thread, which makes meshers
+reproducible. The hash of each table is compared with suite.tsv.
 """
 import collections
 import hashlib
@@ -33,7 +33,7 @@ def told(make, size, order=1):
 
 
 def gmsh_model(make, size, dimension, order=1, options=(), finish=None):
-    """Elements of `dimension` by gmsh's type, as numbers of nodes in the order in which gmsh lists nodes."""
+    """Returns the elements of `dimension` by gmsh's type, as indices of nodes in gmsh's order of nodes."""
     import gmsh
 
     gmsh.initialize()
@@ -65,7 +65,7 @@ def gmsh_model(make, size, dimension, order=1, options=(), finish=None):
 
 
 def only_used(elements):
-    """Nodes that no element has go; the others keep their order."""
+    """Removes nodes without elements; other nodes keep their order."""
     used = np.unique(np.concatenate([e.ravel() for e in elements]))
     number = np.full(used.max() + 1, -1, np.int64)
     number[used] = np.arange(len(used))
@@ -132,7 +132,7 @@ def airfoil_like(gmsh):
 
 
 def graded(make, smallest, largest):
-    """Sizes that grow with the distance from the curves of the model."""
+    """Sets element sizes that grow with the distance from the model's curves."""
 
     def made(gmsh):
         make(gmsh)
@@ -152,7 +152,7 @@ def graded(make, smallest, largest):
 
 
 def periodic_box(gmsh):
-    """A box without a bar, whose opposite faces are the same."""
+    """A box without a bar, with periodic faces."""
     o = gmsh.model.occ
     o.addBox(0, 0, 0, 1, 1, 1)
     o.addBox(0.3, 0.35, 0.4, 0.3, 0.25, 0.2)
@@ -250,7 +250,7 @@ def netgen_body(name):
 
 
 def ngsolve_spaces(body, size, spaces, refined=0):
-    """One table a space of the same mesh: the unknowns of each tetrahedron."""
+    """Writes a table for each space on one mesh: the unknowns of each tetrahedron."""
 
     def table():
         import ngsolve as ngs
@@ -357,7 +357,7 @@ TABLES = {
 
 
 def pack(arrays):
-    """Differences along the element, in planes of bytes, compressed."""
+    """Compresses differences between the nodes of an element, in planes of bytes."""
     out = io.BytesIO()
     for name, array in sorted(arrays.items()):
         array = np.asarray(array, np.int64)
@@ -388,7 +388,7 @@ def unpack(data):
 
 
 def digest(arrays):
-    """Of names, sizes and numbers, whatever the compression."""
+    """Hashes names, sizes and elements of arrays, independent of the compression."""
     h = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         h.update(f"{name} {array.shape[0]} {array.shape[1]}\n".encode())
@@ -397,14 +397,14 @@ def digest(arrays):
 
 
 def listed():
-    """The rows of suite.tsv by name."""
+    """Returns the rows of suite.tsv by name."""
     path = pathlib.Path(__file__).with_name("suite.tsv")
     rows = [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
     return {row[0]: dict(zip(rows[0], row)) for row in rows[1:]}
 
 
 def differs(name, arrays):
-    """What is wrong with a table, or None: the SHA-256 that suite.tsv has is expected."""
+    """Compares a table's SHA-256 with suite.tsv. Returns the difference as text, or None."""
     expected = {row["table_sha256"] for row in listed().values() if row["table"] == name}
     found = digest(arrays)
     if expected in (set(), {found}):
@@ -428,7 +428,7 @@ def main():
         path = folder / f"{name}.elements"
         if path.exists():
             continue
-        if len(wanted) > 1:  # a process each: meshers keep state
+        if len(wanted) > 1:  # one process per table, because meshers keep state
             failed |= subprocess.run([sys.executable, __file__, str(folder), name]).returncode != 0
             continue
         arrays = TABLES[name].make()

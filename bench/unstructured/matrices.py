@@ -23,7 +23,7 @@ FIT_OR_JUDGE = "within a kind, matrices in the order of the SHA-256 of their nam
 
 
 def pattern(*groups, unknowns=None):
-    """Which unknowns share an element, of elements in one or several arrays."""
+    """Returns the pattern of unknowns that share an element. Elements are in one or more arrays."""
     unknowns = unknowns or 1 + max(int(e.max()) for e in groups)
     total = sparse.csr_matrix((unknowns, unknowns), dtype=np.int8)
     for elements in groups:
@@ -40,12 +40,12 @@ def pattern(*groups, unknowns=None):
 
 
 def blocks(matrix, block):
-    """Unknowns of a node side by side."""
+    """Numbers the unknowns of each node consecutively."""
     return sparse.kron(matrix, np.asarray(block, np.int8), format="csr")
 
 
 def apart(matrix, block):
-    """All first unknowns, then all second ones, ..."""
+    """Numbers all first unknowns, then all second unknowns, and so on."""
     return sparse.kron(np.asarray(block, np.int8), matrix, format="csr")
 
 
@@ -58,7 +58,7 @@ FACES = {3: ((0, 1), (1, 2), (2, 0)), 4: ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2
 
 
 def faces_of(*groups):
-    """Sorted vertices of the faces of all cells, and the cell of each. Cells are triangles and quads, or tetrahedra."""
+    """Returns the sorted vertices of all faces, and the cell of each. Cells: triangles and quads, or tetrahedra."""
     faces, owners, first = [], [], 0
     for cells in groups:
         flat = cells.shape[1] == 4 and len(groups) > 1
@@ -70,7 +70,7 @@ def faces_of(*groups):
 
 
 def neighbours(*groups):
-    """Cells and those that they share a face with."""
+    """Returns the pattern of cells that share a face."""
     faces, owners = faces_of(*groups)
     order = np.lexsort(faces.T[::-1])
     met = np.all(faces[order][1:] == faces[order][:-1], axis=1)
@@ -86,7 +86,7 @@ def boundary_nodes(cells):
 
 
 def with_fixed_rows(matrix, rows):
-    """Identity in some rows; the columns stay."""
+    """Replaces some rows by rows of the identity; columns do not change."""
     keep = np.ones(matrix.shape[0], np.int8)
     keep[rows] = 0
     identity = sparse.diags(1 - keep, format="csr", dtype=np.int8)
@@ -123,7 +123,7 @@ def constrained(matrix, nodes, block, count):
     return sparse.bmat([[matrix, link.T], [link, None]], format="csr")
 
 
-# Blocks of finite volumes: density, momentum, energy; which unknowns a flux couples.
+# Blocks of finite volumes: the unknowns (density, momentum, energy) that a flux couples.
 EULER_2D = [[1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
 SPARSE_2D = [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 1]]
 EULER_3D = [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1], [1, 1, 1, 0, 1], [1, 0, 1, 1, 1], [1, 1, 1, 1, 1]]
@@ -137,12 +137,12 @@ def nodes(t):
 
 
 def vertices(quadratic, dimension=3):
-    """Linear elements on the vertices of quadratic ones, whose numbers come first."""
+    """Linear elements on the vertices of quadratic elements. Vertices have the first indices."""
     return pattern(quadratic[:, : dimension + 1])
 
 
 def edges(quadratic):
-    """Lowest-order edge elements: ngsolve numbers their unknowns as those of quadratic elements on the edges."""
+    """Lowest-order edge elements. ngsolve numbers their unknowns as the edge unknowns of quadratic elements."""
     return pattern(quadratic[:, 4:] - quadratic[:, 4:].min())
 
 
@@ -265,7 +265,7 @@ def digest(matrix):
 
 
 def values(matrix):
-    """In (-1, 1) and not 0: the finalizer of SplitMix64 on row and column."""
+    """Returns values in (-1, 1), not 0, by SplitMix64's finalizer of row and column."""
     out = np.empty(matrix.nnz)
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.uint64), np.diff(matrix.indptr))
     for begin in range(0, matrix.nnz, 1 << 22):

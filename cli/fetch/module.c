@@ -102,7 +102,9 @@ static size_t take_header(char *data, size_t size, size_t count, void *user)
     return size * count;
 }
 
-/* Handles the first data of an answer: continues or restarts the file. Returns false if the data is not for the file. */
+/*
+ * Handles the first data of an answer: continues or restarts the file. Returns false if the data is not for the file.
+ */
 static bool begin(download *d)
 {
     long code = 0;
@@ -206,7 +208,9 @@ static fetch_result explain_failure(const download *d, CURLcode code, const char
     case CURLE_OPERATION_TIMEDOUT: snprintf(reason, size, "no data arrived for %ld s", stall); return FETCH_FAILED;
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
-    case CURLE_GOT_NOTHING: snprintf(reason, size, "the connection ended before the end of the file"); return FETCH_FAILED;
+    case CURLE_GOT_NOTHING:
+        snprintf(reason, size, "the connection ended before the end of the file");
+        return FETCH_FAILED;
     case CURLE_WRITE_ERROR:
         if (d->number == 0) break;
         snprintf(reason, size, "cannot be written: %s", strerror(d->number));
