@@ -161,7 +161,7 @@ static int load_module(bench_peers *peers, const char *name)
     snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
     if (access(path, F_OK) != 0) {
         snprintf(reason, sizeof reason,
-                 "%.200s does not have the peer module: './quickstart --peers' builds it in build/peers; set "
+                 "there is no peer module in %.200s: './quickstart --peers' builds it in build/peers; set "
                  "SPRY_PEER_DIR to that folder",
                  peers->folder);
         return add_missing(peers, name, reason);

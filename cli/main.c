@@ -123,7 +123,7 @@ static void print_examples(const char *examples)
 static void print_exit_status(void)
 {
     printf(".Sh EXIT STATUS\n.Bl -tag -width Ds\n"
-           ".It 0\nSuccess. Skipped cases of a benchmark count as success.\n"
+           ".It 0\nSuccess.\nSkipped cases of a benchmark count as success.\n"
            ".It 1\nThe request was valid but did not succeed: memory was short, a method\n"
            "did not converge, a result was wrong, or nothing could be measured.\n"
            ".It 2\nThe command line or a file is wrong, or a file cannot be read or written.\n.El\n");
@@ -160,7 +160,7 @@ static void print_program_page(const cli_command *const *commands, int count)
         {"SPRY_REPORT_DIR", "folder of the renderer of reports"},
         {"SPRY_SIMD", "portable, avx2 or avx512: highest instruction level that kernels use"},
         {"SPRY_TUNING", "table of spry tune, from which times are predicted"},
-        {"XDG_CACHE_HOME", "folder that contains spry/, the folder of measured bandwidths and matrices (~/.cache)"},
+        {"XDG_CACHE_HOME", "folder with spry/: bandwidths and fetched matrices (~/.cache)"},
     };
     print_head(NULL, "sparse matrix products on CPUs and GPUs");
     printf(".Sh SYNOPSIS\n.Nm\n.Ar COMMAND\n.Op Ar ARGUMENTS\n.Op Ar OPTIONS\n.Sh DESCRIPTION\n.Nm\n"

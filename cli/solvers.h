@@ -40,7 +40,7 @@ typedef struct cli_solver {
         {"type", 0, types, about_types " (default: f64)", CLI_CHOICE, CLI_AT(shared.type), SPRY_F32},                  \
         {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(shared.format)}, \
         {"device", 0, "cpu|cuda", "device to use (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
-        {"time", 0, NULL, "compare an iteration with its floor, the least time", CLI_FLAG, CLI_AT(shared.time)},       \
+        {"time", 0, NULL, "compare the time of an iteration with its floor", CLI_FLAG, CLI_AT(shared.time)},           \
         {"threads", 0,   "N", "threads (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(shared.threads),     \
          1,         1024},                                                                                             \
         CLI_READING_OPTIONS,                                                                                           \

@@ -83,7 +83,7 @@ static void edges_of_any_name(void **state)
     write_file("links", EDGES);
     expect("pagerank $D/links --input edges --top 1", 0, "nodes count from 0\n                   2", NULL);
     expect("info $D/links --input edges --undirected", 0, "4 x 4, 8 entries", NULL);
-    expect("info $D/links --undirected", 2, NULL, "or that --input edges states");
+    expect("info $D/links --undirected", 2, NULL, "or --input edges");
     expect("info $D/links.mtx --input edges", 2, NULL, "input is 'edges', but this is a Matrix Market file");
     expect("info gen:grid5,x=3,y=3 --input edges", 0, "9 x 9", NULL);
     outcome o = spry_with_input(EDGES, "pagerank - --input edges --top 1");

@@ -77,7 +77,7 @@ static void patterns(void **state)
     cJSON_Delete(records);
     expect("bench $D/small.mtx --arrays gpu --device cpu --runs 1 2>/dev/null", 0, "csr_", NULL);
     expect("bench $D/small.mtx --arrays device", 2, NULL, "--arrays is 'device', expected one of: host, gpu");
-    expect("bench $D/small.mtx --pattern --op spgemm", 2, NULL, "--pattern goes with products with a vector");
+    expect("bench $D/small.mtx --pattern --op spgemm", 2, NULL, "--pattern is for products with a vector");
 }
 
 /* --formats all is every kernel of the operation that `spry kernels` lists, but for a GPU's where there is none. */
@@ -154,13 +154,11 @@ static void orderings(void **state)
 /* Orderings of one format each: without it they are refused, and where it has no kernel the record says so. */
 static void orderings_of_one_format(void **state)
 {
-    static const mistake cases[] = {{"--formats csr --ordering bandk4",
-                                     "--ordering is 'bandk4', which is of csr4 alone, but neither --formats"},
-                                    {"--formats csr2,auto --ordering bandk2,bandk3",
-                                     "--ordering is 'bandk3', which is of csr3 alone"},
-                                    {"--kernels csr3_gpuspmv3_cuda --ordering bandk2",
-                                     "neither --formats nor --kernels has csr2: expected it there"},
-                                    {"--ordering none,bandk3", "or bandk, which all formats may have"}};
+    static const mistake cases[] =
+        {{"--formats csr --ordering bandk4", "--ordering is 'bandk4', which only csr4 has, but neither --formats"},
+         {"--formats csr2,auto --ordering bandk2,bandk3", "--ordering is 'bandk3', which only csr3 has"},
+         {"--kernels csr3_gpuspmv3_cuda --ordering bandk2", "neither --formats nor --kernels selects csr2: add it"},
+         {"--ordering none,bandk3", "or use bandk, which works for all formats"}};
     expect_mistakes("bench $D/small.mtx", cases, sizeof cases / sizeof *cases);
     static const char *const commands[] =
         {"bench gen:grid5,x=30,y=20 --device cpu --runs 1 --formats csr,csr4 --ordering bandk4 --json",
@@ -174,7 +172,7 @@ static void orderings_of_one_format(void **state)
         assert_string_equal(text_of(r, "format"), "csr4");
         assert_string_equal(text_of(r, "status"), c < 2 ? "ok" : "skipped");
         if (c == 2)
-            assert_string_equal(text_of(r, "reason"), "bandk4 is the ordering of csr4 alone, of which no kernel is "
+            assert_string_equal(text_of(r, "reason"), "bandk4 is only for csr4, of which no kernel is "
                                                       "chosen for the device");
         cJSON_Delete(records);
     }
@@ -264,7 +262,7 @@ static void parts_of_suites(void **state)
     cJSON_Delete(records);
     expect("bench gen:grid5,x=9,y=9 --only grid5,x=9,y=9,z=9", 2, NULL, "--only: there is no matrix 'z=9' among");
     expect("bench $D/small.mtx --only smaller", 2, NULL, "--only: there is no matrix 'smaller' among those to measure");
-    expect("bench $D/small.mtx --part 3", 2, NULL, "--part is '3', expected I/N, as 1/4 and so on to 4/4");
+    expect("bench $D/small.mtx --part 3", 2, NULL, "--part is '3', expected I/N, such as 1/4 to 4/4");
     expect("bench $D/small.mtx --part 2/2 --device cpu", 0, NULL, "note: --part 2/2 is empty");
     expect("bench $D/small.mtx --part 3/2", 2, NULL, "--part (before the slash) is 3, expected 1 to 2");
     expect("bench $D/small.mtx --part /2", 2, NULL, "--part is '/2', expected I/N");
@@ -281,7 +279,7 @@ static void mistakes(void **state)
         {"$D/small.mtx --formats csr,,coo", "a name in the list is empty"},
         {"$D/small.mtx --formats ,", "a name in the list is empty"},
         {"$D/small.mtx --formats csr,csr", "--formats has 'csr' twice"},
-        {"$D/small.mtx --formats csr,all", "'all' stands alone"},
+        {"$D/small.mtx --formats csr,all", "'all' cannot be combined"},
         {"$D/small.mtx --formats=", "--formats is empty"},
         {"$D/small.mtx --kernels csr_avx1024_cpu", "--kernels: there is no kernel 'csr_avx1024_cpu'; did you mean"},
         {"$D/small.mtx --kernels mkl_csr", "'mkl_csr' is a peer's kernel; add --peers"},
@@ -290,7 +288,7 @@ static void mistakes(void **state)
         {"$D/small.mtx --ordering none,rcm,none", "--ordering has 'none' twice"},
         {"$D/small.mtx --device gqu", "--device is 'gqu', expected one of: cpu, cuda, all"},
         {"$D/small.mtx --type f16", "--type is 'f16', expected one of: f64, f32, f32:f64, bf16:f32, f16:f32, all"},
-        {"$D/small.mtx --type f64,bf16:f32 --pattern", "--type bf16:f32 does not go with --pattern"},
+        {"$D/small.mtx --type f64,bf16:f32 --pattern", "--type bf16:f32 cannot be used with --pattern"},
         {"$D/small.mtx --index 32/64", "--index is '32/64', expected one of: 32/32, 64/32, 64/64"},
         {"$D/small.mtx --threads 0", "--threads is 0, expected 1 to 1024"},
         {"$D/small.mtx --threads ' 2'", "--threads is ' 2', expected a whole number"},
@@ -415,9 +413,8 @@ static void memory_limits(void **state)
                                     {"--memory-limit 0", "--memory-limit is 0, expected 1 byte to 2^62"}};
     expect_mistakes("spmv $D/small.mtx", cases, sizeof cases / sizeof *cases);
     expect_mistakes("bench $D/small.mtx", cases, sizeof cases / sizeof *cases);
-    expect("bench $D/small.mtx --op spgemm --memory-limit 1G", 2, NULL,
-           "--memory-limit goes with products with a vector");
-    expect("bench $D/small.mtx --regret --memory-limit 1G", 2, NULL, "--memory-limit does not go with --regret");
+    expect("bench $D/small.mtx --op spgemm --memory-limit 1G", 2, NULL, "--memory-limit is for products with a vector");
+    expect("bench $D/small.mtx --regret --memory-limit 1G", 2, NULL, "--memory-limit cannot be used with --regret");
 }
 
 int main(void)

@@ -153,9 +153,10 @@ static void wrong_column_is_found_out(void **state)
         {
             if (strcmp(text_of(r, "kernel"), "spmm_wrong") != 0) continue;
             assert_string_equal(text_of(r, "status"), "wrong");
-            assert_non_null(strstr(text_of(r, "reason"), wrong++ == 0 ? "alpha 1, beta 0: 1 rows past the error bound"
-                                                                      : "alpha 1, beta 0, vector 5: 1 rows past the"));
-            assert_non_null(strstr(text_of(r, "reason"), "worst at row 1251 (counted from 1)"));
+            assert_non_null(strstr(text_of(r, "reason"), wrong++ == 0
+                                                             ? "alpha 1, beta 0: 1 rows exceed the error bound"
+                                                             : "alpha 1, beta 0, vector 5: 1 rows exceed the"));
+            assert_non_null(strstr(text_of(r, "reason"), "the worst is row 1251 (counted from 1)"));
         }
         assert_int_equal(wrong, 2);
         assert_null(find(records, "kernel", "csr_wrong"));
@@ -165,7 +166,7 @@ static void wrong_column_is_found_out(void **state)
     expect("bench $D/small.mtx --op spmm --peers --kernels csr_wrong", 2, NULL,
            "--kernels: 'csr_wrong' multiplies with a vector, which --op spmm does not");
     expect("bench $D/small.mtx --peers --kernels spmm_wrong", 2, NULL,
-           "--kernels: 'spmm_wrong' multiplies with several vectors; add --op spmm");
+           "--kernels: 'spmm_wrong' multiplies with multiple vectors; add --op spmm");
     expect("bench $D/small.mtx --op spmm --peers --kernels spgemm_wrong", 2, NULL,
            "--kernels: 'spgemm_wrong' multiplies two sparse matrices; add --op spgemm");
     unsetenv("SPRY_PEER_DIR");
@@ -174,11 +175,12 @@ static void wrong_column_is_found_out(void **state)
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"--count 8", "--count is of products with several vectors, --op is spmv: expected spmm or spmm_t"},
-        {"--op spmv_t --count 8", "--count is of products with several vectors, --op is spmv_t: expected spmm"},
-        {"--op spgemm --count 8", "--count is of products with several vectors, --op is spgemm: expected spmm"},
-        {"--layout row", "--layout is of products with several vectors, --op is spmv: expected spmm or spmm_t"},
-        {"--op spgemm --layout row", "--layout is of products with several vectors, --op is spgemm: expected spmm"},
+        {"--count 8", "--count is for products with multiple vectors, but --op is spmv: expected spmm or spmm_t"},
+        {"--op spmv_t --count 8", "--count is for products with multiple vectors, but --op is spmv_t: expected spmm"},
+        {"--op spgemm --count 8", "--count is for products with multiple vectors, but --op is spgemm: expected spmm"},
+        {"--layout row", "--layout is for products with multiple vectors, but --op is spmv: expected spmm or spmm_t"},
+        {"--op spgemm --layout row",
+         "--layout is for products with multiple vectors, but --op is spgemm: expected spmm"},
         {"--op spmm --count 0", "--count is 0, expected 1 to 4096"},
         {"--op spmm --count 8,4097", "--count is 4097, expected 1 to 4096"},
         {"--op spmm --count 8,8", "--count has '8' twice"},
@@ -186,7 +188,7 @@ static void mistakes(void **state)
         {"--op spmm --count=", "--count is empty"},
         {"--op spmm --count 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "--count has 17 numbers, expected at most 16"},
         {"--op spmm --layout rows", "--layout is 'rows', expected one of: row, column"},
-        {"--op spmm --regret", "--regret is of products with a vector, --op is spmm: expected spmv or spmv_t"},
+        {"--op spmm --regret", "--regret is for products with a vector, but --op is spmm: expected spmv or spmv_t"},
         {"--op spmm --suite products", "--suite products squares matrices, --op is spmm: expected spgemm"},
         {"--op spmm --kernels spgemm_rows_cpu", "multiplies two sparse matrices; add --op spgemm"},
     };

@@ -142,17 +142,17 @@ static void folders(void **state)
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"$D/small.mtx --regret --formats csr", "--formats does not go with --regret, which says itself what runs"},
-        {"$D/small.mtx --regret --kernels csr_portable_cpu", "--kernels does not go with --regret"},
-        {"$D/small.mtx --regret --calls 10", "--calls does not go with --regret"},
-        {"$D/small.mtx --regret --updates 10", "--updates does not go with --regret"},
+        {"$D/small.mtx --regret --formats csr", "--formats cannot be used with --regret, which selects all kernels"},
+        {"$D/small.mtx --regret --kernels csr_portable_cpu", "--kernels cannot be used with --regret"},
+        {"$D/small.mtx --regret --calls 10", "--calls cannot be used with --regret"},
+        {"$D/small.mtx --regret --updates 10", "--updates cannot be used with --regret"},
         {"$D/small.mtx --regret --op spgemm", "--op is spgemm: expected spmv or spmv_t"},
-        {"$D/small.mtx --regret --ordering rcm", "--ordering does not go with --regret"},
+        {"$D/small.mtx --regret --ordering rcm", "--ordering cannot be used with --regret"},
         {"$D/small.mtx --regret --threads 1,2", "--threads is a list, --regret expects one number"},
         {"--regret --json", "nothing to measure: name a matrix FILE or a --suite"},
-        {"$D/small.mtx --regret", "--regret records what auto chooses, for bench/regret.py: expected --json=FILE"},
+        {"$D/small.mtx --regret", "--regret records choices of auto for bench/regret.py: expected --json=FILE"},
         {"$D/small.mtx --policy dice", "--policy: no policy \"dice\", expected cost, measure, tree"},
-        {"$D/small.mtx --policy tree --op spgemm", "--policy goes with products with a vector"},
+        {"$D/small.mtx --policy tree --op spgemm", "--policy is for products with a vector"},
         {"$D/small.mtx --updates 0", "--updates is 0, expected 1 to"},
     };
     expect_mistakes("bench", cases, sizeof cases / sizeof *cases);

@@ -64,7 +64,7 @@ static void systems(void **state)
         snprintf(command, sizeof command, "solve " SYSTEM " --type %s --json", types[t]);
         assert_near(number_of(chosen, "iterations"), iterations_of(command), 0);
         assert_string_equal(text_of(chosen, "policy"), "cost");
-        assert_int_equal(strncmp(text_of(chosen, "reason"), "auto took ", 10), 0);
+        assert_int_equal(strncmp(text_of(chosen, "reason"), "auto chose ", 11), 0);
         assert_int_equal(strncmp(text_of(csr, "kernel"), "csr_", 4), 0);
         cJSON_Delete(records);
     }
@@ -129,13 +129,13 @@ static void unsuited_matrices(void **state)
     static const struct {
         const char *input, *reason;
     } cases[] = {
-        {"$D/small.mtx --op cg", "the matrix is 4 x 5, expected as many rows as columns"},
+        {"$D/small.mtx --op cg", "the matrix is 4 x 5, expected a square matrix"},
         {"$D/skewed.mtx --op cg", "the matrix is not symmetric"},
         {"$D/hollow.mtx --op cg", "the matrix is not positive definite: entry 2 of its diagonal (counted from 1) is 0"},
         {"$D/indefinite.mtx --op cg", "not positive definite"},
         {"gen:empty,rows=0,cols=0 --op cg", "the matrix has no rows"},
-        {"$D/small.mtx --op pagerank", "the matrix is 4 x 5, expected as many rows as columns"},
-        {"$D/minus.mtx --op pagerank", "entry (2, 1) (counted from 1) is -1; --pattern leaves values out"},
+        {"$D/small.mtx --op pagerank", "the matrix is 4 x 5, expected a square matrix"},
+        {"$D/minus.mtx --op pagerank", "entry (2, 1) (counted from 1) is -1; --pattern drops the values"},
     };
     char path[512];
     snprintf(path, sizeof path, "%s", SPRY_CLI);
@@ -170,7 +170,7 @@ static void wrong_solutions_are_found_out(void **state)
         {"cg", "cg_early", "failed", "it ended after 2 iterations with residual "},
         {"cg", "cg_liar", "wrong", "first solve: the residual of x is "},
         {"cg", "cg_limited", "ok", "on purpose, version 1"},
-        {"cg", "cg_changing", "wrong", "said to be deterministic, but the bits changed between solves"},
+        {"cg", "cg_changing", "wrong", "declared deterministic, but the bits changed between solves"},
         {"cg", "cg_lost", "failed", "failed on purpose"},
         {"pagerank", "rank_right", "ok", "on purpose, version 1"},
         {"pagerank", "rank_wrong", "wrong", "first solve: the residual of x is "},
@@ -280,7 +280,7 @@ static void tables(void **state)
     assert_non_null(strstr(o.out, "600 x 600, 2 900 entries, regular; cg, indices 32/32 bits, f64\n"));
     assert_non_null(strstr(o.out, "time us  vs peer  iterations"));
     assert_non_null(strstr(o.out, "\n  * "));
-    assert_non_null(strstr(o.out, "time: an iteration, a mean over a whole solve"));
+    assert_non_null(strstr(o.out, "time: of an iteration, the mean over a solve"));
     release(&o);
     unsetenv("SPRY_PEER_DIR");
 }
@@ -288,20 +288,20 @@ static void tables(void **state)
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"--op cg --count 8", "--count is of products with several vectors, --op is cg: expected spmm or spmm_t"},
-        {"--op pagerank --layout row", "--layout is of products with several vectors, --op is pagerank"},
-        {"--op cg --regret", "--regret is of products with a vector, --op is cg: expected spmv or spmv_t"},
-        {"--op cg --ordering rcm", "--ordering is 'rcm': --op cg takes the matrix as it is given, expected none"},
-        {"--op pagerank --ordering none,plan-rcm", "--ordering is 'plan-rcm': --op pagerank takes the matrix"},
-        {"--op cg --calls 10", "--calls is of products, --op cg is a method that iterates"},
-        {"--op cg --updates 10", "--updates is of products, --op cg is a method that iterates"},
-        {"--op pagerank --policy cost", "--policy is of products, --op pagerank is a method that iterates"},
-        {"--op cg --memory-limit 1G", "--memory-limit is of products, --op cg is a method that iterates"},
-        {"--op cg --arrays gpu", "--arrays is of products, --op cg is a method that iterates"},
-        {"--op cg --cold", "--cold is of products, --op cg is a method that iterates"},
+        {"--op cg --count 8", "--count is for products with multiple vectors, but --op is cg: expected spmm or spmm_t"},
+        {"--op pagerank --layout row", "--layout is for products with multiple vectors, but --op is pagerank"},
+        {"--op cg --regret", "--regret is for products with a vector, but --op is cg: expected spmv or spmv_t"},
+        {"--op cg --ordering rcm", "--ordering is 'rcm', but --op cg uses the matrix as given: expected none"},
+        {"--op pagerank --ordering none,plan-rcm", "--ordering is 'plan-rcm', but --op pagerank uses the matrix"},
+        {"--op cg --calls 10", "--calls is for products, not for --op cg"},
+        {"--op cg --updates 10", "--updates is for products, not for --op cg"},
+        {"--op pagerank --policy cost", "--policy is for products, not for --op pagerank"},
+        {"--op cg --memory-limit 1G", "--memory-limit is for products, not for --op cg"},
+        {"--op cg --arrays gpu", "--arrays is for products, not for --op cg"},
+        {"--op cg --cold", "--cold is for products, not for --op cg"},
         {"--op cg --threads 1,2", "--threads is a list, --op cg expects one number"},
-        {"--op cg --pattern", "--pattern goes with --op pagerank"},
-        {"--op cg --type f32:f64", "--type f32:f64 does not go with --op cg, expected f32, f64 or all"},
+        {"--op cg --pattern", "--pattern is not for --op cg"},
+        {"--op cg --type f32:f64", "--type f32:f64 cannot be used with --op cg: expected f32, f64 or all"},
         {"--op cg --suite products", "--suite products squares matrices, --op is cg: expected spgemm"},
         {"--op cg --formats nonsense", "--formats: there is no format 'nonsense'"},
         {"--op pagerank --kernels eigen_cg --peers", "--kernels: 'eigen_cg' solves by CG; add --op cg"},

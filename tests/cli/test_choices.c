@@ -101,13 +101,13 @@ static void refuses(void **state)
     expect("tune --cache $D/old --clear", 0, NULL, NULL);
     expect("tune --cache $D/old --list", 0, "0 choices", NULL);
     expect("tune --cache $D/nothing --clear", 2, NULL, "cannot be cleared");
-    expect("tune --list", 2, NULL, "SPRY_CHOICES names none");
-    expect("tune --cache $D/old", 2, NULL, "--cache goes with --list or --clear");
-    expect("tune --cache $D/old --list --clear", 2, NULL, "expected one of them");
+    expect("tune --list", 2, NULL, "SPRY_CHOICES is not set");
+    expect("tune --cache $D/old", 2, NULL, "--cache requires --list or --clear");
+    expect("tune --cache $D/old --list --clear", 2, NULL, "exclude each other");
     expect("tune --cache $D/old --list $D/small.mtx", 2, NULL, "one argument too many");
-    expect("spmv " GRID " --budget 5ms", 2, NULL, "--budget is of --policy measure");
-    expect("explain " GRID " --policy cost --cache $D/old", 2, NULL, "--cache is of --policy measure");
-    expect("explain " GRID " --policy measure --device h200", 2, NULL, "needs a device that is here");
+    expect("spmv " GRID " --budget 5ms", 2, NULL, "--budget requires --policy measure");
+    expect("explain " GRID " --policy cost --cache $D/old", 2, NULL, "--cache requires --policy measure");
+    expect("explain " GRID " --policy measure --device h200", 2, NULL, "needs a device of this machine");
     static const char *const times[] = {"5", "0ms", "-5ms", "5 ms", "ms", "5min", "1e30s", "nan", "infs"};
     for (size_t t = 0; t < sizeof times / sizeof *times; t++) {
         outcome o = spry("spmv %s --policy measure '--budget=%s'", GRID, times[t]);

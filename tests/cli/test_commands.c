@@ -22,8 +22,8 @@ static void help_and_version(void **state)
         }
         expect("--help", 0, commands[c], NULL);
     }
-    expect("spmv --help", 0, "with parameters if wanted (sell:c=16)", NULL);
-    expect("spmv --help", 0, "csr_vector_cuda:lanes=32; 'spry kernels --long' tells which there are", NULL);
+    expect("spmv --help", 0, "optionally with parameters (sell:c=16)", NULL);
+    expect("spmv --help", 0, "csr_vector_cuda:lanes=32; 'spry kernels --long' lists parameters", NULL);
     expect("spmv --help", 0, "--device cuda --kernel csr_vector_cuda:lanes=32\n", NULL);
     expect("kernels --long --format csr", 0, "parameters: lanes=2|4|8|16|32", NULL);
 }
@@ -136,7 +136,7 @@ static void devices_and_kernels(void **state)
 {
     expect("devices", 0, "cpu: ", NULL);
     expect("devices --threads 1 --measure 2>/dev/null", 0, "GB/s with 1 thread,", NULL);
-    expect("devices now", 2, NULL, "takes no arguments, but got 'now'");
+    expect("devices now", 2, NULL, "expected no arguments, but got 'now'");
     expect("devices --threads 0", 2, NULL, "--threads is 0, expected 1 to 1024");
     expect("devices --threads two", 2, NULL, "--threads is 'two', expected a whole number");
     expect("devices --threads -3", 2, NULL, "--threads is -3, expected 1 to");
@@ -147,7 +147,7 @@ static void devices_and_kernels(void **state)
     expect("kernels --long --format csr", 0, "storage: ", NULL);
     expect("kernels --format cs", 2, NULL, "--format is 'cs', expected one of: ");
     expect("kernels --device tpu", 2, NULL, "--device is 'tpu', expected one of: cpu, cuda");
-    expect("kernels csr", 2, NULL, "takes no arguments");
+    expect("kernels csr", 2, NULL, "expected no arguments");
     outcome o = spry("kernels --json");
     assert_int_equal(o.status, 0);
     assert_true(count_lines(o.out) >= 4);
@@ -274,9 +274,10 @@ static void names_first(void **state)
 static void factors(void **state)
 {
     expect("spmv $D/small.mtx --type f32 --alpha 1e39", 2, NULL,
-           "--alpha is 1e+39, past the range of f32: expected 0 or 1.4013e-45 to 3.40282e+38 in size, or --type f64");
-    expect("spmv $D/small.mtx --beta -1e39 --type f32", 2, NULL, "--beta is -1e+39, past the range of f32");
-    expect("spmv $D/small.mtx --beta 1e-60 --type f32", 2, NULL, "--beta is 1e-60, past the range of f32");
+           "--alpha is 1e+39, out of the range of f32: expected 0, a magnitude of 1.4013e-45 to 3.40282e+38, or --type "
+           "f64");
+    expect("spmv $D/small.mtx --beta -1e39 --type f32", 2, NULL, "--beta is -1e+39, out of the range of f32");
+    expect("spmv $D/small.mtx --beta 1e-60 --type f32", 2, NULL, "--beta is 1e-60, out of the range of f32");
     expect("spmv $D/small.mtx --type f32 --alpha 3e38 --beta 0 2>/dev/null -o - --x ones", 0, "4 1\n", NULL);
     expect("spmv $D/small.mtx --alpha 1e39 --beta 1e-60 -o - --x ones 2>/dev/null", 0, "1.5e+39\n", NULL);
 }
@@ -304,8 +305,7 @@ static void convert(void **state)
     for (size_t c = 0; c < sizeof strange / sizeof *strange; c++) {
         char command[80];
         snprintf(command, sizeof command, "%s -o $D/copy.foo", strange[c]);
-        expect(command, 2, NULL,
-               "copy.foo': expected a name that ends in .mtx or .csv, also with .gz behind it, or in .spry");
+        expect(command, 2, NULL, "copy.foo': expected a name that ends in .mtx, .mtx.gz, .csv, .csv.gz or .spry");
     }
     expect("convert $D/small.mtx -o $D/copy.csv", 0, "copy.csv: 4 x 5, 6 entries, CSV, nodes counted from 1", NULL);
     copy = read_file("copy.csv");
@@ -332,7 +332,7 @@ static void gen(void **state)
     expect("gen --list grid5", 2, NULL, "--list takes no NAME");
     expect("gen grid5,x=2,y=2 --json -o $D/x.mtx", 0, "\"command\":\"gen\",\"matrix\":\"grid5,x=2,y=2\"", NULL);
     expect("convert $D/small.mtx --json -o $D/x.mtx", 0, "\"command\":\"convert\",\"matrix\":\"small\"", NULL);
-    expect("convert $D/small.mtx --json -o -", 2, NULL, "--out - and --json both want standard output");
+    expect("convert $D/small.mtx --json -o -", 2, NULL, "--out - and --json both write to standard output");
     char made[300];
     snprintf(made, sizeof made, "%s/x.mtx", folder());
     assert_int_equal(unlink(made), 0);

@@ -139,7 +139,7 @@ static void unstructured(void **state)
     fclose(list);
     assert_int_equal(s.count, count + 5);
     assert_true(count >= 40);
-    assert_non_null(strstr(s.items[0].reason, "bench/unstructured/matrices.py TABLES DIR p1_ball makes it"));
+    assert_non_null(strstr(s.items[0].reason, "bench/unstructured/matrices.py TABLES DIR p1_ball generates it"));
     assert_non_null(strstr(s.items[count].reason, "is a real matrix"));
     free(s.items);
 }
@@ -159,7 +159,7 @@ static void files_of_unstructured(void **state)
     assert_int_equal(status, CLI_GO_ON);
     assert_string_equal(s.items[0].path, path);
     assert_string_equal(s.items[1].path, "");
-    snprintf(path, sizeof path, "matrices.py TABLES %s p1_drilled makes it", folder);
+    snprintf(path, sizeof path, "TABLES %s p1_drilled generates it", folder);
     assert_non_null(strstr(s.items[1].reason, path));
     free(s.items);
 }

@@ -163,7 +163,7 @@ static void words(void **state)
 static void mistakes(void **state)
 {
     static const mistake cases[] = {
-        {"--layout row", "--layout is of products with several vectors: expected --count with it"},
+        {"--layout row", "--layout requires --count"},
         {"--count 0", "--count is 0, expected 1 to 4096"},
         {"--count -3", "--count is -3, expected 1 to 4096"},
         {"--count 4097", "--count is 4097, expected 1 to 4096"},

@@ -197,7 +197,7 @@ static void gets_and_keeps_a_matrix(void **state)
     expect_log("plain/HB/big.tar.gz - -\n");
     /* again: nothing is asked for */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
-                   "note: HB/big: it is there already");
+                   "note: HB/big: it is already stored");
     expect_log("plain/HB/big.tar.gz - -\n");
     expect_outcome(fetch("plain", "\"$SPRY\" info \"$(\"$SPRY\" fetch HB/big --cache \"$C\" 2>/dev/null)\""), 0,
                    "1 000 x 1 000", NULL);
@@ -210,7 +210,7 @@ static void groups_are_told_apart(void **state)
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big Other/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
                    NULL);
     expect_outcome(fetch("plain", "\"$SPRY\" fetch Other/big --cache \"$C\""), 0, "/cache/Other/big.mtx.gz\n",
-                   "note: Other/big: it is there already");
+                   "note: Other/big: it is already stored");
     expect_outcome(shell("for g in HB Other; do \"$SPRY\" info \"$D/cache/$g/big.mtx.gz\"; done | grep \"  size \" | "
                          "uniq | wc -l"),
                    0, "2", NULL);
@@ -231,7 +231,7 @@ static void files_of_earlier_versions_are_verified(void **state)
     char command[512];
     empty_cache();
     snprintf(command, sizeof command, copy, "HB/big");
-    expect_outcome(fetch("plain", command), 0, "/cache/big.mtx.gz\n", "note: HB/big: it is there already");
+    expect_outcome(fetch("plain", command), 0, "/cache/big.mtx.gz\n", "note: HB/big: it is already stored");
     empty_cache();
     snprintf(command, sizeof command, copy, "Other/big");
     expect_outcome(fetch("plain", command), 0, "/cache/Other/big.mtx.gz\n", NULL);
@@ -252,8 +252,7 @@ static void folder_follows_the_environment(void **state)
     empty_cache();
     expect_outcome(fetch("plain", "unset XDG_CACHE_HOME; HOME=\"$C\" \"$SPRY\" fetch HB/big"), 0,
                    "/cache/.cache/spry/HB/big.mtx.gz\n", NULL);
-    expect_outcome(fetch("plain", "unset XDG_CACHE_HOME HOME; \"$SPRY\" fetch HB/big"), 2, NULL,
-                   "--cache DIR names one");
+    expect_outcome(fetch("plain", "unset XDG_CACHE_HOME HOME; \"$SPRY\" fetch HB/big"), 2, NULL, "use --cache DIR");
 }
 
 static void follows_redirections_and_files(void **state)
@@ -298,7 +297,7 @@ static void begin_half(void)
 {
     empty_cache();
     expect_outcome(fetch("cut", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
-                   "the connection ended before the file did; ");
+                   "the connection ended before the end of the file; ");
     expect_outcome(shell("ls -A \"$D/cache/HB\""), 0, ".big.tar.gz.part\n.big.tar.gz.tag\n", NULL);
     outcome o = shell("rm \"$D/log\"");
     release(&o);
@@ -369,16 +368,17 @@ static void failures_are_told(void **state)
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/none --cache \"$C\""), 1, NULL,
                    "/plain/HB/none.tar.gz: the server has no such file; https://sparse.tamu.edu lists all matrices");
     expect_outcome(fetch("busy", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL, "the server answers 503\n");
-    expect_outcome(fetch("page", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL, "what came is no tar.gz\n");
+    expect_outcome(fetch("page", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
+                   "the received data is not a tar.gz\n");
     expect_outcome(fetch("stall", "\"$SPRY\" fetch HB/big --cache \"$C\" --timeout 1s"), 1, NULL,
-                   "nothing came for 1 s; 1.0 kB are kept");
+                   "no data arrived for 1 s; 1.0 kB are kept");
     expect_outcome(fetch("plain", "SPRY_FETCH_URL=http://127.0.0.1:1 \"$SPRY\" fetch HB/other --cache \"$C\""), 1, NULL,
-                   "the server cannot be reached; is there a network?");
+                   "the server cannot be reached; check the network");
     expect_outcome(fetch("plain", "SPRY_FETCH_URL=gopher://127.0.0.1 \"$SPRY\" fetch HB/other --cache \"$C\""), 1, NULL,
                    "gopher");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/empty --cache \"$C\""), 1, NULL, "has no empty.mtx");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/text --cache \"$C\""), 1, NULL,
-                   "text.mtx in it is no Matrix Market file");
+                   "text.mtx in the archive is not a Matrix Market file");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/flipped --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/short --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
     /* of all these only what stalled is worth to be continued */
@@ -396,13 +396,13 @@ static void full_disk_is_told(void **state)
     expect_matrix();
     if (geteuid() == 0) return; /* who may write anywhere */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache /proc/spry"), 2, NULL,
-                   "cannot be kept in this folder");
+                   "the folder for matrices cannot be created or written");
 }
 
 static void mistakes_are_refused(void **state)
 {
     static const mistake mistakes[] = {
-        {"big", "big: expected GROUP/NAME, as HB/1138_bus; https://sparse.tamu.edu lists them"},
+        {"big", "big: expected GROUP/NAME, such as HB/1138_bus; https://sparse.tamu.edu lists the names"},
         {"HB/big/more", "expected GROUP/NAME"},
         {"../big", "expected GROUP/NAME"},
         {"HB/.big", "expected GROUP/NAME"},

@@ -95,7 +95,7 @@ static void targets_that_are_read(void **state)
         "convert $D/in.mtx -o $D/in.mtx",
     };
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
-        expect(commands[c], 2, NULL, "the matrix that is read: expected another file");
+        expect(commands[c], 2, NULL, "the input matrix: expected another file");
         char *text = read_file("in.mtx");
         assert_non_null(strstr(text, "MatrixMarket matrix coordinate"));
         free(text);
@@ -174,7 +174,7 @@ static void vector_out(void **state)
     release(&one);
     release(&two);
     expect("spmv $D/small.mtx -o $D/y.mtx.gz", 2, NULL, "expected a name that ends in .mtx or .csv");
-    expect("spmv $D/small.mtx -o - --json", 2, NULL, "both want standard output");
+    expect("spmv $D/small.mtx -o - --json", 2, NULL, "both write to standard output");
     unlink(in_folder("y.mtx"));
 }
 
@@ -211,7 +211,7 @@ static void no_memory_to_measure_with(void **state)
     snprintf(command, sizeof command, "%s bench $D/small.mtx --threads 2", limited);
     o = shell(command);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "roof: none, for the copy bandwidth was not measured\n"));
+    assert_non_null(strstr(o.out, "roof: none, because the copy bandwidth was not measured\n"));
     assert_null(strstr(o.out, "nan"));
     release(&o);
     /* Arrays of the program's own choice fit. */

@@ -105,7 +105,7 @@ static void wrong_peer_is_found_out(void **state)
         assert_non_null(wrong);
         assert_string_equal(text_of(wrong, "status"), "wrong");
         assert_non_null(
-            strstr(text_of(wrong, "reason"), "1 rows past the error bound, worst at row 1251 (counted from 1)"));
+            strstr(text_of(wrong, "reason"), "1 rows exceed the error bound, the worst is row 1251 (counted from 1)"));
         assert_true(number_of(wrong, "max_error") > 1);
         assert_true(cJSON_IsNull(cJSON_GetObjectItem(wrong, "time_us")));
         assert_non_null(lost);

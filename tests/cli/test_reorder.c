@@ -19,7 +19,7 @@ static void says_what_it_did(void **state)
     expect("reorder $D/path.mtx --method bandk --k 2 --srs 2 --threads 2", 0, "super-rows: 3 of about 2 rows", NULL);
     expect("reorder $D/path.mtx --method bandk --k 4 --srs 2 --ssrs 1 --sssrs 3", 0,
            "groups of super-super-rows: 1 of about 3", NULL);
-    expect("reorder $D/small.mtx", 0, "not square: rows alone were moved", NULL);
+    expect("reorder $D/small.mtx", 0, "not square: only rows were reordered", NULL);
     expect("reorder gen:empty,rows=0,cols=0", 0, "0 x 0, 0 entries", NULL);
 }
 
@@ -114,16 +114,16 @@ static void mistakes(void **state)
     expect("reorder $D/none.mtx --method rcm", 2, NULL, "none.mtx");
     expect("reorder --method rcm", 2, NULL, "a matrix FILE is missing");
     expect("reorder $D/path.mtx --methd rcm", 2, NULL, "unknown option --methd; did you mean --method?");
-    expect("reorder $D/path.mtx --srs 8", 2, NULL, "go with --method bandk; rcm has no groups");
-    expect("reorder $D/path.mtx --method bandk --k 2 --ssrs 8", 2, NULL, "--ssrs does not go with --k 2");
+    expect("reorder $D/path.mtx --srs 8", 2, NULL, "require --method bandk; rcm has no groups");
+    expect("reorder $D/path.mtx --method bandk --k 2 --ssrs 8", 2, NULL, "--ssrs requires --k 3 or 4");
     expect("reorder $D/path.mtx --method bandk --k 5", 2, NULL, "--k");
-    expect("reorder $D/path.mtx --groups $D/groups", 2, NULL, "--groups go with --method bandk");
+    expect("reorder $D/path.mtx --groups $D/groups", 2, NULL, "--groups require --method bandk");
     expect("reorder $D/path.mtx --method bandk --groups $D/one -o $D/one", 2, NULL, "--out and --groups both write");
     expect("reorder $D/path.mtx --perm - -o -", 2, NULL, "--out and --perm both write '-'");
-    expect("reorder $D/path.mtx --method bandk --sssrs 8", 2, NULL, "--sssrs goes with --k 4 alone");
+    expect("reorder $D/path.mtx --method bandk --sssrs 8", 2, NULL, "--sssrs requires --k 4");
     expect("reorder $D/path.mtx --threads 0", 2, NULL, "--threads");
-    expect("reorder $D/path.mtx -o $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");
-    expect("reorder $D/path.mtx --perm $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");
+    expect("reorder $D/path.mtx -o $D/path.mtx", 2, NULL, "the input matrix: expected another file");
+    expect("reorder $D/path.mtx --perm $D/path.mtx", 2, NULL, "the input matrix: expected another file");
     expect("reorder $D/path.mtx -o - --json", 2, NULL, "both write to standard output");
     expect("reorder $D/path.mtx -o $D/none/out.mtx", 2, NULL, "none/out.mtx: cannot be written: No such file");
     expect("reorder $D/path.mtx --perm /dev/full", 2, NULL, "No space left");

@@ -149,7 +149,7 @@ static void iterations_against_their_floor(void **state)
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "floor_us")));
     cJSON_Delete(line);
     release(&o);
-    expect("solve --help", 0, "compare an iteration with the least that it takes", NULL);
+    expect("solve --help", 0, "compare the time of an iteration", NULL);
 }
 
 /* Numbers whose squares no f64 holds, and the tolerance that each type has by default. */
@@ -256,21 +256,21 @@ static void solve_near_symmetric(void **state)
 static void solve_mistakes(void **state)
 {
     expect("solve $D/sym.mtx --symmetry-tol -1", 2, NULL, "--symmetry-tol is -1, expected 0 or more");
-    expect("solve $D/small.mtx", 2, NULL, "small.mtx: the matrix is 4 x 5, expected a square one");
+    expect("solve $D/small.mtx", 2, NULL, "small.mtx: the matrix is 4 x 5, expected a square matrix");
     expect("solve $D/bad.mtx", 2, NULL, "bad.mtx:4");
     expect("solve $D/none.mtx", 2, NULL, "none.mtx");
-    expect("solve $D/sym.mtx -b $D/b2.mtx", 2, NULL, "b2.mtx: the vector has 2 entries, expected 3");
+    expect("solve $D/sym.mtx -b $D/b2.mtx", 2, NULL, "b2.mtx: the vector has 2 elements, expected 3");
     expect("solve $D/sym.mtx -b $D/badb.mtx", 2, NULL, "badb.mtx:4");
     expect("solve $D/sym.mtx -b $D/none.mtx", 2, NULL, "none.mtx");
     expect("solve $D/sym.mtx -b $D/sym.mtx", 2, NULL, "the matrix is 3 x 3 and symmetric, expected a vector");
-    expect("solve $D/sym.mtx -b $D/small.mtx", 2, NULL, "small.mtx: the vector has 4 entries, expected 3");
+    expect("solve $D/sym.mtx -b $D/small.mtx", 2, NULL, "small.mtx: the vector has 4 elements, expected 3");
     expect("solve $D/sym.mtx --tol 0", 2, NULL, "--tol is 0, expected a number above 0");
     expect("solve $D/sym.mtx --max-iterations 0", 2, NULL, "--max-iterations is 0, expected 1 to");
     expect("solve $D/sym.mtx --method gmres", 2, NULL, "--method is 'gmres', expected one of: cg");
     expect("solve $D/sym.mtx --precond ilu", 2, NULL, "--precond is 'ilu', expected one of: none, jacobi");
     expect("solve $D/sym.mtx --type pattern", 2, NULL, "expected one of: f32, f64");
     expect("solve $D/sym.mtx -o x.mtx.gz", 2, NULL, "expected a name that ends in .mtx or .csv");
-    expect("solve $D/sym.mtx -o - --json", 2, NULL, "both want standard output");
+    expect("solve $D/sym.mtx -o - --json", 2, NULL, "both write to standard output");
     expect("solve $D/sym.mtx -o $D/none/x.mtx", 2, NULL, "none/x.mtx");
     expect("solve $D/sym.mtx -b $D/b3.mtx -o $D/b3.mtx", 2, NULL, "b3.mtx");
     expect("solve $D/sym.mtx -o $D/sym.mtx", 2, NULL, "sym.mtx");
@@ -311,7 +311,7 @@ static void pagerank_of_a_file(void **state)
     assert_int_equal(number_of(line, "dangling_nodes"), 1);
     cJSON_Delete(line);
     release(&o);
-    expect("pagerank --help", 0, "links i to j, as most graph files have it, or j to i (default: row-to-column)", NULL);
+    expect("pagerank --help", 0, "is a link from i to j, or from j to i (default: row-to-column)", NULL);
     expect("pagerank --help", 0, "(default: teleport)", NULL);
 }
 
@@ -343,7 +343,7 @@ static void pagerank_personalization(void **state)
     cJSON_Delete(line);
     release(&o);
     expect("pagerank $D/links.mtx --personalization $D/b3.mtx", 2, NULL,
-           "b3.mtx: the array is 3 x 1, expected 4 x 1, an entry for each node");
+           "b3.mtx: the array is 3 x 1, expected 4 x 1, an element for each node");
     expect("pagerank $D/links.mtx --personalization $D/none.mtx", 2, NULL,
            "pagerank: the entries of personalization sum to 0, expected a finite sum above 0");
     expect("pagerank $D/links.mtx --start $D/below.mtx", 2, NULL,
@@ -472,7 +472,7 @@ static void pagerank_records(void **state)
     o = spry("pagerank gen:laplace5,x=9,y=9 --json");
     assert_int_equal(o.status, 2); /* it has negative entries */
     assert_non_null(strstr(o.err, "expected finite numbers >= 0"));
-    assert_non_null(strstr(o.err, "with --type pattern every entry counts 1"));
+    assert_non_null(strstr(o.err, "with --type pattern the value of every entry is 1"));
     release(&o);
     expect("pagerank $D/minus.mtx --type pattern", 0, "verdict         converged after ", NULL);
 }

@@ -72,7 +72,7 @@ static void says_what_it_did(void **state)
     expect("spgemm gen:grid5,x=20,y=20 gen:random,rows=400,cols=30,density=0.1 --verify=exact --type f32", 0,
            "in the worst row: correct", NULL);
     expect("spgemm --help", 0, "spry spgemm gen:rmat16 --estimate", NULL);
-    expect("spgemm --help", 0, "a kernel of 'spry kernels' whose operation is spgemm", NULL);
+    expect("spgemm --help", 0, "a kernel of 'spry kernels' with operation spgemm", NULL);
     expect("spgemm --help", 0, "--device cuda --kernel spgemm_rows_cuda\n", NULL);
     expect("--help", 0, "spgemm    multiply two sparse matrices", NULL);
 }
@@ -177,10 +177,10 @@ static void mistakes(void **state)
         {"spgemm $D/none.mtx", "none.mtx"},
         {"spgemm $D/square.mtx $D/none.mtx", "none.mtx"},
         {"spgemm $D/bad.mtx", "bad.mtx:4"},
-        {"spgemm $D/small.mtx", "the matrix is 4 x 5, expected a square one to multiply with itself; name B"},
-        {"spgemm $D/p.mtx $D/square.mtx", "the matrix has 2 rows, expected 3, as many as"},
-        {"spgemm $D/p.mtx $D/q.mtx --transpose-b", "the matrix has 2 columns, expected 3, as many as"},
-        {"spgemm $D/p.mtx $D/q.mtx --transpose-a", "the matrix has 3 rows, expected 2, as many as"},
+        {"spgemm $D/small.mtx", "the matrix is 4 x 5, expected a square matrix; give B"},
+        {"spgemm $D/p.mtx $D/square.mtx", "the matrix has 2 rows, expected 3, the number of"},
+        {"spgemm $D/p.mtx $D/q.mtx --transpose-b", "the matrix has 2 columns, expected 3, the number of"},
+        {"spgemm $D/p.mtx $D/q.mtx --transpose-a", "the matrix has 3 rows, expected 2, the number of"},
         {"spgemm - -", "A and B are both '-'"},
         {"spgemm $D/square.mtx --memory-limit", "--memory-limit needs a value: BYTES"},
         {"spgemm $D/square.mtx --memory-limit 4TB",
@@ -195,11 +195,11 @@ static void mistakes(void **state)
         {"spgemm $D/square.mtx --kernel spgemm_nothing_cpu", "spgemm_nothing_cpu"},
         {"spgemm $D/square.mtx --kernel csr_plain_cpu", "csr_plain_cpu"},
         {"spgemm $D/square.mtx --alpha two", "--alpha is 'two', expected a finite number"},
-        {"spgemm $D/square.mtx --alpha 1e60 --type f32", "--alpha is 1e+60, past the range of f32"},
+        {"spgemm $D/square.mtx --alpha 1e60 --type f32", "--alpha is 1e+60, out of the range of f32"},
         {"spgemm $D/square.mtx --type f16", "--type"},
-        {"spgemm $D/square.mtx --estimate -o $D/c.mtx", "--estimate multiplies nothing: there is no C for --out"},
-        {"spgemm $D/square.mtx --estimate --verify", "there is no C to --verify"},
-        {"spgemm $D/square.mtx -o - --json", "--out - and --json both want standard output"},
+        {"spgemm $D/square.mtx --estimate -o $D/c.mtx", "--estimate does not compute C: it excludes --out"},
+        {"spgemm $D/square.mtx --estimate --verify", "it excludes --verify"},
+        {"spgemm $D/square.mtx -o - --json", "--out - and --json both write to standard output"},
         {"spgemm $D/square.mtx -o $D/square.mtx", "expected another file"},
         {"spgemm gen:grid5,x=2,y=1 $D/square.mtx -o $D/square.mtx", "expected another file"},
         {"spgemm $D/square.mtx -o $D/none/c.mtx", "none/c.mtx: cannot be written: No such file"},
@@ -294,7 +294,7 @@ static void wrong_peers_are_found_out(void **state)
     static const struct {
         const char *kernel, *status, *reason;
     } peers[] = {{"spgemm_right", "ok", "on purpose, version 1"},
-                 {"spgemm_wrong", "wrong", "1 rows of C are past the error bound, worst at row 51 (counted from 1)"},
+                 {"spgemm_wrong", "wrong", "1 rows of C exceed the error bound, the worst is row 51 (counted from 1)"},
                  {"spgemm_misplaced", "wrong", "1 rows of C are wrong, row 51 (counted from 1) in its positions"},
                  {"spgemm_unsorted", "ok", "rows of C are left unsorted"},
                  {"spgemm_short", "wrong", "entries, expected"},

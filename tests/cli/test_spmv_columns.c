@@ -82,13 +82,13 @@ static void mistakes(void **state)
 {
     write_file("short.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n2\n3\n");
     static const mistake cases[] =
-        {{"--x $D/xt.mtx", "xt.mtx: the array is 4 x 3, expected 5 rows, as many as the matrix has columns"},
-         {"-t --x $D/x.mtx", "x.mtx: the array is 5 x 2, expected 4 rows, as many as the matrix has rows"},
+        {{"--x $D/xt.mtx", "xt.mtx: the array is 4 x 3, expected 5 rows, the number of the matrix's columns"},
+         {"-t --x $D/x.mtx", "x.mtx: the array is 5 x 2, expected 4 rows, the number of the matrix's rows"},
          {"--x zeros", "zeros: cannot be opened: No such file"},
          {"--x $D/short.mtx", "short.mtx:2: the size line announces 8 entries"},
          {"--x $D/sym.mtx", "sym.mtx:2: the matrix is 3 x 3 and symmetric, expected a vector"},
          {"--x $D/x.mtx --time", "--time measures a product with one vector"},
-         {"--x $D/x.mtx -o $D/x.mtx", "x.mtx', the matrix that is read: expected another file"},
+         {"--x $D/x.mtx -o $D/x.mtx", "x.mtx', the input matrix: expected another file"},
          {"--x", "--x needs a value: ones|random|FILE"}};
     expect_mistakes("spmv $D/a.mtx", cases, sizeof cases / sizeof *cases);
     expect("spmv - --x -", 2, NULL, "the matrix and --x are both '-': expected a file for one of them");

@@ -16,7 +16,7 @@ static void command(void **state)
     expect("info $D/small.mtx", 2, NULL, "bad.tuning:1: cpu is not a line of a tuning table");
     unsetenv("SPRY_TUNING");
     expect("tune $D/none.mtx", 2, NULL, "none.mtx");
-    expect("tune --json", 2, NULL, "--json goes with --list");
+    expect("tune --json", 2, NULL, "--json requires --list");
     expect("tune --device gqu", 2, NULL, "--device is 'gqu', expected one of: cpu, cuda");
     expect("tune $D/small.mtx -o $D/small.mtx", 2, NULL, "small.mtx");
     setenv("SPRY_CUDA_PLUGIN", "/none/such.so", 1);
@@ -52,11 +52,11 @@ static void rates(void **state)
     free(table);
     expect("tune --accept-disturbed gen:grid5,x=9,y=9 --from $D/r.jsonl", 1, NULL, "nothing to fit");
     expect("tune --accept-disturbed gen:grid5,x=9,y=9 --from $D/none.jsonl", 2, NULL, "none.jsonl cannot be read");
-    expect("tune --from $D/r.jsonl", 2, NULL, "name the matrices");
-    expect("tune --class h200", 2, NULL, "--class without --from");
+    expect("tune --from $D/r.jsonl", 2, NULL, "expected the matrix FILEs");
+    expect("tune --class h200", 2, NULL, "--class requires --from");
     expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.jsonl --class abacus", 2, NULL,
            "no device class \"abacus\"");
-    expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.tuning", 2, NULL, "line 1 is no JSON object");
+    expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.tuning", 2, NULL, "line 1 is not a JSON object");
 }
 
 int main(void)
