@@ -40,7 +40,7 @@ typedef struct name_list {
     int count;
 } name_list;
 
-static int check_names(const char *option, const char *what, const text_list *list, const name_list *known)
+static int check_names(const char *option, const char *noun, const text_list *list, const name_list *known)
 {
     for (int i = 0; i < list->count; i++) {
         int found = 0;
@@ -48,9 +48,9 @@ static int check_names(const char *option, const char *what, const text_list *li
         if (found) continue;
         const char *nearest = cli_nearest(list->items[i], known->names, known->count);
         if (nearest)
-            return cli_usage_error("--%s: there is no %s '%s'; did you mean '%s'?", option, what, list->items[i],
+            return cli_usage_error("--%s: there is no %s '%s'; did you mean '%s'?", option, noun, list->items[i],
                                    nearest);
-        return cli_usage_error("--%s: there is no %s '%s'; 'spry kernels' lists them", option, what, list->items[i]);
+        return cli_usage_error("--%s: there is no %s '%s'; 'spry kernels' lists them", option, noun, list->items[i]);
     }
     return CLI_GO_ON;
 }
@@ -383,13 +383,13 @@ static int check_spgemm_formats(const arguments *a)
             return cli_usage_error("--ordering is '%s', which only products with a vector have: expected none, rcm, "
                                    "bandk, degree or bfs",
                                    a->o.candidates.orderings.items[i]);
-    const char *other = a->o.candidates.policy             ? "policy"
-                        : a->o.candidates.updates > 0      ? "updates"
-                        : a->o.candidates.memory_limit > 0 ? "memory-limit"
-                        : a->o.operation.pattern           ? "pattern"
-                        : a->o.candidates.arrays_on_gpu    ? "arrays"
-                                                           : NULL;
-    if (other) return cli_usage_error("--%s is for products with a vector, not for --op spgemm", other);
+    const char *conflict = a->o.candidates.policy             ? "policy"
+                           : a->o.candidates.updates > 0      ? "updates"
+                           : a->o.candidates.memory_limit > 0 ? "memory-limit"
+                           : a->o.operation.pattern           ? "pattern"
+                           : a->o.candidates.arrays_on_gpu    ? "arrays"
+                                                              : NULL;
+    if (conflict) return cli_usage_error("--%s is for products with a vector, not for --op spgemm", conflict);
     for (int i = 0; i < a->o.candidates.formats.count; i++)
         if (strcmp(a->o.candidates.formats.items[i], "auto") != 0 &&
             strcmp(a->o.candidates.formats.items[i], "all") != 0)
@@ -403,14 +403,14 @@ static int check_spgemm_formats(const arguments *a)
 static int check_solvers(const arguments *a)
 {
     const bench_options *o = &a->o;
-    const char *other = o->candidates.policy             ? "policy"
-                        : o->candidates.calls > 0        ? "calls"
-                        : o->candidates.updates > 0      ? "updates"
-                        : o->candidates.memory_limit > 0 ? "memory-limit"
-                        : o->candidates.arrays_on_gpu    ? "arrays"
-                        : o->protocol.cold               ? "cold"
-                                                         : NULL;
-    if (other) return cli_usage_error("--%s is for products, not for --op %s", other, o->operation.op);
+    const char *conflict = o->candidates.policy             ? "policy"
+                           : o->candidates.calls > 0        ? "calls"
+                           : o->candidates.updates > 0      ? "updates"
+                           : o->candidates.memory_limit > 0 ? "memory-limit"
+                           : o->candidates.arrays_on_gpu    ? "arrays"
+                           : o->protocol.cold               ? "cold"
+                                                            : NULL;
+    if (conflict) return cli_usage_error("--%s is for products, not for --op %s", conflict, o->operation.op);
     for (int i = 0; i < o->candidates.orderings.count; i++)
         if (strcmp(o->candidates.orderings.items[i], "none") != 0)
             return cli_usage_error("--ordering is '%s', but --op %s uses the matrix as given: expected none",
@@ -442,14 +442,14 @@ static int check_orderings(const arguments *a)
 static int check_regret(const arguments *a)
 {
     const bench_options *o = &a->o;
-    const char *other = o->candidates.formats.count > 0   ? "formats"
-                        : o->candidates.kernels.count > 0 ? "kernels"
-                        : o->candidates.calls > 0         ? "calls"
-                        : o->candidates.updates > 0       ? "updates"
-                        : o->candidates.memory_limit > 0  ? "memory-limit"
-                                                          : NULL;
+    const char *conflict = o->candidates.formats.count > 0   ? "formats"
+                           : o->candidates.kernels.count > 0 ? "kernels"
+                           : o->candidates.calls > 0         ? "calls"
+                           : o->candidates.updates > 0       ? "updates"
+                           : o->candidates.memory_limit > 0  ? "memory-limit"
+                                                             : NULL;
     if (!o->protocol.regret) return CLI_GO_ON;
-    if (other) return cli_usage_error("--%s cannot be used with --regret, which selects all kernels", other);
+    if (conflict) return cli_usage_error("--%s cannot be used with --regret, which selects all kernels", conflict);
     if (o->operation.op && bench_factor_of(o->operation.op) != BY_A_VECTOR)
         return cli_usage_error("--regret is for products with a vector, but --op is %s: expected spmv or spmv_t",
                                o->operation.op);
@@ -482,12 +482,13 @@ static int check_types(const arguments *a)
 static int take_counts_and_layout(arguments *a)
 {
     bench_options *o = &a->o;
-    const char *other = o->operation.counts_length > 0 ? "count" : a->layout ? "layout" : NULL;
+    const char *conflict = o->operation.counts_length > 0 ? "count" : a->layout ? "layout" : NULL;
     if (bench_factor_of(o->operation.op) != BY_COLUMNS)
-        return other ? cli_usage_error("--%s is for products with multiple vectors, but --op is %s: expected spmm or "
-                                       "spmm_t",
-                                       other, o->operation.op)
-                     : CLI_GO_ON;
+        return conflict
+                   ? cli_usage_error("--%s is for products with multiple vectors, but --op is %s: expected spmm or "
+                                     "spmm_t",
+                                     conflict, o->operation.op)
+                   : CLI_GO_ON;
     if (o->operation.counts_length == 0) a->counts[o->operation.counts_length++] = 8;
     o->operation.counts = a->counts;
     o->operation.row_major = cli_is_row_major(a->layout);

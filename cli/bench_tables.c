@@ -243,12 +243,12 @@ static const record *runner_up(const record *records, int count, const record *b
 static void print_winner(FILE *out, const record *records, int count, const landmarks *l)
 {
     char text[512], name[192];
-    const record *ours = NULL;
+    const record *own = NULL;
     int compared = 0;
     for (int i = 0; i < count; i++) {
         if (!is_compared(&records[i]) || !same_vectors(&records[i], l->best)) continue;
         compared++;
-        if (!records[i].method.peer) keep_faster(&ours, &records[i]);
+        if (!records[i].method.peer) keep_faster(&own, &records[i]);
     }
     if (compared < 2) return;
     if (l->best->time.disturbed == 1) {
@@ -265,7 +265,7 @@ static void print_winner(FILE *out, const record *records, int count, const land
         snprintf(close, sizeof close, ", by less than the spread before %s", name_of(name, sizeof name, second));
     int used = snprintf(text, sizeof text, "%s is the fastest", name_of(name, sizeof name, l->best));
     const record *const rivals[] = {l->csr && l->csr != l->best ? l->csr : NULL,
-                                    l->peer && l->peer != l->best ? l->peer : NULL, l->best->method.peer ? ours : NULL};
+                                    l->peer && l->peer != l->best ? l->peer : NULL, l->best->method.peer ? own : NULL};
     static const char *const titles[] = {" (the best csr)", " (the fastest peer)", " (the best of Spry)"};
     const char *between = ": ";
     for (int o = 0; o < 3; o++) {

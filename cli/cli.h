@@ -72,7 +72,7 @@ typedef struct cli_option {
      CLI_OWN,                                                                                                          \
      .take = cli_take_base},                                                                                           \
         {"input",      0,                                                                                              \
-         "auto|edges", "edges: read FILE or standard input as an edge list, whatever its name\n(default: auto)",       \
+         "auto|edges", "edges: read FILE or standard input as an edge list (default: auto)",                           \
          CLI_OWN,      .take = cli_take_input},                                                                        \
         {"duplicates", 0,                                                                                              \
          "sum|drop",   "duplicate entries of a text file: use their sum or the first (default:\nsum)",                 \

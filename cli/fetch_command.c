@@ -217,10 +217,10 @@ static fetch_hook begin_step(fetching *f, const char *step)
 
 /* ---- one matrix ------------------------------------------------------------------------------------ */
 
-static void fail(fetching *f, const char *what)
+static void fail(fetching *f, const char *text)
 {
     f->status = "failed";
-    snprintf(f->reason, sizeof f->reason, "%s", what);
+    snprintf(f->reason, sizeof f->reason, "%s", text);
 }
 
 /* Adds the size of kept data, which the next call continues, to the reason. */

@@ -263,11 +263,11 @@ static void print_fish(const cli_command *const *commands, int count)
 /* ---- spry help --generate ------------------------------------------------------------------------ */
 
 /* Prints a man page (of a command; name NULL: of the program) or completion. Returns an exit status. */
-static int generate(const char *what, const char *name, const cli_command *const *commands, int count)
+static int generate(const char *request, const char *name, const cli_command *const *commands, int count)
 {
     int index = 0;
-    if (!what) return cli_usage_error("--generate needs a value: man, bash, zsh or fish");
-    if (cli_take_word("generate", what, "man|bash|zsh|fish", &index) != CLI_GO_ON) return CLI_USAGE;
+    if (!request) return cli_usage_error("--generate needs a value: man, bash, zsh or fish");
+    if (cli_take_word("generate", request, "man|bash|zsh|fish", &index) != CLI_GO_ON) return CLI_USAGE;
     if (name && index != 0)
         return cli_usage_error("'%s' is one argument too many: completion always covers all commands", name);
     if (index == 1) print_bash(commands, count);

@@ -282,13 +282,13 @@ static bool may_hold_lines(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return is_folder_open(path);
-    static const char ours[] = "{\"command\":\"";
-    char begin[sizeof ours - 1];
+    static const char line_start[] = "{\"command\":\"";
+    char begin[sizeof line_start - 1];
     FILE *file = S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
     if (!file) return false;
     const size_t length = fread(begin, 1, sizeof begin, file);
     fclose(file);
-    return length == 0 || (length == sizeof begin && memcmp(begin, ours, sizeof begin) == 0);
+    return length == 0 || (length == sizeof begin && memcmp(begin, line_start, sizeof begin) == 0);
 }
 
 int cli_json_refuse(int status)

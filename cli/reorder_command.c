@@ -232,9 +232,9 @@ static int report(arguments *a, const facts *f)
     if (good && cli_for_people(&a->json)) {
         print_facts(out, f);
         const char *const paths[] = {cli_is_dash(a->out) ? NULL : a->out, a->perm, a->groups, a->spy};
-        static const char *const what[] = {"the matrix", "the permutation", "the groups", "the picture"};
+        static const char *const titles[] = {"the matrix", "the permutation", "the groups", "the picture"};
         for (int p = 0; p < 4; p++)
-            if (paths[p]) fprintf(out, "  %s is in %s\n", what[p], paths[p]);
+            if (paths[p]) fprintf(out, "  %s is in %s\n", titles[p], paths[p]);
     }
     return cli_json_close(&a->json, good ? CLI_OK : CLI_UNSUCCESSFUL);
 }

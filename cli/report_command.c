@@ -341,7 +341,7 @@ int cli_report_write_text(const char *html, const char *lines, const char *matri
 
 typedef struct arguments {
     const char *out, *compare, *matrices;
-    bool here;
+    bool this_machine;
     cli_json json;
 } arguments;
 
@@ -356,7 +356,7 @@ static const cli_option options[] = {{"out", 'o', "OUT", "write the report as HT
                                       "SPRY_MATRIX_DIR)",
                                       CLI_TEXT, CLI_AT(matrices)},
                                      {"here", 0, NULL, "the records are from this machine: describe it in the report",
-                                      CLI_FLAG, CLI_AT(here)},
+                                      CLI_FLAG, CLI_AT(this_machine)},
                                      CLI_JSON_OPTION("one JSON object"),
                                      CLI_END_OF_OPTIONS};
 
@@ -442,7 +442,7 @@ static int run(const cli_command *command, int argc, char **argv)
                    .html = a.out,
                    .compare = a.compare,
                    .matrices = folder_of_matrices(a.matrices),
-                   .this_machine = a.here,
+                   .this_machine = a.this_machine,
                    .stdin_fd = -1};
     if (status == CLI_GO_ON) status = find_for(&r, &j);
     if (status != CLI_GO_ON) return status;

@@ -54,11 +54,11 @@ static int convergence_to_json(cJSON *o, const cli_convergence *c)
     return list != NULL;
 }
 
-int cli_check_solver(const cli_solver *solver, const char *input, const char *other)
+int cli_check_solver(const cli_solver *solver, const char *input, const char *second_input)
 {
     int status = cli_check_vector_output(solver->out, &solver->json);
     if (status == CLI_GO_ON) status = cli_check_outputs(solver->out, &solver->json, input);
-    return status == CLI_GO_ON && other ? cli_check_outputs(solver->out, &solver->json, other) : status;
+    return status == CLI_GO_ON && second_input ? cli_check_outputs(solver->out, &solver->json, second_input) : status;
 }
 
 /* ---- floor of an iteration ----------------------------------------------------------------------- */
@@ -106,9 +106,9 @@ void cli_print_time(const cli_run *run)
     cli_print_disturbed(run->disturbance);
 }
 
-void cli_print_written(const cli_solver *solver, const char *what)
+void cli_print_written(const cli_solver *solver, const char *label)
 {
-    if (solver->out) cli_print_line(stdout, what, "%s", solver->out);
+    if (solver->out) cli_print_line(stdout, label, "%s", solver->out);
 }
 
 void cli_print_floor(const cli_solver *solver, const cli_run *run)

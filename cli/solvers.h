@@ -27,13 +27,13 @@ typedef struct cli_solver {
 
 /*
  * The last options of a command and the end of its list. They set the member `shared` of its arguments. String
- * constants: `what` is written to --out; `types` and `about_types` are the values and the help of --type.
+ * constants: `label` names the content of --out; `types` and `about_types` are the values and the help of --type.
  */
-#define CLI_SOLVER_OPTIONS(what, types, about_types)                                                                   \
+#define CLI_SOLVER_OPTIONS(label, types, about_types)                                                                  \
     {"out",                                                                                                            \
      'o',                                                                                                              \
      "OUT",                                                                                                            \
-     "write " what ": .mtx for a Matrix Market array, .csv for a table; '-' is standard\n"                             \
+     "write " label ": .mtx for a Matrix Market array, .csv for a table; '-' is standard\n"                            \
      "output",                                                                                                         \
      CLI_TEXT,                                                                                                         \
      CLI_AT(shared.out)},                                                                                              \
@@ -49,9 +49,9 @@ typedef struct cli_solver {
 
 /*
  * Checks --out and --json. --out must have a name for vectors and must not share standard output with --json. Neither
- * may be the input or `other` (NULL: none). Returns CLI_GO_ON or an exit status.
+ * may be the input or `second_input` (NULL: none). Returns CLI_GO_ON or an exit status.
  */
-int cli_check_solver(const cli_solver *solver, const char *input, const char *other);
+int cli_check_solver(const cli_solver *solver, const char *input, const char *second_input);
 
 /* Returns element i of an f32 or f64 vector. */
 static inline double cli_entry(const spry_vector *v, int64_t i)
@@ -84,7 +84,7 @@ int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run 
  */
 void cli_print_begin(const cli_input *input, const cli_run *run);
 void cli_print_time(const cli_run *run);
-void cli_print_written(const cli_solver *solver, const char *what);
+void cli_print_written(const cli_solver *solver, const char *label);
 void cli_print_floor(const cli_solver *solver, const cli_run *run);
 /* Add the first and the last fields of the record. Return false if memory is short. */
 bool cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,

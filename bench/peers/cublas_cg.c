@@ -54,13 +54,14 @@ static int solve(void *state, void *x, const void *b, spry_peer_solution *soluti
     peer_method *m = state;
     const size_t bytes = (size_t)m->n * (size_t)m->value_bytes;
     double bb = 0;
-    int64_t made = 0;
+    int64_t executed = 0;
     SPRY_PEER_TRY(
         peer_method_cuda(cudaMemcpy(m->vectors[R], b, bytes, cudaMemcpyHostToDevice), "cudaMemcpy of b", error));
     SPRY_PEER_TRY(peer_method_cuda(cudaDeviceSynchronize(), "cudaMemcpy of b", error));
     const double start = now_us();
     SPRY_PEER_TRY(begin(m, &bb, error));
-    SPRY_PEER_TRY(peer_method_iterate(m, iteration, m->tolerance * m->tolerance * bb, start, &made, solution, error));
+    SPRY_PEER_TRY(
+        peer_method_iterate(m, iteration, m->tolerance * m->tolerance * bb, start, &executed, solution, error));
     solution->residual = sqrt(peer_method_seen(m, solution->iterations) / bb);
     return peer_method_cuda(cudaMemcpy(x, m->vectors[X], bytes, cudaMemcpyDeviceToHost), "cudaMemcpy of x", error);
 }

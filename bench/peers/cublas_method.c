@@ -52,10 +52,10 @@ cublasStatus_t peer_method_scal(const peer_method *m, const void *alpha, void *x
 
 /* ---- set-up ------------------------------------------------------------------------------------- */
 
-static int new_array(peer_method *m, void **array, int64_t count, const char *what, spry_peer_error *error)
+static int new_array(peer_method *m, void **array, int64_t count, const char *title, spry_peer_error *error)
 {
     peer_cusparse_preparation p = {.error = error};
-    return peer_cusparse_new_array(&p, &m->memory, array, count, m->value_bytes, what);
+    return peer_cusparse_new_array(&p, &m->memory, array, count, m->value_bytes, title);
 }
 
 /* Creates cuBLAS's handle, which allocates its workspace. Counted as start-up time. */
@@ -147,28 +147,28 @@ static int64_t find_end(const peer_method *m, int64_t from, int64_t to, double e
 }
 
 int peer_method_iterate(peer_method *m, int (*iteration)(peer_method *m, int64_t k, spry_peer_error *error),
-                        double enough, double begun_us, int64_t *made, spry_peer_solution *solution,
+                        double enough, double begun_us, int64_t *executed, spry_peer_solution *solution,
                         spry_peer_error *error)
 {
     int64_t looked = 0, copied = 0, end = 0;
     int slot = 0;
-    *made = 0;
-    while (*made < m->limit && end == 0) {
-        const int64_t from = *made;
-        for (int i = 0; i < METHOD_LOOK && *made < m->limit; i++) SPRY_PEER_TRY(iteration(m, ++*made, error));
-        SPRY_PEER_TRY(start_copy(m, from, *made, slot, error));
+    *executed = 0;
+    while (*executed < m->limit && end == 0) {
+        const int64_t from = *executed;
+        for (int i = 0; i < METHOD_LOOK && *executed < m->limit; i++) SPRY_PEER_TRY(iteration(m, ++*executed, error));
+        SPRY_PEER_TRY(start_copy(m, from, *executed, slot, error));
         slot = 1 - slot;
         if (copied > looked) {
             SPRY_PEER_TRY(peer_method_cuda(cudaEventSynchronize(m->copied[slot]), "an iteration", error));
             end = find_end(m, looked, copied, enough);
             looked = copied;
         }
-        copied = *made;
+        copied = *executed;
     }
     SPRY_PEER_TRY(peer_method_cuda(cudaStreamSynchronize(NULL), "an iteration", error));
     const double took = now_us() - begun_us;
-    if (end == 0) end = find_end(m, looked, *made, enough);
-    solution->iterations = end > 0 ? end : *made;
-    solution->us = took * (double)solution->iterations / (double)*made;
+    if (end == 0) end = find_end(m, looked, *executed, enough);
+    solution->iterations = end > 0 ? end : *executed;
+    solution->us = took * (double)solution->iterations / (double)*executed;
     return SPRY_PEER_OK;
 }

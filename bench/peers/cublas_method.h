@@ -45,10 +45,10 @@ double peer_method_seen(const peer_method *m, int64_t k);
 
 /*
  * Runs iterations until element k of the history is at most `enough`, or to the limit, and reports their number and
- * time. begun_us: start of the time. *made: number of executed iterations, also after convergence.
+ * time. begun_us: start of the time. *executed: number of executed iterations, also after convergence.
  */
 int peer_method_iterate(peer_method *m, int (*iteration)(peer_method *m, int64_t k, spry_peer_error *error),
-                        double enough, double begun_us, int64_t *made, spry_peer_solution *solution,
+                        double enough, double begun_us, int64_t *executed, spry_peer_solution *solution,
                         spry_peer_error *error);
 
 /* Call cuBLAS in the method's type. Results of dot and asum, and all alphas, are in device memory. */

@@ -59,7 +59,7 @@ static void fill(links *l, const spry_peer_matrix *a, int64_t *next)
     }
 }
 
-static int turn_around(links *l, const spry_peer_matrix *a, spry_peer_error *error)
+static int transpose_links(links *l, const spry_peer_matrix *a, spry_peer_error *error)
 {
     int64_t *next = calloc((size_t)a->rows + 1, sizeof *next);
     const size_t vector = (size_t)a->rows * (size_t)a->value_bytes + 1;
@@ -81,7 +81,7 @@ static int turn_around(links *l, const spry_peer_matrix *a, spry_peer_error *err
 static int prepare(void **state, const spry_peer_solver_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     links l = {.has_lost = 0};
-    int result = turn_around(&l, &request->matrix, error);
+    int result = transpose_links(&l, &request->matrix, error);
     if (result == SPRY_PEER_OK) result = peer_method_make(state, &l.B, request, cost, error);
     peer_method *m = *state;
     if (result == SPRY_PEER_OK) {
@@ -113,16 +113,16 @@ static int solve(void *state, void *x, const void *b, spry_peer_solution *soluti
 {
     peer_method *m = state;
     const size_t bytes = (size_t)m->n * (size_t)m->value_bytes;
-    int64_t made = 0;
+    int64_t executed = 0;
     (void)b;
     SPRY_PEER_TRY(peer_method_cuda(cudaDeviceSynchronize(), "the work before", error));
     const double start = now_us();
     SPRY_PEER_TRY(
         peer_method_cuda(cudaMemcpyAsync(m->vectors[ONE], m->vectors[LOST + 1], bytes, cudaMemcpyDeviceToDevice, NULL),
                          "the start", error));
-    SPRY_PEER_TRY(peer_method_iterate(m, iteration, m->tolerance, start, &made, solution, error));
+    SPRY_PEER_TRY(peer_method_iterate(m, iteration, m->tolerance, start, &executed, solution, error));
     solution->residual = peer_method_seen(m, solution->iterations);
-    return peer_method_cuda(cudaMemcpy(x, m->vectors[made % 2 == 1 ? OTHER : ONE], bytes, cudaMemcpyDeviceToHost),
+    return peer_method_cuda(cudaMemcpy(x, m->vectors[executed % 2 == 1 ? OTHER : ONE], bytes, cudaMemcpyDeviceToHost),
                             "cudaMemcpy of the ranks", error);
 }
 

@@ -104,7 +104,7 @@ static int make_way(peer_cusparse_preparation *p, int way, peer_product *product
     return try_product(p, product, x, y, ms);
 }
 
-static int choose(peer_cusparse_preparation *p, peer_product *made)
+static int choose(peer_cusparse_preparation *p, peer_product *fastest)
 {
     void *x, *y;
     float best = 0;
@@ -114,30 +114,30 @@ static int choose(peer_cusparse_preparation *p, peer_product *made)
     SPRY_PEER_TRY(
         peer_cusparse_cuda_answer(p, cudaMemset(x, 0, (size_t)p->a->cols * (size_t)p->a->value_bytes), "cudaMemset"));
     for (int way = 0; way < WAYS; way++) {
-        peer_product other;
+        peer_product candidate;
         float ms = 0;
-        result = make_way(p, way, &other, x, y, &ms);
-        if (result == SPRY_PEER_OK && (!made->name || ms < best)) {
-            const peer_product swap = *made;
-            *made = other;
-            other = swap;
+        result = make_way(p, way, &candidate, x, y, &ms);
+        if (result == SPRY_PEER_OK && (!fastest->name || ms < best)) {
+            const peer_product swap = *fastest;
+            *fastest = candidate;
+            candidate = swap;
             best = ms;
         }
-        peer_product_destroy(&other);
+        peer_product_destroy(&candidate);
     }
-    return made->name ? SPRY_PEER_OK : result; /* an error only if all formats failed */
+    return fastest->name ? SPRY_PEER_OK : result; /* an error only if all formats failed */
 }
 
-int peer_product_make(peer_product *made, const spry_peer_matrix *a, int threads, spry_peer_cost *cost,
+int peer_product_make(peer_product *fastest, const spry_peer_matrix *a, int threads, spry_peer_cost *cost,
                       spry_peer_error *error)
 {
     const spry_peer_request request = {.matrix = *a, .columns = 1, .threads = threads};
     peer_cusparse_preparation p;
-    *made = (peer_product){0};
+    *fastest = (peer_product){0};
     SPRY_PEER_TRY(peer_cusparse_begin(&p, &request, cost, error));
-    const int result = choose(&p, made);
+    const int result = choose(&p, fastest);
     peer_cusparse_end(&p, cost);
-    cost->upload_us = made->upload_us;
-    cost->bytes = made->bytes;
+    cost->upload_us = fastest->upload_us;
+    cost->bytes = fastest->bytes;
     return result;
 }

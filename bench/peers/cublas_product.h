@@ -16,7 +16,7 @@ typedef struct peer_product {
 } peer_product;
 
 /* Measures CSR_ALG1, CSR_ALG2 and SELL_ALG1 for A in host memory, keeps the fastest and releases the others. */
-int peer_product_make(peer_product *made, const spry_peer_matrix *a, int threads, spry_peer_cost *cost,
+int peer_product_make(peer_product *fastest, const spry_peer_matrix *a, int threads, spry_peer_cost *cost,
                       spry_peer_error *error);
 /* Computes y = alpha*A*x in the default stream; x and y are in device memory. */
 cusparseStatus_t peer_product_run(const peer_product *product, double alpha, const void *x, void *y);

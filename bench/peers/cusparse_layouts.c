@@ -120,7 +120,7 @@ int peer_cusparse_answer(const peer_cusparse_preparation *p, cusparseStatus_t st
 
 /* Allocates an array and adds it to the memory `of`, which frees it. */
 int peer_cusparse_new_array(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, int64_t count,
-                            int bytes, const char *what)
+                            int bytes, const char *title)
 {
     const size_t size = (size_t)count * (size_t)bytes;
     cudaError_t code = cudaMalloc(array, size > 0 ? size : 1);
@@ -130,7 +130,7 @@ int peer_cusparse_new_array(peer_cusparse_preparation *p, peer_cusparse_memory *
     }
     *array = NULL;
     (void)cudaGetLastError();
-    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cudaMalloc of %zu bytes for %s: %s", size, what,
+    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cudaMalloc of %zu bytes for %s: %s", size, title,
                           cudaGetErrorString(code));
 }
 
@@ -141,10 +141,10 @@ void peer_cusparse_free_arrays(peer_cusparse_memory *of)
 
 /* Allocates an array and copies a host array to it. Adds the time to upload_us. */
 static int upload(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, const void *from, int64_t count,
-                  int bytes, const char *what)
+                  int bytes, const char *title)
 {
     double start = now_us();
-    SPRY_PEER_TRY(peer_cusparse_new_array(p, of, array, count, bytes, what));
+    SPRY_PEER_TRY(peer_cusparse_new_array(p, of, array, count, bytes, title));
     if (count > 0) {
         cudaError_t code = cudaMemcpy(*array, from, (size_t)count * (size_t)bytes, cudaMemcpyHostToDevice);
         SPRY_PEER_TRY(peer_cusparse_cuda_answer(p, code, "cudaMemcpy to the GPU"));

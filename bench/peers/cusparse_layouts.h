@@ -48,7 +48,7 @@ int peer_cusparse_answer(const peer_cusparse_preparation *p, cusparseStatus_t st
 
 /* Allocates an array and adds it to the memory `of`, which frees it. */
 int peer_cusparse_new_array(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, int64_t count,
-                            int bytes, const char *what);
+                            int bytes, const char *title);
 void peer_cusparse_free_arrays(peer_cusparse_memory *of);
 
 /* Create A in a layout. The last three store values as f32, f16 or bf16, only if all values are exact in the type. */

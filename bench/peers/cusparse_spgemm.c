@@ -62,7 +62,7 @@ static int answer(const spgemm_state *s, cusparseStatus_t status, const char *ca
 
 /* ---- device memory ------------------------------------------------------------------------------ */
 
-static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *what)
+static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *title)
 {
     cudaError_t code = cudaMallocAsync(array, bytes > 0 ? (size_t)bytes : 1, NULL);
     if (code != cudaSuccess) {
@@ -70,7 +70,7 @@ static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *wh
         (void)cudaGetLastError();
         return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED,
                               "cannot allocate %lld bytes on the GPU for %s in addition to %lld bytes: %s",
-                              (long long)bytes, what, (long long)s->held, cudaGetErrorString(code));
+                              (long long)bytes, title, (long long)s->held, cudaGetErrorString(code));
     }
     s->held += bytes;
     if (s->held > s->peak) s->peak = s->held;
@@ -85,17 +85,17 @@ static void give_back(spgemm_state *s, void **array, int64_t bytes)
     s->held -= bytes;
 }
 
-static int new_buffer(spgemm_state *s, int which, size_t bytes, const char *what)
+static int new_buffer(spgemm_state *s, int slot, size_t bytes, const char *title)
 {
-    SPRY_PEER_TRY(allocate(s, &s->buffers[which], (int64_t)bytes, what));
-    s->buffer_bytes[which] = (int64_t)bytes;
+    SPRY_PEER_TRY(allocate(s, &s->buffers[slot], (int64_t)bytes, title));
+    s->buffer_bytes[slot] = (int64_t)bytes;
     return SPRY_PEER_OK;
 }
 
-static void free_buffer(spgemm_state *s, int which)
+static void free_buffer(spgemm_state *s, int slot)
 {
-    give_back(s, &s->buffers[which], s->buffer_bytes[which]);
-    s->buffer_bytes[which] = 0;
+    give_back(s, &s->buffers[slot], s->buffer_bytes[slot]);
+    s->buffer_bytes[slot] = 0;
 }
 
 static cusparseIndexType_t index_type(int bytes)

@@ -39,11 +39,11 @@ static void destroy(void *state)
 }
 
 /* Creates the descriptor of X or Y with a temporary array; run sets another pointer. */
-static int make_columns(peer_cusparse_preparation *p, cusparseDnMatDescr_t *made, int64_t length, const char *what)
+static int make_columns(peer_cusparse_preparation *p, cusparseDnMatDescr_t *made, int64_t length, const char *title)
 {
     const spry_peer_request *r = p->request;
     void *room;
-    SPRY_PEER_TRY(peer_cusparse_new_array(p, &p->temporary, &room, length * r->columns, p->a->value_bytes, what));
+    SPRY_PEER_TRY(peer_cusparse_new_array(p, &p->temporary, &room, length * r->columns, p->a->value_bytes, title));
     return peer_cusparse_answer(p,
                                 cusparseCreateDnMat(made, length, r->columns, r->row_major ? r->columns : length, room,
                                                     p->type, r->row_major ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),

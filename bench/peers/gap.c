@@ -58,7 +58,7 @@ static void put(const gap_state *s, void *array, int64_t k, double value)
 }
 
 /* Transposes the links by counting the links into each node. Links are in the order of their sources. */
-static int turn_around(gap_state *s, const spry_peer_matrix *a)
+static int transpose_links(gap_state *s, const spry_peer_matrix *a)
 {
     const int weighted = !has_ones(a);
     int64_t *next = calloc((size_t)s->n + 1, sizeof *next);
@@ -97,7 +97,8 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     s->alpha = request->alpha;
     s->tolerance = request->tolerance;
     s->limit = request->max_iterations;
-    if (!turn_around(s, a)) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for the links into nodes");
+    if (!transpose_links(s, a))
+        return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for the links into nodes");
     cost->bytes = (s->n + 1) * 8 + a->nnz * (4 + (s->weights ? a->value_bytes : 0));
     return SPRY_PEER_OK;
 }
