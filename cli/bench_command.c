@@ -346,10 +346,8 @@ static const cli_option options[] = {
      "thread; set-up is then the time of one thread (default: 1, by all)",
      CLI_INTEGER, CLI_AT(o.input.at_once), 1, 64},
     {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(o.protocol.cold)},
-    {"peers", 0, NULL,
-     "also measure kernels of other libraries, from SPRY_PEER_DIR or peers/\n"
-     "in the program's folder",
-     CLI_FLAG, CLI_AT(want_peers)},
+    {"peers", 0, NULL, "also measure other libraries, from SPRY_PEER_DIR or the program's peers/", CLI_FLAG,
+     CLI_AT(want_peers)},
     {"regret", 0, NULL,
      "with --json: measure every deterministic kernel and published sizes\n"
      "of formats, and record the choice of auto for 1, 10, 100, 1000 and\n"
