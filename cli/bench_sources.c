@@ -257,7 +257,7 @@ int cli_make_sources_distinct(cli_sources *sources)
     named_matrix *m = malloc((size_t)(sources->count + 1) * sizeof *m);
     for (int s = 0; m && s < sources->count; s++)
         m[s] = (named_matrix){sources->items[s].name, sizeof sources->items[s].name, sources->items[s].path};
-    const bool good = m && tell_names_apart(m, sources->count);
+    const bool good = m && make_names_distinct(m, sources->count);
     free(m);
     if (!good) cli_message("out of memory");
     return good ? CLI_GO_ON : CLI_UNSUCCESSFUL;

@@ -173,7 +173,7 @@ static void take_names(product *p)
     const char *const b_path = p->b_path ? p->b_path : p->a_path;
     named_matrix both[] = {{p->name_a, sizeof p->name_a, p->a_path}, {p->name_b, sizeof p->name_b, b_path}};
     for (int i = 0; i < 2; i++) matrix_name(both[i].name, both[i].size, both[i].path);
-    (void)tell_names_apart(both, 2);
+    (void)make_names_distinct(both, 2);
 }
 
 static int read_matrices(product *p, const arguments *a)

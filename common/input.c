@@ -72,7 +72,7 @@ static bool is_shared(const named_matrix *m, int count, int i, bool in_folder)
     return false;
 }
 
-bool tell_names_apart(named_matrix *m, int count)
+bool make_names_distinct(named_matrix *m, int count)
 {
     enum { MOST_FOLDERS = 32, SHARED = 1, KEEPS_ENDING = 2 };
     char *marks = calloc((size_t)count + 1, 1);

@@ -21,7 +21,7 @@ typedef struct named_matrix {
  * Makes the names of matrix_name distinct. Files with equal names get their folders as prefix ("Newman/football").
  * Files of one folder keep their endings. Returns false if memory is short.
  */
-bool tell_names_apart(named_matrix *matrices, int count);
+bool make_names_distinct(named_matrix *matrices, int count);
 
 /* Returns the length of a file's name without .gz, .bz2, .xz or .zst. */
 size_t unpacked_length(const char *name);

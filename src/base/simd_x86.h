@@ -55,7 +55,7 @@ SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t 
  * which means no prefetch, if fewer than 16 rows have 160 entries: in long rows the last entry seldom needs a new row
  * of x.
  */
-static inline int64_t spryi_rows_to_ask(int64_t rows, int64_t entries)
+static inline int64_t spryi_rows_to_prefetch(int64_t rows, int64_t entries)
 {
     enum { ENTRIES = 160, LEAST = 16, MOST = 32 };
     const int64_t ahead = entries > 0 ? ENTRIES * rows / entries : 0;

@@ -188,8 +188,8 @@ static bool has_few_calls(const spry_spmv_options *options)
     return calls > 0 && calls < FEW_CALLS;
 }
 
-bool spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
-                    const spryi_device_class *device)
+bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                       const spryi_device_class *device)
 {
     *effort = SPRYI_FULL;
     if (has_few_calls(options) || A->a.nnz == 0) return false;
@@ -286,7 +286,7 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
     choice->kernel = taken->kernel;
 }
 
-void spryi_tell_transposed(char *reason, size_t size)
+void spryi_write_transposed_reason(char *reason, size_t size)
 {
     const size_t used = strlen(reason);
     snprintf(reason + used, size - used, "; the plan builds the transposed matrix");
@@ -295,7 +295,7 @@ void spryi_tell_transposed(char *reason, size_t size)
 bool spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
     spryi_effort effort;
-    return options->op == SPRY_TRANSPOSE && !is_tree(options->policy) && spryi_may_look(&effort, A, options, device);
+    return options->op == SPRY_TRANSPOSE && !is_tree(options->policy) && spryi_may_inspect(&effort, A, options, device);
 }
 
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
@@ -309,7 +309,7 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                                   .calls = spryi_calls_counted(options),
                                   .columns = options->count,
                                   .row_major = options->row_major};
-    if (!spryi_may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
+    if (!spryi_may_inspect(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
     return spryi_rank(ranking, &request, err);
 }
 
@@ -319,7 +319,7 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
     spryi_ranking own_ranking;
     spryi_effort effort;
     if (is_tree(options->policy)) return follow_tree(choice, A, options, err);
-    if (!spryi_may_look(&effort, A, options, device)) {
+    if (!spryi_may_inspect(&effort, A, options, device)) {
         choose_without_inspection(choice, A, options, device);
         return SPRY_OK;
     }
@@ -327,7 +327,7 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
     if (!ranking) ranking = &own_ranking;
     explain_ranking(choice, ranking);
     spryi_choose_ranked(choice, ranking, ranking->taken);
-    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
+    if (options->op == SPRY_TRANSPOSE) spryi_write_transposed_reason(choice->reason, sizeof choice->reason);
     return SPRY_OK;
 }
 

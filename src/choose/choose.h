@@ -42,7 +42,7 @@ typedef struct spryi_digits {
 spryi_digits spryi_three_digits(double value);
 
 /* Adds to a reason that the format stores A^T. */
-void spryi_tell_transposed(char *reason, size_t size);
+void spryi_write_transposed_reason(char *reason, size_t size);
 
 /* Returns the number of products that set-up is counted over: those expected after each conversion. */
 int64_t spryi_calls_counted(const spry_spmv_options *options);
@@ -55,8 +55,8 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
  * Returns true if conversions may pay and an inspection of *effort does, so that formats are ranked. Returns false if
  * the choice needs no inspection.
  */
-bool spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
-                    const spryi_device_class *device);
+bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                       const spryi_device_class *device);
 
 /* Copies a format at a position of the ranking to the choice. A format and reason that the choice has are kept. */
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place);

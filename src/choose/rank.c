@@ -262,11 +262,11 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
-static spryi_row_look sample_rows(const spry_arrays *csr)
+static spryi_row_summary sample_rows(const spry_arrays *csr)
 {
     enum { PLACES = 64, ROWS = 7 /* their offsets share a cache line */ };
     const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
-    spryi_row_look lengths = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
+    spryi_row_summary lengths = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
     double seen = 0;
     for (int64_t n = 0; n < places; n++) {
         const int64_t first = spryi_range_of_rows(csr->rows, n, places);
@@ -287,11 +287,11 @@ static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
     const double mean = rows->mean;
-    spryi_row_look lengths;
+    spryi_row_summary lengths;
     if (a->device == 0)
         lengths = sample_rows(a);
     else
-        SPRYI_OK_OR_RETURN(spryi_matrix_look(&lengths, A, 0, NULL));
+        SPRYI_OK_OR_RETURN(spryi_summarize_rows(&lengths, A, 0, NULL));
     rows->longest = lengths.longest;
     rows->deviation = sqrt(fmax(lengths.squares / ((double)a->rows * mean * mean) - 1, 0));
     rows->body_deviation = rows->deviation * fmin(mean, 1); /* no thread waits for empty rows */
@@ -445,8 +445,8 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
     spryi_vectors_way way = SPRYI_ONE_BY_ONE;
     for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++) {
         if (!is_of(kernel, e, device)) continue;
-        if ((kernel->several & SPRYI_OP_SPMV) != 0 && way == SPRYI_ONE_BY_ONE) way = SPRYI_ROW_MAJOR;
-        if ((kernel->several_apart & SPRYI_OP_SPMV) != 0) way = SPRYI_ANY_LAYOUT;
+        if ((kernel->multi_row_major & SPRYI_OP_SPMV) != 0 && way == SPRYI_ONE_BY_ONE) way = SPRYI_ROW_MAJOR;
+        if ((kernel->multi_column_major & SPRYI_OP_SPMV) != 0) way = SPRYI_ANY_LAYOUT;
     }
     return way == SPRYI_ANY_LAYOUT && estimator_of(e)->limit_way ? estimator_of(e)->limit_way(&product) : way;
 }

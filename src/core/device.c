@@ -13,7 +13,7 @@ int spryi_device_number(int device)
     return device == SPRY_CPU ? 0 : device;
 }
 
-int spryi_told_device(const spryi_device *device)
+int spryi_reported_device(const spryi_device *device)
 {
     return device->number == 0 ? SPRY_CPU : device->number;
 }

@@ -16,10 +16,10 @@ typedef struct spryi_device spryi_device;
 typedef struct spryi_driver spryi_driver;
 
 /* Lengths of the rows of a CSR matrix. */
-typedef struct spryi_row_look {
+typedef struct spryi_row_summary {
     double longest, squares; /* entries of the longest row; sum of squared row lengths */
     bool sound;              /* offsets and columns are valid */
-} spryi_row_look;
+} spryi_row_summary;
 
 /* ---- kernels of a device --------------------------------------------------------------------------------- */
 
@@ -48,9 +48,9 @@ typedef struct spryi_kernel_functions {
      * none.
      */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
-    const struct spryi_spgemm_device_phases *spgemm; /* SpGEMM in device memory (spgemm/spgemm.h) */
-    unsigned several, several_apart;                 /* the descriptor's */
-    int (*takes_apart)(const void *storage);         /* 1: several_apart holds for the storage; NULL: for all */
+    const struct spryi_spgemm_device_phases *spgemm;   /* SpGEMM in device memory (spgemm/spgemm.h) */
+    unsigned multi_row_major, multi_column_major;      /* the descriptor's */
+    int (*supports_column_major)(const void *storage); /* 1: multi_column_major holds for the storage; NULL: for all */
 } spryi_kernel_functions;
 
 /* A storage to build on the device, from CSR in device memory. */
@@ -64,8 +64,8 @@ typedef struct spryi_conversion {
     spryi_cost cost;
     void *storage;
     void *made[SPRYI_MOST_SECTIONS]; /* owned by the caller, even after a failure */
-    int made_count;
-    int64_t made_bytes;
+    int built_count;
+    int64_t built_bytes;
     const spryi_device *device; /* must be current */
 } spryi_conversion;
 
@@ -91,8 +91,9 @@ typedef struct spryi_vector_map {
     const int32_t *permutation;     /* in memory that the device reads */
     const void *scaling;            /* of `type`; only on devices that use host memory */
     int scaling_of_to;
-    int64_t length;                        /* of `to` */
-    int64_t columns, to_apart, from_apart; /* number of vectors and their distances; over 1 only without permutation and
+    int64_t length; /* of `to` */
+    int64_t columns, to_column_stride,
+        from_column_stride; /* number of vectors and their distances; over 1 only without permutation and
                                             * scaling */
     spry_type type;
     const void *beta; /* of `type`; if NULL or 0, `to` is not read */
@@ -197,8 +198,8 @@ typedef struct spryi_device_ops {
      * Inspects the row lengths of CSR in device memory and, if `checked`, whether offsets and indices are valid;
      * otherwise look->sound is set. Waits. NULL on devices that use host memory.
      */
-    spry_status (*look_at_rows)(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr, int checked,
-                                spry_error *err);
+    spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
+                                  int checked, spry_error *err);
     spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* NULL on devices
                                                                                                       * that use host
                                                                                                       * memory */
@@ -286,7 +287,7 @@ static inline spry_const_vector spryi_resolved(spry_const_vector v)
 }
 
 /* Returns the public number of a device. */
-int spryi_told_device(const spryi_device *device);
+int spryi_reported_device(const spryi_device *device);
 
 /* Waits for the work of a stream (NULL: the default stream). Does nothing on devices that use host memory. */
 spry_status spryi_wait_for(const spryi_device *device, void *stream, spry_error *err);

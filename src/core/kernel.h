@@ -63,13 +63,14 @@ typedef struct spryi_run_args {
     const void *beta;    /* if *beta is 0, y is not read */
     const void *x;       /* one vector or multiple vectors, on the kernel's device */
     void *y;
-    int64_t columns;            /* number of vectors; over 1 only for operations in `several` or `several_apart` */
+    int64_t columns; /* number of vectors; over 1 only for operations in `multi_row_major` or `multi_column_major` */
     int64_t x_stride, y_stride; /* elements between rows of multiple vectors, at most 2^31 - 1 on a GPU */
-    int64_t x_apart, y_apart;   /* elements between multiple vectors: 1 if row-major; otherwise the strides are 1 */
-    void *workspace;            /* workspace_bytes(storage) bytes; content is not kept between runs */
-    spry_type vector_type;      /* of alpha, beta, x and y: the compute type */
-    int threads;                /* at most this many threads of `pool` */
-    struct spryi_pool *pool;    /* base/pool.h; NULL: one thread */
+    int64_t x_column_stride,
+        y_column_stride;     /* elements between multiple vectors: 1 if row-major; otherwise the strides are 1 */
+    void *workspace;         /* workspace_bytes(storage) bytes; content is not kept between runs */
+    spry_type vector_type;   /* of alpha, beta, x and y: the compute type */
+    int threads;             /* at most this many threads of `pool` */
+    struct spryi_pool *pool; /* base/pool.h; NULL: one thread */
     /* only for GPUs */
     bool scalars_on_device;           /* alpha and beta are device addresses */
     int device;                       /* CUDA's index, current while a kernel is launched */
@@ -97,8 +98,9 @@ typedef struct spryi_kernel {
     const spryi_run_table *spmv_t;                 /* NULL: not supported */
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not supported */
     /* Operations (SPRYI_OP_ bits) that can multiply multiple vectors together: row-major, column-major. */
-    unsigned several, several_apart;
-    int (*takes_apart)(const void *storage); /* 1: several_apart holds for the storage; NULL: for all; CPU kernels */
+    unsigned multi_row_major, multi_column_major;
+    int (*supports_column_major)(
+        const void *storage); /* 1: multi_column_major holds for the storage; NULL: for all; CPU kernels */
     /*
      * For CUDA kernels, whose functions are in the plug-in: operations (SPRYI_OP_ bits), and those that also support
      * mixed rows of types (base/types.h). operations 0: the tables show both.
@@ -127,7 +129,7 @@ typedef struct spryi_build_request {
     int compute_major;                 /* major compute capability; 0: unknown */
     int units;                         /* multiprocessors; 0: unknown */
     int shared_bytes;                  /* shared memory of a thread block; 0: unknown */
-    bool stays;                        /* a plan on a CPU runs the storage, and nothing else reads it */
+    bool only_cpu_reads;               /* a plan on a CPU runs the storage, and nothing else reads it */
     bool copied;                       /* the storage will be copied to a device, so the plan owns all arrays */
     int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: not set; SPRYI_GIVEN_ZERO */
     int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the named kernel; all 0: none */
@@ -137,12 +139,12 @@ typedef struct spryi_build_request {
 
 /* Memory that a format needs for a matrix, exact, known before the build. */
 typedef struct spryi_cost {
-    int64_t bytes;       /* arrays of the format, without data that a plan adds (row blocks, runs) */
-    int64_t words;       /* elements of these arrays, values and indices alike: the count of Sparse Methods */
-    int64_t borrowed;    /* part of bytes: arrays of A that the storage borrows; the plan owns the rest */
-    int64_t padding;     /* stored entries that A does not have */
-    int64_t beside;      /* workspace that only this format needs, in bytes */
-    char parameters[64]; /* parameters used: "c=16:sigma=4096"; "" if none */
+    int64_t bytes;           /* arrays of the format, without data that a plan adds (row blocks, runs) */
+    int64_t words;           /* elements of these arrays, values and indices alike: the count of Sparse Methods */
+    int64_t borrowed;        /* part of bytes: arrays of A that the storage borrows; the plan owns the rest */
+    int64_t padding;         /* stored entries that A does not have */
+    int64_t extra_workspace; /* workspace that only this format needs, in bytes */
+    char parameters[64];     /* parameters used: "c=16:sigma=4096"; "" if none */
 } spryi_cost;
 
 /* One array of a storage, or numbers inside the struct. A container consists of these sections. A count may be 0. */

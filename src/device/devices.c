@@ -383,7 +383,7 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
         return spryi_fail_value(err, SPRY_DEVICE_UNAVAILABLE, "name", number, count - 1,
                                 "device %s does not exist, there are %d %s devices", name, count, driver->device_title);
     if (number > 0) SPRYI_OK_OR_RETURN(spryi_device_usable(context, NULL, first->number + number, err));
-    *device = spryi_told_device(first + number);
+    *device = spryi_reported_device(first + number);
     return SPRY_OK;
 }
 
@@ -397,7 +397,7 @@ spry_status spry_device_get_info(const spry_context *context, spry_device_info *
                                 "device %d does not exist, expected 0 to %d", device, spry_device_count(context) - 1);
     const spry_device_info result = {
         .struct_size = sizeof result,
-        .device = spryi_told_device(d),
+        .device = spryi_reported_device(d),
         .name = d->name,
         .kind = d->driver->name,
         .ordinal = d->ordinal,

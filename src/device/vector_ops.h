@@ -158,7 +158,7 @@ typedef struct spryi_entry_facts {
 
 /* Properties of the sums of columns. The factors are the reciprocals of the sums, 0 for a sum of 0. */
 typedef struct spryi_sum_facts {
-    int as_they_stand;         /* 1: every sum is 1 within `slack` */
+    int sums_are_one;          /* 1: every sum is 1 within `slack` */
     int64_t zeros, first_zero; /* number of sums that are 0, and the first; -1: none */
     int64_t bad;               /* first sum whose factor is below `least` or above `largest`; -1: none */
     double bad_sum;

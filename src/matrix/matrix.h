@@ -63,8 +63,8 @@ struct spry_matrix {
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: the matrix is a's arrays; else a has sizes and types, and its arrays are NULL */
     spryi_source source;
-    spryi_row_look look; /* of arrays on a device; valid if `looked` is 1 */
-    _Atomic int looked;  /* 2: a thread is writing it */
+    spryi_row_summary look; /* of arrays on a device; valid if `looked` is 1 */
+    _Atomic int looked;     /* 2: a thread is writing it */
     spryi_dependent *dependents;
     int64_t changes; /* calls of spry_matrix_values_changed */
 };
@@ -101,10 +101,10 @@ spry_status spryi_fetch_array(const spryi_device *device, const void **array, in
                               spry_error *err);
 
 /*
- * Summarizes the rows of a matrix on a device (ops.look_at_rows). The matrix keeps the result for later calls that
+ * Summarizes the rows of a matrix on a device (ops.summarize_rows). The matrix keeps the result for later calls that
  * check nothing.
  */
-spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err);
+spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, int checked, spry_error *err);
 
 /*
  * Converts A, CSR in host memory, to CSC with the same types and its own arrays. Entries of a column are in the order

@@ -662,7 +662,7 @@ static spry_status check_structure(const spry_context *context, const spry_array
     return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);
 }
 
-spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err)
+spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, int checked, spry_error *err)
 {
     const spryi_device *device = A->context->device_at(A->context, A->a.device);
     spry_matrix *kept = (spry_matrix *)A; /* only the cached summary changes */
@@ -671,7 +671,7 @@ spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int ch
         *look = A->look;
         return SPRY_OK;
     }
-    SPRYI_OK_OR_RETURN(device->ops->look_at_rows(device, look, &A->a, checked, err));
+    SPRYI_OK_OR_RETURN(device->ops->summarize_rows(device, look, &A->a, checked, err));
     if (!look->sound || !atomic_compare_exchange_strong(&kept->looked, &none, 2)) return SPRY_OK;
     kept->look = *look;
     atomic_store(&kept->looked, 1);
@@ -687,8 +687,8 @@ static spry_status check_on_device(const spry_matrix *A, spry_error *err)
     spry_status status = SPRY_OK;
     spry_arrays a = A->a;
     const spryi_device *device = A->context->device_at(A->context, a.device);
-    spryi_row_look look;
-    SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 1, err));
+    spryi_row_summary look;
+    SPRYI_OK_OR_RETURN(spryi_summarize_rows(&look, A, 1, err));
     if (look.sound) return SPRY_OK;
     a.indices = NULL;
     SPRYI_TRY(spryi_fetch_array(device, &a.offsets, a.rows + 1, spryi_index_type_bytes(a.offset_type), err));

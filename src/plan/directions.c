@@ -389,7 +389,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *of, spry_spmv_plan_inf
     spry_spmv_plan_info result = {
         .struct_size = sizeof result,
         .op = plan->request.op,
-        .device = spryi_told_device(d),
+        .device = spryi_reported_device(d),
         .device_name = d->name,
         .format = target->format->name,
         .parameters = plan->stored.parameters,

@@ -310,11 +310,11 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     const spry_spmv_options *o = &plan->request.options;
     const unsigned op = o->op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
     product->run = run_of(plan, spryi_storage_arrays(plan->stored.storage));
-    product->joins_rows = (f->several & op) != 0;
-    product->joins_columns = (f->several_apart & op) != 0;
-    if (product->joins_columns && f->takes_apart) /* inspects columns; on a CPU only if count > 1 */
+    product->joins_rows = (f->multi_row_major & op) != 0;
+    product->joins_columns = (f->multi_column_major & op) != 0;
+    if (product->joins_columns && f->supports_column_major) /* inspects columns; on a CPU only if count > 1 */
         product->joins_columns = (o->count > 1 || !plan->request.device->driver->host_memory) &&
-                                 f->takes_apart(plan->stored.storage);
+                                 f->supports_column_major(plan->stored.storage);
     if (product->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", target->kernel->name,
@@ -612,7 +612,7 @@ static void finish(spryi_plan *plan, double start)
     if (spryi_is_expanded(plan))
         add_reason(plan, plan->map.given->a.layout == SPRY_BSR ? "; the plan has built CSR of the blocks"
                                                                : "; the plan has built both triangles from one");
-    if (plan->request.op != o->op) spryi_tell_transposed(plan->target.reason, sizeof plan->target.reason);
+    if (plan->request.op != o->op) spryi_write_transposed_reason(plan->target.reason, sizeof plan->target.reason);
     spryi_drop_copy(plan);
     plan->times.setup_us = spryi_now_us() - start;
 }

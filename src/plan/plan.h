@@ -61,11 +61,11 @@ typedef struct spryi_plan_target {
 
 /* Result of build: the format's storage, in memory that the device reads. */
 typedef struct spryi_plan_storage {
-    void *storage;       /* the format's struct, in host memory */
-    bool on_device;      /* the struct contains device addresses, and the plan owns those in `arrays` */
-    bool made_on_device; /* the device converted CSR */
-    bool from_container; /* `storage` belongs to the matrix: a container or the caller's blocks */
-    char parameters[64]; /* as the format resolved them */
+    void *storage;        /* the format's struct, in host memory */
+    bool on_device;       /* the struct contains device addresses, and the plan owns those in `arrays` */
+    bool built_on_device; /* the device converted CSR */
+    bool from_container;  /* `storage` belongs to the matrix: a container or the caller's blocks */
+    char parameters[64];  /* as the format resolved them */
     void *arrays[SPRYI_MOST_SECTIONS];
     int array_count;
     spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow; or NULL */

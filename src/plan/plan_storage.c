@@ -34,7 +34,7 @@ static spryi_build_request request_for(const spryi_device *device, const spry_ma
     return (spryi_build_request){
         .A = A,
         .options = options,
-        .stays = device->driver->host_memory,
+        .only_cpu_reads = device->driver->host_memory,
         .copied = !device->driver->host_memory && A->a.device != device->number,
         .massively_parallel = device->driver->massively_parallel,
         .compute_major = device->major,
@@ -232,14 +232,14 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
         SPRYI_TRY(add_ones(d, &csr, plan->target.value_type, err));
     work.csr = csr.a;
     SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->target.format->layout.size, "storage", err));
-    made->on_device = made->made_on_device = true;
+    made->on_device = made->built_on_device = true;
     memset(made->storage, 0, plan->target.format->layout.size);
     work.storage = made->storage;
     SPRYI_TRY(d->ops->enter(d, &previous, err));
     status = converter->convert(&work, err);
     d->ops->leave(d, previous);
     memcpy(made->arrays, work.made, sizeof made->arrays);
-    made->array_count = work.made_count;
+    made->array_count = work.built_count;
     if (status != SPRY_OK) goto done;
     made->borrowed = borrowed_bytes(made, plan->target.format, &plan->A->a);
     keep_copies(made, &csr, plan->target.format);
@@ -472,7 +472,7 @@ spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     bool done = false;
     if (borrows_values(plan)) return SPRY_OK;
-    if (plan->stored.made_on_device) SPRYI_TRY(build_on_device(plan, &fresh, &done, err));
+    if (plan->stored.built_on_device) SPRYI_TRY(build_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
     if (plan->stored.on_device) { /* streams and captured graphs use these addresses */
         SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
@@ -559,7 +559,7 @@ static spry_status predict_flipped(spry_context *context, spryi_storage *storage
     T->a.value_type = A->a.value_type; /* values are not read */
     SPRYI_TRY(is_auto ? predict_choice(context, storage, T, true, &o, err)
                       : predict(context, storage, T, true, &o, err));
-    if (is_auto) spryi_tell_transposed(storage->reason, sizeof storage->reason);
+    if (is_auto) spryi_write_transposed_reason(storage->reason, sizeof storage->reason);
 done:
     spryi_matrix_release(T);
     return status;

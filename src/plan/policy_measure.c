@@ -691,7 +691,8 @@ spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *result, bool *done
     spry_choice_info asked;
     spryi_effort effort;
     *done = false;
-    if (!spryi_may_look(&effort, base->A, &base->request.options, spryi_class_of(base->request.device))) return SPRY_OK;
+    if (!spryi_may_inspect(&effort, base->A, &base->request.options, spryi_class_of(base->request.device)))
+        return SPRY_OK;
     SPRYI_OK_OR_RETURN(fingerprint(base, &asked, err));
     SPRYI_OK_OR_RETURN(spryi_choose_state_get(base->context, &state, err));
     spryi_choices *choices = &state->choices;

@@ -238,15 +238,15 @@ static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args
     rows.x = (char *)args->workspace + plan->work.x_at;
     rows.y = (char *)args->workspace + plan->work.t_at;
     rows.beta = args->scalars_on_device ? plan->work.zero : &zero;
-    rows.x_apart = rows.y_apart = 1;
+    rows.x_column_stride = rows.y_column_stride = 1;
     for (int64_t pass = 0; pass < passes; pass++) {
         const int64_t c = x->count * pass / passes, columns = x->count * (pass + 1) / passes - c;
         spryi_vector_map map = map_of(plan, args, plan->request.x_length);
         map.to = (char *)args->workspace + plan->work.x_at;
         map.from = (const char *)x->data + c * x->column_stride * size;
         map.columns = map.to_stride = columns;
-        map.to_apart = 1;
-        map.from_apart = x->column_stride;
+        map.to_column_stride = 1;
+        map.from_column_stride = x->column_stride;
         if (plan->request.x_length > 0) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
         rows.columns = rows.x_stride = rows.y_stride = columns;
         SPRYI_OK_OR_RETURN(plan->product.run(&rows, err));
@@ -254,8 +254,8 @@ static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args
         map.from = rows.y;
         map.to_stride = 1;
         map.from_stride = columns;
-        map.to_apart = y->column_stride;
-        map.from_apart = 1;
+        map.to_column_stride = y->column_stride;
+        map.from_column_stride = 1;
         map.length = plan->request.y_length;
         map.beta = args->beta;
         map.beta_on_device = args->scalars_on_device;
@@ -273,8 +273,8 @@ static spry_status run_together(const spryi_plan *plan, spryi_run_args args, con
     args.columns = x->count;
     args.x_stride = x->row_stride;
     args.y_stride = y->row_stride;
-    args.x_apart = x->column_stride;
-    args.y_apart = y->column_stride;
+    args.x_column_stride = x->column_stride;
+    args.y_column_stride = y->column_stride;
     return plan->product.run(&args, err);
 }
 

@@ -326,7 +326,7 @@ static spry_status invert_on_device(const spryi_vector_work *w, const spryi_devi
         status = w->ops->links->invert(device, &facts, links->factors.data, w->type, sums.data, n, err);
     spry_vector_destroy(w->context, &sums);
     if (status != SPRY_OK) return status;
-    if (facts.as_they_stand) {
+    if (facts.sums_are_one) {
         spry_vector_destroy(w->context, &links->factors);
         return SPRY_OK;
     }
@@ -563,11 +563,11 @@ static spry_status find_weighted_length(const ranking *r, double *length, const 
     spry_context *context = r->context;
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_vector copy = {0};
-    spryi_row_look rows;
+    spryi_row_summary rows;
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(r->links.B, &a, err));
     const int threads = a.nnz < 100000 ? 1 : spryi_team(context->threads);
     if (a.device > 0) {
-        SPRYI_OK_OR_RETURN(spryi_matrix_look(&rows, r->links.B, 0, err));
+        SPRYI_OK_OR_RETURN(spryi_summarize_rows(&rows, r->links.B, 0, err));
         *length = rows.longest * r->state.mass;
     } else if (x->device == 0) {
         *length = add_lengths(context, &a, x, threads);

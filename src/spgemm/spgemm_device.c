@@ -131,7 +131,7 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .memory.release = give,
         .memory.owner = plan,
         .row_end = plan->job.a.rows,
-        .tell_stages = plan->options.stages && plan->device_state->kernel->stages,
+        .measure_stages = plan->options.stages && plan->device_state->kernel->stages,
     };
     hold(plan, plan->costs.outside_bytes);
     SPRYI_TRY(upload(plan, &p->a, 0, err));
@@ -334,7 +334,7 @@ static spry_status take_stages(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_device_product *p = &plan->device_state->product;
     spryi_spgemm_stages *all = &plan->stages, chunk = SPRYI_NO_STAGES;
-    if (!p->tell_stages) return SPRY_OK;
+    if (!p->measure_stages) return SPRY_OK;
     SPRYI_OK_OR_RETURN(plan->device_state->kernel->stages(p, &chunk, err));
     add_stage(&all->convert_us, chunk.convert_us);
     add_stage(&all->count_us, chunk.count_us);
@@ -362,7 +362,7 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
     p->c_columns = on_device ? columns : t->c_columns;
     p->c_values = on_device ? (void *)values : t->c_values;
     p->alpha = plan->job.alpha;
-    p->values_alone = t->structured;
+    p->values_only = t->structured;
     SPRYI_TRY(t->kernel->numeric(p, err));
     if (!on_device && !t->structured && p->nnz >= WORTH_THREADS) {
         spryi_spgemm_touch_pages(plan->context, columns, p->nnz * 4);
@@ -372,7 +372,7 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
     SPRYI_TRY(take_stages(plan, err));
     if (on_device) goto done;
     const double start = spryi_now_us();
-    if (!p->values_alone) SPRYI_TRY(copy(plan, columns, p->c_columns, p->nnz * 4, SPRYI_FROM_DEVICE, err));
+    if (!p->values_only) SPRYI_TRY(copy(plan, columns, p->c_columns, p->nnz * 4, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(copy(plan, values, p->c_values, p->nnz * size, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(synchronize(plan, err));
     plan->costs.download_us += spryi_now_us() - start;

@@ -435,7 +435,7 @@ spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
     return SPRY_OK;
 }
 
-spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
+spry_status spryi_build_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(take_all_entries(plan, err));
     int pair = common_pair(&plan->a.given->a, &plan->b.given->a);

@@ -369,7 +369,7 @@ spry_status spryi_spgemm_create_plan(const spryi_route *r, spry_spgemm_plan **pl
     SPRYI_TRY(spryi_spgemm_new_plan(&created, q, err));
     created->device = r->device;
     if (q->o->stream) SPRYI_TRY(spryi_wait_for(created->device, q->o->stream, err));
-    SPRYI_TRY(spryi_make_operands(created, err));
+    SPRYI_TRY(spryi_build_operands(created, err));
     created->result.rows = created->job.a.rows;
     created->result.columns = created->job.b.columns;
     if (created->job.a.device == 0 && created->job.b.device == 0)
@@ -542,7 +542,7 @@ static void report(const spry_spgemm_plan *plan, spry_spgemm_info *info)
     const int64_t products = plan->triple ? spryi_triple_count_products(plan) : job->products;
     spry_spgemm_info reported = {
         .struct_size = sizeof reported,
-        .device = spryi_told_device(plan->device),
+        .device = spryi_reported_device(plan->device),
         .device_name = plan->device->name,
         .kernel = plan->kernel->name,
         .deterministic = !plan->kernel->nondeterministic,
@@ -622,7 +622,7 @@ spry_status spry_spgemm_estimate(spry_context *context, spry_spgemm_estimate_inf
         .exact = true,
         .compression = compression_of(plan, plan->job.products),
         .input_bytes = plan->costs.input_bytes,
-        .device = spryi_told_device(plan->device),
+        .device = spryi_reported_device(plan->device),
         .device_name = plan->device->name,
         .kernel = plan->kernel->name,
     };

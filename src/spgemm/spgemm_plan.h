@@ -160,7 +160,7 @@ spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err)
  * Builds both operands, whose value types are already equal. Arrays in device memory are used unchanged, or refused.
  * Frees nothing, even after an error: spryi_drop_operands does.
  */
-spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
+spry_status spryi_build_operands(spry_spgemm_plan *plan, spry_error *err);
 spry_status spryi_build_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
 void spryi_drop_operands(spry_spgemm_plan *plan);
 

@@ -162,7 +162,7 @@ static spry_status choose_method(spry_spgemm_plan *plan, const spryi_kernel *nam
 {
     spryi_triple_memory *memory = &plan->triple->memory;
     bool fits = false;
-    SPRYI_OK_OR_RETURN(spryi_make_operands(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_build_operands(plan, err));
     atomic_store(&memory->held, plan->costs.input_bytes + plan->costs.converted_bytes);
     atomic_store(&memory->peak, plan->costs.peak_bytes);
     plan->steps = &spryi_triple_by_runs;

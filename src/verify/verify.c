@@ -555,7 +555,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
     C = entries;
     operands.a.given = spryi_matrix_retain(A);
     operands.b.given = spryi_matrix_retain(B);
-    SPRYI_TRY(spryi_make_operands(&operands, err));
+    SPRYI_TRY(spryi_build_operands(&operands, err));
     check v = {.a = operands.job.a,
                .b = operands.job.b,
                .c = C->a,

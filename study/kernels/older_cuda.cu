@@ -292,7 +292,7 @@ static spry_status older_symbolic(spryi_device_product *product, spry_error *err
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
     product->state = own;
     spry_status status = gpu_require_rising(product, err);
-    if (status == SPRY_OK) status = clock_open(&own->clock, product->tell_stages, err);
+    if (status == SPRY_OK) status = clock_open(&own->clock, product->measure_stages, err);
     if (status == SPRY_OK) status = older_count(product, own, err);
     if (status != SPRY_OK) older_discard(product);
     return status;
@@ -305,7 +305,7 @@ static spry_status older_numeric(spryi_device_product *product, spry_error *err)
     const seed_rows r = rows_of(product);
     cudaStream_t stream = (cudaStream_t)product->stream;
     if (product->nnz == 0) return SPRY_OK;
-    if (product->values_alone) {
+    if (product->values_only) {
         const int64_t nnz = product->b.nnz;
         SPRY_BY_TYPE(product->type, V,
                      gather<<<convert_blocks(nnz), CONVERT_THREADS, 0, stream>>>(own->from, NULL,

@@ -456,7 +456,7 @@ static spry_status seed_symbolic(spryi_device_product *product, bool together, s
     product->state = own;
     spry_status status = resolve(&own->way, product, together, err);
     if (status == SPRY_OK) status = gpu_require_rising(product, err);
-    if (status == SPRY_OK) status = clock_open(&own->clock, product->tell_stages, err);
+    if (status == SPRY_OK) status = clock_open(&own->clock, product->measure_stages, err);
     if (status == SPRY_OK) status = seed_count(product, own, err);
     if (status != SPRY_OK) seed_discard(product);
     return status;

@@ -67,7 +67,7 @@ static void names_apart(void **state)
             m[count] = (named_matrix){names[count], sizeof names[count], cases[c].paths[count]};
             matrix_name(names[count], sizeof names[count], cases[c].paths[count]);
         }
-        assert_true(tell_names_apart(m, count));
+        assert_true(make_names_distinct(m, count));
         for (int i = 0; i < count; i++) assert_string_equal(names[i], cases[c].names[i]);
     }
 }

@@ -144,7 +144,7 @@ static void phases_and_windows(void **state)
         } else {
             assert_int_equal(s->chunks.phase_count, 0);
             assert_in_range(s->chunks.count, 2, SPRYI_MOST_WINDOWS);
-            assert_true(s->chunks.window_numbers * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
+            assert_true(s->chunks.window_elements * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
         }
         assert_true(plan->forward.work.bytes >= A->a.columns * 8);
         spry_spmv_plan_destroy(plan);

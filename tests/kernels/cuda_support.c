@@ -98,7 +98,7 @@ void *problem_product(const problem *p, spry_op op, const void *x, double factor
     for (int64_t i = 0; i < p->rows; i++)
         for (int32_t k = p->offsets[i]; k < p->offsets[i + 1]; k++)
             sums[op == SPRY_TRANSPOSE ? p->columns[k] : i] +=
-                number_at(p->values, p->type, k) * number_at(x, p->type, op == SPRY_TRANSPOSE ? i : p->columns[k]);
+                element_at(p->values, p->type, k) * element_at(x, p->type, op == SPRY_TRANSPOSE ? i : p->columns[k]);
     for (int64_t i = 0; i < y_length(p, op); i++) set_number(y, p->type, i, factor * sums[i]);
     free(sums);
     return y;

@@ -17,7 +17,7 @@ spry_matrix *example_matrix(spry_context *context, const example *e)
     return borrow_csr(context, e->rows, e->rows, e->offsets, e->columns, e->values);
 }
 
-static double number_at(const void *vector, spry_type type, int i)
+static double element_at(const void *vector, spry_type type, int i)
 {
     return type == SPRY_F32 ? (double)((const float *)vector)[i] : ((const double *)vector)[i];
 }
@@ -47,7 +47,7 @@ static void check_product(const example *e, const spry_spmv_plan *plan, const ch
                                         NULL),
                      SPRY_OK);
     for (int i = 0; i < e->rows; i++) {
-        const double right = e->product[i] + (adds ? 1000.0 * (i + 1) : 0), got = number_at(y, type, i);
+        const double right = e->product[i] + (adds ? 1000.0 * (i + 1) : 0), got = element_at(y, type, i);
         if (got != right) fail_msg("%s matrix, %s, beta %d: y[%d] is %g, not %g", e->name, kernel, adds, i, got, right);
     }
 }

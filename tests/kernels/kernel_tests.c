@@ -299,7 +299,7 @@ void unused_x_does_not_matter(void **state)
 static void check_not_finite(const material *s, const trial *t, double alpha, const guarded *y)
 {
     for (int64_t i = 0; i < s->y_length; i++) {
-        double got = number_at(y->data, s->type, i);
+        double got = element_at(y->data, s->type, i);
         long double sum = s->with_values.sum[i];
         if (s->with_values.entries[i] == 0)
             sum = 0;
@@ -400,7 +400,7 @@ void several_columns(void **state)
 static int is_as_alone(const char *kernel, unsigned op)
 {
     const spryi_kernel *k = spryi_find_kernel(kernel);
-    if (strcmp(k->format, "sell") == 0 || !((k->several | k->several_apart) & op)) return 1;
+    if (strcmp(k->format, "sell") == 0 || !((k->multi_row_major | k->multi_column_major) & op)) return 1;
     return strcmp(k->device, "cpu") == 0 && (strcmp(k->format, "bsr") == 0 || strcmp(k->format, "packed") == 0);
 }
 
@@ -421,7 +421,7 @@ void columns_row_by_row(void **state)
         for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             const spryi_kernel *descriptor = spryi_find_kernel(kernel.name);
-            const int several = (descriptor->several & op) != 0, as_alone = is_as_alone(kernel.name, op);
+            const int several = (descriptor->multi_row_major & op) != 0, as_alone = is_as_alone(kernel.name, op);
             const int turns = tested_briefly ? 17 + 17 * SAMPLED : several ? 7 : 17;
             if (!is_tested(&kernel) || !kernel.deterministic || (k + number / 2) % turns != 0) continue;
             trial t = {&s.f, how, kernel.name, s.type, number % pairs_there_are(), tested_op};
@@ -473,7 +473,7 @@ static void check_mixed(spry_context *const contexts[2], const material *s, cons
     }
     guarded_free(&first);
     guarded_free(&y);
-    if (!(spryi_find_kernel(t->kernel)->several & op)) return;
+    if (!(spryi_find_kernel(t->kernel)->multi_row_major & op)) return;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.memory_limit_bytes = (int64_t)64 << 20;
     o.kernel = t->kernel;

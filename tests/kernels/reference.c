@@ -45,7 +45,7 @@ void reference_free(reference *r)
     memset(r, 0, sizeof *r);
 }
 
-double number_at(const void *data, spry_type type, int64_t i)
+double element_at(const void *data, spry_type type, int64_t i)
 {
     return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
@@ -90,7 +90,7 @@ comparison reference_compare(const reference *r, spry_type type, double alpha, d
 {
     comparison c = {.worst_row = -1};
     for (int64_t i = 0; i < r->rows; i++) {
-        double before = beta == 0 ? 0 : number_at(y_before, type, i), got = number_at(y, type, i);
+        double before = beta == 0 ? 0 : element_at(y_before, type, i), got = element_at(y, type, i);
         long double error = fabsl(got - reference_value(r, i, alpha, beta, before));
         long double bound = reference_bound(r, type, i, alpha, beta, before);
         double share = error == 0 ? 0 : (double)(error / bound);

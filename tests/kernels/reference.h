@@ -28,6 +28,6 @@ comparison reference_compare(const reference *r, spry_type type, double alpha, d
 long double reference_value(const reference *r, int64_t i, double alpha, double beta, double y_before);
 long double reference_bound(const reference *r, spry_type type, int64_t i, double alpha, double beta, double y_before);
 
-double number_at(const void *data, spry_type type, int64_t i);
+double element_at(const void *data, spry_type type, int64_t i);
 /* Also of SPRY_BF16 and SPRY_F16, numbers that these hold, in the normal range. */
 void set_number(void *data, spry_type type, int64_t i, double value);

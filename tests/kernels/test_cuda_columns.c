@@ -74,7 +74,7 @@ static void multiply(const spry_spmv_plan *plan, const char *kernel, const probl
     block xs = block_make(p->cols, type, row_major, shape), ys = block_make(p->rows, type, row_major, shape);
     for (int64_t c = 0; c < shape->columns; c++) {
         for (int64_t j = 0; j < p->cols; j++)
-            set_number(xs.host.data, type, at(&xs.host, j, c), (double)(c + 1) * number_at(x, type, j));
+            set_number(xs.host.data, type, at(&xs.host, j, c), (double)(c + 1) * element_at(x, type, j));
         for (int64_t i = 0; i < p->rows; i++) set_number(ys.host.data, type, at(&ys.host, i, c), 4);
     }
     block_copy(&xs, 1);
@@ -88,8 +88,8 @@ static void multiply(const spry_spmv_plan *plan, const char *kernel, const probl
     if (on_gpu) block_copy(&ys, 0);
     for (int64_t c = 0; c < shape->columns; c++)
         for (int64_t i = 0; i < p->rows; i++) {
-            const double wanted = 2 * (double)(c + 1) * number_at(product, type, i) + 2;
-            const double found = number_at(ys.host.data, type, at(&ys.host, i, c));
+            const double wanted = 2 * (double)(c + 1) * element_at(product, type, i) + 2;
+            const double found = element_at(ys.host.data, type, at(&ys.host, i, c));
             if (found != wanted)
                 fail_msg("%s, %s, column %lld of %lld, row %lld: %g, expected %g", kernel,
                          row_major ? "row-major" : "column-major", (long long)c, (long long)shape->columns,
@@ -97,7 +97,7 @@ static void multiply(const spry_spmv_plan *plan, const char *kernel, const probl
             set_number(ys.host.data, type, at(&ys.host, i, c), BETWEEN);
         }
     for (int64_t k = 0; k < ys.numbers; k++)
-        if (number_at(ys.host.data, type, k) != BETWEEN) fail_msg("%s: wrote between the columns of y", kernel);
+        if (element_at(ys.host.data, type, k) != BETWEEN) fail_msg("%s: wrote between the columns of y", kernel);
     block_free(&xs);
     block_free(&ys);
 }
@@ -116,7 +116,8 @@ static void every_kernel(spry_type type, const char *ordering)
             o.row_major = 1;
             o.ordering = ordering;
             spry_spmv_plan *plan = create_plan(context, A, &o);
-            const int several = !ordering && on_gpu && (spryi_find_kernel(kernel)->several & SPRYI_OP_SPMV) != 0;
+            const int several = !ordering && on_gpu &&
+                                (spryi_find_kernel(kernel)->multi_row_major & SPRYI_OP_SPMV) != 0;
             const size_t many = several ? sizeof shapes / sizeof *shapes : 1;
             for (size_t n = 0; n < many; n++) {
                 multiply(plan, kernel, &p, x, product, &shapes[n], 1, on_gpu);

@@ -150,7 +150,7 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     if (got != wanted || !is_same_refusal(&err, &expected))
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
-        if (!plan->forward.stored.made_on_device) fail_msg("%s: was made on the host", what);
+        if (!plan->forward.stored.built_on_device) fail_msg("%s: was made on the host", what);
         if (strcmp(plan->forward.stored.parameters, cost.parameters) != 0)
             fail_msg("%s: made with %s, on the host %s", what, plan->forward.stored.parameters, cost.parameters);
         compare(what, plan, host);

@@ -68,10 +68,10 @@ static void expect_y(const char *kernel, const char *what, const problem *p, spr
     if (!y) abort();
     OK(cudaMemcpy(y, y_device, bytes, cudaMemcpyDeviceToHost));
     for (int64_t i = 0; i < y_length(p, op); i++)
-        if (number_at(y, p->type, i) != number_at(expected, p->type, i))
+        if (element_at(y, p->type, i) != element_at(expected, p->type, i))
             fail_msg("%s%s, %s, %s: y[%lld] is %.17g, expected %.17g", kernel,
                      op == SPRY_TRANSPOSE ? " transposed" : "", spry_type_name(p->type), what, (long long)i,
-                     number_at(y, p->type, i), number_at(expected, p->type, i));
+                     element_at(y, p->type, i), element_at(expected, p->type, i));
     free(y);
 }
 
@@ -242,7 +242,7 @@ static void *work(void *argument)
         memset(y, 0xff, bytes);
         w->faults += product(plan, w->p, w->op, x, y, 0, 1, NULL, &w->err) != SPRY_OK;
         for (int64_t i = 0; i < y_length(w->p, w->op); i++)
-            w->faults += number_at(y, w->p->type, i) != number_at(expected, w->p->type, i);
+            w->faults += element_at(y, w->p->type, i) != element_at(expected, w->p->type, i);
     }
     spry_spmv_plan_destroy(plan);
     free(x);
@@ -342,7 +342,7 @@ static void update(spry_context *context, const problem *p, const spry_matrix *A
         spry_spmv_plan *plan = gpu_plan(context, B, kernel, op, 1);
         for (int turn = 0; turn < 3; turn++) {
             for (int64_t k = 0; k < p->nnz; k++)
-                set_number(values, p->type, k, (turn + 1) * number_at(p->values, p->type, k));
+                set_number(values, p->type, k, (turn + 1) * element_at(p->values, p->type, k));
             if (device) OK(cudaMemcpy(device_values, values, bytes, cudaMemcpyHostToDevice));
             must(spry_spmv_plan_update(plan, NULL, &err), kernel, &err);
             void *expected = problem_product(&own, op, host_x, 1);

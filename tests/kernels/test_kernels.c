@@ -41,7 +41,7 @@ static void comparator_rejects(void **state)
             comparison c = reference_compare(r, s.type, alpha, beta, s.before.data, y.data);
             assert_int_equal(c.wrong, 0);
             for (int64_t i = 0; i < s.f.rows; i += 1 + s.f.rows / 3) {
-                double right = number_at(y.data, s.type, i), before = s.y_numbers[i];
+                double right = element_at(y.data, s.type, i), before = s.y_numbers[i];
                 double bound = (double)reference_bound(r, s.type, i, alpha, beta, before);
                 const double bad[] = {right + 3 * bound, right - 3 * bound, NAN, INFINITY, before};
                 for (int b = 0; b < 5; b++) {

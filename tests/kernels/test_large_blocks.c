@@ -51,7 +51,7 @@ static void check_places(const numbers *n, const spry_spmv_plan *plan, const cha
             fail_msg("%s: %s", kernel, err.message);
         for (int64_t i = 0; i < ROWS; i++)
             for (int c = 0; c < columns; c++)
-                if (number_at(to, type, i * columns + c) != n->y[i * COLUMNS + c])
+                if (element_at(to, type, i * columns + c) != n->y[i * COLUMNS + c])
                     fail_msg("%s, %d columns, y %d bytes after a line: row %d is wrong", kernel, columns, (int)place,
                              (int)i);
         assert_memory_equal(to - size, "ZZZZZZZZ", (size_t)size);

@@ -113,7 +113,7 @@ static void corrupt(product *p)
 {
     judges_agree(p, 0, -1);
     for (int64_t i = 0; i < p->y_length; i += 1 + p->y_length / 2) {
-        double right = number_at(p->y.data, p->type, i), before = p->y_numbers[i];
+        double right = element_at(p->y.data, p->type, i), before = p->y_numbers[i];
         double bound = (double)reference_bound(&p->r, p->type, i, p->alpha, p->beta, before);
         const double bad[] = {right + 3 * bound + DBL_MIN, right - 3 * bound - DBL_MIN, NAN, -INFINITY, before};
         for (int b = 0; b < 5; b++) {
@@ -153,7 +153,7 @@ static void bound_is_where_the_header_says(void **state)
     for (int number = 22; number < 40; number++) {
         set_up(&p, number, SPRY_F64, SPRY_NO_TRANSPOSE, &forms[0], 2, -0.5);
         for (int64_t i = 0; i < p.y_length; i += 1 + p.y_length / 50) {
-            double right = number_at(p.y.data, SPRY_F64, i);
+            double right = element_at(p.y.data, SPRY_F64, i);
             double bound = (double)reference_bound(&p.r, SPRY_F64, i, 2, -0.5, p.y_numbers[i]);
             if (p.r.entries[i] < 3) continue; /* the rounding of the corruption itself would be too large */
             set_number(p.y.data, SPRY_F64, i, right + 0.8 * bound);

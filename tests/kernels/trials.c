@@ -114,7 +114,7 @@ void clear(material *s)
 static int x_unchanged(const material *s, placement p)
 {
     for (int64_t j = 0; j < s->x_length; j++)
-        if (number_at(s->x[p].data, s->type, j) != s->x_numbers[j]) return 0;
+        if (element_at(s->x[p].data, s->type, j) != s->x_numbers[j]) return 0;
     return guarded_intact(&s->x[p]);
 }
 
@@ -257,7 +257,7 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
 static int same_number(const void *a, const void *b, spry_type type, int64_t i)
 {
     const size_t size = spry_type_bytes(type);
-    const double one = number_at(a, type, i), other = number_at(b, type, i);
+    const double one = element_at(a, type, i), other = element_at(b, type, i);
     return (isnan(one) && isnan(other)) ||
            memcmp((const char *)a + (size_t)i * size, (const char *)b + (size_t)i * size, size) == 0;
 }

@@ -153,11 +153,11 @@ static spry_status copy(const spryi_device *device, void *to, const void *from, 
     return SPRY_OK;
 }
 
-static spry_status look_at_rows(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr, int checked,
-                                spry_error *err)
+static spry_status summarize_rows(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
+                                  int checked, spry_error *err)
 {
     (void)device, (void)err;
-    *look = (spryi_row_look){.sound = 1};
+    *look = (spryi_row_summary){.sound = 1};
     mock_finish();
     mock_open_memory();
     for (int64_t i = 0; i < csr->rows; i++) {
@@ -298,8 +298,9 @@ static void run_map(void *args)
     const double beta = value_of(&t->beta);
     for (int64_t c = 0; c < m->columns && m->columns > 1; c++)
         for (int64_t i = 0; i < m->length; i++)
-            put(m->to, m->type, i * (m->to_stride > 1 ? m->to_stride : 1) + c * m->to_apart,
-                spryi_value_at(m->from, m->type, i * (m->from_stride > 1 ? m->from_stride : 1) + c * m->from_apart),
+            put(m->to, m->type, i * (m->to_stride > 1 ? m->to_stride : 1) + c * m->to_column_stride,
+                spryi_value_at(m->from, m->type,
+                               i * (m->from_stride > 1 ? m->from_stride : 1) + c * m->from_column_stride),
                 beta);
     for (int64_t i = 0; i < m->length && m->columns <= 1; i++) {
         const int64_t p = m->permutation ? m->permutation[i] : i;
@@ -529,8 +530,8 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
         if (!sections[s].array) continue;
         void *made = NULL;
         SPRYI_TRY(c->device->ops->allocate(c->device, &made, (int64_t)bytes, sections[s].name, err));
-        c->made[c->made_count++] = made;
-        c->made_bytes += (int64_t)bytes;
+        c->made[c->built_count++] = made;
+        c->built_bytes += (int64_t)bytes;
         if (bytes > 0) memcpy(made, *sections[s].array, bytes);
         *sections[s].array = made;
     }
@@ -556,7 +557,7 @@ const spryi_device_ops mock_ops = {.allocate = allocate,
                                    .release_in_order = release,
                                    .clear = clear_memory,
                                    .copy = copy,
-                                   .look_at_rows = look_at_rows,
+                                   .summarize_rows = summarize_rows,
                                    .gather = gather,
                                    .synchronize = synchronize,
                                    .finish = finish,

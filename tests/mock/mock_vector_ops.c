@@ -54,13 +54,13 @@ static spry_status invert(const spryi_device *device, spryi_sum_facts *facts, vo
                           const double *sums, int64_t n, spry_error *err)
 {
     (void)device, (void)err;
-    facts->as_they_stand = 1;
+    facts->sums_are_one = 1;
     facts->zeros = 0;
     facts->first_zero = facts->bad = -1;
     open_all();
     for (int64_t j = n - 1; j >= 0; j--) {
         const double factor = sums[j] == 0 ? 0 : 1 / sums[j];
-        if (!(fabs(sums[j] - 1) <= facts->slack)) facts->as_they_stand = 0;
+        if (!(fabs(sums[j] - 1) <= facts->slack)) facts->sums_are_one = 0;
         spryi_set_value(factors, type, j, factor);
         if (sums[j] == 0) {
             facts->zeros++;

@@ -106,9 +106,9 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
     *functions = (spryi_kernel_functions){.name = kernel->name,
                                           .spmv = kernel->spmv,
                                           .spmv_t = kernel->spmv_t,
-                                          .several = kernel->several,
-                                          .several_apart = kernel->several_apart,
-                                          .takes_apart = kernel->takes_apart,
+                                          .multi_row_major = kernel->multi_row_major,
+                                          .multi_column_major = kernel->multi_column_major,
+                                          .supports_column_major = kernel->supports_column_major,
                                           .workspace_bytes = workspace_bytes};
     *reason = kernel->simd <= device->context->simd ? ""
               : kernel->simd == SPRYI_AVX512

@@ -26,8 +26,8 @@ static void SPRY_FN(map_columns)(const spryi_vector_map *m, int64_t begin, int64
                   to_stride = m->to_stride > 0 ? m->to_stride : 1;
     for (int64_t at = begin; at < end; at += PIECE)
         for (int64_t c = 0; c < m->columns; c++) {
-            const SPRY_V *x = from + c * m->from_apart;
-            SPRY_V *y = to + c * m->to_apart;
+            const SPRY_V *x = from + c * m->from_column_stride;
+            SPRY_V *y = to + c * m->to_column_stride;
             for (int64_t i = at; i < end && i < at + PIECE; i++)
                 y[i * to_stride] = beta != 0 ? x[i * from_stride] + beta * y[i * to_stride] : x[i * from_stride];
         }

@@ -15,11 +15,11 @@
 template <typename V> struct many_columns {
     const V *x;
     V *y;
-    int count;                /* columns */
-    int lanes;                /* threads per row; 1 if column-major */
-    int sets;                 /* of columns: lanes * W * C each, or C if column-major */
-    int x_row, y_row;         /* strides between rows */
-    int64_t x_apart, y_apart; /* strides between columns */
+    int count;                                /* columns */
+    int lanes;                                /* threads per row; 1 if column-major */
+    int sets;                                 /* of columns: lanes * W * C each, or C if column-major */
+    int x_row, y_row;                         /* strides between rows */
+    int64_t x_column_stride, y_column_stride; /* strides between columns */
 };
 
 /* The template parameters of a kernel: the layout of columns, W and C. */
@@ -51,7 +51,7 @@ template <typename SHAPE, typename V> struct column_place {
             first = set * SHAPE::C;
             step = 1;
 #pragma unroll
-            for (int c = 0; c < SHAPE::C; c++) x[c] = m.x + (int64_t)min(first + c, m.count - 1) * m.x_apart;
+            for (int c = 0; c < SHAPE::C; c++) x[c] = m.x + (int64_t)min(first + c, m.count - 1) * m.x_column_stride;
         }
     }
     /* Returns whether the thread has a piece c. */
@@ -80,7 +80,7 @@ static __device__ __forceinline__ void put_columns(const many_columns<V> &m, con
 #pragma unroll
     for (int c = 0; c < SHAPE::C; c++) {
         if (!place.has(m, c)) continue;
-        V *y = m.y + row * m.y_row + (int64_t)(place.first + c * place.step) * m.y_apart;
+        V *y = m.y + row * m.y_row + (int64_t)(place.first + c * place.step) * m.y_column_stride;
         if (!SHAPE::BY_ROWS) {
             put(y, 0, sum[c].of[0], alpha, SIMPLE ? V(0) : beta);
             continue;
@@ -105,8 +105,8 @@ template <typename V> static inline many_columns<V> columns_of(const spryi_run_a
     m.count = (int)args->columns;
     m.x_row = (int)args->x_stride;
     m.y_row = (int)args->y_stride;
-    m.x_apart = args->x_apart;
-    m.y_apart = args->y_apart;
+    m.x_column_stride = args->x_column_stride;
+    m.y_column_stride = args->y_column_stride;
     return m;
 }
 

@@ -4,22 +4,24 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err)
+spry_status spry_cuda_allocate_array(spryi_conversion *c, void **array, int64_t bytes, const char *what,
+                                     spry_error *err)
 {
-    if (c->made_count == SPRYI_MOST_SECTIONS) return spryi_fail(err, SPRY_INTERNAL, NULL, "%s: too many arrays", what);
+    if (c->built_count == SPRYI_MOST_SECTIONS) return spryi_fail(err, SPRY_INTERNAL, NULL, "%s: too many arrays", what);
     SPRY_CUDA_TRY(spry_cuda_new(c->device, array, bytes, what, err));
-    c->made[c->made_count++] = *array;
-    c->made_bytes += bytes;
+    c->made[c->built_count++] = *array;
+    c->built_bytes += bytes;
     return SPRY_OK;
 }
 
-spry_status spry_cuda_make_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
-                                  spry_error *err)
+spry_status spry_cuda_allocate_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
+                                      spry_error *err)
 {
     spryi_section list[SPRYI_MOST_SECTIONS];
     for (int n = 0, count = sections(c->storage, list); n < count; n++)
         if (list[n].array && !*list[n].array)
-            SPRY_CUDA_TRY(spry_cuda_make(c, list[n].array, list[n].count * list[n].item_bytes, list[n].name, err));
+            SPRY_CUDA_TRY(
+                spry_cuda_allocate_array(c, list[n].array, list[n].count * list[n].item_bytes, list[n].name, err));
     return SPRY_OK;
 }
 

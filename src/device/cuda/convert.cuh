@@ -72,10 +72,11 @@ static inline spry_arrays shape_of(const spry_arrays *a)
 }
 
 /* Allocates an array of the storage. The caller owns the array, also after a failure of the conversion. */
-spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err);
+spry_status spry_cuda_allocate_array(spryi_conversion *c, void **array, int64_t bytes, const char *what,
+                                     spry_error *err);
 /* Allocates the listed arrays of the storage that are NULL. */
-spry_status spry_cuda_make_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
-                                  spry_error *err);
+spry_status spry_cuda_allocate_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
+                                      spry_error *err);
 
 /* Finds the number of entries of the longest row. */
 spry_status spry_cuda_longest(const spryi_device *device, const spry_arrays *csr, int64_t *longest, spry_error *err);

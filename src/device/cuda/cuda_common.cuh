@@ -59,10 +59,10 @@ cudaError_t spry_cuda_wait_for_device(void);
 
 /*
  * Kernels launched by launch_early start before the previous kernel in the stream has ended. An early start saves about
- * a microsecond per product. Every thread of such a kernel calls wait_for_kernel_before first, even if the thread has
+ * a microsecond per product. Every thread of such a kernel calls wait_for_previous_kernel first, even if the thread has
  * no work: later kernels rely on that wait.
  */
-static __device__ __forceinline__ void wait_for_kernel_before(void)
+static __device__ __forceinline__ void wait_for_previous_kernel(void)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -135,7 +135,7 @@ SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
 #undef SPRY_CUDA_LOAD_ONCE
 
 /*
- * Loads a stored value as type V, exactly: S is V or narrower (base/types.h). number_at uses load_once, number_kept
+ * Loads a stored value as type V, exactly: S is V or narrower (base/types.h). element_at uses load_once, element_kept
  * caches in L1.
  */
 template <typename S> static __device__ __forceinline__ S load_once(const S *p)
@@ -156,7 +156,7 @@ static __device__ __forceinline__ float widened(spryi_f16 v)
 {
     return spryi_widen_f16(v);
 }
-template <typename V, typename S> static __device__ __forceinline__ V number_at(const S *p)
+template <typename V, typename S> static __device__ __forceinline__ V element_at(const S *p)
 {
     return V(widened(load_once(p)));
 }
@@ -173,7 +173,7 @@ template <typename S> static __device__ __forceinline__ S load_kept(const S *p)
     const S v = {__ldg((const uint16_t *)p)};
     return v;
 }
-template <typename V, typename S> static __device__ __forceinline__ V number_kept(const S *p)
+template <typename V, typename S> static __device__ __forceinline__ V element_kept(const S *p)
 {
     return V(widened(load_kept(p)));
 }

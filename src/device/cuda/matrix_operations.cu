@@ -108,7 +108,7 @@ static spry_status add(const spryi_device *device, spry_arrays *made, const spry
     SPRY_CUDA_TRY(launched(err, "entries of a sum"));
     SPRY_CUDA_TRY(spry_cuda_scan(device, more, b_nnz + 1, err));
     SPRY_CUDA_CHECK(cudaMemcpy(&count, more + b_nnz, sizeof count, cudaMemcpyDeviceToHost), "entries of a sum", err);
-    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, a->rows.nnz + count, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_rows(device, made, a->rows.nnz + count, err));
     int32_t *const columns = (int32_t *)(uintptr_t)made->indices;
     void *const values = (void *)(uintptr_t)made->values;
     add_offsets<<<convert_blocks(made->rows + 1), CONVERT_THREADS>>>(left.rows, right.rows, more, offsets);
@@ -223,7 +223,7 @@ static spry_status copy_selected(const spryi_device *device, spry_arrays *made, 
         SPRY_CUDA_TRY(launched(err, "offsets"));
         offsets = (const int64_t *)offset_space.at;
     }
-    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_rows(device, made, nnz, err));
     SPRY_CUDA_TRY(spry_cuda_copy_offsets(made, offsets, SPRY_I64, err));
     if (count > 0)
         copy_picked<<<convert_blocks(count), CONVERT_THREADS>>>(*p, count, copies, made->value_type,
@@ -293,7 +293,7 @@ static spry_status scale(const spryi_device *device, spry_arrays *made, const sp
     scratch row_space;
     SPRY_CUDA_CHECK(scope.code, "device", err);
     SPRY_CUDA_TRY(make_row_indices(device, &row_space, a, err));
-    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, a->nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_rows(device, made, a->nnz, err));
     SPRY_CUDA_TRY(spry_cuda_copy_offsets(made, a->offsets, a->offset_type, err));
     SPRY_CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)made->indices, a->indices, (size_t)a->nnz * sizeof(int32_t),
                                     cudaMemcpyDeviceToDevice, 0),

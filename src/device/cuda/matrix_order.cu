@@ -8,7 +8,7 @@
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
-spry_status spry_cuda_make_rows(const spryi_device *device, spry_arrays *made, int64_t nnz, spry_error *err)
+spry_status spry_cuda_allocate_rows(const spryi_device *device, spry_arrays *made, int64_t nnz, spry_error *err)
 {
     void *offsets = NULL, *indices = NULL, *values = NULL;
     made->nnz = nnz;
@@ -98,7 +98,7 @@ spry_status spry_cuda_transpose_rows(const spryi_device *device, spry_arrays *ma
     scratch space;
     SPRY_CUDA_CHECK(scope.code, "device", err);
     SPRY_CUDA_TRY(check_count(a, err));
-    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, a->nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_rows(device, made, a->nnz, err));
     void *offsets = (void *)(uintptr_t)made->offsets;
     if (made->offset_type != a->offset_type) {
         const int64_t bytes = (made->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type);
@@ -169,7 +169,7 @@ static spry_status write_sorted(const spryi_device *device, spry_arrays *made, c
 {
     const gpu_rows rows = gpu_rows_of(a);
     const unsigned blocks = convert_blocks(a->nnz);
-    SPRY_CUDA_TRY(spry_cuda_make_rows(device, made, nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_rows(device, made, nnz, err));
     int32_t *const columns = (int32_t *)(uintptr_t)made->indices;
     void *const values = (void *)(uintptr_t)made->values;
     scratch space;

@@ -65,7 +65,7 @@ static __device__ __forceinline__ int64_t thread_index(void)
 }
 
 /* matrix_order.cu: allocates the arrays of *made for nnz entries and chooses its offset type. */
-spry_status spry_cuda_make_rows(const spryi_device *device, spry_arrays *made, int64_t nnz, spry_error *err);
+spry_status spry_cuda_allocate_rows(const spryi_device *device, spry_arrays *made, int64_t nnz, spry_error *err);
 
 /* matrix_order.cu: copies offsets, which may have another type. */
 spry_status spry_cuda_copy_offsets(const spry_arrays *to, const void *from, spry_index_type type, spry_error *err);

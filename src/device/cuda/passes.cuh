@@ -34,7 +34,7 @@ static __device__ __forceinline__ void begin_pass(void)
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------- */

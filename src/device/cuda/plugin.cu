@@ -235,7 +235,7 @@ static spryi_device_ops build_ops(void)
     ops.release_in_order = spry_cuda_release_in_order;
     ops.clear = clear;
     ops.copy = copy;
-    ops.look_at_rows = spry_cuda_look_at_rows;
+    ops.summarize_rows = spry_cuda_summarize_rows;
     ops.gather = spry_cuda_gather;
     ops.synchronize = synchronize;
     ops.finish = finish;

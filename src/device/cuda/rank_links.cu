@@ -206,7 +206,7 @@ static spry_status invert(const spryi_device *device, spryi_sum_facts *facts, vo
                      invert_kernel<<<blocks, THREADS>>>(sums, n, facts->slack, facts->least, facts->largest,
                                                         (V *)factors, (link_words *)words.at));
     SPRY_CUDA_TRY(read_words(&words, &found, "pagerank: factors", err));
-    facts->as_they_stand = !found.not_ones;
+    facts->sums_are_one = !found.not_ones;
     facts->zeros = (int64_t)found.zeros;
     facts->first_zero = found.first_zero == NOWHERE ? -1 : (int64_t)found.first_zero;
     facts->bad = found.first_bad == NOWHERE ? -1 : (int64_t)found.first_bad;

@@ -65,7 +65,7 @@ template <typename P> static void start_of_offsets(const spry_arrays *a, int che
 }
 
 /* Summarizes the rows. The words of all blocks are in host memory on return. */
-static cudaError_t look_at_rows(const spry_arrays *csr, int checked, int blocks, row_words *words)
+static cudaError_t summarize_rows(const spry_arrays *csr, int checked, int blocks, row_words *words)
 {
     if (csr->offset_type == SPRY_I32)
         start_of_offsets<int32_t>(csr, checked, blocks, words);
@@ -83,17 +83,17 @@ static int blocks_for(const spry_arrays *csr, int checked)
     return (int)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 
-spry_status spry_cuda_look_at_rows(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr,
-                                   int checked, spry_error *err)
+spry_status spry_cuda_summarize_rows(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
+                                     int checked, spry_error *err)
 {
     device_scope scope(device->ordinal);
     const int blocks = blocks_for(csr, checked);
     void *answers = NULL;
-    *look = (spryi_row_look){0, 0, 1};
+    *look = (spryi_row_summary){0, 0, 1};
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
     cudaError_t code = (cudaError_t)spry_cuda_lock_host_block(&answers);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "lengths of rows");
-    code = look_at_rows(csr, checked, blocks, (row_words *)answers);
+    code = summarize_rows(csr, checked, blocks, (row_words *)answers);
     for (int b = 0; b < blocks && code == cudaSuccess; b++) {
         const row_words *of_block = (const row_words *)answers + b;
         look->longest = (double)of_block->longest > look->longest ? (double)of_block->longest : look->longest;

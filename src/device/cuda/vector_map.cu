@@ -68,7 +68,7 @@ template <typename V> static void start(const spryi_vector_map *m)
     const scalar<V> beta = m->beta ? scalar_of<V>(m->beta, m->beta_on_device) : scalar<V>();
     const int64_t to_stride = m->to_stride > 1 ? m->to_stride : 1,
                   from_stride = m->from_stride > 1 ? m->from_stride : 1;
-    const strides to_at = {to_stride, m->to_apart}, from_at = {from_stride, m->from_apart};
+    const strides to_at = {to_stride, m->to_column_stride}, from_at = {from_stride, m->from_column_stride};
     const dim3 tiles((unsigned)ceil_div(m->length, TILE_ROWS), (unsigned)ceil_div(m->columns, TILE_COLUMNS));
     if (m->columns > 1)
         columns_kernel<<<tiles, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->length,

@@ -53,7 +53,7 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };
 
 #elif SPRY_IS_MIXED /* stored type narrower than vectors: the plain sums, compiled for this level */

@@ -48,7 +48,7 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
     .simd = SPRYI_AVX512,
     .spmv = &runs,
     .spmv_t = &runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };
 
 #else /* for each row of types: base/instantiate_types.h */

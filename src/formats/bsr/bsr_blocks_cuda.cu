@@ -141,7 +141,7 @@ template <int R, typename S, typename V> static __global__ void __launch_bounds_
     bsr_blocks(const bsr_view s, const bsr_splits c, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                scalar<V> beta, V *partial, unsigned *arrived)
 {
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if ((int64_t)blockIdx.x < c.piece_count) { /* pieces take longest, so they start first */
         run_piece<R, S>(s, c, blockIdx.x, x, y, alpha.get(), beta.get(), partial, arrived);
         return;

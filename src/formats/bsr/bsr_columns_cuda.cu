@@ -61,7 +61,7 @@ static __device__ __forceinline__ void add_rows(column_piece<SHAPE::W, V> (&sum)
         const int64_t block = b + n * list.step < list.end ? b + n * list.step : b;
         column[n] = (int64_t)__ldg(list.columns + block) * r;
 #pragma unroll
-        for (int u = 0; u < U; u++) a[n][u] = number_kept<V>(list.values + (block * r + min(q + u, r - 1)) * r + i);
+        for (int u = 0; u < U; u++) a[n][u] = element_kept<V>(list.values + (block * r + min(q + u, r - 1)) * r + i);
     }
 #pragma unroll
     for (int n = 0; n < N; n++)
@@ -234,7 +234,7 @@ template <int R, typename SHAPE, typename S, typename V> static __global__ void 
     bsr_columns(const bsr_view s, const bsr_splits c, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
                 scalar<V> beta, V *partial, unsigned *arrived)
 {
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if ((int64_t)blockIdx.x < c.piece_count) { /* pieces take longest, so they start first */
         run_piece<R, SHAPE, S>(s, c, blockIdx.x, m, alpha.get(), beta.get(), partial, arrived);
         return;

@@ -291,11 +291,14 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     const int64_t masks = spryi_bsr_bytes_of_masks(h), offset_bytes = (int64_t)spryi_index_type_bytes(a->offset_type);
     s->types = shape_of(a);
     s->types.nnz = h->nnz;
-    SPRY_CUDA_TRY(spry_cuda_make(c, &s->offsets, (h->block_rows + 1) * offset_bytes, "block row offsets", err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, h->blocks * (int64_t)sizeof(int32_t), "columns of blocks", err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, spryi_bsr_value_count(h) * (int64_t)spry_type_bytes(a->value_type),
-                                 "values of blocks", err));
-    if (masks > 0) SPRY_CUDA_TRY(spry_cuda_make(c, &s->masks, masks, "masks of blocks", err));
+    SPRY_CUDA_TRY(
+        spry_cuda_allocate_array(c, &s->offsets, (h->block_rows + 1) * offset_bytes, "block row offsets", err));
+    SPRY_CUDA_TRY(
+        spry_cuda_allocate_array(c, &s->columns, h->blocks * (int64_t)sizeof(int32_t), "columns of blocks", err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &s->values,
+                                           spryi_bsr_value_count(h) * (int64_t)spry_type_bytes(a->value_type),
+                                           "values of blocks", err));
+    if (masks > 0) SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &s->masks, masks, "masks of blocks", err));
     SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, set_offsets<P>(&o, a, s, err)));
     if (h->blocks > 0)
         SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<S>(&o, a, s, masks > 0 ? s->masks : NULL, err)));

@@ -5,7 +5,7 @@ const spryi_kernel spryi_bsr_blocks_cuda = {
     SPRYI_KERNEL_OF("bsr", "blocks", "cuda"),
     .idea = "4 to 32 lanes per block row, a lane for a column of a block and its x; long block rows in pieces",
     .source = "Buatois, Caumon and Levy 2009; this library",
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };

@@ -503,7 +503,7 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     int64_t most = 0;
     SPRYI_OK_OR_RETURN(survey(context, s, &most, request, err));
     spryi_bsr_cost(s, &cost);
-    cost.beside = most_sums(&s->head) * (int64_t)spry_type_bytes(request->options->vector_type);
+    cost.extra_workspace = most_sums(&s->head) * (int64_t)spry_type_bytes(request->options->vector_type);
     SPRYI_OK_OR_RETURN(spryi_admit(request, "bsr", &cost, err));
     SPRYI_OK_OR_RETURN(spryi_bsr_check_sums(request, &s->head, A, err));
     s->types = types_of(&s->head);

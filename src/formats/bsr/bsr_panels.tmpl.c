@@ -169,7 +169,7 @@ static void SPRY_FN(panel_chunks)(const spryi_run_args *args, int64_t begin, int
     for (int64_t I = first; I < last; I++) {
         row.begin = row.end;
         row.end = spryi_bsr_offset(job, I + 1);
-        spryi_panels_ask((const char *)s->values + row.begin * block_bytes, (row.end - row.begin) * block_bytes);
+        spryi_panels_prefetch((const char *)s->values + row.begin * block_bytes, (row.end - row.begin) * block_bytes);
         SPRY_FN(panel_row)(&row, I, stream);
     }
     spryi_panels_done(stream);

@@ -39,7 +39,7 @@ const spryi_kernel spryi_bsr_portable_cpu = {
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .spmv = &runs,
     .spmv_t = &runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };
 
 #else /* for each row of types: base/instantiate_types.h */

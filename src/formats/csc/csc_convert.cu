@@ -73,9 +73,10 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
                           (long long)a->nnz, (long long)UINT32_MAX);
     c->cost.bytes = offset_bytes + a->nnz * (int64_t)sizeof(int32_t) + value_bytes;
     SPRY_CUDA_TRY(c->guard(c->request, "csc", &c->cost, err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &offsets, offset_bytes, "csc offsets", err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &rows, a->nnz * (int64_t)sizeof(int32_t), "csc rows", err));
-    if (a->value_type != SPRY_PATTERN) SPRY_CUDA_TRY(spry_cuda_make(c, &values, value_bytes, "csc values", err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &offsets, offset_bytes, "csc offsets", err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &rows, a->nnz * (int64_t)sizeof(int32_t), "csc rows", err));
+    if (a->value_type != SPRY_PATTERN)
+        SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &values, value_bytes, "csc values", err));
     s->a = *a; /* CSR of A^T */
     s->a.rows = a->columns;
     s->a.columns = a->rows;

@@ -13,7 +13,7 @@
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_scatter_##way,                                                                              \
         .spmv_t = &spryi_csr_gather_##way,                                                                             \
-        .several = SPRYI_OP_SPMV_T,                                                                                    \
+        .multi_row_major = SPRYI_OP_SPMV_T,                                                                            \
     };
 
 KERNEL(portable, SPRYI_PORTABLE,
@@ -47,7 +47,7 @@ const spryi_kernel spryi_csc_merge_cuda = {
     .idea = "transposed, as csr_merge_cuda: equal numbers of entries per block",
     .source = "as csr_merge_cuda, exchanged",
     .pattern = 1,
-    .several = SPRYI_OP_SPMV_T,
+    .multi_row_major = SPRYI_OP_SPMV_T,
     .operations = SPRYI_OP_SPMV_T,
     .mixed = SPRYI_OP_SPMV_T,
 };

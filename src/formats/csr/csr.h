@@ -180,7 +180,7 @@ typedef struct spryi_csr_chunks {
     int64_t count, range_count;
     int64_t phase_count;                   /* 0: windows are used */
     int64_t phases[SPRYI_MOST_PHASES + 1]; /* phase f is chunks phases[f] .. phases[f + 1] - 1 */
-    int64_t window_numbers;                /* elements of all windows */
+    int64_t window_elements;               /* elements of all windows */
 } spryi_csr_chunks;
 
 /* ---- storage ------------------------------------------------------------------------------------------- */

@@ -69,16 +69,17 @@ SPRYI_INLINE void SPRY_FN(column_major_rows)(const spryi_run_args *args, int64_t
     const SPRY_P *Ap = a->offsets;
     const SPRY_J *Aj = a->indices;
     const SPRY_S *Ax = a->values;
-    const SPRY_V *x = (const SPRY_V *)args->x + c * args->x_apart;
-    SPRY_V *y = (SPRY_V *)args->y + c * args->y_apart;
-    const int64_t x_apart = args->x_apart, y_apart = args->y_apart;
+    const SPRY_V *x = (const SPRY_V *)args->x + c * args->x_column_stride;
+    SPRY_V *y = (SPRY_V *)args->y + c * args->y_column_stride;
+    const int64_t x_column_stride = args->x_column_stride, y_column_stride = args->y_column_stride;
     for (int64_t i = begin; i < end; i++) {
         SPRY_V sum[SPRYI_CSR_COLUMN_MAJOR] = {0};
         for (int64_t k = Ap[i]; k < Ap[i + 1]; k++)
             for (int l = 0; l < count; l++)
-                sum[l] += has_values ? SPRY_VALUE(Ax[k]) * x[l * x_apart + Aj[k]] : x[l * x_apart + Aj[k]];
+                sum[l] += has_values ? SPRY_VALUE(Ax[k]) * x[l * x_column_stride + Aj[k]]
+                                     : x[l * x_column_stride + Aj[k]];
         for (int l = 0; l < count; l++) {
-            SPRY_V *to = y + l * y_apart + i;
+            SPRY_V *to = y + l * y_column_stride + i;
             *to = beta == 0 ? alpha * sum[l] : alpha * sum[l] + beta * *to;
         }
     }

@@ -89,7 +89,7 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &spryi_csr_gather_avx2,
     .spmv_t = &spryi_csr_scatter_avx2,
-    .several = SPRYI_OP_SPMV,
-    .several_apart = SPRYI_OP_SPMV,
-    .takes_apart = spryi_csr_supports_column_major,
+    .multi_row_major = SPRYI_OP_SPMV,
+    .multi_column_major = SPRYI_OP_SPMV,
+    .supports_column_major = spryi_csr_supports_column_major,
 };

@@ -210,7 +210,7 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .simd = SPRYI_AVX512,
     .spmv = &spryi_csr_gather_avx512,
     .spmv_t = &spryi_csr_scatter_avx512,
-    .several = SPRYI_OP_SPMV,
-    .several_apart = SPRYI_OP_SPMV,
-    .takes_apart = spryi_csr_supports_column_major,
+    .multi_row_major = SPRYI_OP_SPMV,
+    .multi_column_major = SPRYI_OP_SPMV,
+    .supports_column_major = spryi_csr_supports_column_major,
 };

@@ -159,7 +159,7 @@ static spry_status run_column_major(const spryi_run_args *args)
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2])
 {
     const spryi_csr *s = args->storage;
-    if (args->columns > 1 && args->x_apart != 1) return run_column_major(args);
+    if (args->columns > 1 && args->x_column_stride != 1) return run_column_major(args);
     product p = {.args = *args, .job = job_of(args), .loops = pick_loops(s, loops)};
     p.job.sums = args->workspace;
     const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *

@@ -61,7 +61,7 @@ const spryi_kernel spryi_csr_merge_cuda = {
     .idea = "equal numbers of entries per block, products through shared memory, long rows in pieces",
     .source = "Merrill and Garland 2016; Greathouse and Daga 2014; this library",
     .pattern = 1,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };

@@ -532,7 +532,7 @@ static spry_status build_chunks(spry_context *context, spryi_csr *s, spry_error 
     SPRYI_TRY(SPRYI_NEW(context, &taken, SPRYI_MOST_PHASES * v.words, "phases (scratch)", err));
     const attempt best = best_phases(&v, taken);
     const bool try_windows = best.cost * LEAST_SPEEDUP > v.units;
-    const int64_t count = try_windows ? build_windows(&v, s->vector_type, windows, &chunks->window_numbers) : 0;
+    const int64_t count = try_windows ? build_windows(&v, s->vector_type, windows, &chunks->window_elements) : 0;
     if (count > 0) {
         SPRYI_TRY(SPRYI_NEW(context, &chunks->list, count, "chunks", err));
         memcpy(chunks->list, windows, (size_t)count * sizeof *windows);
@@ -634,7 +634,7 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_csr *s = storage;
     if (!s->scatters) return SPRYI_CSR_SUMS * s->blocks.piece_count * (int64_t)sizeof(double);
-    int64_t elements = s->chunks.window_numbers > s->a.columns ? s->chunks.window_numbers : s->a.columns;
+    int64_t elements = s->chunks.window_elements > s->a.columns ? s->chunks.window_elements : s->a.columns;
     return elements * (int64_t)spry_type_bytes(vector_type);
 }
 

@@ -31,7 +31,7 @@ enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
 /* ---- the product ----------------------------------------------------------------------------------- */
 
 /*
- * A block may start before the previous kernel has ended. Before wait_for_kernel_before it reads only data that prepare
+ * A block may start before the previous kernel has ended. Before wait_for_previous_kernel it reads only data that prepare
  * has written. Data that the previous kernel may have written is loaded by `volatile` instructions without `nc`, so
  * that the compiler does not move loads before the wait. Columns and offsets do not change while the plan exists and
  * need no such loads.
@@ -121,7 +121,7 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
 {
     constexpr int THREADS = shape<V>::threads, ITEMS = cut<KIND>::template pieces<V>::items;
     const piece mine = s.pieces[p];
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     Aj += mine.begin;
     if (Ax) Ax += mine.begin;
     V sum = 0;
@@ -183,7 +183,7 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
     const int64_t block = (int64_t)blockIdx.x - s.piece_count;
     const tile_rows mine = s.tiles[block];
     const int64_t start = KIND == NEARLY_ALL ? mine.start : block * TILE;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
 
     /* Indices of products and columns begin at `start`. Those before `low` belong to a row of a previous block. */
     const int t = threadIdx.x, available = (int)min((int64_t)(ITEMS * THREADS), s.nnz - start);

@@ -107,7 +107,7 @@ SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, 
     const spryi_csr_job own = *job; /* local copy, which no store can change */
     const int rest = (int)(columns % LANES);
     const int64_t ahead =
-        own.stream_y ? spryi_rows_to_ask(end - begin, spryi_csr_offset(&own, end) - spryi_csr_offset(&own, begin))
+        own.stream_y ? spryi_rows_to_prefetch(end - begin, spryi_csr_offset(&own, end) - spryi_csr_offset(&own, begin))
                      : end - begin;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = spryi_csr_offset(&own, i), last = spryi_csr_offset(&own, i + 1), y = i * own.y_stride;

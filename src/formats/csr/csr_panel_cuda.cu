@@ -73,7 +73,7 @@ stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict
             if (k + u * THREADS < count) j[u] = load_once(Aj + k + u * THREADS);
 #pragma unroll
         for (int u = 0; u < STAGED; u++)
-            if (k + u * THREADS < count) a[u] = Ax ? number_at<V>(Ax + k + u * THREADS) : V(1);
+            if (k + u * THREADS < count) a[u] = Ax ? element_at<V>(Ax + k + u * THREADS) : V(1);
 #pragma unroll
         for (int u = 0; u < STAGED; u++)
             if (k + u * THREADS < count) {
@@ -305,7 +305,7 @@ meet_pieces(const piece &mine, const V *partial, unsigned *arrived, const many_c
 #pragma unroll 4
         for (int p = t % 32; p < mine.parts; p += 32) own += __ldcg(partial + (int64_t)p * PANEL_COLUMNS + c);
         own = lanes_sum(own, 32);
-        if (t % 32 == 0) put(m.y + c * m.y_apart, mine.row * m.y_row, own, alpha, beta);
+        if (t % 32 == 0) put(m.y + c * m.y_column_stride, mine.row * m.y_row, own, alpha, beta);
     }
 }
 

@@ -22,7 +22,7 @@ const spryi_kernel spryi_csr_portable_cpu = {
     .pattern = 1,
     .spmv = &spryi_csr_gather_portable,
     .spmv_t = &spryi_csr_scatter_portable,
-    .several = SPRYI_OP_SPMV,
-    .several_apart = SPRYI_OP_SPMV,
-    .takes_apart = spryi_csr_supports_column_major,
+    .multi_row_major = SPRYI_OP_SPMV,
+    .multi_column_major = SPRYI_OP_SPMV,
+    .supports_column_major = spryi_csr_supports_column_major,
 };

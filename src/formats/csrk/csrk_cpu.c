@@ -22,7 +22,7 @@
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_gather_##way,                                                                               \
         .spmv_t = &spryi_csr_scatter_##way,                                                                            \
-        .several = SPRYI_OP_SPMV,                                                                                      \
+        .multi_row_major = SPRYI_OP_SPMV,                                                                              \
         SPRYI_CSRK_LISTING_PARAMETERS(k),                                                                              \
     };
 

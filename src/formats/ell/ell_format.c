@@ -134,7 +134,8 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
     SPRYI_OK_OR_RETURN(spryi_admit(request, "ell", &cost, err));
     SPRYI_OK_OR_RETURN(spryi_ell_build(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
-    if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
+    if (request->options->op == SPRY_TRANSPOSE)
+        SPRYI_OK_OR_RETURN(spryi_windows_build(context, &s->windows, a, 1, err));
     return SPRY_OK;
 }
 

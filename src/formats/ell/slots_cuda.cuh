@@ -23,13 +23,13 @@ static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S 
 #pragma unroll
         for (int u = 0; u < 4; u++) j[u] = (strided ? columns[u * stride] : load_once(columns + u * stride)) + add;
 #pragma unroll
-        for (int u = 0; u < 4; u++) a[u] = Ax ? number_at<V>(Ax + at + u * stride) : V(1);
+        for (int u = 0; u < 4; u++) a[u] = Ax ? element_at<V>(Ax + at + u * stride) : V(1);
 #pragma unroll
         for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
     }
 #pragma unroll 3
     for (; s < length; s++, columns += stride, at += stride)
-        sum += (Ax ? number_at<V>(Ax + at) : V(1)) * x[(strided ? *columns : load_once(columns)) + add];
+        sum += (Ax ? element_at<V>(Ax + at) : V(1)) * x[(strided ? *columns : load_once(columns)) + add];
     return sum;
 }
 

@@ -189,7 +189,8 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     SPRYI_OK_OR_RETURN(resolve(context, &cost, &width, &rest, request, err));
     SPRYI_OK_OR_RETURN(spryi_admit(request, "hyb", &cost, err));
     SPRYI_OK_OR_RETURN(fill_storage(context, s, a, width, rest, err));
-    if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
+    if (request->options->op == SPRY_TRANSPOSE)
+        SPRYI_OK_OR_RETURN(spryi_windows_build(context, &s->windows, a, 1, err));
     return SPRY_OK;
 }
 

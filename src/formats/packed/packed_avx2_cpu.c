@@ -83,5 +83,5 @@ const spryi_kernel spryi_packed_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };

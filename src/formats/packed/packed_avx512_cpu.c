@@ -78,5 +78,5 @@ const spryi_kernel spryi_packed_avx512_cpu = {
     .simd = SPRYI_AVX512,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };

@@ -287,7 +287,7 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
     const int lane = threadIdx.x % LANES, shares = m.lanes < SHARES ? 1 : m.lanes / SHARES;
     const int64_t warp = (int64_t)blockIdx.x * (COLUMNS_THREADS / LANES) + threadIdx.x / LANES;
     const int64_t set = warp / shares, k = set / m.sets;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (k >= s.slice_count) return;
     slice_share share;
     share.slice = load_slice(s.slices + k);
@@ -332,13 +332,13 @@ template <typename S, typename V, int B> void spry_cuda_packed_columns(const spr
     constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 || (B <= 3 && sizeof(V) == 8) ? 2 : 1;
     const int64_t columns = args->columns;
     if constexpr (B > 1 && sizeof(S) < sizeof(V)) { /* less code for narrow stored values */
-        if (args->x_apart != 1)
+        if (args->x_column_stride != 1)
             launch_columns<S, V, B, column_shape<false, 1, 4>>(args);
         else if (columns_fit(args, WIDE, sizeof(V)))
             launch_columns<S, V, B, column_shape<true, WIDE, 1>>(args);
         else
             launch_columns<S, V, B, column_shape<true, 1, 1>>(args);
-    } else if (args->x_apart != 1) {
+    } else if (args->x_column_stride != 1) {
         if (columns <= 2)
             launch_columns<S, V, B, column_shape<false, 1, 2>>(args);
         else if (columns <= 4 || B > 2)

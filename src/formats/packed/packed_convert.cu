@@ -683,7 +683,7 @@ template <typename P> static spry_status build(spryi_conversion *c, spry_error *
     SPRY_CUDA_TRY(count(c->device, a, s, rows, groups, &counts, err));
     spryi_packed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
-    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_packed_arrays, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_arrays(c, spryi_packed_arrays, err));
     const int64_t *counted = (const int64_t *)counts.at;
     SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(a, s, rows, groups, counted, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before scratch is freed */

@@ -6,8 +6,8 @@ const spryi_kernel spryi_packed_slices_cuda = {
     .idea = "a warp per slice, a lane per row or block row; x in order on diagonals",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .pattern = 1,
-    .several = SPRYI_OP_SPMV,
-    .several_apart = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
+    .multi_column_major = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };

@@ -147,9 +147,9 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     SPRYI_TRY(measure(context, s, &plans, csr, err));
     spryi_packed_cost(&cost, s);
     SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
-    SPRYI_TRY(store(context, s, plans, csr, request->stays, err));
+    SPRYI_TRY(store(context, s, plans, csr, request->only_cpu_reads, err));
     if (request->options->op == SPRY_TRANSPOSE)
-        SPRYI_TRY(spryi_windows_make(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
+        SPRYI_TRY(spryi_windows_build(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
 done:
     spryi_release(context, plans);
     return status;

@@ -36,7 +36,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
     int32_t j[W];
 #pragma unroll
     for (int u = 0; u < W; u++)
-        if (!ALTERNATE) a[u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
+        if (!ALTERNATE) a[u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
 #pragma unroll
     for (int u = 0; u < W; u++) {
         if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once((const uint16_t *)index + lane + u * LANES);
@@ -47,7 +47,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
 #pragma unroll
             for (int q = 0; q < 4 && u + q < W; q++) j[u + q] = of[q];
         }
-        if (ALTERNATE) a[u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
+        if (ALTERNATE) a[u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
     }
     unsigned mask = held >> t; /* slots of the lane, from t on; without DIAGONALS held is the lane's length */
     if (KIND != SPRYI_PACKED_DIAGONALS) {
@@ -153,7 +153,7 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
                 const int32_t j = kind == SPRYI_PACKED_DIAGONALS ? __ldg(columns + t + u)
                                   : kind == SPRYI_PACKED_OFFSETS ? __ldg(offsets + before)
                                                                  : __ldg(columns + before);
-                a[u] = ONES ? V(1) : number_kept<V>(Ax + before);
+                a[u] = ONES ? V(1) : element_kept<V>(Ax + before);
                 of_x[u] = x[j];
             }
             Ax += ONES ? 0 : all;
@@ -233,7 +233,7 @@ __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS
     constexpr int WARPS = shape::threads / LANES;
     const int count = (int)s.slice_count, slices = shape::slices == 1 ? 1 : most; /* slices: per warp */
     int k = (int)blockIdx.x * (WARPS * slices) + (int)threadIdx.x / LANES;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (k >= count) return;
     spryi_packed_slice slice = load_slice(s.slices + k);
     int32_t extra = __ldg(s.extras + k);

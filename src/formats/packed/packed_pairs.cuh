@@ -37,8 +37,8 @@ add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[SLOTS],
     V a[2][W], of_x[2][W];
 #pragma unroll
     for (int u = 0; u < W; u++) {
-        a[0][u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
-        a[1][u] = ONES ? V(1) : number_at<V>(Ax + (W + u) * LANES);
+        a[0][u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
+        a[1][u] = ONES ? V(1) : element_at<V>(Ax + (W + u) * LANES);
     }
 #pragma unroll
     for (int u = 0; u < W; u++) {
@@ -90,7 +90,7 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *A
             const bool has = t + u < width && mask >> (t + u) & 1;
             distance[u] = t + u < width ? __ldg(list + t + u) : 0;
             a[u] = ONES ? V(1) : V(0);
-            if (!ONES && has) a[u] = number_at<V>(Ax + (t + u) * LANES + lane);
+            if (!ONES && has) a[u] = element_at<V>(Ax + (t + u) * LANES + lane);
         }
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++)
@@ -109,7 +109,7 @@ static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S 
     for (int t = 0; t < width; t++) {
         const bool has = mask >> t & 1;
         const unsigned slot = __ballot_sync(ALL, has);
-        if (has) sum += (ONES ? V(1) : number_kept<V>(Ax + __popc(slot & ((1u << lane) - 1)))) * x[__ldg(list + t)];
+        if (has) sum += (ONES ? V(1) : element_kept<V>(Ax + __popc(slot & ((1u << lane) - 1)))) * x[__ldg(list + t)];
         Ax += ONES ? 0 : __popc(slot);
     }
     return sum;
@@ -169,7 +169,7 @@ static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, pairs_shape<V, SLOT
     const int lane = threadIdx.x % LANES;
     const int64_t first = ((int64_t)blockIdx.x * PAIRS_WARPS + threadIdx.x / LANES) * PAIRS_SLICES;
     const int count = (int)min((int64_t)PAIRS_SLICES, s.slice_count - first);
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (count <= 0) return;
     uint4 record = make_uint4(0, 0, 0, 0);
     uint32_t extra = 0;

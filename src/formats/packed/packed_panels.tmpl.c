@@ -130,7 +130,8 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
         spryi_packed_open_lanes(&lanes, s, k, args->x_stride);
         const bool in_order = !lanes.v.rows || places % 64 == 0; /* only whole cache lines of y are streamed */
         if (s->values)
-            spryi_panels_ask((const SPRY_S *)s->values + lanes.v.values, lanes.value_count * (int64_t)sizeof(SPRY_S));
+            spryi_panels_prefetch((const SPRY_S *)s->values + lanes.v.values,
+                                  lanes.value_count * (int64_t)sizeof(SPRY_S));
         for (uint32_t left = lanes.rows; left; left &= left - 1) {
             const int l = __builtin_ctz(left);
             spryi_packed_select_lane(&lanes, l);

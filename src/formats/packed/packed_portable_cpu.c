@@ -29,5 +29,5 @@ const spryi_kernel spryi_packed_portable_cpu = {
     .pattern = 1,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };

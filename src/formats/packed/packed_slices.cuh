@@ -68,8 +68,8 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
 #pragma unroll
             for (int e = 0; e < B * B; e++) {
                 a[r][u][e] = V(ONES ? 1 : 0);
-                if (!ONES && MODE != HOLES) a[r][u][e] = number_at<V>(w->Ax[r] + (u * B * B + e) * LANES);
-                if (!ONES && MODE == HOLES && has) a[r][u][e] = number_kept<V>(w->Ax[r] + e * stride + before);
+                if (!ONES && MODE != HOLES) a[r][u][e] = element_at<V>(w->Ax[r] + (u * B * B + e) * LANES);
+                if (!ONES && MODE == HOLES && has) a[r][u][e] = element_kept<V>(w->Ax[r] + e * stride + before);
             }
             if (!ONES && MODE == HOLES) w->Ax[r] += stride * B * B;
         }
@@ -174,7 +174,7 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
     constexpr int R = diagonal_shape<V, B>::slices, N = diagonal_shape<V, B>::slots;
     const int lane = threadIdx.x % LANES;
     const int64_t first = ((int64_t)blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * R;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (first >= s.slice_count) return;
     const int64_t left = s.slice_count - first;
     const int own = lane < R && lane < left ? lane : 0;
@@ -237,7 +237,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, 
             if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once(w->offsets + u * LANES);
             if (KIND == SPRYI_PACKED_COLUMNS) j[u] = load_once(w->columns + u * LANES);
 #pragma unroll
-            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : number_at<V>(w->Ax + (u * B * B + e) * LANES);
+            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : element_at<V>(w->Ax + (u * B * B + e) * LANES);
             continue;
         }
         const unsigned slot = __ballot_sync(ALL, has[u]);
@@ -246,7 +246,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, 
 #pragma unroll
         for (int e = 0; e < B * B; e++) {
             a[u][e] = V(ONES ? 1 : 0);
-            if (!ONES && has[u]) a[u][e] = number_kept<V>(w->Ax + e * stride + before);
+            if (!ONES && has[u]) a[u][e] = element_kept<V>(w->Ax + e * stride + before);
         }
         w->Ax += ONES ? 0 : stride * B * B;
         w->offsets += KIND == SPRYI_PACKED_OFFSETS ? stride : 0;
@@ -382,7 +382,7 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     const int64_t first = (int64_t)blockIdx.x * (WARPS * run), last = first + WARPS * run;
     const int64_t end = last < s.slice_count ? last : s.slice_count;
     int64_t k = first + threadIdx.x / LANES;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (k >= end) return;
     spryi_packed_slice slice = load_slice(s.slices + k);
     int32_t extra = __ldg(s.extras + k);
@@ -452,7 +452,7 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, part = warp % parts;
     const int64_t k = (int64_t)blockIdx.x * (WARPS / parts) + warp / parts;
     const bool has_slice = k < s.slice_count;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     const spryi_packed_slice slice = load_slice(s.slices + (has_slice ? k : 0));
     const int32_t extra = __ldg(s.extras + (has_slice ? k : 0));
     const V a = alpha.get(), b = beta.get();

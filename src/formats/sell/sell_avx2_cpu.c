@@ -25,5 +25,5 @@ const spryi_kernel spryi_sell_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };

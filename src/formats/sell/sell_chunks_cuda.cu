@@ -188,7 +188,7 @@ static __device__ __forceinline__ void add_slots(V *sum, lane_work<S, V> *w, int
         w->Aj += N * LANES;
     }
 #pragma unroll
-    for (int u = 0; u < N; u++) a[u] = ONES ? V(1) : number_at<V>(w->Ax + u * LANES);
+    for (int u = 0; u < N; u++) a[u] = ONES ? V(1) : element_at<V>(w->Ax + u * LANES);
     w->Ax += ONES ? 0 : N * LANES;
 #pragma unroll
     for (int u = 0; u < N; u++) {
@@ -233,7 +233,7 @@ template <typename S, typename V, int U, int BLOCK, bool ONES> static __global__
 {
     const int64_t l = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
     const int lane = threadIdx.x % LANES;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (l - lane >= s.a.rows) return;
     const int4 loaded = __ldg((const int4 *)(chunks + l / LANES));
     const int width = loaded.y, kind = loaded.z & KIND, count = loaded.z >> 8;

@@ -33,7 +33,7 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
 #pragma unroll
     for (int u = 0; u < N; u++) j[u] = __ldg(Aj + min(u, left - 1) * c);
 #pragma unroll
-    for (int u = 0; u < N; u++) a[u] = Ax ? number_kept<V>(Ax + min(u, left - 1) * c) : V(1);
+    for (int u = 0; u < N; u++) a[u] = Ax ? element_kept<V>(Ax + min(u, left - 1) * c) : V(1);
 #pragma unroll
     for (int u = 0; u < N; u++)
 #pragma unroll
@@ -55,7 +55,7 @@ template <typename S, typename V, typename SHAPE> static __global__ void __launc
     const int set = (int)(blockIdx.x % (unsigned)m.sets);
     const int rows = COLUMNS_THREADS / m.lanes, own = (int)threadIdx.x / m.lanes;
     const int64_t l = block * rows + own;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     if (own == rows || l >= s.a.rows) return;
     const column_place<SHAPE, V> place(m, set, (int)threadIdx.x % m.lanes);
     const int64_t chunk = s.c == LANES ? l / LANES : l / s.c, at = s.offsets[chunk] + l - chunk * s.c;

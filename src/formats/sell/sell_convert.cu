@@ -163,12 +163,14 @@ template <typename P> static spry_status build(spryi_conversion *c, const key_la
     SPRY_CUDA_TRY(c->guard(c->request, "sell", &c->cost, err));
     if (ceil_div(s->slots, CONVERT_TILE) > INT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: more blocks than a CUDA launch permits");
-    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, lanes * (int64_t)sizeof(int32_t), "row lengths", err));
+    SPRY_CUDA_TRY(
+        spry_cuda_allocate_array(c, (void **)&s->lengths, lanes * (int64_t)sizeof(int32_t), "row lengths", err));
     if (s->sigma > 1)
-        SPRY_CUDA_TRY(
-            spry_cuda_make(c, (void **)&s->permutation, a->rows * (int64_t)sizeof(uint16_t), "row permutation", err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, s->slots * (int64_t)sizeof(int32_t), "sell columns", err));
-    if (value_bytes > 0) SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, s->slots * value_bytes, "sell values", err));
+        SPRY_CUDA_TRY(spry_cuda_allocate_array(c, (void **)&s->permutation, a->rows * (int64_t)sizeof(uint16_t),
+                                               "row permutation", err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &s->columns, s->slots * (int64_t)sizeof(int32_t), "sell columns", err));
+    if (value_bytes > 0)
+        SPRY_CUDA_TRY(spry_cuda_allocate_array(c, &s->values, s->slots * value_bytes, "sell values", err));
     if (lanes > 0)
         set_lanes<<<convert_blocks(lanes), CONVERT_THREADS>>>(Ap, keys, a->rows, lanes, *layout, s->lengths,
                                                               s->permutation);
@@ -190,8 +192,8 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     s->chunk_count = ceil_div(a->rows, s->c);
     SPRY_CUDA_TRY(spry_cuda_longest(c->device, a, &longest, err));
     SPRY_CUDA_TRY(spryi_sell_check_size(a->rows, longest, s->c, err));
-    SPRY_CUDA_TRY(
-        spry_cuda_make(c, (void **)&s->offsets, (s->chunk_count + 1) * (int64_t)sizeof(int64_t), "chunk offsets", err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_array(c, (void **)&s->offsets, (s->chunk_count + 1) * (int64_t)sizeof(int64_t),
+                                           "chunk offsets", err));
     const key_layout layout = {s->sigma, longest, bits_of(s->sigma - 1), bits_of(longest)};
     return SPRY_BY_TYPE(a->offset_type, P, build<P>(c, &layout, err));
 }

@@ -6,7 +6,7 @@ const spryi_kernel spryi_sell_chunks_cuda = {
     .idea = "a thread per row, chunk by chunk; strided chunks read one column per slot",
     .source = "Kreutzer and others, A unified sparse matrix data format, 2014; this library",
     .pattern = 1,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };

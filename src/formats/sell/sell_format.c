@@ -275,7 +275,7 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     spryi_loop(context, spryi_threads(context, a->rows + s->slots), spryi_sell_block_count(s), 1, fill_blocks,
                &(chunk_job){.s = s, .csr = a});
     if (request->options->op == SPRY_TRANSPOSE)
-        SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
+        SPRYI_OK_OR_RETURN(spryi_windows_build(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
     return SPRY_OK;
 }
 

@@ -34,8 +34,8 @@ SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin,
     for (int64_t s = begin; s < end; s++) {
         const SPRY_V *Ax = own.Ax + s * own.values_stride;
         const SPRY_J *Aj = own.Aj + s * own.columns_stride;
-        if (lanes > 1) spryi_panels_ask(Ax, sizeof *Ax);
-        if (lanes > 1 && !strided) spryi_panels_ask(Aj, sizeof *Aj);
+        if (lanes > 1) spryi_panels_prefetch(Ax, sizeof *Ax);
+        if (lanes > 1 && !strided) spryi_panels_prefetch(Aj, sizeof *Aj);
         for (int l = 0; l < lanes; l++) {
             const SPRY_V *row = x + (strided ? (int64_t)Aj[0] + l : (int64_t)Aj[l]) * own.x_stride;
             const PANEL first = twice ? SPRY_FN(panel_all)(row) : PANEL_LOAD(row, count);

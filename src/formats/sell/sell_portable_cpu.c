@@ -25,5 +25,5 @@ const spryi_kernel spryi_sell_portable_cpu = {
     .pattern = 1,
     .spmv = &runs,
     .spmv_t = &runs_t,
-    .several = SPRYI_OP_SPMV,
+    .multi_row_major = SPRYI_OP_SPMV,
 };

@@ -107,8 +107,8 @@ static void find_ranges(void *job, int64_t begin, int64_t end)
         find_range(part, j->a, part->begin, part->end);
 }
 
-spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
-                               spry_error *err)
+spry_status spryi_windows_build(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
+                                spry_error *err)
 {
     SPRYI_OK_OR_RETURN(new_parts(context, windows, csr->nnz, err));
     const int64_t count = windows->count;

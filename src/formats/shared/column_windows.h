@@ -20,8 +20,8 @@ enum {
 };
 
 /* Cuts csr into parts that begin at multiples of `unit` rows. After a failure the caller also clears *windows. */
-spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
-                               spry_error *err);
+spry_status spryi_windows_build(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
+                                spry_error *err);
 /* Cuts coo into parts with equal numbers of entries, so that a row may be in multiple parts. */
 spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windows, const spry_arrays *coo,
                                      spry_error *err);

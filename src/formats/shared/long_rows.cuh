@@ -14,7 +14,7 @@ enum { LONG_ROW_THREADS = 128, LONG_ROW_COLUMNS = 8 };
 template <typename V> struct long_row_vectors {
     const V *x;
     V *y;
-    int64_t x_row, y_row, x_apart, y_apart; /* distances between rows and between vectors */
+    int64_t x_row, y_row, x_column_stride, y_column_stride; /* distances between rows and between vectors */
 };
 
 template <typename F, typename S, typename V, bool ONES> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
@@ -24,12 +24,12 @@ template <typename F, typename S, typename V, bool ONES> static __global__ void 
     if (p >= s.long_rows.piece_count) return;
     const int32_t *Aj = (const int32_t *)s.long_rows.columns;
     const S *Ax = (const S *)s.long_rows.values;
-    const V *x = v.x + blockIdx.y * v.x_apart;
+    const V *x = v.x + blockIdx.y * v.x_column_stride;
     const int64_t end = s.long_rows.pieces[p + 1];
     V sum = 0;
 #pragma unroll 4
     for (int64_t e = s.long_rows.pieces[p] + threadIdx.x % 32; e < end; e += 32)
-        sum += (ONES ? V(1) : number_at<V>(Ax + e)) * x[load_once(Aj + e) * v.x_row];
+        sum += (ONES ? V(1) : element_at<V>(Ax + e)) * x[load_once(Aj + e) * v.x_row];
     sum = lanes_sum(sum, 32);
     if (threadIdx.x % 32 == 0) sums[blockIdx.y * s.long_rows.piece_count + p] = sum;
 }
@@ -49,7 +49,7 @@ template <typename F, typename V> static __global__ void __launch_bounds__(LONG_
     }
     sum = lanes_sum(sum, 32);
     if (threadIdx.x % 32 == 0)
-        put(v.y + blockIdx.y * v.y_apart, s.long_rows.rows[n] * v.y_row, sum, alpha.get(), beta.get());
+        put(v.y + blockIdx.y * v.y_column_stride, s.long_rows.rows[n] * v.y_row, sum, alpha.get(), beta.get());
 }
 
 /* Returns the bytes of workspace that launch_long_rows needs. */
@@ -71,15 +71,15 @@ template <typename F, typename S, typename V, bool ONES> static void launch_long
     if (columns > 1) {
         v.x_row = args->x_stride;
         v.y_row = args->y_stride;
-        v.x_apart = args->x_apart;
-        v.y_apart = args->y_apart;
+        v.x_column_stride = args->x_column_stride;
+        v.y_column_stride = args->y_column_stride;
     }
     for (int64_t c = 0; c < columns; c += LONG_ROW_COLUMNS) {
         const unsigned batch = (unsigned)(columns - c < LONG_ROW_COLUMNS ? columns - c : (int64_t)LONG_ROW_COLUMNS);
         long_row_pieces<F, S, V, ONES><<<dim3(pieces, batch), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums);
         long_rows<F, V><<<dim3(rows, batch), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums, SPRY_ALPHA(V, args),
                                                                                      SPRY_BETA(V, args));
-        v.x += LONG_ROW_COLUMNS * v.x_apart;
-        v.y += LONG_ROW_COLUMNS * v.y_apart;
+        v.x += LONG_ROW_COLUMNS * v.x_column_stride;
+        v.y += LONG_ROW_COLUMNS * v.y_column_stride;
     }
 }

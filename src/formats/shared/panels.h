@@ -79,7 +79,7 @@ SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), sum + a * 
 #define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
 
 /* Prefetches `bytes` bytes of the matrix, SPRYI_AHEAD_NEAR after `from`. */
-SPRYI_INLINE void spryi_panels_ask(const void *from, int64_t bytes)
+SPRYI_INLINE void spryi_panels_prefetch(const void *from, int64_t bytes)
 {
 #ifdef __AVX2__
     for (int64_t b = 0; b < bytes; b += 64) spryi_prefetch_near(from, b + SPRYI_AHEAD_NEAR);

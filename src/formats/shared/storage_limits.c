@@ -45,7 +45,7 @@ static int64_t most_auxiliary(const spryi_build_request *request, const char *fo
     if (lines > MOST || a->nnz > MOST) return INT64_MAX;
     int64_t bytes = FIXED + ENTRY * a->nnz + (has_groups ? LINE_OF_GROUPS : LINE) * lines;
     if (scatters) bytes += SCATTERED_FIXED + SCATTERED_LINE * lines + SCATTERED_ENTRY * a->nnz + cost->bytes / 4;
-    return spryi_add_bytes(bytes, cost->beside);
+    return spryi_add_bytes(bytes, cost->extra_workspace);
 }
 
 spry_status spryi_check_storage(const spryi_build_request *request, const char *format, const spryi_cost *cost,

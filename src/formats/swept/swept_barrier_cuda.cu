@@ -119,7 +119,7 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
     const int64_t *bases = s.bases + block.first_batch;
     const int last = block.batches - 1;
     if (last < 0) {
-        wait_for_kernel_before();
+        wait_for_previous_kernel();
         return;
     }
     batch<S> now, next, after;
@@ -128,7 +128,7 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
     int64_t base = bases[min(1, last)];
     next.load(indices + min(1, last) * stride, values + min(1, last) * stride);
     const int64_t first_base = bases[0];
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
 #pragma unroll
     for (int u = 0; u < U; u++) x_now[u] = x[first_base + (now.index[u] >> block.sum_bits)];
 #pragma unroll 1

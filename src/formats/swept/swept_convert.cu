@@ -826,7 +826,7 @@ static spry_status allocate(spryi_conversion *c, spryi_swept *s, spry_error *err
     const spryi_swept_shared_row *shared_rows = s->shared_rows;
     s->blocks = NULL;
     s->shared_rows = NULL;
-    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_swept_arrays, err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_arrays(c, spryi_swept_arrays, err));
     SPRY_CUDA_TRY(to_device(s->blocks, blocks, s->sizes.blocks * (int64_t)sizeof *s->blocks, err));
     return to_device(s->shared_rows, shared_rows, s->sizes.shared_rows * (int64_t)sizeof *s->shared_rows, err);
 }

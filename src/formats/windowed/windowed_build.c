@@ -868,7 +868,7 @@ spry_status spryi_windowed_build(spry_context *context, void *storage, const spr
     b.threads = spryi_threads(context, b.csr->nnz + b.csr->rows);
     SPRYI_TRY(measure(&b, request, err));
     spryi_windowed_cost(&cost, s);
-    cost.beside = spryi_windowed_workspace(s, request->options->vector_type);
+    cost.extra_workspace = spryi_windowed_workspace(s, request->options->vector_type);
     SPRYI_TRY(spryi_admit(request, "windowed", &cost, err));
     SPRYI_TRY(store(&b, err));
 done:

@@ -843,14 +843,14 @@ template <typename P> static spry_status build(spryi_conversion *c, const window
                           (long long)s->long_rows.piece_count);
     const int64_t windows = w.windows_of_runs + ceil_div(w.count - w.of_runs, w.window);
     const int64_t row_bytes = w.slices * LANES * (int64_t)sizeof(uint32_t);
-    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->rows, row_bytes, "rows", err));
+    SPRY_CUDA_TRY(spry_cuda_allocate_array(c, (void **)&s->rows, row_bytes, "rows", err));
     w.rows = s->rows;
     SPRY_CUDA_TRY(measure(c->device, &w, windows, &space, err));
     SPRY_CUDA_TRY(read_sizes(s, w, err));
     SPRY_CUDA_TRY(spryi_windowed_check_sizes(s, err));
     spryi_windowed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "windowed", &c->cost, err));
-    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_windowed_arrays, err)); /* all arrays except rows, which exist */
+    SPRY_CUDA_TRY(spry_cuda_allocate_arrays(c, spryi_windowed_arrays, err)); /* all arrays except rows, which exist */
     SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(c, w, &first_entry, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed", err); /* before the scratch is freed */
     return SPRY_OK;

@@ -614,7 +614,7 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
     __shared__ window_table table;
     __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
     V *xs = (V *)shared;
-    wait_for_kernel_before();
+    wait_for_previous_kernel();
     const staged_window w = window_of(s, order ? __ldg(order + blockIdx.x) : blockIdx.x);
     const lane_ahead next = first_ahead<V, ONES>(s, w, ahead);
     if (C == 1 || w.run == 1)

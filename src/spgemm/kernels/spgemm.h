@@ -177,11 +177,11 @@ struct spryi_device_product {
     int64_t products, nnz;
     void *state; /* the kernel's own, NULL before */
     /* input of numeric: */
-    const void *alpha;  /* one value of `type`, on the host */
-    int32_t *c_columns; /* device, nnz */
-    void *c_values;     /* device, nnz */
-    bool values_alone;  /* c_columns are valid from an earlier numeric phase */
-    bool tell_stages;   /* the kernel measures its stages if it can, from symbolic on */
+    const void *alpha;   /* one value of `type`, on the host */
+    int32_t *c_columns;  /* device, nnz */
+    void *c_values;      /* device, nnz */
+    bool values_only;    /* c_columns are valid from an earlier numeric phase */
+    bool measure_stages; /* the kernel measures its stages if it can, from symbolic on */
 };
 
 /* The functions of a kernel on a device. */
@@ -189,7 +189,7 @@ typedef struct spryi_spgemm_device_phases {
     spry_status (*symbolic)(spryi_device_product *product, spry_error *err); /* has finished when it returns */
     spry_status (*numeric)(spryi_device_product *product, spry_error *err);  /* in the stream; allocates nothing */
     void (*discard)(spryi_device_product *product);
-    /* Returns the times of the stages after a completed numeric phase with tell_stages. NULL: not measured. */
+    /* Returns the times of the stages after a completed numeric phase with measure_stages. NULL: not measured. */
     spry_status (*stages)(spryi_device_product *product, spryi_spgemm_stages *stages, spry_error *err);
 } spryi_spgemm_device_phases;
 

@@ -220,7 +220,7 @@ static spry_status numeric(spryi_device_product *product, spry_error *err)
     C.type = product->type;
     C.p.at = product->c_offsets;
     C.p.wide = true;
-    C.j = product->values_alone ? NULL : product->c_columns;
+    C.j = product->values_only ? NULL : product->c_columns;
     C.known = product->c_columns;
     C.x = product->c_values;
     C.alpha = product->alpha;
