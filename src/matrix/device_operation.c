@@ -119,16 +119,16 @@ spry_status spryi_rising_on_device(spryi_device_result *result, int slot, spry_a
     return SPRY_OK;
 }
 
-/* Sorts result->made unless its order is sufficient. */
-static spry_status tidy(spryi_device_result *result, bool keep_duplicates, bool *repeats, spry_error *err)
+/* Sorts result->made unless its order is sufficient. Summed values become of value_type. */
+static spry_status tidy(spryi_device_result *result, spry_type value_type, bool keep_duplicates, bool *repeats,
+                        spry_error *err)
 {
     spryi_row_order order = SPRYI_ROWS_RISING;
     spry_arrays sorted;
     if (!result->rises) SPRYI_OK_OR_RETURN(result->functions->inspect(result->device, &order, &result->made, err));
     *repeats = order == SPRYI_ROWS_SORTED;
     if (order == SPRYI_ROWS_RISING || (*repeats && keep_duplicates)) return SPRY_OK;
-    spry_status status =
-        sort_rows(result, &sorted, repeats, &result->made, result->made.value_type, keep_duplicates, err);
+    spry_status status = sort_rows(result, &sorted, repeats, &result->made, value_type, keep_duplicates, err);
     release_arrays(result->device, &result->made);
     result->made = sorted;
     return status;
@@ -138,7 +138,7 @@ spry_status spryi_deliver_from_device(spryi_device_result *result, spry_matrix *
                                       const spry_matrix_options *o, spry_error *err)
 {
     bool repeats;
-    SPRYI_OK_OR_RETURN(tidy(result, o->keep_duplicates, &repeats, err));
+    SPRYI_OK_OR_RETURN(tidy(result, o->value_type, o->keep_duplicates, &repeats, err));
     spry_arrays made = result->made;
     result->made.offsets = result->made.indices = result->made.values = NULL; /* the matrix owns the arrays, also
                                                                                * after a failure */

@@ -104,6 +104,8 @@ static spry_status scale_on_device(spry_context *context, spry_matrix **B, const
     SPRYI_OK_OR_RETURN(spryi_begin_on_device(&result, context, "scale", A, o, natural, err));
     SPRYI_TRY(spryi_sorted_on_device(&result, &rows, &repeats, A, err));
     if (are_equal(row, column) && !(scales && repeats)) result.symmetry = A->a.symmetry;
+    if (scales && repeats && !o->keep_duplicates && natural != SPRY_PATTERN)
+        result.made.value_type = SPRY_F64; /* duplicates are rounded once, after they are summed */
     SPRYI_TRY(result.functions->scale(result.device, &result.made, &rows, row, column, err));
     SPRYI_TRY(spryi_deliver_from_device(&result, B, A, o, err));
     if (scales && o->value_type != SPRY_PATTERN) (*B)->field = SPRYI_REAL;

@@ -82,8 +82,8 @@ static void bad_files(void **state)
     char *good = read_text();
     check_refused(fresh, "%%MatrixMarket matrix\n", 1, "not a file of choices");
     check_refused(fresh, "spry-tuning 1\n", 1, "not a file of choices");
-    check_refused(fresh, text_with(text, sizeof text, good, " 0.3.0\n", " 1 0.3.0\n"), 1, "those of version 1 0.3.0");
-    check_refused(fresh, text_with(text, sizeof text, good, " 0.3.0\n", " 0.1.9\n"), 1, "those of version 0.1.9");
+    check_refused(fresh, text_with(text, sizeof text, good, " 0.3.0\n", " 1 0.3.0\n"), 1, "of version 1 0.3.0");
+    check_refused(fresh, text_with(text, sizeof text, good, " 0.3.0\n", " 0.1.9\n"), 1, "of version 0.1.9");
     check_refused(fresh, text_with(text, sizeof text, good, " 3000 3000 ", " 3001 3000 "), 4, "missing or damaged");
     check_refused(fresh, text_with(text, sizeof text, good, " spmv ", " spmv_t "), 4, "missing or damaged");
     check_refused(fresh, text_with(text, sizeof text, good, " f64_f64_32/32 ", " "), 2, "the line is damaged");

@@ -92,7 +92,7 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=80,y=80,z=80", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
-        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for a look", 75}, /* 3 % of them */
+        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75}, /* 3 % of them */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},     /* a quick look */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
         {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* rows of one length */
@@ -133,7 +133,7 @@ static void choices_on_a_cpu(void **state)
         {"rmat16", "packed", "scoo ", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 10000", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 1000", 1000},
-        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 100},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for an inspection", 100},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
         {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* one thread's: no others are woken */
         {"grid5,x=4,y=4", "csr", "too few entries", 0},                     /* no look pays, whatever it finds */

@@ -134,7 +134,7 @@ static void bad_tables(void **state)
         {"spry-tuning 3\ncpu csr2 96\nend 1 1\n", "lines are missing: expected \"end 1\"", 3},
         {"spry-tuning 3\ncpu csr2 96\nend 1\n\ncpu csr2 96\n", "there is text after the end", 5},
         {"end 0\n", "end is not a line of a tuning table: expected \"spry-tuning 3\" first", 1},
-        {"spry-tuning one\n", "spry-tuning is no line", 1},
+        {"spry-tuning one\n", "spry-tuning is not a line", 1},
         {"spry-tuning 3\ngpu 9\n", "gpu is not a line of a tuning table: expected cpu, cuda, class", 2},
         {"spry-tuning 3\ncpu csr2\n", "expected \"cpu csr2 SRS\"", 2},
         {"spry-tuning 3\ncpu csr2 0\n", "expected \"cpu csr2 SRS\"", 2},

@@ -463,7 +463,7 @@ static void mistakes(void **state)
           "the ordering (rcm) has no super-rows"},
          {A, {.format = "csr3", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "expected groups of k = 3"},
          {A, {.format = "csr4", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "expected groups of k = 4"},
-         {other, {.format = "csr2", .groups = two}, SPRY_INVALID_SIZE, "groups", "of 12 rows, the matrix has 16"}};
+         {other, {.format = "csr2", .groups = two}, SPRY_INVALID_SIZE, "groups", "has 12 rows, the matrix has 16"}};
     for (int c = 0; c < TEST_COUNT(cases); c++) {
         spry_spmv_plan *plan = NULL;
         spry_error err = {0};

@@ -31,10 +31,10 @@ enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
 /* ---- the product ----------------------------------------------------------------------------------- */
 
 /*
- * A block may start before the previous kernel has ended. Before wait_for_previous_kernel it reads only data that prepare
- * has written. Data that the previous kernel may have written is loaded by `volatile` instructions without `nc`, so
- * that the compiler does not move loads before the wait. Columns and offsets do not change while the plan exists and
- * need no such loads.
+ * A block may start before the previous kernel has ended. Before wait_for_previous_kernel it reads only data that
+ * prepare has written. Data that the previous kernel may have written is loaded by `volatile` instructions without
+ * `nc`, so that the compiler does not move loads before the wait. Columns and offsets do not change while the plan
+ * exists and need no such loads.
  */
 static __device__ __forceinline__ float load_value(const float *p)
 {
