@@ -223,7 +223,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     return status == CUSPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-/* deterministic is what cuSPARSE's documentation promises of each algorithm. */
+/* The member deterministic follows cuSPARSE's documentation of each algorithm. */
 static const spry_peer_kernel kernels[] =
     {{"cusparse_csr_alg1", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1 after preprocess", 0, prepare, run, destroy,
       CSR_ALG1},

@@ -310,8 +310,7 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     memset(made, 0, sizeof *made); /* too large for a temporary on the stack */
     made->context = spryi_context_retain(context);
     spryi_copy_class(&made->own, device);
-    const request q =
-        {.given = A, .stored = stored, .A = entries, .o = &o, .device = &made->own.c, .present = present};
+    const request q = {.given = A, .stored = stored, .A = entries, .o = &o, .device = &made->own.c, .present = present};
     SPRYI_TRY(explain(made, &q, err));
     if (given.storage_of) SPRYI_TRY(predict_storages(made, &q, given.storage_of, err));
     *explanation = made;

@@ -93,7 +93,7 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75}, /* 3 % of them */
-        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},     /* a quick look */
+        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},            /* a quick look */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
         {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* rows of one length */
         {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
