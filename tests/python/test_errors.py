@@ -236,7 +236,7 @@ RUNS = [
     ((), {}, "run.. needs x"),
     ((1, 2, 3, 4, 5), {}, "at most 4"),
     ((np.ones(2),), {"y": 1}, "no argument 'y'"),
-    ((np.ones(2),), {"x": 1}, "given 'x' twice"),
+    ((np.ones(2),), {"x": 1}, "got 'x' twice"),
     ((np.ones(2),), {"alpha": "a"}, "real number"),
 ]
 

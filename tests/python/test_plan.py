@@ -115,7 +115,7 @@ def test_update_refuses_other_sizes_and_types(grid):
 def test_update_refuses_a_matrix(grid):
     plan = spry.plan(grid)
     for matrix in (grid, grid.tobsr()):
-        with pytest.raises(TypeError, match="values is a matrix, scipy.sparse.*, expected the array .*, as A.data"):
+        with pytest.raises(TypeError, match="values is a matrix, scipy.sparse.*, expected the array .*, such as A.data"):
             plan.update(matrix)
 
 
