@@ -2,7 +2,7 @@
 
 #include "spawn.h"
 
-/* n number, i whole number, s text, b flag; capital: never null when the case is ok */
+/* kind: n number, i integer, s text, b flag; a capital letter: never null if the case is ok */
 static const struct {
     const char *name;
     char kind;
@@ -39,7 +39,7 @@ void assert_near(double value, double expected, double tolerance)
     fail();
 }
 
-/* The fields of a measurement, from time_us on, which `spry spmv` has with --time alone. */
+/* Returns 1 if a field of a measurement has this name. `spry spmv` has these fields only with --time. */
 static int is_measured(const char *name)
 {
     static const char *const names[] = {"time_us", "mean_us", "min_us",    "spread_us", "runs",
@@ -49,18 +49,18 @@ static int is_measured(const char *name)
     return 0;
 }
 
-/* The library's own methods do not tell the upload to a GPU. */
+/* Returns 1 if upload_us may be null: the library's solvers do not report the upload to a GPU. */
 static int may_lack_upload(const cJSON *record)
 {
     const char *op = text_of(record, "op");
     return (strcmp(op, "cg") == 0 || strcmp(op, "pagerank") == 0) && strncmp(text_of(record, "device"), "cuda", 4) == 0;
 }
 
-/* Every field, in order, of the right kind; behind them only what the command adds. timed 0: nothing was measured. */
+/* Checks every field, its order and its kind. Fields that the command adds come last. timed 0: nothing was measured. */
 static void check_record(const cJSON *record, int timed)
 {
     const cJSON *item = record->child;
-    if (strcmp(item->string, "command") == 0) item = item->next; /* of other commands than bench */
+    if (strcmp(item->string, "command") == 0) item = item->next; /* not of bench */
     int ok = strcmp(text_of(record, "status"), "ok") == 0;
     for (int f = 0; f < FIELDS; f++, item = item->next) {
         assert_non_null(item);
@@ -83,7 +83,7 @@ static void check_record(const cJSON *record, int timed)
     }
 }
 
-/* 1: there are records, and each is of a case that was skipped: a benchmark ends with 1 then. */
+/* Returns 1 if there are records and all cases were skipped. The benchmark then ends with status 1. */
 static int all_were_skipped(const char *lines)
 {
     int count = count_lines(lines), skipped = 0;
@@ -95,7 +95,6 @@ static int all_were_skipped(const char *lines)
     return count > 0 && skipped == count;
 }
 
-/* Runs the command, checks all its records, and returns them as an array. */
 cJSON *records_of(const char *command, int status)
 {
     outcome o = spry("%s", command);

@@ -13,7 +13,7 @@ const char *folder(void)
     if (!own_folder[0]) {
         snprintf(own_folder, sizeof own_folder, "/tmp/spry-test-XXXXXX");
         if (!mkdtemp(own_folder)) abort();
-        setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* nothing is remembered from one test to the next */
+        setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* keeps choices and bandwidths of one test from the next */
     }
     return own_folder;
 }
@@ -75,7 +75,7 @@ char *read_file(const char *name)
     return text;
 }
 
-/* The shell does quoting and redirection, as it does for a user; output goes through temporary files. */
+/* Runs the command by the shell, for quoting and redirection. Input and output use temporary files. */
 static outcome run(const char *input, const char *command)
 {
     FILE *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
@@ -143,7 +143,7 @@ void release(outcome *o)
     *o = (outcome){0};
 }
 
-/* A refusal with --json has one line all the same. */
+/* Returns 1 if a command with --json wrote its one line for a refusal. */
 static int is_refusal(const char *command, const char *out)
 {
     const char *json = strstr(command, " --json");

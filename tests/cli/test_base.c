@@ -1,4 +1,4 @@
-/* Numbers of nodes and rows, in the base of the file or that of --base, and edge lists of any name. */
+/* Tests of node and row numbers in the base of the file or of --base, and of edge lists with any name. */
 #include "spawn.h"
 
 #define EDGES "0,1\n1,2\n2,0\n0,2\n3,2\n"
@@ -23,7 +23,7 @@ static int make_graph(void **state)
     return make_matrices(state);
 }
 
-/* Node 2 of links.csv ranks first, in text and in JSON, whatever the graph went through. */
+/* Asserts that node 2 of links.csv ranks first, in text and in JSON, from every file of the graph. */
 static void ranks(void **state)
 {
     static const struct {
@@ -104,7 +104,7 @@ static void edges_of_any_name(void **state)
     release(&o);
 }
 
-/* A column that is not read is told. */
+/* Asserts that a column that is not read is reported. */
 static void columns(void **state)
 {
     write_file("d3.csv", "source,target,value\n0,1,3\n1,0,4\n");

@@ -1,4 +1,4 @@
-/* spry bench and spry spmv: records, cases, mistakes. */
+/* Tests of spry bench and spry spmv: records, cases, mistakes. */
 #include "records.h"
 #include "spawn.h"
 
@@ -21,7 +21,7 @@ static void one_record(void **state)
     double nnz = 5 * 600 - 2 * 30 - 2 * 20, time = number_of(r, "time_us");
     assert_near(number_of(r, "nnz"), nnz, 0);
     assert_near(number_of(r, "threads"), 1, 0);
-    /* The figures belong together. */
+    /* The times agree with each other. */
     assert_true(number_of(r, "runs") >= 20);
     assert_true(number_of(r, "runs") * number_of(r, "mean_us") >= 20000);
     assert_true(number_of(r, "min_us") <= time && time > 0);
@@ -56,7 +56,10 @@ static void types_and_indices(void **state)
     }
 }
 
-/* Of structures alone every value is 1, of a peer too; with a GPU plans may be made of arrays in its memory. */
+/*
+ * Tests --pattern: every value is 1, for peers as well. --arrays gpu builds plans from arrays in GPU memory if there is
+ * a GPU.
+ */
 static void patterns(void **state)
 {
     cJSON *records = records_of("bench $D/small.mtx --pattern --type all --formats csr,packed,auto --kernels csr_plain "
@@ -67,7 +70,7 @@ static void patterns(void **state)
     cJSON_ArrayForEach(r, records)
     {
         const int peer = cJSON_IsTrue(cJSON_GetObjectItem(r, "peer")), ok = strcmp(text_of(r, "status"), "ok") == 0;
-        assert_true(ok || (peer && strcmp(text_of(r, "status"), "skipped") == 0)); /* its module may be left out */
+        assert_true(ok || (peer && strcmp(text_of(r, "status"), "skipped") == 0)); /* its module may not be built */
         assert_int_equal(strncmp(text_of(r, "type"), "pattern:f", 9), 0);
         of_f32 += strcmp(text_of(r, "type"), "pattern:f32") == 0;
         peers += peer;
@@ -80,7 +83,10 @@ static void patterns(void **state)
     expect("bench $D/small.mtx --pattern --op spgemm", 2, NULL, "--pattern is for products with a vector");
 }
 
-/* --formats all is every kernel of the operation that `spry kernels` lists, but for a GPU's where there is none. */
+/*
+ * Asserts that --formats all runs every CPU kernel of the operation that `spry kernels` lists, and GPU kernels if there
+ * is a GPU.
+ */
 static void all_kernels(void **state)
 {
     outcome o = spry("kernels --json");
@@ -106,7 +112,7 @@ static void all_kernels(void **state)
     release(&o);
 }
 
-/* Asked for by name, a GPU that is not there is a reason; one that is there multiplies. */
+/* Asserts that --device cuda runs cases on a GPU. Without a GPU, each record is skipped with a reason. */
 static void cases_of_a_gpu(void **state)
 {
     outcome devices = spry("devices --json");
@@ -126,7 +132,7 @@ static void cases_of_a_gpu(void **state)
     release(&devices);
 }
 
-/* Peers get the reordered matrix too, and set-up holds what that took. */
+/* Asserts that peers also get the reordered matrix, and that set-up includes the time of the ordering. */
 static void orderings(void **state)
 {
     static const char *const names[] = {"rcm", "bandk", "degree", "bfs"};
@@ -142,7 +148,7 @@ static void orderings(void **state)
         cJSON_ArrayForEach(r, records)
         {
             assert_string_equal(text_of(r, "ordering"), names[c]);
-            if (strcmp(text_of(r, "status"), "skipped") == 0) continue; /* a peer that is not there */
+            if (strcmp(text_of(r, "status"), "skipped") == 0) continue; /* a missing peer */
             assert_string_equal(text_of(r, "status"), "ok");
             const double setup_us = cJSON_GetObjectItem(r, "setup_us")->valuedouble;
             assert_true(setup_us > 0 && setup_us < 60e6);
@@ -151,7 +157,10 @@ static void orderings(void **state)
     }
 }
 
-/* Orderings of one format each: without it they are refused, and where it has no kernel the record says so. */
+/*
+ * Tests orderings that only one format has. Without the format they are refused. Without a kernel on the device, the
+ * record gives the reason.
+ */
 static void orderings_of_one_format(void **state)
 {
     static const mistake cases[] =
@@ -187,10 +196,10 @@ static void cold(void **state)
     cJSON_Delete(records);
 }
 
-/* A generated matrix of a suite is measured, and a real one that is missing is skipped with the reason. */
+/* Asserts that a generated matrix of a suite is measured, and a missing real matrix is skipped with the reason. */
 static void matrices_of_a_suite(void **state)
 {
-    if (INSTRUMENTED) skip(); /* a suite's matrix has millions of entries */
+    if (INSTRUMENTED) skip(); /* a matrix of a suite has millions of entries */
     cJSON *records = records_of("bench --suite mesh --only grid5,G3_circuit --matrices $D --runs 1 --formats csr "
                                 "--device cpu --json 2>/dev/null",
                                 0);
@@ -219,7 +228,7 @@ static void suites(void **state)
     expect("bench $D/small.mtx --matrices $D", 2, NULL, "--matrices goes with --suite");
 }
 
-/* What standard error has of a busy machine does not matter. */
+/* Asserts that standard output contains the text. Standard error is ignored, since a busy machine adds notes. */
 static void expect_output(const char *command, const char *expected)
 {
     outcome o = spry("%s", command);
@@ -228,7 +237,7 @@ static void expect_output(const char *command, const char *expected)
     release(&o);
 }
 
-/* Matrices prepared together; fewer threads beside the run's. */
+/* Prepares matrices together (--at-once), and runs with fewer threads after the first number of threads. */
 static void short_runs(void **state)
 {
     expect_output("bench $D/small.mtx gen:grid5,x=40,y=40 gen:banded,rows=900 --at-once 3 --threads 2,1 --runs 3 "
@@ -239,7 +248,7 @@ static void short_runs(void **state)
     expect("bench $D/small.mtx --at-once 65", 2, NULL, "--at-once is 65, expected 1 to 64");
 }
 
-/* Every N-th of the matrices, and what is named. */
+/* Runs every N-th matrix (--part), and named matrices (--only). */
 static void parts_of_suites(void **state)
 {
     outcome o =
@@ -252,7 +261,7 @@ static void parts_of_suites(void **state)
     o = spry("bench gen:grid5,x=9,y=9 $D/small.mtx --only small --formats csr --device cpu --runs 1");
     if (o.status != 0 || !strstr(o.out, "small:") || strstr(o.out, "grid5")) fail_msg("%d\n%s", o.status, o.out);
     release(&o);
-    /* names of generated matrices have commas */
+    /* names of generated matrices contain commas */
     cJSON *records = records_of("bench gen:grid5,x=9,y=9 gen:grid5,x=9 gen:grid5,x=9,y=8 gen:grid5 --only "
                                 "grid5,x=9,y=8,grid5,x=9 --formats csr --device cpu --runs 1 --json",
                                 0);
@@ -301,7 +310,7 @@ static void mistakes(void **state)
     expect_mistakes("bench", cases, sizeof cases / sizeof *cases);
 }
 
-/* One bad matrix does not stop the others, and the status tells. */
+/* Asserts that a bad matrix does not stop the run, and that the status reports the failure. */
 static void bad_matrix_among_good_ones(void **state)
 {
     cJSON *records =
@@ -344,9 +353,9 @@ static void spmv(void **state)
     records = records_of("spmv gen:rmat16,scale=12 --format coo --json", 0);
     r = cJSON_GetArrayItem(records, 0);
     assert_true(number_of(r, "predicted_us") > number_of(r, "baseline_us"));
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "break_even"))); /* never */
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "break_even"))); /* no break-even */
     cJSON_Delete(records);
-    /* Nothing is measured unless it is asked for, and nothing is said of the copy bandwidth. */
+    /* Nothing is measured without --time, and no note mentions the copy bandwidth. */
     outcome o = spry("spmv $D/small.mtx");
     assert_null(strstr(o.out, "GFLOP/s"));
     assert_string_equal(o.err, "");
@@ -368,7 +377,7 @@ static void spmv(void **state)
     expect_mistakes("spmv $D/small.mtx", cases, sizeof cases / sizeof *cases);
 }
 
-/* The limit takes the place of the padding guard: 131 entries in the longest of 256 rows. */
+/* Tests --memory-limit, which replaces the padding guard. The longest of the 256 rows has 131 entries. */
 static void memory_limits(void **state)
 {
     expect("spmv gen:rmat16,scale=8 --format ell", 1, NULL, "refused by the padding guard");
@@ -379,7 +388,7 @@ static void memory_limits(void **state)
            NULL);
     expect("explain gen:rmat16,scale=8 --device h200 --policy tree:unpredictable --memory-limit 36K", 0,
            "csr: hyb would take more memory than is allowed", NULL);
-    static const char *const commands[] = {"spmv", "explain"}; /* what csr owns beside A depends on the processor */
+    static const char *const commands[] = {"spmv", "explain"}; /* csr's bytes depend on the processor */
     for (int c = 0; c < 2; c++) {
         char command[160];
         snprintf(command, sizeof command, "%s gen:rmat16,scale=8 --memory-limit 1", commands[c]);
@@ -388,7 +397,7 @@ static void memory_limits(void **state)
                  commands[c]);
         expect(command, 0, "csr: hyb would take more memory than is allowed", NULL);
     }
-    /* 31 580 bytes of csr, 2 048 of each vector */
+    /* csr owns 31 580 bytes, each vector 2 048 */
     expect("explain gen:rmat16,scale=8 --device h200 --memory-limit 30K", 1, NULL,
            "a plan in csr would own 35676 bytes, over the limit of 30720\n");
     expect("explain gen:rmat16,scale=8 --device h200 --memory-limit 34K", 1, NULL,

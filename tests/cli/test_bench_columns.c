@@ -1,4 +1,4 @@
-/* spry bench --op spmm and spmm_t: several columns at once. */
+/* Tests of spry bench --op spmm and spmm_t: multi-vector products. */
 #include "records.h"
 #include "spawn.h"
 
@@ -29,7 +29,7 @@ static void one_count(void **state)
     cJSON_Delete(records);
 }
 
-/* small.mtx has more columns than rows, so that one taken for the other is found out. */
+/* Checks counts, layouts and types. small.mtx has more columns than rows, so swapped sizes would be noticed. */
 static void counts_layouts_and_types(void **state)
 {
     static const int counts[] = {1, 3, 8, 17};
@@ -57,7 +57,7 @@ static void counts_layouts_and_types(void **state)
     }
 }
 
-/* What goes with products with a vector goes with several columns, too. */
+/* Asserts that options for products with one vector also work for multi-vector products. */
 static void other_options(void **state)
 {
     static const char *const options[] = {"--pattern",
@@ -87,7 +87,7 @@ static void other_options(void **state)
     }
 }
 
-/* Kernels of a GPU that is host memory. */
+/* Runs kernels of the mock GPU, which is host memory. */
 static void on_a_gpu(void **state)
 {
     char path[512];
@@ -125,7 +125,7 @@ static void tables(void **state)
     assert_non_null(strstr(o.out, " x1 column "));
     assert_non_null(strstr(o.out, " x6 column "));
     assert_non_null(strstr(o.out, "roof: bytes of plain CSR and of all vectors over time"));
-    /* Each number of columns has a best of its own. */
+    /* Each number of columns has its own fastest kernel. */
     assert_int_equal(count_of(o.out, "  100 %  100 %  100 %  100 %\n"), 2);
     release(&o);
     expect("bench --help", 0, "--op spmv|spmv_t|spmm|spmm_t|spgemm", NULL);
@@ -133,7 +133,7 @@ static void tables(void **state)
     expect("bench --help", 0, "--layout row|column", NULL);
 }
 
-/* Wrong in one entry of the last column. */
+/* Asserts that one wrong entry in the last column is reported. */
 static void wrong_column_is_found_out(void **state)
 {
     char path[512];
@@ -195,7 +195,7 @@ static void mistakes(void **state)
     expect_mistakes("bench $D/small.mtx", cases, sizeof cases / sizeof *cases);
 }
 
-/* 4096 columns of 10^9 rows are more than any machine of these tests has. */
+/* Asks for 4096 columns of 10^9 rows, more memory than any test machine has. */
 static void too_many_columns(void **state)
 {
     write_file("long.mtx", "%%MatrixMarket matrix coordinate real general\n2 1000000000 2\n1 1 1\n2 1000000000 1\n");

@@ -1,8 +1,8 @@
-/* spry bench --regret: its lines, its kernels, mistakes. */
+/* Tests of spry bench --regret: its lines, its kernels, mistakes. */
 #include "records.h"
 #include "spawn.h"
 
-/* Lines of text whose first field has the name; each is handed to see. */
+/* Counts the lines of text whose first field has the name, and passes each to see. */
 static int each(const char *text, const char *name, void (*see)(const cJSON *in))
 {
     int found = 0;
@@ -29,7 +29,10 @@ static void see_choice(const cJSON *in)
     assert_memory_equal(text_of(in, "csr_kernel"), "csr", 3);
 }
 
-/* The records of a matrix and type, then the choices: five numbers of calls, and the policy tree for many calls. */
+/*
+ * Checks the lines of a matrix and type: records, then the choices for five numbers of calls, then the choice of policy
+ * tree.
+ */
 static void lines(void **state)
 {
     static const int calls[] = {1, 10, 100, 1000, 0, 0};
@@ -60,7 +63,7 @@ static void lines(void **state)
     free(text);
 }
 
-/* 1: one of the lines before has the kernel and the time of the choice. */
+/* Returns 1 if one of the first `before` lines has the kernel, format and time of the choice. */
 static int has_record(const char *text, int before, const cJSON *in)
 {
     int found = 0;
@@ -75,8 +78,8 @@ static int has_record(const char *text, int before, const cJSON *in)
 }
 
 /*
- * A kernel with the same parameters has one record, which also times the choices. Published sizes have records; kernels
- * that are not deterministic have none.
+ * Asserts that kernels with equal parameters share a record, which also times the choices. Published sizes have
+ * records. Nondeterministic kernels have none.
  */
 static void kernels(void **state)
 {
@@ -108,7 +111,7 @@ static void other_policies(void **state)
 {
     outcome o = spry("bench gen:grid5,x=30,y=30 --regret --policy tree --device cpu --runs 1 --json");
     assert_int_equal(o.status, 0);
-    assert_int_equal(each(o.out, "regret", NULL), 5); /* and no tree beside */
+    assert_int_equal(each(o.out, "regret", NULL), 5); /* without the additional lines of policy tree */
     release(&o);
     cJSON *records = records_of("bench gen:grid5,x=300,y=300 --formats csr,auto --policy tree --updates 3 --device cpu "
                                 "--runs 1 --json 2>/dev/null",
@@ -122,7 +125,7 @@ static void other_policies(void **state)
     cJSON_Delete(records);
 }
 
-/* A folder is the matrices in it, by their names. */
+/* Asserts that a folder stands for its matrices, ordered by name. */
 static void folders(void **state)
 {
     outcome o = shell("mkdir $D/many $D/none && cp $D/small.mtx $D/many/b.mtx && cp $D/sym.mtx $D/many/a.mtx && "

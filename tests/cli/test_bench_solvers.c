@@ -1,8 +1,8 @@
-/* spry bench --op cg and --op pagerank: iterations of whole solves. */
+/* Tests of spry bench --op cg and --op pagerank: iterations of whole solves. */
 #include "records.h"
 #include "spawn.h"
 
-/* A system, and a graph with weights and nodes without links out. */
+/* A linear system, and a graph with weights and with nodes without outgoing links. */
 #define SYSTEM "gen:laplace5,x=30,y=20"
 #define GRAPH "gen:rmat20,scale=9"
 static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20;
@@ -19,7 +19,7 @@ static int make_files(void **state)
     return 0;
 }
 
-/* Number of iterations of the command's only record. */
+/* Returns the number of iterations in the command's only record. */
 static double iterations_of(const char *command)
 {
     outcome o = spry("%s", command);
@@ -37,7 +37,7 @@ static void check_times(const cJSON *r, double bytes)
     assert_string_equal(text_of(r, "status"), "ok");
     assert_true(time > 0 && number_of(r, "min_us") <= time && number_of(r, "spread_us") >= 0);
     assert_true(number_of(r, "runs") >= 5 && number_of(r, "setup_us") > 0);
-    /* the first solve is a whole one, of about as many times the time of an iteration */
+    /* the first solve is complete: its time is about the iterations times the time of one */
     assert_true(number_of(r, "first_us") > 0.2 * number_of(r, "iterations") * number_of(r, "min_us"));
     assert_near(number_of(r, "gflops"), 2e-3 * nnz / time, 1e-5 * number_of(r, "gflops"));
     assert_near(number_of(r, "gbps"), 1e-3 * bytes / time, 1e-5 * number_of(r, "gbps"));
@@ -109,7 +109,7 @@ static void kernels_and_options(void **state)
     cJSON_ArrayForEach(r, records)
         assert_true(strcmp(text_of(r, "status"), "ok") == 0 || strcmp(text_of(r, "status"), "skipped") == 0);
     cJSON_Delete(records);
-    /* 3000 iterations would be needed: the limit is no fault, and is told. */
+    /* 3000 iterations would be needed. Reaching the limit is no failure, and is reported. */
     records = records_of("bench gen:laplace5,x=6000,y=1,ay=1e-7 --op cg --device cpu --formats csr --runs 1 --json", 0);
     r = cJSON_GetArrayItem(records, 0);
     assert_string_equal(text_of(r, "status"), "ok");
@@ -117,13 +117,13 @@ static void kernels_and_options(void **state)
     assert_non_null(strstr(text_of(r, "reason"), "iteration limit after 2000 iterations, residual "));
     assert_true(number_of(r, "max_error") <= 1);
     cJSON_Delete(records);
-    /* Other operations have no iterations. */
+    /* Other operations report no iterations. */
     records = records_of("bench " SYSTEM " --formats csr --runs 1 --json", 0);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(records, 0), "iterations")));
     cJSON_Delete(records);
 }
 
-/* A matrix that the method cannot take: every case is skipped, peers too, and says why. */
+/* Asserts that every case, also of peers, is skipped with a reason if the matrix does not suit the method. */
 static void unsuited_matrices(void **state)
 {
     static const struct {
@@ -186,7 +186,7 @@ static void wrong_solutions_are_found_out(void **state)
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
             const int is_cg = strcmp(cases[c].op, "cg") == 0, good = strcmp(cases[c].status, "ok") == 0;
             if (t == 1 && (strcmp(cases[c].kernel, "cg_changing") == 0 || strstr(cases[c].kernel, "_wrong")))
-                continue; /* f32 rounds such changes away */
+                continue; /* f32 rounds these changes away */
             snprintf(command, sizeof command, "bench %s --op %s --type %s --peers --kernels %s --runs 2 --json",
                      is_cg ? SYSTEM : GRAPH, cases[c].op, t ? "f32" : "f64", cases[c].kernel);
             cJSON *records = records_of(command, !good);
@@ -202,7 +202,7 @@ static void wrong_solutions_are_found_out(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
-/* Those whose module is missing, and what is not named of the other method. */
+/* Asserts that a selected peer without a module gives one skipped record. */
 static void missing_peers_are_skipped(void **state)
 {
     static const char *const names[] = {"eigen_cg",    "petsc_cg",       "cusparse_cublas_cg", "cupy_cg",
@@ -225,7 +225,10 @@ static void missing_peers_are_skipped(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
-/* Every peer that was built solves what it takes; those that are skipped lack a library, a GPU, a type or indices. */
+/*
+ * Asserts that every built peer solves its inputs. A peer may be skipped if a library, GPU, type or index type is
+ * missing.
+ */
 static void peers_solve(void **state)
 {
     static const char *const inputs[] = {SYSTEM " --op cg", "gen:laplace7,x=9,y=8,z=7 --op cg", GRAPH " --op pagerank",
@@ -245,12 +248,12 @@ static void peers_solve(void **state)
                 fail_msg("%s: %s %s: %s", command, text_of(r, "kernel"), text_of(r, "status"), text_of(r, "reason"));
             good += ok && cJSON_IsTrue(cJSON_GetObjectItem(r, "peer"));
         }
-        assert_true(c < 4 || good >= 2); /* GAP's loop is always there */
+        assert_true(c < 4 || good >= 2); /* GAP's loop is always built */
         cJSON_Delete(records);
     }
 }
 
-/* On a GPU that is host memory. */
+/* Runs on the mock GPU, which is host memory. */
 static void on_a_gpu(void **state)
 {
     setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
@@ -258,7 +261,7 @@ static void on_a_gpu(void **state)
         cJSON *records = records_of(c ? "bench " GRAPH " --op pagerank --formats csr,auto --runs 2 --json"
                                       : "bench " SYSTEM " --op cg --formats csr,auto --runs 2 --json",
                                     0);
-        assert_int_equal(cJSON_GetArraySize(records), 4); /* on each device */
+        assert_int_equal(cJSON_GetArraySize(records), 4); /* two cases on each of two devices */
         for (int i = 0; i < 4; i++) {
             const cJSON *r = cJSON_GetArrayItem(records, i);
             assert_string_equal(text_of(r, "status"), "ok");

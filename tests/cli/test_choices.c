@@ -1,4 +1,4 @@
-/* --policy measure and the file of its choices: named, taken from the environment, listed, cleared. */
+/* Tests of --policy measure and its file of choices: named, from the environment, listed, cleared. */
 #include "spawn.h"
 
 #define GRID "gen:grid5,x=60,y=50"
@@ -11,7 +11,7 @@ static void remembers(void **state)
     expect("tune --cache $D/c --list", 0, "\n1 choice in ", NULL);
     setenv("SPRY_CHOICES", "/none/such", 1);
     expect("spmv " GRID " --policy measure", 2, NULL, "/none/such");
-    expect("spmv " GRID, 0, "correct", NULL); /* it is of measure alone */
+    expect("spmv " GRID, 0, "correct", NULL); /* only the policy measure reads the file */
     expect("spmv " GRID " --policy measure --cache $D/c", 0, "; remembered from ", NULL);
     expect("tune --list", 2, NULL, "/none/such");
     unsetenv("SPRY_CHOICES");
@@ -23,7 +23,7 @@ static void remembers(void **state)
     release(&o);
 }
 
-/* Processes that share a file lose nothing of it. */
+/* Asserts that processes that share a file lose no choice. */
 static void several_processes(void **state)
 {
     outcome o = shell("for i in 1 2 3 4; do \"$SPRY\" spmv gen:grid5,x=4$i,y=50 --policy measure --budget 20s "
@@ -32,7 +32,7 @@ static void several_processes(void **state)
     release(&o);
 }
 
-/* The runner-up is one of those that were measured, by the measured times. */
+/* Asserts that the runner-up is a measured format, ordered by measured times. */
 static void runner_up(void **state)
 {
     for (int counted = 0; counted < 2; counted++) {
@@ -46,7 +46,7 @@ static void runner_up(void **state)
             fail_msg("%s", o.out);
         snprintf(measured, sizeof measured, "%s: ", taken);
         assert_non_null(strstr(o.out, measured));
-        snprintf(measured, sizeof measured, ", %s ", next); /* of the reason */
+        snprintf(measured, sizeof measured, ", %s ", next); /* listed in the reason */
         if (!strstr(o.out, measured) || (!counted && ratio < 0.99)) fail_msg("%s", o.out);
         const char *set_up = strstr(line, " times with set-up");
         assert_int_equal(counted, set_up && set_up < strchr(line, '\n'));

@@ -1,4 +1,4 @@
-/* Every command: help, what it prints, and the mistakes a user makes. */
+/* Tests of every command: help, output, and mistakes of users. */
 #include "spawn.h"
 
 #include <unistd.h>
@@ -52,7 +52,7 @@ static void files_that_are_not_there(void **state)
         for (size_t p = 0; p < sizeof cases / sizeof *cases; p++) {
             char command[128];
             const char *hole = strstr(commands[c], "%s");
-            if (strcmp(cases[p].path, "$D") == 0 && strncmp(commands[c], "bench", 5) == 0) continue; /* takes folders */
+            if (strcmp(cases[p].path, "$D") == 0 && strncmp(commands[c], "bench", 5) == 0) continue; /* folders work */
             snprintf(command, sizeof command, "%.*s%s%s >/dev/null", (int)(hole - commands[c]), commands[c],
                      cases[p].path, hole + 2);
             expect(command, 2, NULL, cases[p].message);
@@ -92,7 +92,7 @@ static void info(void **state)
     assert_int_equal(cJSON_GetObjectItem(line, "empty_rows")->valueint, 1);
     assert_string_equal(cJSON_GetObjectItem(line, "class")->valuestring, "regular");
     cJSON *histogram = cJSON_GetObjectItem(line, "histogram");
-    assert_int_equal(cJSON_GetArraySize(histogram), 3); /* lengths 0, 1, 2..3 */
+    assert_int_equal(cJSON_GetArraySize(histogram), 3); /* row lengths 0, 1 and 2 to 3 */
     assert_int_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(histogram, 2), "rows")->valueint, 2);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "picture")));
     cJSON_Delete(line);
@@ -103,7 +103,7 @@ static void info(void **state)
     expect("info gen:diagonal,rows=3 --json --picture 0", 2, NULL, "--picture is 0, expected 1 to 1024");
 }
 
-/* The picture keeps the matrix's proportions and falls back to ASCII. */
+/* Asserts that the picture has the matrix's proportions, and uses ASCII if the locale lacks UTF-8. */
 static void picture(void **state)
 {
     expect("info gen:diagonal,rows=4", 0, "█", NULL);
@@ -167,7 +167,7 @@ static void devices_and_kernels(void **state)
     release(&o);
 }
 
-/* SPRY_SIMD lowers what may be used; the kernels above it are listed with the reason. */
+/* Asserts that kernels above the SPRY_SIMD level are listed with the reason. */
 static void kernels_of_another_level(void **state)
 {
     setenv("SPRY_SIMD", "portable", 1);
@@ -186,7 +186,7 @@ static int is_text_or_null(const cJSON *item)
     return cJSON_IsString(item) || cJSON_IsNull(item);
 }
 
-/* Every field of the JSON line and no other, and a number or null where a format has no prediction. */
+/* Checks that the JSON line has exactly the expected fields. Numbers are null for formats without a prediction. */
 static void check_explanation(const char *command, const char *device)
 {
     static const char *const texts[] = {"matrix", "type", "op", "policy", "device", "fitted", "format", "reason"};
@@ -200,7 +200,7 @@ static void check_explanation(const char *command, const char *device)
     cJSON *line = json_line(o.out, 0);
     assert_int_equal(cJSON_GetArraySize(line),
                      TEXTS + NUMBERS + 6 +
-                         2); /* six more that may be null, a flag or lists, and those of all commands */
+                         2); /* 6 fields that may be null, flags or lists, and 2 fields of every command */
     assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "pattern")), strstr(command, "--pattern") != NULL);
     assert_true(is_text_or_null(cJSON_GetObjectItem(line, "kernel")));
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "count")));
@@ -251,7 +251,7 @@ static void explain(void **state)
     expect("explain", 2, NULL, "FILE");
 }
 
-/* Told before the matrix is read: the file is not even there. */
+/* Asserts that an unknown name is reported before the matrix is read: the file does not exist. */
 static void names_first(void **state)
 {
     expect("spmv $D/none.mtx --kernel nope", 2, NULL,
@@ -270,7 +270,7 @@ static void names_first(void **state)
     expect("spmv $D/none.mtx --kernel csr_portable_cpu --format auto -t", 2, NULL, "none.mtx: cannot be opened");
 }
 
-/* A factor that f32 cannot hold is no infinity and no zero. */
+/* Asserts that a factor outside the range of f32 is refused, not rounded to infinity or zero. */
 static void factors(void **state)
 {
     expect("spmv $D/small.mtx --type f32 --alpha 1e39", 2, NULL,
@@ -344,7 +344,7 @@ static void gen(void **state)
     release(&o);
 }
 
-/* Messages of the library name fields of its structs, the program's name options. */
+/* Asserts that messages name the program's options, where the library would name struct fields. */
 static void options_are_named(void **state)
 {
     write_file("index_base.csv", "0,1\n");
@@ -352,7 +352,7 @@ static void options_are_named(void **state)
            "index_base.csv:1: source node 0 is below 1, the first number; if the first number is 0, read with --base "
            "0\n");
     expect("spmv gen:grid5,x=9,y=9 --memory-limit -5", 2, NULL, "--memory-limit");
-    /* a refusal tells what was refused, and no field of a measurement */
+    /* the record of a refusal has the reason, and no field of a measurement */
     outcome o = spry("bench --formats none --json 2>/dev/null");
     assert_int_equal(o.status, 2);
     assert_null(strstr(o.out, "time_us"));
@@ -360,7 +360,7 @@ static void options_are_named(void **state)
     release(&o);
 }
 
-/* What is spread evenly is grey, and what is dense somewhere is dark there. */
+/* Asserts that evenly spread entries are grey, and that dense places are dark. */
 static void shades(void **state)
 {
     outcome o =
@@ -372,7 +372,10 @@ static void shades(void **state)
     expect("info gen:grid5,x=100,y=100", 0, "███", NULL);
 }
 
-/* No value of OMP_NUM_THREADS, and no lack of memory for threads' stacks, ends the program or changes its result. */
+/*
+ * Asserts that no value of OMP_NUM_THREADS, and no missing memory for thread stacks, ends the program or changes its
+ * result.
+ */
 static void numbers_of_threads(void **state)
 {
     outcome o =
@@ -381,7 +384,7 @@ static void numbers_of_threads(void **state)
     if (strcmp(o.out, "1\n1\n1\n1\n1\n1\n1\n1\n") != 0) fail_msg("%s%s", o.out, o.err);
     release(&o);
     expect("spmv gen:grid5 --threads 99999", 2, NULL, "--threads is 99999, expected 1 to 1024");
-    if (INSTRUMENTED) return; /* a sanitizer takes all addresses */
+    if (INSTRUMENTED) return; /* a sanitizer uses the whole address space */
     o = shell("\"$SPRY\" gen grid5,x=700,y=700 -o \"$D/many.mtx\" && ulimit -v 400000 && OMP_NUM_THREADS=64 && "
               "export OMP_NUM_THREADS && \"$SPRY\" spmv \"$D/many.mtx\"");
     if (o.status != 0 || !strstr(o.out, "correct")) fail_msg("%s%s", o.out, o.err);

@@ -1,4 +1,4 @@
-/* Containers on the command line: every command takes them as a FILE, and damage ends with status 2. */
+/* Tests of containers on the command line: every command reads them as FILE, and damage ends with status 2. */
 #include "spawn.h"
 
 static void there_and_back(void **state)

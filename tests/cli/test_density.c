@@ -1,4 +1,4 @@
-/* Pictures of where a matrix has entries. */
+/* Tests of pictures of the positions of entries. */
 #include "common/density.h"
 
 #include "testing.h"
@@ -30,7 +30,7 @@ static void any_layout(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Indices at which index * height exceeds 2^63, and one triangle. */
+/* Tests indices for which index * height exceeds 2^63, and one triangle. */
 static void large_indices(void **state)
 {
     const int64_t n = (int64_t)1 << 56, rows[] = {n - 1, n / 2, n - 1}, columns[] = {0, n / 2 - 1, n - 1};

@@ -1,6 +1,6 @@
 /*
- * spry devices where the CUDA plug-in cannot be used: the reason for people and for programs, and no failure. Then with
- * the plug-in that is a mock.
+ * Tests of spry devices without a usable CUDA plug-in: text and JSON give the reason, and the command succeeds. Then
+ * tests with the mock plug-in.
  */
 #include "records.h"
 #include "spawn.h"
@@ -51,7 +51,7 @@ static int count_good(const cJSON *records)
     return good;
 }
 
-/* A GPU that is host memory, and says so: products, transposed ones, squares and solvers are made as on one. */
+/* Runs products, transposed products, squares and solvers on the mock GPU, whose description names host memory. */
 static void the_mock_stands_in(void **state)
 {
     static const char *const kernels[] = {"csr_scalar_cuda", "csr_vector_cuda", "hyb_segmented_cuda",
@@ -72,7 +72,7 @@ static void the_mock_stands_in(void **state)
     records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --formats all --json", 0);
     assert_true(count_good(records) > 0 && count_good(records) == cJSON_GetArraySize(records));
     cJSON_Delete(records);
-#ifdef SPRY_STUDIES /* one kernel with parameters, and with others */
+#ifdef SPRY_STUDIES /* one kernel with default and with other parameters */
     records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --json --kernels "
                          "spgemm_seed_getvals_cuda,spgemm_seed_getvals_cuda:rows=4:lanes=16,"
                          "spgemm_seed_getvals_cuda:claim=0:reset=touched:sort=64",
@@ -81,7 +81,7 @@ static void the_mock_stands_in(void **state)
     assert_int_equal(count_good(records), 3);
     const cJSON *seed = find(records, "kernel", "spgemm_seed_getvals_cuda:rows=4:lanes=16");
     assert_non_null(seed);
-    assert_near(number_of(cJSON_GetObjectItem(seed, "stages"), "count"), 1, 0); /* what the mock tells */
+    assert_near(number_of(cJSON_GetObjectItem(seed, "stages"), "count"), 1, 0); /* reported by the mock */
     cJSON_Delete(records);
     expect("bench gen:grid5,x=9,y=9 --op spgemm --kernels spgemm_seed_getvals_cuda:rows=64", 2, NULL,
            "--kernels: kernel spgemm_seed_getvals_cuda: \"rows=64\", expected rows=NUMBER from 1 to 32");
@@ -96,7 +96,7 @@ static void the_mock_stands_in(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Every kernel of a GPU on one matrix: each that has the product is served, and right. */
+/* Asserts that every GPU kernel that supports the product runs on the mock, with right results. */
 static void the_mock_serves_every_kernel(void **state)
 {
     const cJSON *r;
@@ -117,7 +117,7 @@ static void the_mock_serves_every_kernel(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Leaves of the plain tree are kept on a GPU, too: by kernels without atomics. */
+/* Asserts that the plain tree's formats are also chosen on a GPU, with kernels without atomics. */
 static void the_tree_on_a_gpu(void **state)
 {
     static const char *const cases[][2] = {

@@ -1,4 +1,4 @@
-/* The engine's parts by themselves: statistics, names, suites, records, break-even, copy bandwidth. */
+/* Tests of parts of the engine: statistics, names, suites, records, break-even, copy bandwidth. */
 #include "bench/internal.h"
 #include "cli/bench_sources.h"
 #include "cli/cli.h"
@@ -72,7 +72,7 @@ static void names_apart(void **state)
     }
 }
 
-/* Names are bytes, JSON is UTF-8. */
+/* Asserts that names, which are any bytes, become valid UTF-8 in JSON. */
 static void json_text(void **state)
 {
 #define BAD "\xef\xbf\xbd"
@@ -83,7 +83,7 @@ static void json_text(void **state)
                  {"a\xff z", "a" BAD " z"},
                  {"\xe9t\xe9", BAD "t" BAD},
                  {"cut \xe2\x82", "cut " BAD BAD},
-                 {"\xc0\xaf", BAD BAD},                 /* detour to '/' */
+                 {"\xc0\xaf", BAD BAD},                 /* overlong encoding of '/' */
                  {"\xed\xa0\x80", BAD BAD BAD},         /* surrogate */
                  {"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* past the last character */
                  {"\xf0\x8f\xbf\xbf", BAD BAD BAD BAD}};
@@ -99,7 +99,7 @@ static void json_text(void **state)
 static void suites(void **state)
 {
     cli_sources s = {.count = 0};
-    assert_int_equal(cli_add_suite(&s, "mesh", "/nowhere"), CLI_USAGE); /* there is no such folder */
+    assert_int_equal(cli_add_suite(&s, "mesh", "/nowhere"), CLI_USAGE); /* the folder does not exist */
     assert_int_equal(cli_add_suite(&s, "mesh", "/proc/self/fdinfo"), CLI_GO_ON);
     assert_int_equal(s.count, 7);
     assert_string_equal(s.items[0].path, "gen:grid5");
@@ -119,7 +119,7 @@ static void suites(void **state)
     free(s.items);
 }
 
-/* The suite has the matrices of its list, in the list's order, and five real ones behind them. */
+/* Asserts that the suite has the matrices of its list, in the same order, followed by five real matrices. */
 static void unstructured(void **state)
 {
     cli_sources s = {.count = 0};
@@ -194,7 +194,7 @@ static void break_even(void **state)
     assert_int_equal(record_break_even(&r, &base), -2);
     base.time.median_us = 10, base.cost.setup_us = 1;
     r.time.median_us = 8, r.cost.setup_us = 100;
-    assert_int_equal(record_break_even(&r, &base), 50); /* 99 more, 2 gained a product */
+    assert_int_equal(record_break_even(&r, &base), 50); /* 99 us more set-up, 2 us less per product */
     assert_int_equal(record_break_even(&base, &base), 0);
     r.time.median_us = 12;
     assert_int_equal(record_break_even(&r, &base), -1);
@@ -215,7 +215,7 @@ static void random_vectors(void **state)
         for (int j = 0; j < i; j++) assert_true(x[i] != x[j]);
     }
     assert_true(negative > N / 3 && negative < 2 * N / 3);
-    enum { LONG = 70001, UNTOUCHED = 7 }; /* past what one thread does alone */
+    enum { LONG = 70001, UNTOUCHED = 7 }; /* long enough for multiple threads */
     float *by_one = calloc(LONG + 1, sizeof *by_one), *by_three = calloc(LONG + 1, sizeof *by_three);
     assert_true(by_one && by_three);
     by_one[LONG] = by_three[LONG] = UNTOUCHED;
@@ -238,13 +238,13 @@ static void bandwidth(void **state)
     spry_context_destroy(context);
 }
 
-/* Four times the cache each, as far as 1 GB for both and half of what is left allow. */
+/* Asserts that each array has four times the cache, limited by 1 GB for both and half of the memory left. */
 static void copy_arrays(void **state)
 {
     static const int64_t mib = 1 << 20, plenty = INT64_C(1) << 40;
     assert_int_equal(copy_array_bytes(32 * mib, plenty, 0), 128 * mib);
     assert_int_equal(copy_array_bytes(1 * mib, plenty, 0), 64 * mib);
-    assert_int_equal(copy_array_bytes(0, plenty, 0), 256 * mib); /* a cache that is not known */
+    assert_int_equal(copy_array_bytes(0, plenty, 0), 256 * mib); /* unknown cache size */
     assert_int_equal(copy_array_bytes(503 * mib, plenty, 0), 500000000 / 4096 * 4096);
     assert_int_equal(copy_array_bytes(32 * mib, plenty, 1), 128 * mib);
     assert_int_equal(copy_array_bytes(64 * mib, plenty, 1), 128 * mib);
@@ -254,7 +254,7 @@ static void copy_arrays(void **state)
     assert_int_equal(copy_array_bytes(32 * mib, 0, 1), 0);
 }
 
-/* ---- numberings --------------------------------------------------------------------------------- */
+/* ---- orderings ---------------------------------------------------------------------------------- */
 
 typedef struct seen {
     char text[2048];
@@ -285,7 +285,10 @@ static void never(void *user, const spry_error *err, int reading)
     fail_msg("%s", err->message);
 }
 
-/* by-format: as the CSR-k study compares; csr2 and csr3 alone stay out of RCM, everybody else of Band-k. */
+/*
+ * Asserts which orderings each format runs with. by-format follows the CSR-k study: only csr runs with RCM, csr2 and
+ * csr3 with Band-k, csr4 with bandk4.
+ */
 static void numberings(void **state)
 {
     static char *all[] = {"csr", "csr2", "csr3:srs=16:ssrs=4", "csr4"};
@@ -349,7 +352,7 @@ static void numberings(void **state)
 
 int main(void)
 {
-    setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* where matrices may have been fetched to */
+    setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* fetched matrices must not be found */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics),
         cmocka_unit_test(names),

@@ -1,12 +1,12 @@
-/* spry explain --count K --layout L: the choice for products with several columns. */
+/* Tests of spry explain --count K --layout L: choices for multi-vector products. */
 #include "records.h"
 #include "spawn.h"
 
-/* grid7 of 60 x 60 x 60: bytes of plain CSR in 32/32 and f64, and of one column of x and y. */
+/* grid7 of 60 x 60 x 60: bytes of plain CSR in 32/32 and f64, and bytes of one column of x and y. */
 #define GRID "gen:grid7,x=60,y=60,z=60"
 static const double csr_bytes = 12 * (7 * 216000 - 6 * 3600) + 4 * 216001, vectors = 16 * 216000;
 
-/* The JSON line of the matrix with these options. */
+/* Returns the JSON line of spry explain for the matrix and options. */
 static cJSON *explained(const char *matrix, const char *options)
 {
     outcome o = spry("explain %s %s --json", matrix, options);
@@ -29,7 +29,7 @@ static double of(const cJSON *line, const char *format, const char *name)
     return number_of(candidate_of(line, format), name);
 }
 
-/* The fields of the bench's records. */
+/* Asserts that the line has the same fields as the benchmark's records. */
 static void fields(void **state)
 {
     static const struct {
@@ -55,7 +55,10 @@ static void fields(void **state)
     }
 }
 
-/* By rows csr reads the matrix once for all columns: it overtakes packed, which is ahead with a vector. */
+/*
+ * Tests columns by rows: csr reads the matrix once for all columns and overtakes packed. For one vector packed is
+ * faster.
+ */
 static void rows_of_columns(void **state)
 {
     cJSON *one = explained(GRID, "--device avx512"), *eight = explained(GRID, "--device avx512 --count 8");
@@ -65,14 +68,14 @@ static void rows_of_columns(void **state)
     assert_true(us_of_8 > us && us_of_8 < 8 * us);
     assert_near(of(eight, "csr", "bytes") - of(one, "csr", "bytes"), 7 * vectors, 1e-6 * vectors);
     assert_near(of(eight, "csr", "total_us"), of(eight, "csr", "setup_us") + 10000 * us_of_8, 1e-5 * 10000 * us_of_8);
-    /* hyb takes each column out of the rows, and puts it into those of y. */
+    /* hyb copies each column out of the rows of x, and into the rows of y. */
     assert_true(of(eight, "hyb", "predicted_us") > 8 * of(one, "hyb", "predicted_us"));
     assert_true(of(eight, "hyb", "bytes") > 8 * of(one, "hyb", "bytes"));
     cJSON_Delete(one);
     cJSON_Delete(eight);
 }
 
-/* The roof is the time of the bytes of plain CSR and of all columns: roof * predicted_us is that time. */
+/* Asserts that roof * predicted_us is the time to read plain CSR and all columns. */
 static void roof(void **state)
 {
     static const char *const options[] = {"--device h200 --count 8", "--device h200 --count 8 --layout column"};
@@ -82,14 +85,14 @@ static void roof(void **state)
         cJSON *eight = explained(GRID, options[n]);
         const double us_of_8 = of(eight, "sell", "roof") * of(eight, "sell", "predicted_us");
         assert_near(us_of_8 / us, (csr_bytes + 8 * vectors) / (csr_bytes + vectors), 1e-4);
-        /* What is refused without a prediction has no time by its columns. */
+        /* A format refused without a prediction has no time. */
         assert_true(cJSON_IsNull(cJSON_GetObjectItem(candidate_of(eight, "bsr"), "predicted_us")));
         cJSON_Delete(eight);
     }
     cJSON_Delete(one);
 }
 
-/* Columns one behind the other: others than csr make as many single products. */
+/* Tests contiguous columns. Formats other than csr run one product for each column. */
 static void columns_apart(void **state)
 {
     cJSON *one = explained(GRID, "--device avx512"),
@@ -104,7 +107,7 @@ static void columns_apart(void **state)
     cJSON_Delete(by_rows);
 }
 
-/* The plan of the benchmark takes the same, for the same reason. */
+/* Asserts that the benchmark's plan uses the same format, op, layout and count. */
 static void as_the_benchmark(void **state)
 {
     static const char *const options[] = {"--count 2", "--count 8 --layout column", "--count 8 --layout row",
@@ -125,7 +128,7 @@ static void as_the_benchmark(void **state)
     }
 }
 
-/* A refused format that is predicted to be faster says so in the list. */
+/* Asserts that the list marks a refused format whose prediction is faster. */
 static void refused_in_the_list(void **state)
 {
     outcome o = spry("explain gen:grid5,x=100,y=100 --device h100");

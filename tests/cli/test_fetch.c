@@ -1,4 +1,4 @@
-/* spry fetch against a server on this machine, and against files. Skipped where the program cannot fetch. */
+/* Tests of spry fetch with a server on this machine, and with files. Skipped if the program cannot fetch. */
 #include "spawn.h"
 #include "testing.h"
 
@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- a server of files on this machine, which fails as the first word of a path asks -------------------- */
+/* ---- file server, which fails as the first word of a path requests -------------------------------------- */
 
 static pid_t server;
 
-/* The value of a header, in a place of its own; "-": there is none. */
+/* Copies the value of a header to value, "-" if the header is missing. */
 static void take_header(const char *request, const char *name, char *value, size_t size)
 {
     snprintf(value, size, "-");
@@ -65,7 +65,7 @@ static void send_file(int to, FILE *file, const char *mode, const char *range, c
         if (got == 0 || write(to, data, got) != (ssize_t)got) return;
         left -= (long)got;
     }
-    /* Waits until the client hangs up: CTest waits for every process that has the test's output open. */
+    /* Waits until the client closes the connection: CTest waits for every process that has the test's output open. */
     if (strcmp(mode, "stall") == 0) (void)!read(to, data, 1);
 }
 
@@ -105,17 +105,19 @@ static void answer(int to, const char *root, const char *log)
 }
 
 /*
- * Serves the files in `root` at http://127.0.0.1:PORT/MODE/..., in a process of its own, and returns PORT. MODE:
- *   plain     with ranges, and ETag "v1"
- *   other     the same with ETag "v2": another version of the file
- *   redirect  to plain
- *   cut       the first half alone, where all is asked for, then as plain
- *   deaf      all of it, whatever range is asked for
- *   wrong     a range that begins elsewhere, where one is asked for
- *   stall     some bytes, then nothing more
- *   busy      503
- *   page      a web page in place of the file
- * Each request is a line in the file `log`: "MODE/PATH RANGE IF-RANGE", with "-" where there is none.
+ * Serves the files in `root` at http://127.0.0.1:PORT/MODE/... in a separate process, and returns PORT. MODE:
+ *
+ * - plain     ranges, and ETag "v1"
+ * - other     like plain with ETag "v2", another version of the file
+ * - redirect  redirects to plain
+ * - cut       sends only the first half of a request without a range, otherwise like plain
+ * - deaf      sends the whole file, even if a range is requested
+ * - wrong     sends a range that begins at a wrong position
+ * - stall     sends some bytes, then nothing
+ * - busy      status 503
+ * - page      a web page in place of the file
+ *
+ * Each request adds a line to the file `log`: "MODE/PATH RANGE IF-RANGE", with "-" for a missing header.
  */
 static int start_server(const char *root, const char *log)
 {
@@ -154,7 +156,7 @@ static void stop_server(void)
 
 static int port;
 
-/* What a cache has: "NAME BYTES" of what begins with a dot, too. Runs `command`, with the server's `mode` as $U. */
+/* Runs `command` with the server's `mode`. $C is the cache folder. */
 static outcome fetch(const char *mode, const char *command)
 {
     char line[2048];
@@ -170,7 +172,7 @@ static void empty_cache(void)
     release(&o);
 }
 
-/* The matrix is there as it was packed, and nothing beside it. */
+/* Asserts that the cache has the compressed matrix and no other file. */
 static void expect_matrix(void)
 {
     expect_outcome(shell("cd \"$D/cache/HB\" && ls -A && gzip -dc big.mtx.gz | cmp - ../../big/big.mtx"), 0,
@@ -187,7 +189,7 @@ static void expect_log(const char *text)
     free(log);
 }
 
-/* ---- what goes well -------------------------------------------------------------------------------- */
+/* ---- successful fetches ---------------------------------------------------------------------------- */
 
 static void gets_and_keeps_a_matrix(void **state)
 {
@@ -195,7 +197,7 @@ static void gets_and_keeps_a_matrix(void **state)
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
     expect_log("plain/HB/big.tar.gz - -\n");
-    /* again: nothing is asked for */
+    /* again: no request is sent */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
                    "note: HB/big: it is already stored");
     expect_log("plain/HB/big.tar.gz - -\n");
@@ -203,7 +205,7 @@ static void gets_and_keeps_a_matrix(void **state)
                    "1 000 x 1 000", NULL);
 }
 
-/* The collection has some names in more than one group. */
+/* Asserts that groups are distinguished, since some names are in more than one group. */
 static void groups_are_told_apart(void **state)
 {
     empty_cache();
@@ -214,16 +216,16 @@ static void groups_are_told_apart(void **state)
     expect_outcome(shell("for g in HB Other; do \"$SPRY\" info \"$D/cache/$g/big.mtx.gz\"; done | grep \"  size \" | "
                          "uniq | wc -l"),
                    0, "2", NULL);
-    /* a group that has no such matrix leaves no folder */
+    /* a group without this matrix leaves no folder */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch None/big --cache \"$C\""), 1, NULL, "the server has no such file");
     expect_outcome(shell("ls \"$D/cache\""), 0, "HB\nOther\n", NULL);
-    /* the benchmark finds both, and has two names for them */
+    /* the benchmark finds both, with different names */
     expect_outcome(shell("SPRY_BENCH_COPY_BYTES=65536 \"$SPRY\" bench \"$D/cache\" --formats csr 2>/dev/null | "
                          "grep -o '^[A-Za-z]*/big:' | tr '\n' ' '"),
                    0, "HB/big: Other/big: ", NULL);
 }
 
-/* Earlier versions put NAME.mtx.gz into the folder itself: it is taken only if it says that it is this matrix. */
+/* Asserts that NAME.mtx.gz in the folder itself, from an earlier version, is used only if its text names the matrix. */
 static void files_of_earlier_versions_are_verified(void **state)
 {
     static const char copy[] = "mkdir -p \"$C\" && gzip -c \"$D/big/big.mtx\" >\"$C/big.mtx.gz\" && \"$SPRY\" fetch %s "
@@ -290,9 +292,9 @@ static void writes_records(void **state)
     release(&o);
 }
 
-/* ---- what is continued ----------------------------------------------------------------------------- */
+/* ---- continued fetches ----------------------------------------------------------------------------- */
 
-/* Half of it comes, and is kept. */
+/* Fetches half of the file, which is kept. */
 static void begin_half(void)
 {
     empty_cache();
@@ -324,14 +326,14 @@ static void begins_anew_where_it_cannot_continue(void **state)
         expect_outcome(fetch(modes[m], "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
         expect_matrix();
     }
-    /* of what was begun nobody knows which version it is */
+    /* the version of the fetched part is unknown */
     begin_half();
     outcome o = shell("rm \"$D/cache/HB/.big.tar.gz.tag\"");
     release(&o);
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_log("plain/HB/big.tar.gz - -\n");
     expect_matrix();
-    /* all of it came, but was not unpacked any more */
+    /* the file is complete, but not unpacked */
     begin_half();
     o = shell("cp \"$D/HB/big.tar.gz\" \"$D/cache/HB/.big.tar.gz.part\"");
     release(&o);
@@ -360,7 +362,7 @@ static void one_at_a_time(void **state)
                    1, NULL, "HB/big: another process is fetching it");
 }
 
-/* ---- what goes wrong -------------------------------------------------------------------------------- */
+/* ---- failures --------------------------------------------------------------------------------------- */
 
 static void failures_are_told(void **state)
 {
@@ -381,12 +383,12 @@ static void failures_are_told(void **state)
                    "text.mtx in the archive is not a Matrix Market file");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/flipped --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/short --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
-    /* of all these only what stalled is worth to be continued */
+    /* only the stalled fetch can be continued */
     expect_outcome(shell("ls -A \"$D/cache/HB\""), 0, ".big.tar.gz.part\n.big.tar.gz.tag\n", NULL);
     expect_outcome(shell("ls -A \"$D/cache/HB\" | wc -l"), 0, "2", NULL);
 }
 
-/* A limit of the size of files stands for a full disk. */
+/* Simulates a full disk by a limit of file sizes. */
 static void full_disk_is_told(void **state)
 {
     empty_cache();
@@ -394,7 +396,7 @@ static void full_disk_is_told(void **state)
                    "cannot be written: File too large; ");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
-    if (geteuid() == 0) return; /* who may write anywhere */
+    if (geteuid() == 0) return; /* the superuser can write anywhere */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache /proc/spry"), 2, NULL,
                    "the folder for matrices cannot be created or written");
 }
@@ -477,7 +479,7 @@ int main(void)
         cmocka_unit_test(full_disk_is_told),
         cmocka_unit_test(mistakes_are_refused),
     };
-    (void)folder(); /* here, not in a child */
+    (void)folder(); /* creates the folder before any child */
     outcome o = shell("SPRY_FETCH_URL=file:///nowhere \"$SPRY\" fetch HB/none --cache \"$D\"");
     const int lacks = strstr(o.err, "was built without libcurl") != NULL;
     release(&o);

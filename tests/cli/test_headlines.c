@@ -1,4 +1,4 @@
-/* What the benchmark says of records: who counts as another library, and which cases count. */
+/* Tests of the benchmark's summary: libraries that count as peers, and cases that count. */
 #include "cli/bench_tables.h"
 
 #include "testing.h"
@@ -27,7 +27,7 @@ static record timed(const char *matrix, const char *kernel, int peer, double us)
     return r;
 }
 
-/* What a printer writes, to be freed. */
+/* Returns the output of a printer; the caller frees it. */
 static char *printed(void (*print)(FILE *, const record *, int), const record *records, int count)
 {
     char *text = NULL;
@@ -61,7 +61,7 @@ static void textbook_loop_is_no_peer(void **state)
     const record beside[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20),
                              timed("a", "mkl_csr", 1, 30)};
     expect(printed(print_group, beside, 3), "3.00 times as fast as mkl_csr (the fastest peer)", "(csr_plain");
-    /* where the loop is the fastest, other libraries are still named */
+    /* if the textbook loop is the fastest, the library is still named */
     const record first[] = {timed("a", "csr_avx2_cpu", 0, 20), timed("a", "csr_plain", 1, 10),
                             timed("a", "mkl_csr", 1, 30)};
     expect(printed(print_group, first, 3), "3.00 times as fast as mkl_csr (the fastest peer)", NULL);
@@ -83,7 +83,7 @@ static void disturbed_cases_do_not_count(void **state)
     expect(printed(cli_print_summary, r, COUNT), "2.00", NULL);
     for (int i = 0; i < COUNT; i++) r[i].time.disturbed = 1;
     expect(printed(cli_print_summary, r, COUNT), "No mean is given: other programs disturbed all 6 cases", "Geometric");
-    /* a case that is not disturbed is not compared with a peer that is */
+    /* a disturbed peer is not compared with an undisturbed case */
     record mixed[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "mkl_csr", 1, 70),
                       timed("b", "csr_avx2_cpu", 0, 10)};
     mixed[1].time.disturbed = 1;

@@ -1,9 +1,9 @@
-/* Values that peers store in a narrower type are the same numbers, or refused. */
+/* Tests that values in a narrower type of a peer are unchanged, or refused. */
 #include "testing.h"
 
 #include "bench/peers/narrow_values.c"
 
-/* What the 16 bits stand for. */
+/* Returns the value of an f16. */
 static double half_of(uint16_t bits)
 {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -11,7 +11,7 @@ static double half_of(uint16_t bits)
     return bits >> 15 ? -size : size;
 }
 
-/* Every finite f16 comes back, and no f32 between two of them is taken. */
+/* Asserts that every finite f16 is unchanged, and that every f32 between two of them is refused. */
 static void every_half(void **state)
 {
     for (uint32_t bits = 0; bits < 0x10000; bits++) {

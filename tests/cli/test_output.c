@@ -1,4 +1,4 @@
-/* Where output goes: JSON lines, files that appear whole, devices and FIFOs, standard output. */
+/* Tests of outputs: JSON lines, files that appear only when complete, devices and FIFOs, standard output. */
 #include "cli/cli.h"
 #include "spawn.h"
 
@@ -17,7 +17,7 @@ static char *in_folder(const char *name)
 
 static void json_to_file(void **state)
 {
-    /* People's table stays on standard output, the records are in the file, and nothing else is left. */
+    /* The table is on standard output, the records are in the file, and no other file remains. */
     int before = count_files();
     expect("bench $D/small.mtx --device cpu --json=$D/out.jsonl 2>/dev/null", 0, "GFLOP/s", NULL);
     assert_int_equal(count_files(), before + 1);
@@ -64,7 +64,7 @@ static void targets_that_cannot_be_written(void **state)
                                            "gen --list --json", "kernels --json",
                                            "devices",           "bench $D/small.mtx --json",
                                            "bench $D/small.mtx"};
-    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) { /* told once */
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) { /* the message appears once */
         outcome o = spry("%s > /dev/full", commands[c]);
         assert_int_equal(o.status, 2);
         const char *told = strstr(o.err, "standard output: cannot be written: No space left");
@@ -79,7 +79,7 @@ static void targets_that_cannot_be_written(void **state)
     assert_int_equal(count_files(), before);
 }
 
-/* An output that is the input under any name is refused before anything is lost. */
+/* Asserts that an output that is also an input, under any name, is refused before any data is lost. */
 static void targets_that_are_read(void **state)
 {
     write_file("in.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
@@ -104,7 +104,10 @@ static void targets_that_are_read(void **state)
     unlink(in_folder("in.mtx"));
 }
 
-/* A target that exists keeps its rights, and a symbolic link stays one. `command` writes to link.jsonl. */
+/*
+ * Asserts that an existing target keeps its permissions, and that a symbolic link remains. `command` writes to
+ * link.jsonl.
+ */
 static void expect_kept_rights(const char *command)
 {
     struct stat st;
@@ -125,7 +128,7 @@ static void expect_kept_rights(const char *command)
     unlink(in_folder("old.jsonl"));
 }
 
-/* A failed run leaves the old content. */
+/* Asserts that a failed run leaves the old content. */
 static void targets_that_exist(void **state)
 {
     expect_kept_rights("info $D/small.mtx --json=$D/link.jsonl >/dev/null");
@@ -137,7 +140,7 @@ static void targets_that_exist(void **state)
     unlink(in_folder("old.jsonl"));
 }
 
-/* Written directly and still there afterwards, as what it was. */
+/* Writes to devices and FIFOs directly. Each must keep its type. */
 static void devices_and_fifos(void **state)
 {
     struct stat st;
@@ -151,7 +154,7 @@ static void devices_and_fifos(void **state)
     expect("convert $D/small.mtx -o $D/pipe & cat $D/pipe; wait", 0, "general\n4 5 6\n", NULL);
     assert_int_equal(stat(in_folder("pipe"), &st), 0);
     assert_true(S_ISFIFO(st.st_mode));
-    /* Reading from one works too. */
+    /* A FIFO can also be read. */
     expect("info $D/pipe & cat $D/small.mtx > $D/pipe; wait", 0, "4 x 5, 6 entries", NULL);
     unlink(in_folder("pipe"));
 }
@@ -165,7 +168,7 @@ static void vector_out(void **state)
     assert_string_equal(text, "%%MatrixMarket matrix array real general\n4 1\n2\n5\n-1\n207.25\n");
     free(text);
     expect("spmv $D/small.mtx --x ones --type f32 --alpha 0.5 -o - 2>/dev/null", 0, "\n0.75\n1.5\n0\n52.0625\n", NULL);
-    /* The same random x on every machine, and any number of threads. */
+    /* The random x is the same on every machine, with any number of threads. */
     outcome one = spry("spmv gen:grid5,x=40,y=40 --threads 1 -o - 2>/dev/null");
     outcome two = spry("spmv gen:grid5,x=40,y=40 --threads 2 -o - 2>/dev/null");
     assert_int_equal(one.status, 0);
@@ -178,13 +181,16 @@ static void vector_out(void **state)
     unlink(in_folder("y.mtx"));
 }
 
-/* What cannot be measured costs no answer. The arrays would take four times what the limit leaves. */
+/*
+ * Asserts that the result is written if the bandwidth cannot be measured. The arrays would need four times the memory
+ * limit.
+ */
 static void no_memory_to_measure_with(void **state)
 {
     static const char few[] = "small.mtx --threads 2 --x ones";
     const char *limited = "ulimit -v 1000000; SPRY_BENCH_COPY_BYTES=2000000000 exec \"$SPRY\"";
     char command[512];
-    if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
+    if (INSTRUMENTED) skip(); /* shadow memory reserves terabytes */
     snprintf(command, sizeof command, "%s spmv $D/%s --time -o $D/y.mtx", limited, few);
     outcome o = shell(command);
     if (o.status != 0) fail_msg("status %d\n%s\n%s", o.status, o.out, o.err);
@@ -214,7 +220,7 @@ static void no_memory_to_measure_with(void **state)
     assert_non_null(strstr(o.out, "roof: none, because the copy bandwidth was not measured\n"));
     assert_null(strstr(o.out, "nan"));
     release(&o);
-    /* Arrays of the program's own choice fit. */
+    /* Arrays of the default size fit. */
     snprintf(command, sizeof command, "ulimit -v 400000; unset SPRY_BENCH_COPY_BYTES; exec \"$SPRY\" spmv --time $D/%s",
              few);
     o = shell(command);
@@ -229,7 +235,7 @@ static void remembered_bandwidth(void **state)
     outcome o = shell("env -u SPRY_BENCH_COPY_BYTES XDG_CACHE_HOME=$D \"$SPRY\" devices --measure --threads 1");
     const int measured = o.status == 0;
     release(&o);
-    if (!measured) skip(); /* no memory for the arrays */
+    if (!measured) skip(); /* not enough memory for the arrays */
     char *text = read_file("spry/bandwidth");
     assert_non_null(text);
     assert_non_null(strstr(text, ", 1 threads\t"));
@@ -238,7 +244,7 @@ static void remembered_bandwidth(void **state)
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, " GB/s, measured 20"));
     release(&o);
-    /* What is no figure does not count, and is no failure. */
+    /* Lines without a valid bandwidth are ignored, without an error. */
     snprintf(path, sizeof path, "%s/spry/bandwidth", folder());
     write_file("spry/bandwidth", "garbage\n\t\t\n");
     o = shell("env -u SPRY_BENCH_COPY_BYTES XDG_CACHE_HOME=$D \"$SPRY\" spmv gen:grid5,x=40,y=40 --time --threads 1");
@@ -252,19 +258,19 @@ static void remembered_bandwidth(void **state)
 
 static void messages_do_not_mix(void **state)
 {
-    /* Nothing but the report: no terminal, so no progress, and no escape sequences. */
+    /* Only the report: without a terminal there is no progress and no escape sequence. */
     outcome o = spry("spmv $D/small.mtx --time");
     assert_int_equal(o.status, 0);
     assert_null(strchr(o.out, '\033'));
     assert_null(strchr(o.err, '\033'));
     assert_non_null(strstr(o.err, "note: the copy bandwidth is measured with arrays of 1 MiB"));
-    /* A second note may tell of other work on the machine. */
+    /* A second note may report other work on the machine. */
     for (const char *line = o.err; *line; line = strchr(line, '\n') + 1)
         assert_int_equal(strncmp(line, "spry spmv: note: ", 17), 0);
     release(&o);
 }
 
-/* Whatever a file is called: a message is one line without control characters, JSON is UTF-8. */
+/* Asserts that, for every file name, a message is one line without control characters, and JSON is UTF-8. */
 static void strange_names(void **state)
 {
     static const char *const commands[] = {"info \"$(printf 'no\\nsuch\\033[2J')\"",
@@ -286,7 +292,7 @@ static void strange_names(void **state)
     unlink(in_folder("latin\xe9.mtx"));
 }
 
-/* An interrupted command leaves no temporary file. */
+/* Asserts that an interrupted command leaves no temporary file. */
 static void interrupted(void **state)
 {
     const int before = count_files();
@@ -312,7 +318,7 @@ static void interrupted(void **state)
     unlink(in_folder("never.txt"));
 }
 
-/* Starts a benchmark of many matrices, whose records go to "records" in folder(): as --json=FILE, or redirected. */
+/* Starts a benchmark of many matrices. Its records go to "records" in folder(), by --json=FILE or by redirection. */
 static pid_t start_bench(int redirected)
 {
     pid_t child = fork();
@@ -329,7 +335,7 @@ static pid_t start_bench(int redirected)
     _exit(127);
 }
 
-/* Lines of "records"; each must be a whole record. */
+/* Returns the number of lines of "records". Each line must be a complete record. */
 static int count_records(void)
 {
     char *text = read_file("records");
@@ -344,7 +350,7 @@ static int count_records(void)
     return lines;
 }
 
-/* Whatever ends a benchmark: records of cases that have ended are there, and nothing else is left. */
+/* Asserts that, after any signal, the records of finished cases are kept and no other file remains. */
 static void interrupted_benchmark(void **state)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
@@ -365,7 +371,7 @@ static void interrupted_benchmark(void **state)
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), number);
         assert_true(lines >= 1 && count_records() >= lines);
-        if (s < 2) { /* what was kept is said */
+        if (s < 2) { /* the message names the kept records */
             char *messages = read_file("messages");
             assert_non_null(strstr(messages, " of 10 matrices "));
             assert_non_null(strstr(messages, "kept in "));
@@ -377,7 +383,7 @@ static void interrupted_benchmark(void **state)
     }
 }
 
-/* Until nothing can be refused any more, an older file of records is as it was. */
+/* Asserts that an existing file of records is unchanged if the benchmark is refused. */
 static void refused_benchmark(void **state)
 {
     static const char *const commands[] = {"bench $D/small.mtx --formats crs --json=$D/old.jsonl",
@@ -397,7 +403,7 @@ static void refused_benchmark(void **state)
     expect_kept_rights("bench $D/small.mtx --formats csr --json=$D/link.jsonl >/dev/null 2>/dev/null");
 }
 
-/* 1: the process has a file open in folder(), with a name or without. */
+/* Returns 1 if the process has a file open in folder(), with or without a name. */
 static int has_file_open(pid_t process)
 {
     char path[64], target[512];
@@ -409,7 +415,10 @@ static int has_file_open(pid_t process)
     return 0;
 }
 
-/* Nor does the library, which has no signal handler, where the file system knows files without a name. */
+/*
+ * Asserts that an interrupted write by the library, which has no signal handler, leaves no file. Requires a file system
+ * with unnamed files.
+ */
 static void interrupted_in_the_library(void **state)
 {
     int nameless = open(folder(), O_WRONLY | O_TMPFILE, 0600), before = count_files();
@@ -428,7 +437,7 @@ static void interrupted_in_the_library(void **state)
         kill(child, signals[s]);
         int status = 0;
         assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFSIGNALED(status)); /* else it was done before we looked */
+        assert_true(WIFSIGNALED(status)); /* otherwise the program ended before the signal */
         assert_int_equal(count_files(), before + 1);
     }
     char *text = read_file("big.mtx");

@@ -1,8 +1,8 @@
-/* Peers: missing, broken, wrong, and beside the program. */
+/* Tests of peers: missing, broken, wrong, and installed next to the program. */
 #include "records.h"
 #include "spawn.h"
 
-#include "bench/peers/blocks.c" /* part of a module, which a test cannot link */
+#include "bench/peers/blocks.c" /* source of a peer module, which a test cannot link */
 
 static void test_peer_folder(char *path, size_t size)
 {
@@ -41,7 +41,7 @@ static void missing_peers_are_skipped(void **state)
         assert_string_equal(text_of(find(records, "kernel", name), "status"), "skipped");
     }
     cJSON_Delete(records);
-    expect("spmv $D/small.mtx --time 2>/dev/null", 0, "GFLOP/s", NULL); /* which needs none */
+    expect("spmv $D/small.mtx --time 2>/dev/null", 0, "GFLOP/s", NULL); /* needs no peer */
     write_file("spry-peer-plain.so", "this is no shared object\n");
     records = records_of("bench $D/small.mtx --peers --kernels csr_plain --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
@@ -63,7 +63,7 @@ static int there_is_a_gpu(void)
     return there;
 }
 
-/* Listed where they are asked for; not among all there are, where there is no GPU. */
+/* Asserts that GPU peers are listed if selected by device or name, but not by default on a machine without a GPU. */
 static void peers_on_a_gpu(void **state)
 {
     setenv("SPRY_PEER_DIR", folder(), 1);
@@ -127,11 +127,11 @@ static void peers_beside_the_program(void **state)
     assert_near(number_of(r, "threads"), 1, 0);
     cJSON_Delete(records);
     expect("bench $D/small.mtx --peers 2>/dev/null", 0, "vs peer", NULL);
-    /* A list that names peers runs those alone. */
+    /* A list of kernels with peers runs only these peers. */
     records = records_of("bench $D/small.mtx --peers --kernels csr_plain,csr_portable_cpu --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 2);
     cJSON_Delete(records);
-    /* Peers stand beside the chosen formats. */
+    /* Peers run in addition to the chosen formats. */
     records = records_of("bench $D/small.mtx --peers --formats coo --runs 3 --json", 0);
     assert_null(find(records, "kernel", "csr_plain"));
     cJSON_Delete(records);
@@ -154,8 +154,8 @@ static int is_missing(const cJSON *record)
 }
 
 /*
- * Both products of every peer that was built, on matrices with empty rows and other columns than rows, with blocks
- * of three, and with long rows: none may be wrong, and only BSR and cuSPARSE may have a reason of their own.
+ * Runs both products of every built peer. The matrices have empty rows, more columns than rows, blocks of three, or
+ * long rows. None may be wrong. Only mkl_bsr, csr5 (transposed) and cuSPARSE may be skipped.
  */
 static void peers_multiply_both_ways(void **state)
 {
@@ -182,12 +182,14 @@ static void peers_multiply_both_ways(void **state)
                             text_of(r, "reason"));
                 fail();
             }
-            assert_true(peers >= 1); /* the plain loop at least */
+            assert_true(peers >= 1); /* at least the plain loop */
             cJSON_Delete(records);
         }
 }
 
-/* 1: it is as it should be, or its library or interpreter is not here, or it says what it does not offer. */
+/*
+ * Returns 1 if the record is ok, or skipped for an allowed reason: a missing library or module, or an unsupported case.
+ */
 static int may_be(const cJSON *record, int narrow)
 {
     const char *kernel = text_of(record, "kernel");
@@ -197,7 +199,7 @@ static int may_be(const cJSON *record, int narrow)
            (strcmp(kernel, "scipy_spmm") == 0 && strstr(text_of(record, "reason"), "No module named") != NULL);
 }
 
-/* Several columns in both layouts and both ways, with every peer that was built. */
+/* Runs multi-vector products in both layouts and directions with every built peer. */
 static void peers_multiply_columns(void **state)
 {
     static const char *const matrices[] = {"$D/wide.mtx", "gen:fem3,x=4,y=4,z=3", "gen:rmat20,scale=9"};
@@ -225,7 +227,7 @@ static void peers_multiply_columns(void **state)
     }
 }
 
-/* Blocks of three are found, and stored as such; a grid has none. */
+/* Asserts that blocks of three are found and stored as blocks. A grid has no blocks. */
 static void blocks_in_mkl(void **state)
 {
     cJSON *records = records_of("bench gen:fem3,x=4,y=4,z=3 --peers --kernels mkl_bsr --json", 0);
@@ -242,7 +244,7 @@ static void blocks_in_mkl(void **state)
     cJSON_Delete(records);
 }
 
-/* ---- block detection, which needs no peer's library ---------------------------------------------- */
+/* ---- block detection, which needs no library of a peer ------------------------------------------- */
 
 static int find_blocks(peer_blocks *blocks, int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns)
 {
@@ -268,19 +270,19 @@ static void blocks_are_found(void **state)
     assert_int_equal(find_blocks(&blocks, 6, 6, offsets, columns), SPRY_PEER_OK);
     assert_int_equal(blocks.size, 6);
     assert_int_equal(blocks.count, 1);
-    /* Three of four entries: fill 4/3 is taken. Two of four, a diagonal: fill 2 is not. */
+    /* Three of four entries: fill 4/3 is accepted. Two of four, a diagonal: fill 2 is refused. */
     static const int32_t three[] = {0, 2, 3}, three_columns[] = {0, 1, 1}, two[] = {0, 1, 2}, two_columns[] = {0, 1};
     assert_int_equal(find_blocks(&blocks, 2, 2, three, three_columns), SPRY_PEER_OK);
     assert_int_equal(blocks.size, 2);
     assert_int_equal(find_blocks(&blocks, 2, 2, two, two_columns), SPRY_PEER_UNSUPPORTED);
-    /* Dense, but sides that no size divides, and no entries at all. */
+    /* A dense row whose length no size divides, and a matrix without entries. */
     static const int32_t odd[] = {0, 11}, empty[] = {0, 0, 0};
     static const int32_t odd_columns[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     assert_int_equal(find_blocks(&blocks, 1, 11, odd, odd_columns), SPRY_PEER_UNSUPPORTED);
     assert_int_equal(find_blocks(&blocks, 2, 2, empty, empty), SPRY_PEER_UNSUPPORTED);
 }
 
-/* Rows over many tiles, empty ones, rows that begin with a tile, tails, more threads than tiles: all checked. */
+/* Checks csr5 on long rows, empty rows, rows that begin with a tile, tails, and more threads than tiles. */
 static void csr5_is_right(void **state)
 {
     static const char *const matrices[] = {"gen:arrow,rows=3000",

@@ -1,8 +1,11 @@
-/* spry reorder as a user types it. */
+/* Tests of spry reorder on the command line. */
 #include "records.h"
 #include "spawn.h"
 
-/* A path 1-4-2-5-3 whose numbers jump: in order its bandwidth is 1. A pattern, symmetric, with its diagonal. */
+/*
+ * A path 1-4-2-5-3 in a scattered order. Reordered, its bandwidth is 1. The file is a symmetric pattern with its
+ * diagonal.
+ */
 static const char path[] = "%%MatrixMarket matrix coordinate pattern symmetric\n"
                            "5 5 9\n1 1\n2 2\n3 3\n4 4\n5 5\n4 1\n4 2\n5 2\n5 3\n";
 
@@ -30,7 +33,7 @@ static void writes_what_it_read(void **state)
     char *out = read_file("out.mtx"), *perm = read_file("perm.mtx");
     assert_non_null(out);
     assert_non_null(perm);
-    /* field and symmetry stay; a chain again, whichever end it begins with */
+    /* field and symmetry do not change; the result is a chain from either end */
     assert_non_null(strstr(out, "%%MatrixMarket matrix coordinate pattern symmetric\n"));
     assert_non_null(strstr(out, "\n5 5 9\n1 1\n2 1\n2 2\n3 2\n3 3\n4 3\n4 4\n5 4\n5 5\n"));
     const char *numbers = strstr(perm, "\n5 1\n");
@@ -81,7 +84,7 @@ static void json(void **state)
     free(text);
 }
 
-/* A PNG of the size that was promised, or a message that tells what to install. */
+/* Asserts that the picture is a PNG of the documented size, or that a message names the package to install. */
 static void picture(void **state)
 {
     outcome o = spry("reorder gen:grid5,x=30,y=30,shuffle=2 --spy $D/spy.png");
@@ -101,7 +104,7 @@ static void picture(void **state)
     assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
     fclose(file);
     assert_memory_equal(head, "\x89PNG\r\n\x1a\n", 8);
-    assert_memory_equal(head + 16, "\0\0\x04\0\0\0", 6); /* 1024 wide */
+    assert_memory_equal(head + 16, "\0\0\x04\0\0\0", 6); /* width 1024 */
     expect("reorder $D/small.mtx --spy $D/small.png", 0, "reordered", NULL);
     expect("reorder gen:empty,rows=0,cols=3 --spy $D/empty.png", 0, "reordered", NULL);
     expect("reorder gen:dense,rows=1,cols=900 --spy $D/flat.png", 0, "reordered", NULL);

@@ -1,10 +1,13 @@
-/* The command report, and what the benchmark calls of it: refusals, files, statuses. What is drawn: tests/report/. */
+/*
+ * Tests of the command report, and of its use by the benchmark: refusals, files, statuses. tests/report/ tests the
+ * drawings.
+ */
 #include "cli/report.h"
 #include "spawn.h"
 
 #include <unistd.h>
 
-/* Lines of `spry bench` with a time of `csr` each, on 10 matrices, and one that was skipped. */
+/* Writes records of `spry bench` with a time of `csr` for each of 10 matrices, and one skipped record. */
 static void write_run(const char *name, double us)
 {
     static char text[8192];
@@ -31,7 +34,7 @@ static int prepare(void **state)
     return make_matrices(state);
 }
 
-/* 1: pages can be drawn here; 0: Matplotlib is missing, which is said. */
+/* Returns 1 if pages can be drawn, 0 with a message if Matplotlib is missing. */
 static int can_draw(void)
 {
     static int known = -1;
@@ -71,7 +74,7 @@ static void mistakes(void **state)
     free(kept);
 }
 
-/* What is missing is said with the way to get it, before anything is read. */
+/* Asserts that missing software is reported with the way to install it, before any file is read. */
 static void what_is_missing(void **state)
 {
     static const char *const commands[][2] = {
@@ -89,7 +92,7 @@ static void what_is_missing(void **state)
     }
 }
 
-/* A Python that cannot draw still tells a verdict; so it is asked for here without a page. */
+/* Asks for verdicts without a page, since verdicts need no Matplotlib. */
 static void verdicts(void **state)
 {
     expect("report $D/same.jsonl --compare $D/old.jsonl", 0, "verdict: no regression: no case is slower", NULL);
@@ -128,7 +131,7 @@ static void pages(void **state)
     if (o.status != CLI_OK || strncmp(o.out, "<!DOCTYPE html>\n", 16) != 0) fail_msg("%s", o.err);
     release(&o);
 
-    /* A regression is written all the same; a file that cannot be read leaves the page as it was. */
+    /* A page with a regression is written. An unreadable file leaves the page unchanged. */
     expect("report $D/slow.jsonl -o $D/slow.html --compare $D/old.jsonl", 1, "verdict: regression", "");
     char *slow = read_file("slow.html");
     assert_non_null(strstr(slow, "Compared with the earlier run"));
@@ -141,7 +144,7 @@ static void pages(void **state)
     free(again);
 }
 
-/* A matrix is found in the folder, and drawn; one that is another is told. */
+/* Asserts that a matrix in the folder is drawn, and that a different matrix of the same name is reported. */
 static void pictures(void **state)
 {
     if (!can_draw()) skip();
@@ -163,7 +166,7 @@ static void pictures(void **state)
     make_matrices(state);
 }
 
-/* What the benchmark calls; SPRY_REPORT_DIR, since this program lies elsewhere. */
+/* Calls the benchmark's functions. SPRY_REPORT_DIR is set, since this program is in another folder. */
 static void for_the_benchmark(void **state)
 {
     char html[512], records[512], none[512];

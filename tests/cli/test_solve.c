@@ -1,4 +1,4 @@
-/* spry solve and spry pagerank: what they print, write and refuse. */
+/* Tests of spry solve and spry pagerank: output, files and refusals. */
 #include "records.h"
 #include "spawn.h"
 
@@ -25,7 +25,7 @@ static int make_files(void **state)
     return 0;
 }
 
-/* Numbers of an n x 1 array file. */
+/* Reads the elements of an n x 1 array file. */
 static void read_array(const char *name, int n, double *x)
 {
     char *text = read_file(name), *at = text ? strchr(text, '\n') : NULL;
@@ -74,7 +74,7 @@ static void solve(void **state)
     release(&o);
 }
 
-/* Microseconds of a time such as "12.98 ms". */
+/* Converts a time such as "12.98 ms" to microseconds. */
 static double microseconds(double time, const char *unit)
 {
     const char *const units[] = {"us", "ms", "s"};
@@ -84,7 +84,7 @@ static double microseconds(double time, const char *unit)
     return 0;
 }
 
-/* The last line of a report with --time: its figures agree with each other, within what they are rounded to. */
+/* Asserts that the figures in the last line of a report with --time agree, within their rounding. */
 static void check_floor(const char *command, int rows, int wanted, int bytes)
 {
     double iteration, ratio, floor_us, product, gbps;
@@ -103,7 +103,7 @@ static void check_floor(const char *command, int rows, int wanted, int bytes)
                             &ratio, &floor_us, units[1], &product, units[2], &numbers, &gbps, &after),
                      8);
     assert_int_equal(after, '\n');
-    assert_string_equal(strchr(line + 1, '\n'), "\n"); /* it is the last one */
+    assert_string_equal(strchr(line + 1, '\n'), "\n"); /* last line of the report */
     assert_int_equal(numbers, wanted);
     iteration = microseconds(iteration, units[0]);
     floor_us = microseconds(floor_us, units[1]);
@@ -121,7 +121,7 @@ static void iterations_against_their_floor(void **state)
     check_floor("solve gen:laplace5,x=200,y=200 --tol 0.1 --precond jacobi", 40000, 11, 8);
     check_floor("pagerank gen:road,side=200", 40000, 4, 8);
     check_floor("pagerank gen:road,side=200 --type pattern --top 0", 40000, 4, 8);
-    check_floor("pagerank gen:diagonal,rows=40000 --type pattern", 40000, 3, 8); /* columns sum to 1 */
+    check_floor("pagerank gen:diagonal,rows=40000 --type pattern", 40000, 3, 8); /* all columns sum to 1 */
     for (int c = 0; c < 2; c++)
         for (int time = 0; time < 2; time++) {
             outcome o = spry("%s --json%s", commands[c], time ? " --time" : "");
@@ -137,7 +137,7 @@ static void iterations_against_their_floor(void **state)
     outcome o = spry("solve gen:laplace5,x=9,y=9");
     assert_null(strstr(o.out, "floor"));
     release(&o);
-    /* nothing to compare: no iteration was needed, or none was begun */
+    /* no comparison: no iteration was needed or started */
     write_file("zeros.mtx", "%%MatrixMarket matrix array real general\n3 1\n0\n0\n0\n");
     o = spry("solve $D/sym.mtx -b $D/zeros.mtx --time");
     assert_int_equal(o.status, 0);
@@ -152,7 +152,7 @@ static void iterations_against_their_floor(void **state)
     expect("solve --help", 0, "compare the time of an iteration", NULL);
 }
 
-/* Numbers whose squares no f64 holds, and the tolerance that each type has by default. */
+/* Tests elements whose squares f64 cannot hold, and the default tolerance of each type. */
 static void solve_extremes(void **state)
 {
     static const struct {
@@ -215,7 +215,7 @@ static void solve_verdicts(void **state)
     }
 }
 
-/* After a refusal there is nothing but the message: no kernel, no residual, no x. */
+/* Asserts that a refusal prints only the message: no kernel, no residual, no x. */
 static void solve_refusals(void **state)
 {
     static const char *const commands[][2] =
@@ -243,7 +243,7 @@ static void solve_refusals(void **state)
     }
 }
 
-/* Symmetry up to rounding, and a claim that skips the check. */
+/* Tests a matrix that is symmetric except for rounding, and a claim that skips the check. */
 static void solve_near_symmetric(void **state)
 {
     expect("solve $D/near.mtx", 0, "converged", NULL);
@@ -279,7 +279,7 @@ static void solve_mistakes(void **state)
     assert_int_equal(count_files(), files);
 }
 
-/* A graph file as it is: 1 -> {2, 3}, 2 -> 3, 3 -> {1, 4}, and 4, which links nowhere, to all. */
+/* Ranks a graph file: 1 -> {2, 3}, 2 -> 3, 3 -> {1, 4}, and 4, which has no links. */
 static void pagerank_of_a_file(void **state)
 {
     double x[4], explicit[4];
@@ -297,7 +297,7 @@ static void pagerank_of_a_file(void **state)
            "edges           row-to-column: entry (i, j)", NULL);
     read_array("x.mtx", 4, explicit);
     assert_memory_equal(x, explicit, sizeof x);
-    /* where ranks are all that standard output holds, what was assumed goes to the other */
+    /* if standard output holds only ranks, the assumptions go to standard error */
     expect("pagerank $D/links.mtx -o -", 0, "%%MatrixMarket matrix array real general\n4 1\n",
            "row-to-column (assumed): entry (i, j) is a link from i to j; nodes without links out: teleport (assumed)");
     outcome o = spry("pagerank $D/links.mtx -o - --edges row-to-column --dangling drop");
@@ -315,7 +315,7 @@ static void pagerank_of_a_file(void **state)
     expect("pagerank --help", 0, "(default: teleport)", NULL);
 }
 
-/* The same graph: all that follows no link goes to nodes 2 and 4, one part in four to the first of them. */
+/* Ranks the same graph with a personalization: jumps go to node 2 (1/4) and node 4 (3/4). */
 static void pagerank_personalization(void **state)
 {
     double x[4], again[4];
@@ -353,7 +353,7 @@ static void pagerank_personalization(void **state)
     expect("pagerank $D/links.mtx --personalization $D/mine.mtx -o $D/mine.mtx", 2, NULL, "mine.mtx");
 }
 
-/* Expects the lines of a file of the folder that begin with `head` and one of each row, numbered from `base`. */
+/* Asserts the lines of a file of the folder: `head`, then one line for each row, numbered from `base`. */
 static void expect_table(const char *name, const char *head, int base, int rows)
 {
     char *text = read_file(name), *at = text;
@@ -371,7 +371,9 @@ static void expect_table(const char *name, const char *head, int base, int rows)
     free(text);
 }
 
-/* Vectors follow the ending of their file; unknown ones are refused before the matrix is read. */
+/*
+ * Asserts that the format of a vector follows its file ending. Unknown endings are refused before the matrix is read.
+ */
 static void tables(void **state)
 {
     static const char *const commands[] = {"pagerank", "solve", "spmv"};
@@ -392,7 +394,7 @@ static void tables(void **state)
     expect_table("ranks.csv", "node,rank\n", 0, 3);
 }
 
-/* A node by its number, in the base of the file. */
+/* Selects a node by its number, in the base of the file. */
 static void pagerank_of_node(void **state)
 {
     double x[4], y[4];
@@ -411,7 +413,7 @@ static void pagerank_of_node(void **state)
            "expected a node from 0 to 2 (counted from 0) or a file");
 }
 
-/* The steps of the tutorial, of a matrix that stands for B itself. */
+/* Follows the steps of the tutorial, with a matrix that stands for B itself. */
 static void pagerank(void **state)
 {
     double x[3], y[3];
@@ -468,16 +470,15 @@ static void pagerank_records(void **state)
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "mass")));
     cJSON_Delete(line);
     release(&o);
-    /* the highest of many, against a sort of all */
     o = spry("pagerank gen:laplace5,x=9,y=9 --json");
-    assert_int_equal(o.status, 2); /* it has negative entries */
+    assert_int_equal(o.status, 2); /* the matrix has negative entries */
     assert_non_null(strstr(o.err, "expected finite numbers >= 0"));
     assert_non_null(strstr(o.err, "with --type pattern the value of every entry is 1"));
     release(&o);
     expect("pagerank $D/minus.mtx --type pattern", 0, "verdict         converged after ", NULL);
 }
 
-/* With their weights, which are no ones, and without. */
+/* Ranks generated graphs with their weights, which are not all 1, and without. */
 static void pagerank_of_generated_graphs(void **state)
 {
     static const char *const graphs[] = {"rmat,scale=8", "rmat:d,scale=8", "uni18,rows=2000",  "road,side=30",
@@ -498,7 +499,7 @@ static void pagerank_of_generated_graphs(void **state)
     }
 }
 
-/* --top N against all ranks. */
+/* Compares --top N with a sort of all ranks. */
 static void highest_ranks(void **state)
 {
     enum { N = 40, TOP = 7 };

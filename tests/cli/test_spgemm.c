@@ -1,8 +1,8 @@
-/* spry spgemm, and spry bench --op spgemm, as a user types them. */
+/* Tests of spry spgemm and spry bench --op spgemm on the command line. */
 #include "records.h"
 #include "spawn.h"
 
-/* P is 2 x 3, Q 3 x 2: P*Q = [12 0; 0 5], whose 0 in row 1 is 1*2 - 2*1 and whose other one has no products. */
+/* Writes P (2 x 3) and Q (3 x 2): P*Q = [12 0; 0 5]. The 0 in row 1 is 1*2 - 2*1; the 0 in row 2 has no products. */
 static int make_factors(void **state)
 {
     make_matrices(state);
@@ -12,7 +12,10 @@ static int make_factors(void **state)
     return 0;
 }
 
-/* The symbolic phase's workspace, a bit a column, is more than C and the numeric phase's: the peak is no sum. */
+/*
+ * Checks the reported bytes. The symbolic workspace, one bit per column, exceeds C and the numeric workspace, so the
+ * peak is no sum.
+ */
 static void tells_bytes(void **state)
 {
     write_file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 1\n2 1 2\n3 1 3\n");
@@ -38,7 +41,7 @@ static void writes_the_product(void **state)
     assert_int_equal(o.status, 0);
     assert_true(strcmp(o.out, text) == 0 || strstr(o.out, "1 2 -0\n"));
     release(&o);
-    /* P*P^T: its rows share no column */
+    /* P*P^T: the rows of P share no column */
     snprintf(text, sizeof text, "%s2 2 2\n1 1 5\n2 2 25\n", head);
     expect_text("spgemm $D/p.mtx --transpose-b -o -", text);
     expect_text("spgemm $D/p.mtx $D/p.mtx --transpose-b -o -", text);
@@ -77,7 +80,7 @@ static void says_what_it_did(void **state)
     expect("--help", 0, "spgemm    multiply two sparse matrices", NULL);
 }
 
-/* One kernel after the other, each with what it says of itself. */
+/* Runs each CPU kernel by its name, which the output must contain. */
 static void kernels_by_name(void **state)
 {
     outcome o = spry("kernels --json");
@@ -119,7 +122,7 @@ static void estimates(void **state)
                                        "nnz_c", "compression", "bytes", "peak_bytes"};
     for (size_t f = 0; f < sizeof same / sizeof *same; f++)
         assert_near(number_of(e, same[f]), number_of(c, same[f]), 0);
-    assert_near(number_of(c, "products"), 2148, 0); /* rows' lengths squared: 64 of 5, 32 of 4, 4 of 3 */
+    assert_near(number_of(c, "products"), 2148, 0); /* sum of squared row lengths: 64 rows of 5, 32 of 4, 4 of 3 */
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(e, "exact")));
     assert_near(number_of(e, "bytes"), number_of(c, "nnz_c") * 12 + 101 * 4, 0);
     assert_near(number_of(e, "input_bytes"), 460 * 12 + 101 * 4, 0);
@@ -128,7 +131,7 @@ static void estimates(void **state)
     cJSON_Delete(c);
 }
 
-/* The least limit is enough, a byte less is not; and what is refused leaves no file. */
+/* Asserts that the reported limit is enough and one byte less is refused. A refused product leaves no file. */
 static void keeps_a_memory_limit(void **state)
 {
     cJSON *e = json_of("spgemm gen:rmat,scale=9 --device cpu --estimate --json", 0);
@@ -203,7 +206,7 @@ static void mistakes(void **state)
         {"spgemm $D/square.mtx -o $D/square.mtx", "expected another file"},
         {"spgemm gen:grid5,x=2,y=1 $D/square.mtx -o $D/square.mtx", "expected another file"},
         {"spgemm $D/square.mtx -o $D/none/c.mtx", "none/c.mtx: cannot be written: No such file"},
-        {"spgemm $D/absent.mtx -o $D/none/c.mtx", "none/c.mtx: cannot be written"}, /* before anything is read */
+        {"spgemm $D/absent.mtx -o $D/none/c.mtx", "none/c.mtx: cannot be written"}, /* before reading */
         {"spgemm $D/square.mtx --beta 1", "--beta"},
         {"bench $D/square.mtx --op spgemm --kernels csr_portable_cpu", "multiplies with a vector"},
         {"bench $D/square.mtx --kernels mkl_sp2m --peers", "add --op spgemm"},
@@ -232,7 +235,7 @@ static void benchmark_records(void **state)
         assert_true(number_of(r, "runs") >= 5);
     }
     cJSON_Delete(records);
-    /* Plans: the numeric phase apart from the symbolic one. */
+    /* A plan's record measures the numeric phase, with the symbolic phase as set-up. */
     records = records_of("bench gen:grid5,x=10,y=10 --op spgemm --device cpu --calls 10 --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 2);
     r = find(records, "format", "plan");
@@ -256,7 +259,10 @@ static double stage_of(const cJSON *record, const char *name)
     return cJSON_IsNumber(stage) ? stage->valuedouble : -1;
 }
 
-/* Reading is that of a file; a conversion is told where the product itself is skipped, too. */
+/*
+ * Asserts that records report the time to read the file. The time of a conversion is reported even if the product is
+ * skipped.
+ */
 static void stages_of_records(void **state)
 {
     cJSON *records = records_of("bench $D/square.mtx --op spgemm --device cpu --runs 2 --json --kernels "
@@ -320,7 +326,7 @@ static void wrong_peers_are_found_out(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
-/* Those that were built, on matrices with empty rows, dense ones and long ones; interpreters may be missing. */
+/* Asserts that all built peers are right, on matrices with empty, dense and long rows. Interpreters may be missing. */
 static void peers_multiply_matrices(void **state)
 {
     static const char *const matrices[] = {"gen:rmat,scale=7", "gen:fem3,x=3,y=3,z=3", "gen:arrow,rows=50",
@@ -344,10 +350,10 @@ static void peers_multiply_matrices(void **state)
     unsetenv("SPRY_PYTHON");
 }
 
-/* A star: its square is full. */
+/* Squares a star graph, whose square is full. */
 static void large_results_are_refused(void **state)
 {
-    if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
+    if (INSTRUMENTED) skip(); /* shadow memory reserves terabytes */
     static const char star[] =
         "awk 'BEGIN { for (i = 1; i < 4000; i++) print \"0,\" i \"\\n\" i \",0\" }' >\"$D/star.csv\"; "
         "ulimit -v 350000; \"$SPRY\" spgemm \"$D/star.csv\" --threads 1 %s";

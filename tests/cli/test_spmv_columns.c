@@ -1,8 +1,8 @@
-/* spry spmv --x FILE: one column or several. */
+/* Tests of spry spmv --x FILE with one or multiple columns. */
 #include "records.h"
 #include "spawn.h"
 
-/* Of a 4 x 5 matrix, and of vectors, in whole numbers, so that every kernel gives the same. */
+/* A 4 x 5 matrix and vectors with integers, so that all kernels give the same result. */
 static const char matrix[] = "%%MatrixMarket matrix coordinate real general\n4 5 6\n"
                              "1 1 1\n1 2 2\n2 3 3\n4 1 4\n4 4 5\n4 5 -1\n";
 static const char x[] = "%%MatrixMarket matrix array real general\n5 2\n1\n2\n3\n4\n5\n-1\n0\n0.5\n2\n1\n";
@@ -13,7 +13,7 @@ static const char x_t[] = "%%MatrixMarket matrix coordinate real general\n4 3 6\
 static const char y_t[] =
     "%%MatrixMarket matrix array real general\n5 3\n17\n2\n6\n20\n-4\n1\n2\n0\n0\n0\n4\n0\n0\n5\n-1\n";
 
-/* Both ways, whatever the format, the type and the order of a plan. */
+/* Multiplies in both directions, for every format, type and ordering of a plan. */
 static void several_columns(void **state)
 {
     static const char *const options[] = {"",
@@ -42,7 +42,7 @@ static void several_columns(void **state)
                 "%%MatrixMarket matrix array real general\n2 2\n5\n6\n11\n12\n");
 }
 
-/* A result goes back in as x. */
+/* Uses a result as the next x. */
 static void there_and_back(void **state)
 {
     expect("spmv $D/a.mtx --x $D/x.mtx -o $D/y.mtx 2>/dev/null", 0, "y = A x, 2 vectors, f64", NULL);

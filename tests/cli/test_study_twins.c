@@ -1,12 +1,15 @@
-/* Twins of the CSR-k study: the figures that its table prints, and every kind on a smaller scale. */
+/* Tests of the twins of the CSR-k study: the printed figures of its table, and every kind on a smaller scale. */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "testing.h"
 
-enum { SCALE = 128, SMALL = 3090000 }; /* smaller ones are made in full size */
+enum { SCALE = 128, SMALL = 3090000 }; /* smaller matrices are generated in full size */
 enum { MATRICES = 64 };
 
-/* A matrix as study/seed001/suite.py lists it. Symmetry is of the pattern, in per cent; the rest is gen:twin's. */
+/*
+ * A matrix as listed by study/seed001/suite.py. symmetry: of the pattern, in per cent. The other fields are those of
+ * gen:twin.
+ */
 typedef struct study_matrix {
     char id[8], name[64];
     long long rows, entries, longest;
@@ -57,7 +60,7 @@ static int is_stored(const int32_t *offsets, const int32_t *columns, int32_t i, 
     return low < offsets[i + 1] && columns[low] == j;
 }
 
-/* The share of the entries off the diagonal whose mirror image is stored, in per cent. */
+/* Returns the share of the off-diagonal entries whose mirror image is stored, in per cent. */
 static double mirrored(const spry_arrays *a)
 {
     const int32_t *offsets = a->offsets, *columns = a->indices;
@@ -109,7 +112,10 @@ static void every_twin(void **state)
     spry_context_destroy(context);
 }
 
-/* Rows, entries and their quotient as the paper prints them, in millions; its rows of thermal2 contradict the mean. */
+/*
+ * Compares rows, entries and their quotient with the paper, in millions. The paper's rows of thermal2 contradict its
+ * mean.
+ */
 static void figures(void **state)
 {
     static const struct {
@@ -134,7 +140,7 @@ static void figures(void **state)
     }
 }
 
-/* What a run takes for a matrix that is not at hand. */
+/* Asserts the specs that a run generates for missing matrices. */
 static void specs(void **state)
 {
     for (int m = 0; m < MATRICES; m++) assert_int_equal(strncmp(study[m].spec, "gen:twin,rows=", 14), 0);
@@ -150,6 +156,6 @@ int main(void)
         cmocka_unit_test(figures),
         cmocka_unit_test(specs),
     };
-    if (system("python3 -c 0") != 0) return 77; /* skipped: the table is a script's */
+    if (system("python3 -c 0") != 0) return 77; /* skipped: a Python script prints the table */
     return cmocka_run_group_tests(tests, read_study, NULL);
 }

@@ -1,4 +1,4 @@
-/* What a terminal sees: progress once a command has taken a second, and no trace of it in anything else. */
+/* Tests of terminal output: progress is shown after a command has run for a second, and only on a terminal. */
 #include "spawn.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ typedef struct terminal {
     size_t used;
 } terminal;
 
-/* The shell's command, "$SPRY ...", on a pseudo-terminal of that kind and width. */
+/* Starts a shell command, "$SPRY ...", on a pseudo-terminal of this kind and width. */
 static void start_on(terminal *t, const char *command, const char *kind, int width)
 {
     const struct winsize size = {.ws_row = 40, .ws_col = (unsigned short)width};
@@ -49,7 +49,9 @@ static void start_on(terminal *t, const char *command, const char *kind, int wid
     assert_true(t->child > 0);
 }
 
-/* `spry info FILE` on a pseudo-terminal; with standard error on it, or in a file of folder(). */
+/*
+ * Starts `spry info FILE` on a pseudo-terminal. with_err: standard error is the terminal, otherwise a file of folder().
+ */
 static void start(terminal *t, const char *file, int with_err)
 {
     char path[256], err[256];
@@ -73,13 +75,13 @@ static void start(terminal *t, const char *file, int with_err)
     assert_true(t->child > 0);
 }
 
-/* Takes what is written in so many milliseconds, or until the program has ended. 0: it has. */
+/* Reads output until none comes for the given milliseconds (returns 1) or the program has ended (returns 0). */
 static int listen_for(terminal *t, int milliseconds)
 {
     struct pollfd ready = {.fd = t->master, .events = POLLIN};
     while (t->used < MOST_TEXT - 1 && poll(&ready, 1, milliseconds) > 0) {
         const ssize_t got = read(t->master, t->text + t->used, MOST_TEXT - 1 - t->used);
-        if (got <= 0) return 0; /* EIO: nobody has the other end open any more */
+        if (got <= 0) return 0; /* EIO: the other end is closed */
         t->used += (size_t)got;
         t->text[t->used] = '\0';
     }
@@ -89,21 +91,21 @@ static int listen_for(terminal *t, int milliseconds)
 static int finish(terminal *t)
 {
     int status = 0;
-    if (listen_for(t, 60000)) kill(t->child, SIGKILL); /* it hangs */
+    if (listen_for(t, 60000)) kill(t->child, SIGKILL); /* the program hangs */
     assert_int_equal(waitpid(t->child, &status, 0), t->child);
     close(t->master);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
 
-/* Reading, which is begun at once, lasts until the pipe has been written. */
+/* Opens a pipe. A command that reads the pipe waits until close_pipe writes to it. */
 static int open_pipe(void)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/pipe", folder());
-    unlink(path); /* left by a test that failed */
+    unlink(path); /* left over from a failed test */
     assert_int_equal(mkfifo(path, 0600), 0);
-    return open(path, O_RDWR | O_CLOEXEC); /* which waits for nobody */
+    return open(path, O_RDWR | O_CLOEXEC); /* O_RDWR does not wait for a writer */
 }
 
 static void close_pipe(int pipe, const char *text)
@@ -117,8 +119,10 @@ static void close_pipe(int pipe, const char *text)
 
 #define READING CLEAR "reading ..."
 
-/* The text after the lines of progress it begins with, at least one; *seconds: what the last one told, 0 for nothing.
- * They tell seconds from the second one on, and never fewer than before. A busy machine leaves some of them out. */
+/*
+ * Returns the text after the progress lines that text begins with, at least one. *seconds: seconds in the last line, or
+ * 0. Lines show seconds from 2 on, in increasing order. A busy machine skips lines.
+ */
 static const char *after_progress(const char *text, int *seconds)
 {
     assert_memory_equal(text, READING, strlen(READING));
@@ -141,7 +145,7 @@ static void wait_for_progress(terminal *t)
     assert_string_equal(after_progress(t->text, &told), "");
 }
 
-/* The progress has been wiped away when `text` comes, and nothing steers the terminal after it. */
+/* Asserts that the progress is erased before `text`, with no escape sequence after it. */
 static void assert_gone_before(const char *all, const char *text)
 {
     int told;
@@ -153,7 +157,7 @@ static void assert_gone_before(const char *all, const char *text)
 
 #define MATRIX "%%MatrixMarket matrix coordinate real general\n"
 
-/* A step that is begun in the first second is shown when the second has passed, and gone before the report. */
+/* Asserts that a step begun in the first second is shown after the second, and erased before the report. */
 static void long_step(void **state)
 {
     static terminal t;
@@ -176,17 +180,17 @@ static void before_a_message(void **state)
     assert_gone_before(t.text, "spry info: ");
 }
 
-/* In less than a second nothing is shown. */
+/* Asserts that no progress is shown in the first second. */
 static void short_step(void **state)
 {
     static terminal t;
     start(&t, "small.mtx", 1);
     assert_int_equal(finish(&t), 0);
     assert_non_null(strstr(t.text, "4 x 5, 6 entries"));
-    if (strchr(t.text, '\033')) assert_gone_before(t.text, "4 x 5, 6 entries"); /* so busy may a machine be */
+    if (strchr(t.text, '\033')) assert_gone_before(t.text, "4 x 5, 6 entries"); /* if the machine is busy */
 }
 
-/* Nor where standard error is no terminal. */
+/* Asserts that no progress is shown if standard error is a file. */
 static void error_in_a_file(void **state)
 {
     static terminal t;
@@ -201,7 +205,7 @@ static void error_in_a_file(void **state)
     free(err);
 }
 
-/* A step that lasts tells for how long. */
+/* Asserts that the progress of a long step shows its seconds. */
 static void seconds(void **state)
 {
     static terminal t;
@@ -219,13 +223,13 @@ static void seconds(void **state)
     assert_gone_before(t.text, "2 x 2, 2 entries");
 }
 
-/* Columns that are seen of the longest line: what steers the terminal and bytes that continue a character are none. */
+/* Returns the visible width of the longest line. Escape sequences and continuation bytes of UTF-8 do not count. */
 static int longest_line(const char *text)
 {
     int longest = 0, length = 0;
     for (const char *c = text; *c; c++) {
         if (*c == '\033')
-            c += strcspn(c, "mK"); /* to the end of what steers */
+            c += strcspn(c, "mK"); /* to the end of the escape sequence */
         else if (*c == '\n' || *c == '\r')
             length = 0;
         else if (((unsigned char)*c & 0xc0) != 0x80)
@@ -235,7 +239,7 @@ static int longest_line(const char *text)
     return longest;
 }
 
-/* No line is wider than the terminal; a wide one shows more columns. */
+/* Asserts that no line is wider than the terminal, and that a wide terminal shows more columns. */
 static void widths(void **state)
 {
     static terminal t;
@@ -255,7 +259,7 @@ static void widths(void **state)
     };
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (int width = 80; width <= 200; width += 120) {
-            if (INSTRUMENTED && (c + (size_t)width / 80) % 2) continue; /* the widths take turns */
+            if (INSTRUMENTED && (c + (size_t)width / 80) % 2) continue; /* with sanitizers, one width per command */
             char command[256];
             snprintf(command, sizeof command, "%s 2>/dev/null", commands[c]);
             start_on(&t, command, "xterm-256color", width);
@@ -272,7 +276,10 @@ static void widths(void **state)
     assert_non_null(strstr(t.text, "bf16:f32"));
 }
 
-/* The fastest is bold where that can be seen, marked everywhere, and nothing steers what is no terminal. */
+/*
+ * Asserts that the fastest kernel is bold if the terminal supports bold, and always marked. Other outputs have no
+ * escape sequences.
+ */
 static void bold(void **state)
 {
     static terminal t;
@@ -290,7 +297,7 @@ static void bold(void **state)
     release(&o);
 }
 
-/* A benchmark of one matrix tells the time that is left. */
+/* Asserts that a benchmark of one matrix shows the time left. */
 static void time_left(void **state)
 {
     static terminal t;
@@ -303,7 +310,7 @@ static void time_left(void **state)
     close(t.master);
 }
 
-/* Ctrl-C ends a command by the signal while it reads, and the command says what is kept. All commands read one pipe. */
+/* Asserts that Ctrl-C ends a reading command by the signal, with a message. All commands read one pipe. */
 static void interrupts(void **state)
 {
     static const char *const commands[] = {
@@ -330,7 +337,7 @@ static void interrupts(void **state)
         close(t->master);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
         if (!strstr(t->text, ": interrupted: ")) fail_msg("%s: %s", commands[c], t->text);
-        assert_int_equal(count_files(), before + 1); /* the pipe */
+        assert_int_equal(count_files(), before + 1); /* only the pipe */
     }
     close_pipe(pipe, "");
     assert_int_equal(count_files(), before);

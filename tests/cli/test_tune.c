@@ -1,4 +1,4 @@
-/* spry tune: its options, and the tables that it writes. */
+/* Tests of spry tune: its options, and the tables that it writes. */
 #include "spawn.h"
 
 static void command(void **state)
@@ -24,7 +24,7 @@ static void command(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Rates of this machine, and of records of spry bench: tables that are taken. */
+/* Writes tables with rates of this machine and of records of spry bench. Both tables must be accepted. */
 static void rates(void **state)
 {
     char name[512];

@@ -96,7 +96,7 @@ void one_storage_of_symmetric(void **state)
     spry_context_destroy(context);
 }
 
-/* Values changed in place, then another array. */
+/* Changes the values in place, then passes another array. */
 void other_values(void **state)
 {
     for (int f = 0; f < 4; f++) {
@@ -149,7 +149,7 @@ void limits_and_refusals(void **state)
     spry_spmv_plan_info info = plan_info(plan);
     spry_spmv_plan_destroy(plan);
     plan = NULL;
-    o.memory_limit_bytes = info.owned_bytes - 1; /* of both together */
+    o.memory_limit_bytes = info.owned_bytes - 1; /* limit for both directions together */
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
     assert_null(plan);
     o.memory_limit_bytes = 0;

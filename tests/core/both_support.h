@@ -1,12 +1,15 @@
-/* Plans of both directions, on the CPU or on a device's first. */
+/* Tests of plans for both directions, on the CPU or on the first device of a kind. */
 #pragma once
 
 #include "choices_support.h"
 
-/* What the plans have to be made for: SPRY_CPU or 1; set by main. */
+/* Device that the plans are built for: SPRY_CPU or 1. Set by main. */
 extern int both_device;
 
-/* y = 1.5*op(A)*x - 0.5*y of host vectors in the plan's direction or the other, `op` in all, compared row by row. */
+/*
+ * Computes y = 1.5*op(A)*x - 0.5*y with host vectors, and compares every row. op: operation of this run. transpose: run
+ * in the plan's second direction.
+ */
 void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op, int transpose);
 
 void both_ways(void **state);

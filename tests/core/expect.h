@@ -1,9 +1,12 @@
-/* Assertions for functions that return 1 or 0, in children and threads that cmocka's would not come back from. */
+/*
+ * Assertions for functions that return 1 or 0. For child processes and threads, where cmocka's assertions cannot return
+ * to the test.
+ */
 #pragma once
 
 #include "testing.h"
 
-static spry_error fault = SPRY_ERROR_INIT; /* that calls are given, for the message */
+static spry_error fault = SPRY_ERROR_INIT; /* calls store their error in fault, for the message */
 
 #define EXPECT(condition)                                                                                              \
     do {                                                                                                               \

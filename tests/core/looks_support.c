@@ -3,15 +3,15 @@
 #include "matrix/matrix.h"
 
 const looked looked_at[] = {
-    {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls of some 30 levels */
-    {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* rows of one length */
-    {"grid7,x=72,y=72,z=72,order=natural,shuffle=7", 0.05, 0.55}, /* balls all over */
-    {"fem3,x=14,y=14,z=14,dof=6", 0.25, 0},                       /* more rows of one pattern than are first fetched */
-    {"rmat,scale=15,edges=20", 0.12, 0},                          /* long rows, and balls that fill at once */
-    {"uniform,rows=60000,degree=14", 0.13, 0},                    /* scattered */
-    {"arrow,rows=200000,width=2", 0.5, 0},                        /* a row that all columns have: balls fill at once */
+    {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls have about 30 levels */
+    {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* all rows have the same length */
+    {"grid7,x=72,y=72,z=72,order=natural,shuffle=7", 0.05, 0.55}, /* rows of a ball are scattered */
+    {"fem3,x=14,y=14,z=14,dof=6", 0.25, 0},    /* more rows with one pattern than the first fetch has */
+    {"rmat,scale=15,edges=20", 0.12, 0},       /* long rows, and balls that are full at once */
+    {"uniform,rows=60000,degree=14", 0.13, 0}, /* scattered */
+    {"arrow,rows=200000,width=2", 0.5, 0},     /* one row has all columns: balls are full at once */
     {"circuit,rows=120000", 0.06, 0},
-    {"grid5,x=120000,y=2,order=natural", 1.2, 0}, /* a chain: all columns in the end */
+    {"grid5,x=120000,y=2,order=natural", 1.2, 0}, /* a chain: all columns are gathered in the end */
 };
 const int looked_at_count = sizeof looked_at / sizeof *looked_at;
 

@@ -1,4 +1,4 @@
-/* Looks at one matrix twice: at its arrays in host memory, and at those in a device's. */
+/* Inspects one matrix twice: through arrays in host memory, and through arrays in device memory. */
 #pragma once
 
 #include "choices_support.h"
@@ -6,14 +6,17 @@
 
 typedef struct looked {
     const char *spec;
-    double quick, full; /* the most of all columns that may be gathered; 0: they are copied */
+    double quick, full; /* largest share of the columns that may be gathered; 0: the columns are copied whole */
 } looked;
 
-/* Matrices of a few megabytes of columns, of which a full look would see most. */
+/*
+ * Matrices with a few megabytes of column indices, of which a full inspection reads a large share. A ball is a set of
+ * rows that the estimator of windowed finds breadth first from a sampled row.
+ */
 extern const looked looked_at[];
 extern const int looked_at_count;
 
-/* The matrix in both places. */
+/* One matrix in host memory (here) and in device memory (there). */
 typedef struct both_places {
     spry_matrix *here, *there;
     spry_arrays arrays;
@@ -24,5 +27,5 @@ void free_both_places(spry_context *context, both_places *both);
 
 spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort effort, spry_type type, spry_error *err);
 
-/* All estimates are the same. */
+/* Asserts that both rankings have the same estimates. */
 void check_same_look(const char *spec, const both_places *both, spryi_effort effort, spry_type type);

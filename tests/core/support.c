@@ -10,7 +10,7 @@ static void *room(int64_t count, size_t size)
 static int64_t length_of_row(int64_t i, int64_t cols)
 {
     int64_t length = i % 7 == 3 ? 0 : 1 + i % 5;
-    if (i == 11) length = cols; /* the long one */
+    if (i == 11) length = cols; /* the only long row */
     return length < cols ? length : cols;
 }
 

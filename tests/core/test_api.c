@@ -1,4 +1,7 @@
-/* The public functions of matrices, plans and lists: every bad argument, and what is promised of good ones. */
+/*
+ * Tests of the public functions of matrices, plans and lists: every bad argument, and the documented results of good
+ * arguments.
+ */
 #include "base/types.h"
 #include "spry/matrix.h"
 #include "spry/spgemm.h"
@@ -8,7 +11,7 @@
 static spry_context *context;
 static sample small;
 
-/* Where outputs go that must not be written. */
+/* Initial value of outputs that a failed call must not write. */
 static void *const mark = (void *)(uintptr_t)1;
 
 static int set_up(void **state)
@@ -100,13 +103,13 @@ static void contexts(void **state)
 
 /* ---- matrices ----------------------------------------------------------------------------------------- */
 
-/* `bad` must be refused, and nothing be made of it. */
+/* Asserts that `bad` is refused and that no matrix is created. */
 static void refuse_matrix(spry_arrays bad, spry_status wanted, const char *argument)
 {
     spry_matrix *A = mark;
     int64_t held = context_bytes(context);
     expect_error(spry_matrix_create(context, &A, &bad, &err), wanted, argument);
-    assert_int_equal(spry_matrix_create(context, &A, &bad, NULL), wanted); /* also without anybody listening */
+    assert_int_equal(spry_matrix_create(context, &A, &bad, NULL), wanted); /* also without an error struct */
     assert_ptr_equal(A, mark);
     assert_int_equal(context_bytes(context), held);
 }
@@ -222,16 +225,19 @@ static spry_status create_csr(spry_layout layout, const void *offsets, spry_inde
     return status;
 }
 
-/* Offsets of 64 bits given as 32 and the reverse are refused before anything behind the array is read. */
+/*
+ * Asserts that offsets with the wrong declared width (64 bits as 32, 32 bits as 64) are refused before reading past the
+ * array.
+ */
 static void offsets_of_another_width(void **state)
 {
     static const double values[16] = {0};
     static const int32_t columns[16] = {0};
     for (int64_t lines = 1; lines <= 9; lines++)
         for (int base = 0; base <= 1; base++)
-            for (int empty = 0; empty <= 1; empty++) { /* 1: the first row has no entries */
+            for (int empty = 0; empty <= 1; empty++) { /* 1: the first row is empty */
                 int64_t *wide = calloc((size_t)lines + 1, sizeof *wide);
-                int32_t *narrow = calloc((size_t)lines + 1, sizeof *narrow); /* watched by AddressSanitizer */
+                int32_t *narrow = calloc((size_t)lines + 1, sizeof *narrow); /* checked by AddressSanitizer */
                 assert_true(wide && narrow);
                 for (int64_t i = 0; i <= lines; i++) wide[i] = base + (empty ? (i > 0) * (i - 1) : i);
                 for (int64_t i = 0; i <= lines; i++) narrow[i] = (int32_t)wide[i];
@@ -240,7 +246,7 @@ static void offsets_of_another_width(void **state)
                 for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout += SPRY_CSC - SPRY_CSR) {
                     assert_int_equal(create_csr((spry_layout)layout, narrow, SPRY_I32, lines, nnz, base), SPRY_OK);
                     assert_int_equal(create_csr((spry_layout)layout, wide, SPRY_I64, lines, nnz, base), SPRY_OK);
-                    if (nnz == 0 || (empty && lines == 2)) continue; /* these show nothing */
+                    if (nnz == 0 || (empty && lines == 2)) continue; /* both widths describe a valid matrix */
                     assert_int_equal(create_csr((spry_layout)layout, narrow, SPRY_I64, lines, nnz, base),
                                      SPRY_INVALID_MATRIX);
                     assert_int_equal(create_csr((spry_layout)layout, wide, SPRY_I32, lines, nnz, base),
@@ -258,7 +264,7 @@ static void offsets_of_another_width(void **state)
                 free(narrow);
                 free(wide);
             }
-    static const int32_t last[] = {0, 0, 0, 0, 3}; /* all entries in the last row */
+    static const int32_t last[] = {0, 0, 0, 0, 3}; /* all entries are in the last row */
     assert_int_equal(create_csr(SPRY_CSR, last, SPRY_I32, 4, 3, 0), SPRY_OK);
 }
 
@@ -295,9 +301,9 @@ static void arrays_are_shown(void **state)
     spry_matrix_destroy(NULL);
 }
 
-/* ---- lives ------------------------------------------------------------------------------------------- */
+/* ---- lifetimes --------------------------------------------------------------------------------------- */
 
-/* Handles go in any order, the context first; the last one takes it along. */
+/* Destroys handles in any order, always the context first. The last handle frees the context. */
 static void handles_in_any_order(void **state)
 {
     for (int order = 0; order < 8; order++) {
@@ -315,10 +321,10 @@ static void handles_in_any_order(void **state)
         spry_spgemm_plan *product = create_spgemm_plan(own, S, S, &o);
         degree = create_ordering(own, S, &by);
         spry_context_destroy(own);
-        spry_matrix *C = multiply_matrices(own, S, S, &o); /* it is there still */
+        spry_matrix *C = multiply_matrices(own, S, S, &o); /* the destroyed context still works, since handles use it */
         multiply_f64(plan, y, small.rows, small.x, small.cols);
         assert_true(is_product(&small, 0, y));
-        for (int step = 0; step < 4; step++) /* from each on, forwards and backwards */
+        for (int step = 0; step < 4; step++) /* begins with each handle in turn, forwards and backwards */
             switch ((order + step * (order < 4 ? 1 : 3)) % 4) {
             case 0: spry_matrix_destroy(S); break;
             case 1: spry_spmv_plan_destroy(plan); break;
@@ -393,14 +399,14 @@ static void kernels(void **state)
     int count = spmv_kernel_count();
     for (int k = 0; k < count; k++) {
         spry_kernel_info info = kernel_info(context, k);
-        /* <format>_<way>_<device> */
+        /* name: <format>_<method>_<device> */
         size_t name = strlen(info.name), format = strlen(info.format), device = strlen(info.device_kind);
         assert_true(name > format + device + 2);
         assert_memory_equal(info.name, info.format, format);
         assert_string_equal(info.name + name - device, info.device_kind);
         is_sentence(info.idea);
         is_sentence(info.source);
-        assert_null(strstr(info.source, "seed")); /* a title or an author, which a reader can look up */
+        assert_null(strstr(info.source, "seed")); /* a source is a title or an author, which can be looked up */
         assert_non_null(strstr(info.operations, "spmv"));
         assert_non_null(strstr(info.types, "f64"));
         assert_non_null(strstr(info.indices, "32/32"));
@@ -417,7 +423,7 @@ static void kernels(void **state)
     expect_error(spry_kernel_get_info(NULL, &info, 0, &err), SPRY_INVALID_ARGUMENT, "context");
 }
 
-/* At a lower SPRY_SIMD the kernels above it are listed with the reason, and refused by name. */
+/* Asserts that kernels above the SPRY_SIMD level are listed with the reason, and refused by name. */
 static void kernels_above_the_level(void **state)
 {
     assert_int_equal(setenv("SPRY_SIMD", "portable", 1), 0);

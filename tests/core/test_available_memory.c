@@ -1,4 +1,7 @@
-/* What a process can still take: the machine's memory, limits of control groups, limits of its own. */
+/*
+ * Tests of the memory that a process can still use: memory of the machine, limits of control groups, limits of the
+ * process.
+ */
 #include "base/cpu_features.h"
 #include "base/memory.h"
 #include "spry/io.h"
@@ -11,7 +14,7 @@
 #define MEMINFO "MemTotal:       24684084 kB\nMemFree:         1000000 kB\nMemAvailable:   20000000 kB\nCached: 1 kB\n"
 static const int64_t machine = INT64_C(20000000) * 1024;
 
-/* A system of its own: files "proc/meminfo", ... below a folder. */
+/* One file of a fake system, such as "proc/meminfo", below a temporary folder. */
 typedef struct system_file {
     const char *path, *text;
 } system_file;
@@ -21,7 +24,7 @@ static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(path, 0700); /* most are there already */
+        (void)mkdir(path, 0700); /* most of the folders exist already */
         *slash = '/';
     }
 }
@@ -30,7 +33,7 @@ static void remove_folders(char *path, size_t root)
 {
     for (char *slash; (slash = strrchr(path, '/')) && slash > path + root;) {
         *slash = '\0';
-        (void)rmdir(path); /* others may be in it still */
+        (void)rmdir(path); /* the folder may still hold other files */
     }
 }
 
@@ -132,7 +135,7 @@ static void control_groups(void **state)
     }
 }
 
-/* 1000 pages of address space are used, and 300 of data. */
+/* The process uses 1000 pages of address space and 300 pages of data. */
 static void limits(void **state)
 {
     const system_file files[MOST_FILES] = {{"proc/meminfo", MEMINFO}, {"proc/self/statm", "1000 500 90 7 0 300 0\n"}};
@@ -145,13 +148,13 @@ static void limits(void **state)
     assert_int_equal(available_with(files, (uint64_t)1 << 62, UINT64_MAX), machine);
 }
 
-/* The process's own: a refusal tells what is really left. */
+/* Sets a limit for this process. A refusal reports the memory that is left. */
 static void this_process(void **state)
 {
     enum { ROOM = 256 << 20 };
     const int64_t all = spryi_available_memory_bytes();
     assert_true(all > 0 && all <= spryi_memory_bytes());
-    if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
+    if (INSTRUMENTED) skip(); /* shadow memory reserves terabytes */
     struct rlimit usual;
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");

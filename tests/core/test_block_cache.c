@@ -1,4 +1,4 @@
-/* Large blocks that stay with their context, and that nothing else changes by it. */
+/* Tests of large blocks that a context keeps for reuse, without any other visible effect. */
 #include "support.h"
 
 #include "base/context.h"
@@ -16,7 +16,7 @@ static void *take(spry_context *context, int64_t bytes)
     return block;
 }
 
-/* 1 where blocks are kept: not under AddressSanitizer. */
+/* Returns 1 if contexts keep blocks. With AddressSanitizer they do not. */
 static int keeps(void)
 {
     spry_context *context = context_of(1);
@@ -33,12 +33,12 @@ static void a_block_serves_again(void **state)
     void *first = take(context, 16 * MB);
     const int64_t held = context_bytes(context), peak = context_peak_bytes(context);
     spryi_release(context, first);
-    assert_int_equal(context_bytes(context), 0); /* a spare is not held */
-    void *second = take(context, 15 * MB);       /* a little less: the same block */
+    assert_int_equal(context_bytes(context), 0); /* a cached block does not count */
+    void *second = take(context, 15 * MB);       /* slightly smaller: reuses the same block */
     assert_ptr_equal(second, first);
     assert_int_equal(context_bytes(context), held - MB);
     spryi_release(context, second);
-    assert_ptr_equal(take(context, 16 * MB), first); /* and its size is not forgotten */
+    assert_ptr_equal(take(context, 16 * MB), first); /* the block's full size is still known */
     spryi_release(context, first);
     assert_int_equal(context_peak_bytes(context), peak);
     assert_int_equal(spry_context_trim(context), held);
@@ -53,19 +53,22 @@ static void others_are_fresh(void **state)
     void *large = take(context, 32 * MB), *beside = take(context, 32 * MB);
     spryi_release(context, beside);
     spryi_release(context, large);
-    beside = take(context, 20 * MB); /* neither fits, and there is room for one beside it */
+    beside = take(context, 20 * MB); /* neither cached block fits, and the cache has room for one block */
     assert_int_equal(context->cached_blocks.count, 1);
-    void *small = take(context, 9 * MB); /* would waste most of it */
+    void *small = take(context, 9 * MB); /* the cached block would be mostly unused */
     assert_ptr_not_equal(small, large);
     assert_int_equal(context->cached_blocks.count, 1);
-    spryi_release(context, take(context, MB)); /* small ones are not kept */
+    spryi_release(context, take(context, MB)); /* small blocks are not kept */
     assert_int_equal(context->cached_blocks.count, 1);
     spryi_release(context, small);
     spryi_release(context, beside);
-    spry_context_destroy(context); /* with its cached blocks: a leak checker would see them */
+    spry_context_destroy(context); /* frees the cached blocks, otherwise a leak checker would report them */
 }
 
-/* Held and spare together are no more than was held before, but for what a block has more than was asked for. */
+/*
+ * Returns 1 if held and cached bytes together are at most the earlier peak, plus 1/8 for blocks larger than their
+ * request.
+ */
 static int is_within_peak(const spry_context *context)
 {
     const int64_t peak = context_peak_bytes(context);
@@ -77,7 +80,7 @@ static void never_more_than_the_peak(void **state)
     spry_context *context = context_of(1);
     void *blocks[24];
     for (int round = 0; round < 6; round++) {
-        const int64_t bytes = (8 + 5 * (int64_t)round) * MB; /* no spare of a round before fits */
+        const int64_t bytes = (8 + 5 * (int64_t)round) * MB; /* no cached block of an earlier round fits */
         for (int b = 0; b < 24; b++) {
             blocks[b] = take(context, bytes / (b % 2 + 1) + MB);
             assert_true(is_within_peak(context));
@@ -97,7 +100,7 @@ static void hooks_get_every_block_back(void **state)
     test_memory h = {0};
     spry_context *context = counted_context(&h, 1);
     void *first = take(context, 16 * MB);
-    assert_int_equal(h.blocks, 2); /* the context, and it */
+    assert_int_equal(h.blocks, 2); /* the context and the block */
     spryi_release(context, first);
     assert_int_equal(h.blocks, 1);
     assert_int_equal(spry_context_trim(context), 0);
@@ -113,7 +116,7 @@ static void counted(void **state)
     assert_int_equal(context_cached_bytes(context), 0);
     void *block = take(context, 16 * MB), *other = take(context, 24 * MB);
     const int64_t held = context_bytes(context);
-    assert_int_equal(context_cached_bytes(context), 0); /* in use */
+    assert_int_equal(context_cached_bytes(context), 0); /* both blocks are in use */
     spryi_release(context, block);
     spryi_release(context, other);
     assert_int_equal(context_cached_bytes(context), held);
@@ -139,7 +142,7 @@ static void switched_off(void **state)
     spry_context_destroy(context);
 }
 
-/* A plan in memory that another left behind is the same plan. */
+/* Asserts that a plan in reused memory equals a plan in fresh memory. */
 static void plans_in_used_memory(void **state)
 {
     spry_context *context = context_of(2);
@@ -170,7 +173,7 @@ static void plans_in_used_memory(void **state)
     free(y);
 }
 
-/* Address space that is reserved counts for what is used of it, and a spare of it serves again. */
+/* Asserts that only the used bytes of reserved address space count, in held, peak and cached bytes. */
 static void reserved_blocks(void **state)
 {
     spry_context *context = context_of(1);

@@ -1,4 +1,4 @@
-/* Plans of both directions on the CPU. */
+/* Tests of plans for both directions on the CPU. */
 #include "both_support.h"
 
 #include "matrix/matrix.h"
@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-/* A kernel by name, a pattern with scalings, an ordering: each direction has them. */
+/* Builds plans with a kernel name, a scaled pattern and an ordering. Both directions must use each option. */
 static void other_options(void **state)
 {
     spry_context *context = context_of(1);
@@ -16,7 +16,7 @@ static void other_options(void **state)
     for (int k = 0; k < 4; k++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.both_directions = 1;
-        o.memory_limit_bytes = INT64_MAX; /* in place of the padding guard */
+        o.memory_limit_bytes = INT64_MAX; /* replaces the padding guard */
         if (k < 3) o.kernel = kernels[k];
         if (k == 3) o.ordering = "rcm";
         spry_spmv_plan *plan = create_plan(context, A, &o);
@@ -41,9 +41,12 @@ static void other_options(void **state)
     spry_context_destroy(context);
 }
 
-/* Borrowed CSC. By rows it is A^T, which a plan may multiply with as it is. */
+/*
+ * Two borrowed CSC matrices with the same positions. Read by rows, CSC arrays are A^T, so a plan may multiply without a
+ * copy.
+ */
 typedef struct by_columns {
-    spry_matrix *A, *B; /* of values, of others; A may have a false claim */
+    spry_matrix *A, *B; /* A has values, B has others; A's claim of symmetry may be false */
     int64_t nnz;
     double *values, *others;
 } by_columns;
@@ -77,7 +80,7 @@ static void clear(by_columns *c)
     free(c->others);
 }
 
-/* An update takes the new array and leaves the first as it is, which the plan reads no more. */
+/* Asserts that an update uses the new array, does not write the first array, and never reads the first array again. */
 static void check_update(spry_context *context, by_columns *c, const spry_spmv_options *o)
 {
     const char *name = o->kernel ? o->kernel : "auto";
@@ -86,7 +89,7 @@ static void check_update(spry_context *context, by_columns *c, const spry_spmv_o
     spry_error err = SPRY_ERROR_INIT;
     spry_update_options u = SPRY_INIT(spry_update_options);
     u.values = c->others;
-    if (spry_spmv_plan_create(context, &plan, c->A, o, &err) != SPRY_OK) return; /* the kernel has no such product */
+    if (spry_spmv_plan_create(context, &plan, c->A, o, &err) != SPRY_OK) return; /* unsupported product */
     if (spry_spmv_plan_update(plan, &u, &err) != SPRY_OK) fail_msg("%s: %s", name, err.message);
     for (int64_t k = 0; k < c->nnz; k++) {
         if (c->values[k] != 1 + (double)(k % 17)) fail_msg("%s: the first array has changed", name);
@@ -124,7 +127,7 @@ static void values_by_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* The arrays of a container, which are mapped, and count as little in owned_bytes as the caller's. */
+/* Tests a container, whose arrays are memory-mapped. Like borrowed arrays, they do not count in owned_bytes. */
 static void a_container_by_columns(void **state)
 {
     spry_context *context = context_of(1);
@@ -142,7 +145,7 @@ static void a_container_by_columns(void **state)
     o.kernel = "csr_portable_cpu";
     spry_spmv_plan *plan = create_plan(context, A, &o);
     spry_spmv_plan_info info = plan_info(plan);
-    assert_true(info.owned_bytes < 3 * spryi_arrays_bytes(&A->a) / 2); /* A is copied by rows */
+    assert_true(info.owned_bytes < 3 * spryi_arrays_bytes(&A->a) / 2); /* only A's copy by rows is owned */
     assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
     for (int t = 0; t < 2; t++) check_run(context, plan, A, t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, t);
     u.values = by.others;
@@ -156,7 +159,7 @@ static void a_container_by_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* Refused new values leave both directions as they were, and the new array is read no more. */
+/* Asserts that refused values change neither direction, and that the plan never reads the refused array again. */
 static void refused_updates(void **state)
 {
     static const char *const formats[] = {"csr", "sell", "packed"};

@@ -1,4 +1,4 @@
-/* Plans of both directions on a GPU. Skipped where there is none. */
+/* Tests of plans for both directions on a GPU. Skipped if there is no GPU. */
 #include "both_support.h"
 
 int main(void)

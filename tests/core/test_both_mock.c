@@ -1,4 +1,7 @@
-/* Plans of both directions on a device: the matrix is copied there once, and nothing is left. */
+/*
+ * Tests of plans for both directions on a mock device: the matrix is copied to the device once, and all memory is
+ * freed.
+ */
 #include "both_support.h"
 
 #include "mock/mock.h"
@@ -6,7 +9,7 @@
 
 #include <unistd.h>
 
-/* Memory refused at every step: an error, and nothing left. */
+/* Refuses memory at every step. Each refusal must be an error, with all memory freed. */
 static void without_memory(void **state)
 {
     spry_context *context = context_of(1);
@@ -35,7 +38,7 @@ static void without_memory(void **state)
     spry_context_destroy(context);
 }
 
-/* A container's values are read from its CSR arrays, which the plan made. */
+/* Updates a plan whose matrix is a container. The plan created the CSR arrays that the new values are read from. */
 static void update_of_a_container(void **state)
 {
     char path[] = "/tmp/spry-both-XXXXXX.spry";

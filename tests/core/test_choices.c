@@ -1,4 +1,7 @@
-/* The policy "measure": what is measured, what is remembered, and for which matrices. */
+/*
+ * Tests of the policy "measure": formats that are measured, choices that are remembered, and the matrices that share a
+ * choice.
+ */
 #include "base/context.h"
 #include "choices_support.h"
 #include "choose/state.h"
@@ -10,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* ---- what is remembered ----------------------------------------------------------------------------------- */
+/* ---- remembered choices ----------------------------------------------------------------------------------- */
 
 static void within_a_context(void **state)
 {
@@ -53,7 +56,10 @@ static void within_a_context(void **state)
     spry_context_destroy(context);
 }
 
-/* Whatever a plan tells of its parameters is taken from memory again: hyb of rows with few entries has width 0. */
+/*
+ * Asserts that a remembered choice may have every parameter that plans report. hyb has width 0 if rows have few
+ * entries.
+ */
 static void without_width(void **state)
 {
     spry_context *context = context_of(2);
@@ -72,7 +78,7 @@ static void without_width(void **state)
     spry_context_destroy(context);
 }
 
-/* The least limit that works is told, csr's, whatever was refused first. */
+/* Asserts that a refusal reports csr's limit, the smallest one that works, whichever format was refused first. */
 static void least_limit(void **state)
 {
     static const char *const policies[] = {"measure", "tree", "tree:unpredictable", "cost"};
@@ -100,14 +106,14 @@ static void least_limit(void **state)
     spry_context_destroy(context);
 }
 
-/* Without memory for the vectors of a trial the plan is that of cost, which needs none. */
+/* Asserts that the plan is the same as with "cost", which needs no vectors, if memory for trial vectors is missing. */
 static void no_vectors(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
     spry_spmv_options o = measuring(1e12);
-    o.count = 1000000000; /* 24 TB, and 3e9 us a product, for which the budget has time */
+    o.count = 1000000000; /* 24 TB of vectors and 3e9 us per product; the budget is long enough */
     const told t = plan_with(context, A, &o);
     if (t.code == SPRY_REASON_MEASURED || !strstr(t.reason, "; not measured, since there is no memory for vectors"))
         fail_msg("%d, %s", t.code, t.reason);
@@ -118,7 +124,7 @@ static void no_vectors(void **state)
     assert_string_equal(t.parameters, same.parameters);
     assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
     spry_spmv_options most = measuring(PLENTY);
-    most.count = INT64_MAX / 2; /* the predicted time of all columns is over the budget */
+    most.count = INT64_MAX / 2; /* predicted time of all columns exceeds the budget */
     const told none = plan_with(context, A, &most);
     if (none.code == SPRY_REASON_MEASURED || !strstr(none.reason, "not measured, since the budget of 20000 ms"))
         fail_msg("%d, %s", none.code, none.reason);
@@ -129,13 +135,13 @@ static void no_vectors(void **state)
     spry_context_destroy(context);
 }
 
-/* 16 GB of x, in a process of 2 GB. */
+/* Needs 16 GB for x, in a process limited to 2 GB. */
 static void too_many_columns(void **state)
 {
     enum { ROWS = 3000, EACH = 8 };
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static double values[ROWS * EACH];
-    if (INSTRUMENTED) skip(); /* sanitizers need the addresses */
+    if (INSTRUMENTED) skip(); /* sanitizers need the address space */
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2);
     spry_spmv_plan *plan = NULL;
@@ -161,7 +167,7 @@ static void too_many_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* The fingerprint of a plan of A. */
+/* Plans A and returns the newest choice, which has A's fingerprint. */
 static spry_choice_info asked(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
     const told t = plan_with(context, A, o);
@@ -185,20 +191,20 @@ static void fingerprints(void **state)
     spry_matrix *A = generate_matrix(context, GRID);
     spry_spmv_options o = measuring(PLENTY);
     const spry_choice_info first = asked(context, A, &o);
-    for (int layout = 0; layout < 2; layout++) { /* the same entries */
+    for (int layout = 0; layout < 2; layout++) { /* same entries in another layout */
         spry_matrix *B = converted(A, layout ? SPRY_COO : SPRY_CSC, SPRY_I32);
         const told same = plan_with(context, B, &o);
         check_told(&same, SPRY_REASON_REMEMBERED, same.format);
         spry_matrix_destroy(B);
     }
-    ((double *)(uintptr_t)A->a.values)[7] = 3; /* values do not count */
+    ((double *)(uintptr_t)A->a.values)[7] = 3; /* the fingerprint does not depend on values */
     o.expected_updates = 0;
     const told values = plan_with(context, A, &o);
     check_told(&values, SPRY_REASON_REMEMBERED, values.format);
     assert_int_equal(choice_count(context), 1);
     int32_t *columns = (int32_t *)(uintptr_t)A->a.indices;
     assert_true(columns[0] == 0 && columns[1] == 1);
-    columns[1] = 2; /* one entry that lies elsewhere */
+    columns[1] = 2; /* one entry moves to another column */
     const spry_choice_info moved = asked(context, A, &o);
     assert_string_not_equal(moved.fingerprint, first.fingerprint);
     assert_true(moved.nnz == first.nnz && choice_count(context) == 2);
@@ -220,7 +226,7 @@ static void fingerprints(void **state)
         spry_matrix_destroy(B);
     }
     o = measuring(PLENTY);
-    o.expected_calls = 900000; /* of the class of a million */
+    o.expected_calls = 900000; /* same class as a million calls */
     const told alike = plan_with(context, A, &o);
     check_told(&alike, SPRY_REASON_REMEMBERED, alike.format);
     spry_matrix_destroy(few);
@@ -230,7 +236,7 @@ static void fingerprints(void **state)
 
 /* ---- without a trial, or with little time ------------------------------------------------------------------ */
 
-/* A matrix of one row, of every second of so many columns. */
+/* Creates a matrix with one row, which has an entry in every second column. */
 static spry_matrix *one_row(spry_context *context)
 {
     enum { ENTRIES = 300 };
@@ -290,7 +296,7 @@ static void nothing_to_measure(void **state)
         o = measuring(n < 2 ? wrong[n] : 0.0 / *(volatile double *)&(double){0});
         expect_error(spry_spmv_plan_create(context, &plan, B, &o, &err), SPRY_INVALID_ARGUMENT, "measure_budget_us");
     }
-    /* a header without the budget */
+    /* struct of a header without the budget */
     o = measuring(PLENTY);
     o.struct_size = offsetof(spry_spmv_options, measure_budget_us);
     const told earlier = plan_with(context, B, &o);
@@ -300,16 +306,16 @@ static void nothing_to_measure(void **state)
     spry_context_destroy(context);
 }
 
-/* What is remembered and refused makes way for what "cost" takes. */
+/* Asserts that a remembered format is replaced by the choice of "cost" if the format is refused. */
 static void refused(void **state)
 {
     static const char *const formats[] = {"hyb:width=none", "nosuch", "ell", "sell:c=16", "bsr:block=9999999"};
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, "arrow,rows=3000");
     spry_spmv_options o = measuring(PLENTY), cost = SPRY_INIT(spry_spmv_options);
-    cost.expected_calls = 100000000; /* so many that a look pays */
+    cost.expected_calls = 100000000; /* enough calls to pay for an inspection */
     (void)plan_with(context, A, &o);
-    if (choice_count(context) == 0) { /* csr alone is near */
+    if (choice_count(context) == 0) { /* only csr was near, so no choice was measured */
         spry_matrix_destroy(A);
         A = generate_matrix(context, GRID);
         (void)plan_with(context, A, &o);
@@ -319,7 +325,7 @@ static void refused(void **state)
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spry_choice_info *known = &spryi_choose_state_of(context)->choices.known.list[0];
         snprintf(known->format, sizeof known->format, "%s", formats[f]);
-        const told t = plan_with(context, A, &o); /* right in any case */
+        const told t = plan_with(context, A, &o); /* plan_with checks the product in every case */
         if (t.code == SPRY_REASON_REMEMBERED) continue;
         check_told(&t, SPRY_REASON_LEAST_TIME, "; the remembered format ");
         assert_non_null(strstr(t.reason, formats[f]));
@@ -335,7 +341,7 @@ static void refused(void **state)
 
 /* ---- memory and threads ------------------------------------------------------------------------------------ */
 
-/* Each allocation refused in turn: the plan is made and right, or it is SPRY_OUT_OF_MEMORY; nothing is left. */
+/* Refuses each allocation in turn. The plan must be right, or the status SPRY_OUT_OF_MEMORY; all memory is freed. */
 static void refused_memory(void **state)
 {
     spry_context *other = context_of(1);
@@ -395,7 +401,7 @@ static void *plan_all(void *argument)
     return p;
 }
 
-/* Each matrix is measured once, whoever comes first. */
+/* Plans on multiple threads at once. Each matrix must be measured only once. */
 static void at_once(void **state)
 {
     spry_context *context = context_of(2);
@@ -439,7 +445,7 @@ static void explained(void **state)
         int measured = 0;
         assert_int_equal(spry_spmv_explain(context, &e, A, &o, NULL), SPRY_OK);
         assert_int_equal(spry_explanation_get_info(e, &info, NULL), SPRY_OK);
-        assert_int_equal(info.reason_code, SPRY_REASON_MEASURED); /* anew */
+        assert_int_equal(info.reason_code, SPRY_REASON_MEASURED); /* explain measures again */
         for (int k = 0; k < info.candidates; k++) {
             spry_candidate c = SPRY_INIT(spry_candidate);
             assert_int_equal(spry_explanation_get_candidate(e, &c, k, NULL), SPRY_OK);

@@ -1,4 +1,4 @@
-/* Files of choices that were measured: shared, damaged, foreign, cleared, and not to be written. */
+/* Tests of files of measured choices: shared, damaged, foreign, cleared and read-only. */
 #include "base/context.h"
 #include "choices_support.h"
 #include "choose/state.h"
@@ -13,7 +13,7 @@ static void over_contexts(void **state)
     spry_context *one = context_of(2), *other = context_of(2);
     spry_matrix *A = generate_matrix(one, GRID), *B = generate_matrix(one, "grid5,x=50,y=60");
     set_file(one);
-    set_file(other); /* neither loses what the other one finds */
+    set_file(other); /* neither context loses the choices of the other */
     const told a = plan_with(one, A, &o), b = plan_with(other, B, &o);
     check_told(&a, SPRY_REASON_MEASURED, a.format);
     check_told(&b, SPRY_REASON_MEASURED, b.format);
@@ -63,7 +63,7 @@ static void check_refused(spry_context *context, const char *text, int line, con
         !strstr(err.message, why))
         fail_msg("status %d, %s: expected line %d, %s", status, err.message, line, why);
     assert_string_equal(err.file, path);
-    assert_int_equal(choice_count(context), count); /* as it was */
+    assert_int_equal(choice_count(context), count); /* unchanged */
     char *there = read_text();
     assert_string_equal(there, text);
     free(there);
@@ -103,7 +103,7 @@ static void bad_files(void **state)
     memset(text, 'x', 2000);
     text[2000] = '\0';
     check_refused(fresh, text, 1, "longer than");
-    for (size_t n = 0; n < strlen(good); n++) { /* every cut is told, but that to nothing */
+    for (size_t n = 0; n < strlen(good); n++) { /* a file cut at any length is refused, unless it is empty */
         write_text(good, n);
         if ((spry_context_set_choices(fresh, path, NULL) == SPRY_OK) != (n == 0)) fail_msg("cut to %zu", n);
     }
@@ -137,11 +137,11 @@ static void clearing(void **state)
     assert_int_equal(choice_count(context), 0);
     assert_int_equal(unlink(path), 0);
     expect_error(spry_context_clear_choices(context, path, &err), SPRY_FILE_ERROR, NULL);
-    assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK); /* before there is one */
+    assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK); /* no file is set yet */
     spry_context_destroy(context);
 }
 
-/* Lines that are intact by themselves: one is there twice, or is missing. */
+/* Repeats or removes a line. Each remaining line is intact. */
 static void repeated(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
@@ -163,7 +163,7 @@ static void repeated(void **state)
     spry_context_destroy(fresh);
 }
 
-/* What a link leads to is made, and the link stays. */
+/* Sets a file through symbolic links. The target must be created, and the links must remain. */
 static void behind_links(void **state)
 {
     char link[128], farther[128], target[128], there[128];
@@ -193,7 +193,7 @@ static void behind_links(void **state)
     spry_context_destroy(context);
 }
 
-/* As somebody who may read the folder alone: the superuser may do all. */
+/* Switches to a user who can only read the folder, since the superuser can write anywhere. */
 static int become(uid_t user)
 {
     return geteuid() == user || setresuid(user, user, 0) == 0;
@@ -233,7 +233,7 @@ static void read_alone(void **state)
     spry_context_destroy(fresh);
 }
 
-/* A choice that cannot be written is told, and remembered all the same. */
+/* Asserts that a choice that cannot be written is reported, and still remembered in memory. */
 static void unwritten(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
@@ -269,7 +269,7 @@ static void oldest_make_way(void **state)
         snprintf(info.fingerprint, sizeof info.fingerprint, "%016x", n);
         assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK);
     }
-    assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK); /* in its own place */
+    assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK); /* replaces its own entry */
     assert_int_equal(choice_count(context), SPRYI_MOST_CHOICES);
     assert_int_equal(spry_choice_get_info(context, &info, 0, NULL), SPRY_OK);
     assert_string_equal(info.fingerprint, "000000000000000a");

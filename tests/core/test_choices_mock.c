@@ -1,4 +1,7 @@
-/* The policy "measure" on a device with memory of its own: formats made there and on the host, vectors in both. */
+/*
+ * Tests of the policy "measure" on a device with its own memory: formats built on the device and on the host, vectors
+ * in both.
+ */
 #include "choices_support.h"
 #include "choose/choose.h"
 #include "choose/rank.h"
@@ -6,7 +9,10 @@
 #include "mock/mock.h"
 #include "spry/tune.h"
 
-/* Plans B, whose product is that of A. With vectors in the mock's memory nothing is run but the trial. */
+/*
+ * Plans B and returns the reason. The product must equal A's. With vectors in device memory only the trial runs a
+ * product.
+ */
 static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,
                                   int vectors_there)
 {
@@ -41,7 +47,7 @@ static void on_a_device(void **state)
                     const int count = choice_count(context);
                     const spry_matrix *M = place ? B : A;
                     const spry_op asked = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-                    const int known = op == 1 && place == 1; /* A^T is made in one place, wherever A is */
+                    const int known = op == 1 && place == 1; /* A^T is built in one place, wherever A is */
                     assert_int_equal(plan_on_device(context, M, A, asked, vectors),
                                      known ? SPRY_REASON_REMEMBERED : SPRY_REASON_MEASURED);
                     assert_int_equal(choice_count(context), known ? count : count + 1);
@@ -58,7 +64,10 @@ static void on_a_device(void **state)
     mock.converts = 0;
 }
 
-/* The device's allocations refused in turn: the plan is right, or SPRY_OUT_OF_MEMORY, and nothing is left. */
+/*
+ * Refuses each allocation on the device in turn. The plan must be right, or the status SPRY_OUT_OF_MEMORY; all memory
+ * is freed.
+ */
 static void refused_there(void **state)
 {
     spry_context *context = context_of(1);
@@ -87,7 +96,7 @@ static void refused_there(void **state)
     spry_context_destroy(context);
 }
 
-/* For few products a kernel of csr is taken by the rows, wherever the arrays are. */
+/* Asserts that, for few products, the rows decide which csr kernel is used, on the host and on the device. */
 static void few_products_of_device_arrays(void **state)
 {
     static const struct {
@@ -102,7 +111,7 @@ static void few_products_of_device_arrays(void **state)
         const int64_t copied = mock.copies_back;
         assert_string_equal(spryi_kernel_for_few(A, SPRY_F64, h100, 1), cases[c].kernel);
         assert_string_equal(spryi_kernel_for_few(B, SPRY_F64, h100, 1), cases[c].kernel);
-        assert_int_equal(mock.copies_back, copied); /* the rows are summed up where they are */
+        assert_int_equal(mock.copies_back, copied); /* row lengths are summed on the device */
         spry_matrix_destroy(B);
         spry_matrix_destroy(A);
         free_on_device(context, &arrays);

@@ -1,4 +1,7 @@
-/* Blocks of vectors in either order, with room between them, and values that change; on the CPU and the mock. */
+/*
+ * Tests of blocks of vectors in row-major and column-major order, with gaps, and of changed values; on the CPU and the
+ * mock.
+ */
 #include "support.h"
 
 #include "mock/mock.h"
@@ -23,7 +26,7 @@ static int tear_down(void **state)
     return mock.blocks != 0;
 }
 
-/* Entry i of column c in a block whose strides these are. */
+/* Returns the address of entry i of column c of v. */
 static double *entry(const spry_vector *v, int64_t i, int64_t c)
 {
     return (double *)v->data + i * v->row_stride + c * v->column_stride;
@@ -38,7 +41,7 @@ static spry_vector block(double *data, int64_t length, int row_major)
     return v;
 }
 
-/* y = alpha*A*x + beta*y for columns 1, 2 and 3 times the sample's x; what lies between them stays. */
+/* Computes y = alpha*A*x + beta*y for columns 1, 2 and 3 times the sample's x. Gaps between columns must not change. */
 static void multiply(const spry_spmv_plan *plan, int row_major, double alpha, double beta)
 {
     double x[512], y[512];
@@ -73,7 +76,7 @@ static void both_orders(void **state)
                 multiply(plan, row_major, 2, -1);
                 multiply(plan, row_major, 0, 3);
                 multiply(plan, row_major, 0, 0);
-                if (row_major) multiply(plan, 0, 2, 1); /* columns one behind the other are taken too */
+                if (row_major) multiply(plan, 0, 2, 1); /* contiguous columns also work */
                 spry_spmv_plan_destroy(plan);
             }
 }
@@ -98,7 +101,7 @@ static void with_an_ordering(void **state)
     sample_free(&square);
 }
 
-/* alpha and beta, and the vectors, in the device's memory. */
+/* Runs with alpha, beta and the vectors in device memory. */
 static void in_device_memory(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -147,7 +150,7 @@ static void refused_strides(void **state)
         expect_error(spry_spmv_plan_run(plan, ys, NULL, spry_vector_as_const(xs), NULL, NULL, &err), status,           \
                      argument);                                                                                        \
     } while (0)
-    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_SIZE, "x"); /* the plan was not told */
+    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_SIZE, "x"); /* the plan was built for more columns */
     REFUSE(ys = block(y, s.rows, 1), SPRY_INVALID_SIZE, "y");
     REFUSE(xs.type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "x");
     const spry_const_vector untyped = {x, s.cols, 1, 1, s.cols, SPRY_TYPE_DEFAULT, 0, {0, 0}};
@@ -171,7 +174,7 @@ static void refused_strides(void **state)
     o.row_major = 1;
     plan = create_plan(context, A, &o);
     const spry_vector by_columns = {x, s.cols, 1, 1, s.cols, SPRY_F64, 0, {0, 0}};
-    const spry_vector spread = {y, s.rows, 1, 3, 0, SPRY_F64, 0, {0, 0}}; /* one vector, any row_stride */
+    const spry_vector spread = {y, s.rows, 1, 3, 0, SPRY_F64, 0, {0, 0}}; /* with one vector, row_stride is free */
     assert_int_equal(spry_spmv_plan_run(plan, spread, NULL, spry_vector_as_const(by_columns), NULL, NULL, NULL),
                      SPRY_OK);
     assert_int_equal(spry_spmv(context, spread, NULL, A, spry_vector_as_const(by_columns), NULL, NULL), SPRY_OK);
@@ -197,7 +200,7 @@ static void product_is(const spry_spmv_plan *plan, double factor)
     for (int64_t i = 0; i < s.rows; i++) assert_true(y[i] == factor * s.exact[i]);
 }
 
-/* Another array of values, of which the plan remembers the last; a failure leaves it with the one before. */
+/* Updates from another array, which the plan then reads. If an update fails, the plan must keep the array before. */
 static void values_in_another_array(void **state)
 {
     static const char *const formats[] = {"csr", "sell", "ell", "coo"};
@@ -219,7 +222,7 @@ static void values_in_another_array(void **state)
             assert_int_equal(spry_spmv_plan_update(plan, &update, NULL), SPRY_OK);
             product_is(plan, 2);
             spry_spmv_plan_info info = plan_info(plan);
-            assert_int_equal(info.values_in_place, device == 0 && (f == 0 || f == 3)); /* csr and coo of CSR */
+            assert_int_equal(info.values_in_place, device == 0 && (f == 0 || f == 3)); /* csr, coo */
             assert_true(info.update_us > 0);
             for (int64_t k = 0; k < s.nnz; k++) twice[k] *= 2;
             if (info.values_in_place) product_is(plan, 4);
@@ -241,7 +244,7 @@ static void values_in_another_array(void **state)
     free(thrice);
 }
 
-/* x has one entry a column, so that its columns lie side by side as those of rows do; y's lie one behind the other. */
+/* Tests x with one element per column: its row-major and column-major orders are equal. y's columns are contiguous. */
 static void one_entry_a_column(void **state)
 {
     enum { ROWS = 4 };
@@ -271,7 +274,7 @@ static void one_entry_a_column(void **state)
         }
 }
 
-/* With alpha 0 neither A, x nor their scalings are looked at, however y lies. */
+/* Asserts that alpha 0 reads neither A, x nor the scalings, for every layout of y. */
 static void nothing_of_a_scaled_pattern(void **state)
 {
     enum { N = 2 };

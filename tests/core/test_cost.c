@@ -1,4 +1,4 @@
-/* What plans tell of their cost: predictions and break-even, bytes and limits, conversions that updates repeat. */
+/* Tests of the costs that plans report: predictions, break-even, bytes, limits, and conversions repeated by updates. */
 #include "plan/plan.h"
 #include "spry/tune.h"
 #include "support.h"
@@ -19,8 +19,10 @@ static spry_spmv_options in_format(const char *format)
 
 /* ---- predictions ------------------------------------------------------------------------------------------ */
 
-/* Before anything is measured in this process: neither planning nor an older struct measures, nor does want of memory
-   make the call fail. */
+/*
+ * Runs before any bandwidth is measured in this process. Planning and an older info struct must not measure. Missing
+ * memory must not make the call fail.
+ */
 static void only_when_asked(void **state)
 {
     test_memory h = {0};
@@ -45,7 +47,7 @@ static void only_when_asked(void **state)
     const int64_t measured = h.calls;
     (void)plan_info(csr);
     (void)plan_info(coo);
-    assert_int_equal(h.calls, measured); /* rates once a process, a rank once a plan */
+    assert_int_equal(h.calls, measured); /* one measurement per process */
     spry_spmv_plan_destroy(csr);
     spry_spmv_plan_destroy(coo);
     spry_matrix_destroy(A);
@@ -59,7 +61,7 @@ static void follow_the_ranks(void **state)
     spry_matrix *A = generate_matrix(context, "grid5,x=300,y=300");
     static const struct {
         const char *format;
-        int more; /* -1, 0, 1: time than csr */
+        int more; /* predicted time: -1 below csr, 0 equal, 1 above */
     } cases[] = {{"csr", 0}, {"coo", 1}, {"packed", -1}, {"scoo", 1}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_spmv_options o = in_format(cases[c].format);
@@ -82,9 +84,9 @@ static void follow_the_ranks(void **state)
         o.count = 3;
         plan = plan_of(context, A, o);
         const spry_spmv_plan_info wide = plan_info(plan);
-        if (cases[c].more > 0) /* one by one; less than 3 times if csr's time comes from a low measured bandwidth */
+        if (cases[c].more > 0) /* one by one; below 3 if csr's bandwidth was measured low */
             assert_true(wide.predicted_us > 1.5 * info.predicted_us && wide.predicted_us < 3.03 * info.predicted_us);
-        else /* csr takes them where they are, packed as rows, into which they are brought */
+        else /* csr reads the columns in place, packed copies them to row-major */
             assert_true(wide.predicted_us > info.predicted_us &&
                         wide.predicted_us < (cases[c].more == 0 ? 2.95 : 4) * info.predicted_us);
         spry_spmv_plan_destroy(plan);
@@ -108,7 +110,7 @@ static void *ask(void *plan)
     return plan;
 }
 
-/* Three threads have not been measured yet. */
+/* Asks from four threads at once. The bandwidth of three threads has not been measured yet. */
 static void by_several_threads(void **state)
 {
     enum { THREADS = 4 };
@@ -133,7 +135,10 @@ static void by_several_threads(void **state)
 
 /* ---- limits ----------------------------------------------------------------------------------------------- */
 
-/* A limit of what a plan owns is enough, a byte less is not, whatever the format and the layout; nothing is left. */
+/*
+ * Asserts, for every format and layout, that a limit of owned_bytes is enough and one byte less is refused, with all
+ * memory freed.
+ */
 static void limits_are_what_plans_own(void **state)
 {
     spry_context *context = context_of(2);
@@ -156,7 +161,7 @@ static void limits_are_what_plans_own(void **state)
                 }
                 assert_non_null(plan);
                 const int64_t owned = plan_info(plan).owned_bytes;
-                assert_in_range(context_bytes(context) - held, owned, owned + 4096); /* heads and handles */
+                assert_in_range(context_bytes(context) - held, owned, owned + 4096); /* block headers and handles */
                 spry_spmv_plan_destroy(plan);
                 plan = NULL;
                 o.memory_limit_bytes = owned;
@@ -171,7 +176,7 @@ static void limits_are_what_plans_own(void **state)
                     assert_true(err.value >= owned && err.limit == owned - 1);
                     assert_int_equal(context_bytes(context), held);
                 }
-                /* the same figure of the storage alone */
+                /* prediction for only the storage */
                 o.memory_limit_bytes = INT64_MAX;
                 assert_int_equal(spryi_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
                 assert_true(figure.owned_bytes <= owned && figure.owned_bytes <= figure.bytes && !figure.refused);
@@ -211,16 +216,16 @@ static void updates_repeat_conversions(void **state)
     assert_true(many != SPRY_REASON_FEW_CALLS);
     assert_int_equal(reason_with(context, A, 7, 0), SPRY_REASON_FEW_CALLS);
     assert_int_equal(reason_with(context, A, 100000, 0), many);
-    assert_int_equal(reason_with(context, A, 100000, 9), many);                      /* 10000 a conversion */
-    assert_int_equal(reason_with(context, A, 100000, 19999), SPRY_REASON_FEW_CALLS); /* 5 */
+    assert_int_equal(reason_with(context, A, 100000, 9), many);                      /* 10000 calls per conversion */
+    assert_int_equal(reason_with(context, A, 100000, 19999), SPRY_REASON_FEW_CALLS); /* 5 calls per conversion */
     assert_int_equal(reason_with(context, A, 100000, INT64_MAX), SPRY_REASON_FEW_CALLS);
     assert_int_equal(reason_with(context, A, INT64_MAX, 1), many);
-    assert_int_equal(reason_with(context, A, 0, 1000), many); /* many follow each */
+    assert_int_equal(reason_with(context, A, 0, 1000), many); /* many calls follow each update */
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
 
-/* Of one triangle the baseline is csr of both. */
+/* Asserts that the baseline of a matrix stored as one triangle is csr of both triangles. */
 static void of_both_triangles(void **state)
 {
     static const int32_t offsets[] = {0, 1, 3, 5, 7}, columns[] = {0, 0, 1, 1, 2, 2, 3};

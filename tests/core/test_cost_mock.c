@@ -1,4 +1,7 @@
-/* The same of plans on a device with memory of its own: all that is copied there is owned, and the bus is counted. */
+/*
+ * Tests of the costs of plans on a device with its own memory: copies on the device are owned, and transfer time
+ * counts.
+ */
 #include "mock/mock.h"
 #include "plan/plan.h"
 #include "spry/cuda.h"
@@ -31,7 +34,7 @@ static void on_a_device(void **state)
             o.memory_limit_bytes = INT64_MAX;
             const spry_spmv_plan_info there = info_with(context, A, o);
             const int64_t stored = there.storage_bytes + there.workspace_bytes;
-            assert_int_equal(there.owned_bytes, stored + 64); /* the kernel's own */
+            assert_int_equal(there.owned_bytes, stored + 64); /* the kernel's own allocation */
             assert_true(there.predicted_us > 0 && there.baseline_us > 0);
             assert_int_equal(there.break_even_calls == 0, f == 0);
             assert_int_equal(spryi_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
@@ -42,7 +45,7 @@ static void on_a_device(void **state)
             assert_true(host.predicted_us > there.predicted_us);
             o.memory_limit_bytes = host.owned_bytes;
             (void)info_with(context, A, o);
-            o.memory_limit_bytes--; /* the copies of x and y are too much */
+            o.memory_limit_bytes--; /* the copies of x and y do not fit */
             assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
             assert_string_equal(err.argument, "memory_limit_bytes");
             assert_true(err.value == host.owned_bytes && err.limit == host.owned_bytes - 1);
@@ -63,7 +66,7 @@ static const void *on_the_device(spry_context *context, const void *host, int64_
     return there;
 }
 
-/* Arrays that are on the device already are the caller's in csr, and copied by what is built of them. */
+/* Plans from arrays in device memory. csr borrows the arrays; csr2 copies them, so the plan owns the copy. */
 static void arrays_there(void **state)
 {
     spry_context *context = context_of(1);

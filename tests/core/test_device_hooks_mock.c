@@ -1,4 +1,7 @@
-/* Memory hooks for devices: all of it comes from them and goes back, idle, of its size; on the mock device. */
+/*
+ * Tests of memory hooks for devices, on the mock. All device memory must come from the hooks, and go back idle with its
+ * size.
+ */
 #include "mock/mock.h"
 #include "spry/cuda.h"
 #include "spry/solve.h"
@@ -9,14 +12,14 @@
 
 enum { MOST = 256, SIDE = 12, N = SIDE * SIDE };
 
-/* What the hooks have given. */
+/* Blocks that the hooks have allocated, and their counters. */
 typedef struct given {
     struct {
         void *at;
         int64_t bytes;
     } block[MOST];
-    int64_t calls, held, faults, fail_at; /* fail_at: the call that is refused, from 1; 0: none */
-    bool keeps;                           /* what is given back is not freed, but listed in `back` */
+    int64_t calls, held, faults, fail_at; /* fail_at: number of the refused call, counted from 1; 0: none */
+    bool keeps;                           /* released blocks are listed in `back` and not freed */
     struct {
         void *at;
         int64_t bytes;
@@ -33,7 +36,7 @@ static void *hook_allocate(void *user, int device, int64_t bytes)
     while (b < MOST && g->block[b].at) b++;
     void *made = b < MOST ? aligned_alloc(256, ((size_t)bytes + 255) / 256 * 256) : NULL;
     if (!made) return NULL;
-    memset(made, 0xa5, (size_t)bytes); /* nothing may count on zeros */
+    memset(made, 0xa5, (size_t)bytes); /* the library must not rely on zeros */
     g->block[b].at = made;
     g->block[b].bytes = bytes;
     g->held++;
@@ -88,7 +91,7 @@ static void both_or_none(void **state)
     assert_ptr_equal(context, mark);
 }
 
-/* A piece of work that takes memory of the device, and gives all of it back. */
+/* Function that allocates device memory and frees all of it. */
 typedef spry_status (*work)(spry_context *context, spry_matrix *A, const char *format, spry_error *err);
 
 static spry_status plan_and_run(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
@@ -104,7 +107,7 @@ static spry_status plan_and_run(spry_context *context, spry_matrix *A, const cha
     spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
     if (status == SPRY_OK)
         status = spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, err);
-    for (int i = 0; status == SPRY_OK && i < N; i++) /* 4 less the neighbours */
+    for (int i = 0; status == SPRY_OK && i < N; i++) /* 4 minus the number of neighbours */
         assert_true(y[i] == (i % SIDE == 0) + (i % SIDE == SIDE - 1) + (i < SIDE) + (i >= N - SIDE));
     if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, err);
     spry_spmv_plan_destroy(plan);
@@ -144,7 +147,10 @@ static spry_status vectors(spry_context *context, spry_matrix *A, const char *fo
     return status;
 }
 
-/* Every call refused in turn, then none: what has no room is made on the host, and sparse products in chunks. */
+/*
+ * Refuses every call in turn, then none. Storage that gets no device memory is built on the host. Sparse products run
+ * in chunks.
+ */
 static void check(work w, const char *format)
 {
     for (int64_t n = 1, refused = 1; refused; n++) {
@@ -165,7 +171,7 @@ static void check(work w, const char *format)
         assert_true(g.calls > 0);
         assert_int_equal(g.held, 0);
         assert_int_equal(g.faults, 0);
-        assert_int_equal(mock.allocations, 0); /* none of the driver's own */
+        assert_int_equal(mock.allocations, 0); /* no allocation bypasses the hooks */
         assert_int_equal(context_bytes(context), bytes);
         spry_matrix_destroy(A);
         spry_context_destroy(context);
@@ -183,7 +189,7 @@ static void all_of_it(void **state)
     check(vectors, "none");
 }
 
-/* What a caller never gives back stays the caller's, and nothing of the library's is left. */
+/* Asserts that destroying the context frees the library's blocks, and keeps the caller's block. */
 static void left_behind(void **state)
 {
     given g = {0};
@@ -196,7 +202,7 @@ static void left_behind(void **state)
     free(data);
 }
 
-/* The copy of A that both directions are made of is given back: y may be written where the copy was. */
+/* Asserts that A's device copy is freed after both directions are built: y may use the memory of the copy. */
 static void y_where_the_copy_was(void **state)
 {
     given g = {.keeps = true};

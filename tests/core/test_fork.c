@@ -1,6 +1,6 @@
 /*
- * Forked children of a process with threads: everything works there, with the parent's bits. The child has none of the
- * threads and must not wait for them, so each child has an alarm.
+ * Tests of forked children of a process with threads. Every call must work in a child, with the same bits as in the
+ * parent. A child has none of the parent's threads and must not wait for them. An alarm ends a child that waits.
  */
 #include "expect.h"
 #include "spry/io.h"
@@ -27,16 +27,16 @@ enum { WATCHED = 0 };
 enum { ALARM = INSTRUMENTED ? 120 : 20, MOST_PLANS = 64, N = 40000, NNZ = 3 * N - 2 };
 
 static spry_context *context;
-static spry_matrix *A; /* tridiagonal, positive definite, large enough for two threads everywhere */
+static spry_matrix *A; /* tridiagonal, positive definite, large enough for two threads in every call */
 static int32_t offsets[N + 1], columns[NNZ];
 static double values[NNZ], x[N], z[N];
-static int plan_count; /* each format, not transposed and transposed if it can: its plan and y, made by two threads */
-static int number_of[MOST_PLANS]; /* of each: twice its format's number, and 1 where it is transposed */
+static int plan_count; /* one plan and y per format, plus the transposed product if supported; run by two threads */
+static int number_of[MOST_PLANS]; /* twice the format's index, plus 1 if transposed */
 static spry_spmv_plan *plans[MOST_PLANS];
 static double *products[MOST_PLANS];
 static char folder[] = "/tmp/spry-fork-XXXXXX", text_file[64], containers[2][64];
 
-/* 1: work() did in a child what is expected of it, in time. */
+/* Runs work() in a child. Returns 1 if the child succeeds in time. */
 static int in_child(int (*work)(void))
 {
     fflush(NULL);
@@ -109,7 +109,7 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(text_file, sizeof text_file, "%s/A.mtx", folder);
     assert_int_equal(spry_matrix_write(A, text_file, NULL, &fault), SPRY_OK);
-    for (int c = 0; c < 2; c++) { /* those whose checks are parallel */
+    for (int c = 0; c < 2; c++) { /* formats whose checks run in parallel */
         spry_write_options o = SPRY_INIT(spry_write_options);
         o.format = c ? "bsr" : "scoo";
         snprintf(containers[c], sizeof containers[c], "%s/%s.spry", folder, o.format);
@@ -133,7 +133,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- in the child ------------------------------------------------------------------------------------- */
+/* ---- child -------------------------------------------------------------------------------------------- */
 
 static int child_multiplies(void)
 {
@@ -209,7 +209,7 @@ static int child_orders(void)
     return 1;
 }
 
-/* Plans of the parent and runs of the child, and all in the child; in one phase and in two. */
+/* Runs the parent's plan and a new plan in the child, and compares both with a product without a plan. */
 static spry_spgemm_plan *parents_product;
 static int child_multiplies_matrices(void)
 {
@@ -249,12 +249,12 @@ static int child_solves(void)
     OK(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_const_vector_f64(x, N), NULL,
                         spry_const_vector_f64(NULL, 0), spry_const_vector_f64(products[0], N), &fault));
     EXPECT(v.wrong_rows == 0);
-    for (int i = 0; i < NNZ; i++) values[i] = 1; /* the child's own copy: links weigh more than 0 */
+    for (int i = 0; i < NNZ; i++) values[i] = 1; /* the child's copy; PageRank needs weights above 0 */
     OK(spry_pagerank(context, spry_vector_f64(z, N), &ranks, A, NULL, &fault));
     return 1;
 }
 
-/* A thread of the child was never in a team that is lost. */
+/* Multiplies on a new thread of the child, which was never in the parent's team and so has all threads. */
 static void *fresh_thread(void *good)
 {
     *(int *)good = context_threads(context) == 2 && same_product(0, plans[0]) && same_product(1, plans[1]);
@@ -275,7 +275,7 @@ static int grandchild(void)
     return in_child(child_multiplies) && child_multiplies();
 }
 
-/* ---- in the parent ------------------------------------------------------------------------------------ */
+/* ---- parent ------------------------------------------------------------------------------------------- */
 
 static void parent_goes_on(void)
 {
@@ -322,7 +322,7 @@ static void children_of_children(void **state)
 
 static void threads_of_children(void **state)
 {
-    if (WATCHED) skip(); /* it ends a child that starts threads */
+    if (WATCHED) skip(); /* ThreadSanitizer ends a child that starts threads */
     assert_true(in_child(child_starts_a_thread));
 }
 
@@ -338,7 +338,10 @@ static int has_a_team(void)
     return 1;
 }
 
-/* A process of one thread has no team to lose: its children, daemons say, have the context's. Before any other test. */
+/*
+ * Forks from a process with one thread, as a daemon does. The child must get all threads of its context. Runs before
+ * any other test.
+ */
 static void children_of_one_thread(void **state)
 {
     if (WATCHED) skip();

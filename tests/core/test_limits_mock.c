@@ -1,6 +1,6 @@
 /*
- * Memory limits of plans, on the CPU and on a device with memory of its own: what a plan owns stays under its limit
- * after any update, and a refusal reports the caller's limit and a limit that suffices.
+ * Tests of memory limits of plans, on the CPU and on a device with its own memory. After any update, a plan owns at
+ * most its limit. A refusal reports the caller's limit and a sufficient limit.
  */
 #include "mock/mock.h"
 #include "plan/plan.h"
@@ -17,7 +17,7 @@ static uint32_t draw(uint64_t *seed)
     return (uint32_t)(*seed >> 33);
 }
 
-/* A generated matrix in a layout and type; *values: its own, all 1, NULL for a pattern. */
+/* Generates a matrix with a random layout and type. *values: its values, or NULL for a pattern. */
 static spry_matrix *drawn_matrix(spry_context *context, uint64_t *seed, void **values)
 {
     static const char *const specs[] = {"grid5,x=40,y=30",
@@ -39,7 +39,7 @@ static spry_matrix *drawn_matrix(spry_context *context, uint64_t *seed, void **v
     return A;
 }
 
-/* Equal values (which slices share), distinct ones, and two that alternate at random. */
+/* Sets the values: kind 0 equal (slices share equal values), 1 distinct, 2 zero or one at random. */
 static void set_values(const spry_matrix *A, void *values, int kind, uint64_t *seed)
 {
     spry_arrays a = arrays_of(A);
@@ -77,7 +77,7 @@ static int64_t owned_by(const spry_spmv_plan *plan)
     return info.owned_bytes;
 }
 
-/* A plan under the limit, or under the one that a refusal reports. *limit: that which holds. */
+/* Builds a plan under *limit. If refused, builds under the reported limit and stores that limit in *limit. */
 static spry_spmv_plan *plan_within(spry_context *context, const spry_matrix *A, spry_spmv_options o, int64_t *limit,
                                    const char *what)
 {
@@ -159,12 +159,14 @@ static void shared_values(void **state)
     }
 }
 
-/* A matrix whose storage cannot fit is refused before its entries are sorted, or anything is made for them. */
+/*
+ * Asserts that a matrix whose storage cannot fit is refused before sorting and before any allocation for its entries.
+ */
 static void refused_before_work(void **state)
 {
     enum { ROWS = 64, NNZ = 1 << 25 };
     spry_context *context = context_of(1);
-    int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* pages that nothing touches */
+    int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* pages are never touched */
     float *values = calloc(NNZ, sizeof *values);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
@@ -184,7 +186,7 @@ static void refused_before_work(void **state)
     free(values);
 }
 
-/* bsr finds blocks of few entries in very many columns with little memory, and the same blocks as ever. */
+/* Asserts that bsr finds the same blocks with little memory if a matrix has few entries in very many columns. */
 static void wide_matrices(void **state)
 {
     enum { ROWS = 200, EACH = 8, WIDE = 1 << 21 };

@@ -1,4 +1,6 @@
-/* Looks at matrices in a GPU's memory see what looks at the host's arrays see. Skipped where there is no GPU. */
+/*
+ * Tests of the inspection of matrices in GPU memory: results equal those for host arrays. Skipped if there is no GPU.
+ */
 #include "looks_support.h"
 
 static void as_on_the_host(void **state)

@@ -1,13 +1,16 @@
-/* Looks at matrices whose arrays lie on a device: they see what looks at the host's arrays see, and fetch a part. */
+/*
+ * Tests of the inspection of matrices in device memory: results equal those for host arrays, and only a part is
+ * fetched.
+ */
 #include "base/context.h"
 #include "base/memory.h"
 #include "looks_support.h"
 #include "matrix/matrix.h"
 #include "mock/mock.h"
 
-enum { MOST_GATHERS = 60 }; /* of a chain; others have 9 to 36 */
+enum { MOST_GATHERS = 60 }; /* limit for a chain; other matrices have 9 to 36 */
 
-/* No more is fetched than the matrix allows, and all is given back. */
+/* Asserts that the fetched share is at most the matrix's limit, and that all memory is freed. */
 static void look(spry_context *context, const looked *l)
 {
     both_places both = in_both_places(context, l->spec);
@@ -34,7 +37,7 @@ static void as_on_the_host(void **state)
     }
 }
 
-/* Few columns are copied whole: a gather takes longer. */
+/* Asserts that a small column array is copied whole, since a gather takes longer. */
 static void small_ones_are_copied(void **state)
 {
     spry_context *context = context_of(1);
@@ -46,7 +49,7 @@ static void small_ones_are_copied(void **state)
     spry_context_destroy(context);
 }
 
-/* Memory refused at every step: an error and nothing left, or the answer. */
+/* Refuses memory at every step. The result must be an error or the answer, with all memory freed. */
 static void without_memory(void **state)
 {
     spry_context *context = context_of(1);

@@ -1,4 +1,6 @@
-/* Each allocation refused in turn: exactly SPRY_OUT_OF_MEMORY, outputs as they were, nothing kept. */
+/*
+ * Refuses each allocation in turn. The status must be SPRY_OUT_OF_MEMORY, with outputs unchanged and all memory freed.
+ */
 #include "spry/matrix.h"
 #include "spry/tune.h"
 #include "support.h"
@@ -11,7 +13,7 @@ typedef struct job {
     double *y;
 } job;
 
-/* ---- what is tried -------------------------------------------------------------------------------- */
+/* ---- jobs ----------------------------------------------------------------------------------------- */
 
 static spry_status create_copy(spry_context *context, const void *input, spry_error *err)
 {
@@ -27,7 +29,7 @@ static spry_status create_copy(spry_context *context, const void *input, spry_er
     return status;
 }
 
-/* Its handle is made without hooks in another context, so that only what follows is refused. */
+/* Creates the matrix in another context without hooks, so that only later allocations are refused. */
 static spry_matrix *matrix_of(const job *j, spry_context **other)
 {
     *other = context_of(2);
@@ -39,7 +41,7 @@ static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.kernel = j->kernel;
-    options.memory_limit_bytes = (int64_t)256 << 20; /* in place of the padding guard */
+    options.memory_limit_bytes = (int64_t)256 << 20; /* replaces the padding guard */
     spry_spmv_plan *mark = (spry_spmv_plan *)(uintptr_t)1;
     *plan = mark;
     spry_status status = spry_spmv_plan_create(context, plan, A, &options, err);
@@ -117,7 +119,7 @@ static spry_status convert(spry_context *context, const void *input, spry_error 
 
 /* ---- the tests ------------------------------------------------------------------------------------ */
 
-static sample sample_of_memory; /* with a row in pieces: the plan has a workspace */
+static sample sample_of_memory; /* has a row that is split, so plans have a workspace */
 static double *room_for_y;
 
 static int make_sample(void **state)
@@ -137,7 +139,7 @@ static int free_sample(void **state)
 static void context_itself(void **state)
 {
     test_memory h = {0};
-    spry_context *made = counted_context(&h, 1); /* shows the hooks that are set */
+    spry_context *made = counted_context(&h, 1); /* asserts that the hooks work */
     spry_context_destroy(made);
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.blocks, 0);
@@ -147,7 +149,7 @@ static void copying_a_matrix(void **state)
 {
     for (int input = 0; input < INPUTS; input++) {
         job j = {.s = &sample_of_memory, .input = input};
-        assert_int_equal(fail_every_allocation(create_copy, &j, 2), input == 4 ? 3 : 4); /* handle and arrays */
+        assert_int_equal(fail_every_allocation(create_copy, &j, 2), input == 4 ? 3 : 4);
     }
 }
 
@@ -157,9 +159,9 @@ static void every_kernels_plan(void **state)
     for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
-            if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* kernels of a format share most of their set-up */
+            if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* set-up is mostly the format's */
             job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
-            assert_true(fail_every_allocation(plan_and_run, &j, 2) >= 3); /* plan, storage, workspace at least */
+            assert_true(fail_every_allocation(plan_and_run, &j, 2) >= 3); /* at least plan, storage and workspace */
         }
     }
     spry_context_destroy(context);
@@ -175,7 +177,7 @@ static void one_shots(void **state)
 
 static void verification(void **state)
 {
-    int64_t refused = 0; /* rows of CSR are judged one by one, without memory */
+    int64_t refused = 0; /* CSR rows are verified one by one, without memory */
     for (int input = 0; input < 4; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
         refused += fail_every_allocation(verify, &j, 2);
@@ -192,7 +194,7 @@ static void conversion(void **state)
         }
 }
 
-/* The plan's info and product before are those after, whatever is refused in an update. */
+/* Refuses each allocation of an update. The plan's info and product must not change. */
 static void update_of_values(void **state)
 {
     const sample *s = &sample_of_memory;
@@ -245,7 +247,7 @@ static void measuring(void **state)
         assert_true(m.median_us == -77);
         refused++;
     }
-    assert_int_equal(refused, 2); /* two vectors */
+    assert_int_equal(refused, 2); /* one per vector */
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -253,7 +255,7 @@ static void measuring(void **state)
     sample_free(&s);
 }
 
-/* Running asks the hooks for nothing, with the plan's workspace or another. */
+/* Asserts that runs never call the hooks, with the plan's workspace or the caller's. */
 static void running_allocates_nothing(void **state)
 {
     const sample *s = &sample_of_memory;
@@ -264,7 +266,7 @@ static void running_allocates_nothing(void **state)
         if (!kernel.available) continue;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.kernel = kernel.name;
-        options.memory_limit_bytes = (int64_t)256 << 20; /* in place of the padding guard */
+        options.memory_limit_bytes = (int64_t)256 << 20; /* replaces the padding guard */
         spry_matrix *A = sample_matrix(context, s, 0);
         spry_spmv_plan *plan = create_plan(context, A, &options);
         int64_t calls = h.calls, blocks = h.blocks, peak = context_peak_bytes(context);
@@ -286,7 +288,7 @@ static void running_allocates_nothing(void **state)
     assert_int_equal(h.faults, 0);
 }
 
-/* A context whose own block is refused. */
+/* Refuses the block of the context itself. */
 static void *refuse(void *user, size_t bytes, size_t alignment)
 {
     ++*(int *)user;

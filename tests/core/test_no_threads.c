@@ -1,6 +1,6 @@
 /*
- * A system that starts no thread, or only the first ones: every call works, with the bits of one thread. The linker
- * hands each pthread_create of the library and of this program to __wrap_pthread_create.
+ * Tests of a system that starts no thread, or only the first few. Every call must work, with the bits of one thread.
+ * The linker redirects pthread_create of the library and of this program to __wrap_pthread_create.
  */
 #include "base/types.h"
 #include "expect.h"
@@ -18,7 +18,7 @@
 
 enum { THREADS = 4, MOST_BITS = 256 };
 
-static atomic_int created, fail_from; /* calls from this one on fail; 0: none */
+static atomic_int created, fail_from; /* number of the first call that fails; 0: none */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
@@ -29,7 +29,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return fail_from > 0 && call >= fail_from ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
 }
 
-/* ---- what is done, and hashes of the results ------------------------------------------------------------------ */
+/* ---- calls, and hashes of their results ----------------------------------------------------------------------- */
 
 static uint64_t bits[MOST_BITS];
 static int bit_count;
@@ -107,7 +107,7 @@ static void layouts(spry_context *context, const spry_matrix *A)
     }
 }
 
-/* Each format in both directions, verified. */
+/* Multiplies and verifies with each format in both directions. */
 static void plans(spry_context *context, const spry_matrix *A, int64_t n)
 {
     double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
@@ -123,7 +123,7 @@ static void plans(spry_context *context, const spry_matrix *A, int64_t n)
         o.threads = THREADS;
         const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
         note(&status, sizeof status);
-        if (status != SPRY_OK) continue; /* a format may refuse a direction, or padding */
+        if (status != SPRY_OK) continue; /* a format may refuse a direction, or too much padding */
         multiply_f64(plan, y, n, x, n);
         note(y, (size_t)n * sizeof *y);
         assert_int_equal(spry_spmv_verify(context, &v, A, o.op, NULL, spry_const_vector_f64(x, n), NULL,
@@ -214,12 +214,12 @@ static void everything_works_with_fewer_threads(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A context asks OMP_NUM_THREADS for its number; what is no number of threads is as if it were not set. */
+/* Asserts that a context uses OMP_NUM_THREADS if it is a valid number of threads, and ignores other values. */
 static void any_value_of_the_variable(void **state)
 {
     static const struct {
         const char *value;
-        int threads; /* 0: the default */
+        int threads; /* 0: ignored, the default applies */
     } all[] = {{"1", 1},   {"3", 3},  {" 2 ", 2}, {"4,2", 4},  {"5 , 1", 5}, {"4096", 4096},
                {"", 0},    {"0", 0},  {"-1", 0},  {"4097", 0}, {"99999", 0}, {"99999999999999999999", 0},
                {"two", 0}, {"2x", 0}, {"1.5", 0}, {",2", 0},   {" ", 0},     {"0x4", 0}};

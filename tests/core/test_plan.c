@@ -1,4 +1,4 @@
-/* Plans: what is refused, what they tell of themselves, concurrent runs, updates, lifetime, measuring. */
+/* Tests of plans: refusals, reported info, concurrent runs, updates, lifetime and measuring. */
 #include "plan/plan.h"
 #include "spry/tune.h"
 #include "support.h"
@@ -6,8 +6,8 @@
 #include <pthread.h>
 
 static spry_context *context;
-static sample small, pieces; /* pieces: with a row that is cut, so that runs need a workspace */
-static spry_matrix *A;       /* of small */
+static sample small, pieces; /* pieces: has a row that is split, so runs need a workspace */
+static spry_matrix *A;       /* matrix of the sample small */
 
 static void *const mark = (void *)(uintptr_t)1;
 
@@ -37,7 +37,10 @@ static spry_spmv_plan *plan_of(const spry_matrix *matrix, const char *kernel)
     return create_plan(context, matrix, &o);
 }
 
-/* The CPU's kernel numbered k, where it can run here on a storage of B that is not refused for its padding; or NULL. */
+/*
+ * Returns the name of kernel k. Returns NULL if k is no CPU kernel for A*x, is not available, or is refused for
+ * padding.
+ */
 static const char *kernel_for(int k, const spry_matrix *B)
 {
     spryi_storage storage = {0};
@@ -111,7 +114,7 @@ static void good_options(void **state)
     assert_int_equal(info.op, SPRY_NO_TRANSPOSE);
     assert_int_equal(info.device, SPRY_CPU);
     assert_string_equal(info.device_name, "cpu");
-    assert_string_equal(info.format, "csr"); /* for few calls */
+    assert_string_equal(info.format, "csr"); /* chosen for few calls */
     assert_string_equal(info.ordering, "none");
     assert_true(strlen(info.reason) > 8);
     assert_int_equal(info.deterministic, 1);
@@ -122,7 +125,7 @@ static void good_options(void **state)
     spry_spmv_plan_destroy(plan), spry_spmv_plan_destroy(NULL);
 }
 
-/* Borrowed where the header says so: CSR costs no copy, other layouts own what they convert. */
+/* Asserts the documented ownership: CSR costs no copy, and plans of other layouts own their converted arrays. */
 static void what_plans_cost(void **state)
 {
     for (int input = 0; input < INPUTS; input++)
@@ -135,10 +138,10 @@ static void what_plans_cost(void **state)
             spry_spmv_plan *plan = create_plan(context, B, &o);
             spry_spmv_plan_info info = plan_info(plan);
             assert_string_equal(info.format, formats[f]);
-            int64_t owned = context_bytes(context) - held; /* with heads and handles */
+            int64_t owned = context_bytes(context) - held; /* includes block headers and handles */
             assert_in_range(owned, info.owned_bytes, info.owned_bytes + 4096);
             assert_true(info.workspace_bytes > 0 && info.owned_bytes >= info.workspace_bytes);
-            int64_t entries = pieces.nnz * (input == 4 && f == 0 ? 4 : 12); /* csr stores no values of a pattern */
+            int64_t entries = pieces.nnz * (input == 4 && f == 0 ? 4 : 12); /* csr stores no values for a pattern */
             if (input == 0 && f == 0) assert_true(info.owned_bytes < entries / 10);
             if (input == 1 && f == 1) assert_true(info.owned_bytes < entries / 10);
             if (input >= 2 && input != 4) assert_int_equal(info.owned_bytes >= entries, 1);
@@ -149,7 +152,7 @@ static void what_plans_cost(void **state)
         }
 }
 
-/* expected_calls 1 saves the analysis; the product is the same. */
+/* Asserts that expected_calls 1 skips the analysis, with the same product. */
 static void expected_calls(void **state)
 {
     double *y = malloc((size_t)pieces.rows * sizeof *y);
@@ -169,7 +172,7 @@ static void expected_calls(void **state)
     free(y);
 }
 
-/* A row without entries gets alpha*0, which is NaN where alpha is not finite, from every kernel. */
+/* Asserts that every kernel gives alpha*0 in an empty row, which is NaN if alpha is not finite. */
 static void alpha_not_finite(void **state)
 {
     static const int32_t offsets[] = {0, 1, 1}, columns[] = {0};
@@ -268,7 +271,7 @@ static void bad_vectors(void **state)
     REFUSE(a.y.data = x + n - 1, SPRY_INVALID_ARGUMENT, "y");
     REFUSE(a.x.data = y + m; a.x.count = a.y.count = 2; a.x.column_stride = n, SPRY_INVALID_ARGUMENT, "y");
     for (int i = 0; i < 200; i++) assert_true(y[i] == 77 && x[i] == 0);
-    /* neighbours do not overlap */
+    /* adjacent vectors do not overlap */
     double both[80] = {0};
     assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(both + n, m), NULL, spry_const_vector_f64(both, n), NULL,
                                         &o, NULL),
@@ -280,10 +283,10 @@ static void bad_vectors(void **state)
 #undef REFUSE
 }
 
-/* Whatever A lies in, wherever y begins or ends in it: refused by name, and not written to. */
+/* Asserts that a y that overlaps any array of A, at either end, is refused by name and not written. */
 static void y_in_the_matrix(void **state)
 {
-    static const char *const formats[] = {"csr", "sell"}; /* that use the arrays, and that copied them */
+    static const char *const formats[] = {"csr", "sell"}; /* csr borrows the arrays, sell copies them */
     for (int input = 0; input < INPUTS; input++)
         for (int f = 0; f < 2; f++) {
             sample s = sample_make(40, 30);
@@ -309,7 +312,7 @@ static void y_in_the_matrix(void **state)
                 for (int last = 0; last < 2 && of[r].data; last++) {
                     char *begin = (char *)(uintptr_t)of[r].data, before[8];
                     spry_vector y = spry_vector_f64(NULL, s.rows);
-                    /* its last number is the array's first bytes, or the other way round */
+                    /* y's last element overlaps the array's first bytes, or y's first element the array's last bytes */
                     y.data = last ? begin + (of[r].bytes - 8) / 8 * 8 : begin - (s.rows - 1) * 8;
                     memcpy(before, begin, 8);
                     spry_error err = {0};
@@ -317,14 +320,14 @@ static void y_in_the_matrix(void **state)
                         spry_spmv_plan_run(plan, y, NULL, spry_const_vector_f64(s.x, s.cols), NULL, NULL, &err);
                     check_error(status, &err, SPRY_INVALID_ARGUMENT, "y", __FILE__, __LINE__);
                     assert_non_null(strstr(err.message, "and y overlap"));
-                    y.data = begin; /* all of it */
+                    y.data = begin; /* y starts where the array starts */
                     expect_error(spry_spmv_plan_run(plan, y, NULL, spry_const_vector_f64(s.x, s.cols), NULL, NULL,
                                                     &err),
                                  SPRY_INVALID_ARGUMENT, "y");
                     spry_error named = {0};
                     (void)!spry_spmv_plan_run(plan, y, NULL, spry_const_vector_f64(s.x, s.cols), NULL, NULL, &named);
                     assert_memory_equal(before, begin, 8);
-                    if (of[r].bytes >= (size_t)s.rows * 8 && !strstr(named.message, of[r].name)) /* no other's too */
+                    if (of[r].bytes >= (size_t)s.rows * 8 && !strstr(named.message, of[r].name)) /* only this array */
                         fail_msg("\"%s\", expected %s", named.message, of[r].name);
                 }
             spry_spmv_plan_destroy(plan);
@@ -344,7 +347,7 @@ static void bad_workspaces(void **state)
         if (!kernel) continue;
         spry_spmv_plan *plan = plan_of(B, kernel);
         int64_t needed = plan_info(plan).workspace_bytes;
-        if (needed == 0) { /* as of formats that cut no row */
+        if (needed == 0) { /* the format splits no row */
             spry_spmv_plan_destroy(plan);
             continue;
         }
@@ -383,7 +386,7 @@ static void bad_workspaces(void **state)
 typedef struct runner {
     const spry_spmv_plan *plan;
     const sample *s;
-    int64_t workspace_bytes; /* 0: with the plan's own */
+    int64_t workspace_bytes; /* 0: uses the plan's workspace */
     int wrong;
 } runner;
 
@@ -407,7 +410,10 @@ static void *run_often(void *user)
     return NULL;
 }
 
-/* Four threads on one plan with a workspace each; two plans in two threads; four on one with nothing of their own. */
+/*
+ * Runs four threads on one plan with a workspace each, two plans in two threads, and four threads that share one plan's
+ * workspace.
+ */
 static void concurrent_runs(void **state)
 {
     spry_matrix *B = sample_matrix(context, &pieces, 0);
@@ -432,7 +438,7 @@ static void concurrent_runs(void **state)
     spry_matrix_destroy(B);
 }
 
-/* ---- life and change ---------------------------------------------------------------------------------- */
+/* ---- lifetime and updates ----------------------------------------------------------------------------- */
 
 static void plan_outlives_matrix(void **state)
 {
@@ -445,7 +451,7 @@ static void plan_outlives_matrix(void **state)
             spry_matrix *B = create_matrix(context, &a);
             spry_spmv_plan *plan = plan_of(B, NULL);
             spry_matrix_destroy(B);
-            if (ownership == SPRY_COPY) { /* then the caller's arrays may go, too */
+            if (ownership == SPRY_COPY) { /* the matrix is a copy, so the caller may free the arrays */
                 memset(s.columns, 0xff, (size_t)s.nnz * 4);
                 memset(s.values, 0xff, (size_t)s.nnz * 8);
                 memset(s.values_by_column, 0xff, (size_t)s.nnz * 8);
@@ -461,18 +467,18 @@ static void plan_outlives_matrix(void **state)
         }
 }
 
-/* Values changed in place are seen after an update, whatever was borrowed or converted; the old bits before none. */
+/* Asserts that changed values have an effect only after an update, for borrowed and for converted storage. */
 static void updates(void **state)
 {
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     int tried = 0;
     for (int input = 0; input < 4; input++)
-        for (int k = -1; k < spmv_kernel_count(); k++) { /* -1: the library's choice */
+        for (int k = -1; k < spmv_kernel_count(); k++) { /* -1: chosen by the library */
             sample s = sample_make(300, 50000);
             spry_matrix *B = sample_matrix(context, &s, input);
             const char *kernel = k < 0 ? NULL : kernel_for(k, B);
             if (kernel && k % 4 != input && strncmp(kernel, "csr_", 4) != 0 && strncmp(kernel, "coo_", 4) != 0)
-                kernel = NULL; /* conversions are of one input each */
+                kernel = NULL; /* each conversion is tested with one input */
             spry_spmv_plan *plan = kernel || k < 0 ? plan_of(B, kernel) : NULL;
             spry_matrix_destroy(B);
             tried += plan != NULL;
@@ -540,14 +546,14 @@ static void measuring(void **state)
         double gbps = 1e-3 * (double)(s->nnz * 12 + (s->rows + 1) * 4 + (s->rows + s->cols) * 8) / m.median_us;
         assert_true(fabs(m.gflops - gflops) <= 1e-9 * gflops);
         assert_true(fabs(m.gbps - gbps) <= 1e-9 * gbps);
-        assert_true((double)m.runs * m.mean_us > 19000); /* 20 batches of a millisecond */
+        assert_true((double)m.runs * m.mean_us > 19000); /* 20 batches of 1 ms */
         assert_int_equal(context_bytes(context), held);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
 }
 
-/* Nothing to multiply is no special case for the caller. */
+/* Asserts that measuring works for an empty matrix. */
 static void measuring_nothing(void **state)
 {
     const int32_t offsets[] = {0};
@@ -563,7 +569,10 @@ static void measuring_nothing(void **state)
 
 /* ---- strides, reserved fields, changes of values ------------------------------------------------------- */
 
-/* A vector with strides has the bits of a contiguous one, also if the plan was not made for strides. */
+/*
+ * Asserts that vectors with strides give the same bits as contiguous vectors, also if the plan was not built for
+ * strides.
+ */
 static void any_stride(void **state)
 {
     double x[40], y[40], spread_x[120], spread_y[160];
@@ -607,7 +616,7 @@ static void reserved_fields(void **state)
     spry_spmv_plan_destroy(plan);
 }
 
-/* One call updates all plans of a matrix that live; plans and matrix may be destroyed in any order. */
+/* Asserts that one call updates all existing plans of a matrix. Destroys plans and matrix in any order. */
 static void one_update_for_all(void **state)
 {
     enum { PLANS = 4, N = 30 };

@@ -1,10 +1,12 @@
-/* A CUDA plug-in that is not there or cannot be used: told in one readable sentence, and the CPU goes on. */
+/*
+ * Tests of CUDA plug-ins that are missing or unusable: one readable sentence gives the reason, and the CPU still works.
+ */
 #include "spry/cuda.h"
 #include "support.h"
 
 static const struct {
-    const char *path;    /* after the folder of the tests' plug-ins; with a slash in front as it is */
-    const char *text[4]; /* in the reason */
+    const char *path;    /* relative to the folder of test plug-ins, unless it begins with a slash */
+    const char *text[4]; /* parts of the reason */
 } cases[] = {
     {"none.so", {"no CUDA plug-in", "none.so", "No such file", "./quickstart --gpu builds it"}},
     {"", {"no CUDA plug-in", "directory"}},
@@ -39,7 +41,10 @@ static void has(const char *text, const char *wanted)
     if (!strstr(text, wanted)) fail_msg("\"%s\" has no \"%s\"", text, wanted);
 }
 
-/* One device "cuda" that is not available, each use of it refused with the reason, and the product on the CPU right. */
+/*
+ * Asserts that the only device "cuda" is unavailable, each use is refused with the reason, and the CPU's product is
+ * right.
+ */
 static void check(spry_context *context, const char *const *texts, int count)
 {
     spry_device_info info = SPRY_INIT(spry_device_info);
@@ -105,13 +110,13 @@ static void given_by_the_environment(void **state)
         if (c < CASES)
             check(context, cases[c].text, 4);
         else
-            check(context, bare, 2); /* dlopen would look through folders that others may write */
+            check(context, bare, 2); /* dlopen would search folders that other users can write */
         spry_context_destroy(context);
     }
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* The context's own path comes first. */
+/* Asserts that the context's path takes precedence over the environment. */
 static void both_given(void **state)
 {
     setenv("SPRY_CUDA_PLUGIN", path_of(0), 1);
@@ -121,7 +126,7 @@ static void both_given(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Nothing lies beside this program. */
+/* Asserts the reason if no plug-in is installed next to this program. */
 static void none_given(void **state)
 {
     static const char *const texts[] = {"no CUDA plug-in", "libspry-cuda.so"};
@@ -131,7 +136,7 @@ static void none_given(void **state)
     spry_context_destroy(context);
 }
 
-/* A path that is refused before it is tried. */
+/* Asserts that a path that is too long is refused without loading. */
 static void too_long(void **state)
 {
     static char path[2048];
@@ -144,11 +149,14 @@ static void too_long(void **state)
 }
 
 #ifdef SPRY_REAL_PLUGIN
-/* The plug-in of this build loads anywhere; where CUDA hides all devices, or has no driver, the reason is CUDA's. */
+/*
+ * Asserts that the plug-in of this build loads on every machine. If CUDA has no visible device or no driver, the reason
+ * comes from CUDA.
+ */
 static void real_plugin_without_devices(void **state)
 {
     static const char *const texts[] = {"CUDA"};
-    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* CUDA reads it at its first call, which is below */
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* CUDA reads the variable at its first call, below */
     spry_context *context = context_with(SPRY_REAL_PLUGIN);
     check(context, texts, 1);
     spry_context_destroy(context);

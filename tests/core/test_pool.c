@@ -1,4 +1,7 @@
-/* The pool: every task and item once whoever comes, the caller's own threads, forks, ends, and equal bits. */
+/*
+ * Tests of the thread pool: each task and item runs once, callers have threads of their own, forks, destruction, equal
+ * bits.
+ */
 #include "expect.h"
 #include "support.h"
 
@@ -29,8 +32,8 @@ static spry_context *context_with(int threads)
 typedef struct tally {
     atomic_int done[MOST], elsewhere;
     pthread_t caller;
-    spryi_pool *pool; /* NULL: tasks have no tasks of their own */
-    int pause_ms;     /* of tasks that another thread has; task 0 waits for one to begin then */
+    spryi_pool *pool; /* NULL: tasks start no tasks */
+    int pause_ms;     /* pause of tasks on other threads; task 0 then waits until another thread starts a task */
 } tally;
 
 static void count(void *argument, int index)
@@ -53,7 +56,7 @@ static void do_task(void *argument, int index)
     if (t->pool) t->elsewhere += inner.done[0] != 1 || inner.done[1] != 1 || inner.done[2] != 1 ? 1000 : 0;
 }
 
-/* 1: each of so many tasks was done once. */
+/* Returns 1 if each of the tasks ran once. */
 static int each_once(spryi_pool *pool, int tasks)
 {
     tally t = {.caller = pthread_self()};
@@ -87,7 +90,7 @@ static void tasks_within_tasks(void **state)
 static void without_threads_the_caller_does_all(void **state)
 {
     spry_context *context = context_with(4);
-    context->pool.most = 0; /* the system has none left */
+    context->pool.most = 0; /* the system has no threads left */
     for (int round = 0; round < 3; round++) {
         tally t = {.caller = pthread_self()};
         spryi_parallel(&context->pool, 70, do_task, &t);
@@ -97,19 +100,19 @@ static void without_threads_the_caller_does_all(void **state)
     spry_context_destroy(context);
 }
 
-/* As long as a thread takes that has lost its processor. */
+/* The pause of 300 ms stands for a thread that lost its processor. */
 static void a_late_thread_is_not_asked_again_at_once(void **state)
 {
     spry_context *context = context_with(2);
     tally late = {.caller = pthread_self(), .pause_ms = 300}, next = {.caller = pthread_self()};
     spryi_parallel(&context->pool, 2, do_task, &late);
     assert_int_equal(late.elsewhere, 1);
-    if (context->pool.alone_until == 0) /* the thread came so late that this one had worked as long */
+    if (context->pool.alone_until == 0) /* the caller worked so long that the wait is not late */
         context->pool.alone_until = spryi_now_us() + 5e6;
     spryi_parallel(&context->pool, 2, do_task, &next);
     assert_int_equal(next.elsewhere, 0);
     assert_true(next.done[0] == 1 && next.done[1] == 1);
-    context->pool.alone_until = spryi_now_us() - 1; /* the time is over */
+    context->pool.alone_until = spryi_now_us() - 1; /* the waiting time has passed */
     tally again = {.caller = pthread_self(), .pause_ms = 1};
     spryi_parallel(&context->pool, 2, do_task, &again);
     assert_int_equal(again.elsewhere, 1);
@@ -168,7 +171,7 @@ static void every_block_once_either_way(void **state)
     }
     spry_context_destroy(context);
     context = context_with(2);
-    context->pool.most = 0; /* alone, the order is known */
+    context->pool.most = 0; /* on one thread the order is known */
     trail t = {.next = 0}, *to = &t;
     spryi_parallel_blocks_backwards(&context->pool, 2, 10, follow, &to);
     static const int expected[] = {4, 3, 2, 1, 0, 9, 8, 7, 6, 5};
@@ -211,12 +214,12 @@ static void every_item_once(void **state)
     spry_context_destroy(context);
 }
 
-/* ---- what runs -------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------- */
 
 typedef struct results {
     double y[N], transposed[N], solution[N];
     int64_t nnz;
-    double *c; /* values of A*A */
+    double *c;
 } results;
 
 static atomic_int executed;
@@ -240,7 +243,7 @@ static int runs(spry_context *context, results *r)
         spry_spmv_plan *plan = NULL;
         double again[N];
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-        o.format = op ? "csc" : "csr"; /* which have rows enough for several threads */
+        o.format = op ? "csc" : "csr"; /* formats with enough rows for multiple threads */
         o.threads = context_threads(context);
         OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
         double *y = op ? r->transposed : r->y;
@@ -364,7 +367,7 @@ static void *work_in_child(void *context)
     return &good;
 }
 
-/* The thread that forked works alone, others have threads again, and new contexts too. */
+/* Asserts that the thread that forked works alone, while other threads and new contexts have all threads. */
 static int child_works(spry_context *context)
 {
     pthread_t thread;
@@ -395,7 +398,7 @@ static void forked(spry_context *context)
 static void forks(void **state)
 {
     spry_context *context = context_with(3);
-    forked(context); /* before it has threads */
+    forked(context); /* before the pool has threads */
     assert_true(context->pool.started > 0);
     forked(context);
     spry_context_destroy(context);
@@ -411,7 +414,7 @@ static int threads_of_process(void)
     return count;
 }
 
-/* Whether the process comes to have `count` threads: one that was joined may still be listed for a while. */
+/* Waits until the process has `count` threads. A joined thread may still be listed for a while. */
 static int comes_to(int count)
 {
     for (int ms = 0; ms < 5000 && threads_of_process() != count; ms++) usleep(1000);
@@ -421,7 +424,7 @@ static int comes_to(int count)
 static void contexts_end_with_their_threads(void **state)
 {
     enum { ROUNDS = INSTRUMENTED ? 100 : 1000 };
-    int before = 0; /* a sanitizer has a thread of its own from the first one on */
+    int before = 0; /* a sanitizer starts its own thread together with the first one */
     for (int round = 0; round < ROUNDS; round++) {
         spry_context *context = context_with(3);
         assert_true(each_once(&context->pool, 3));

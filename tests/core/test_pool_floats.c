@@ -1,4 +1,7 @@
-/* Threads that help a caller round and treat denormal numbers as it does; those of others stay as they were. */
+/*
+ * Tests of the floating-point environment: threads that help a caller use the caller's rounding and denormal modes. The
+ * executor's threads keep their own modes.
+ */
 #include "support.h"
 
 #include "base/clock.h"
@@ -13,20 +16,23 @@
 
 enum { TASKS = 2 };
 
-/* The default environment, one that rounds up, and where it can be, one without denormal numbers. */
+/*
+ * Enters environment 0 (default), 1 (rounds up) or 2 (no denormal numbers). Returns 0 if the machine has no environment
+ * 2.
+ */
 static int enter(int environment)
 {
     (void)fesetenv(FE_DFL_ENV);
     if (environment == 1) (void)fesetround(FE_UPWARD);
 #if defined(__SSE__)
-    if (environment == 2) _mm_setcsr(_mm_getcsr() | 0x8040); /* FTZ and DAZ */
+    if (environment == 2) _mm_setcsr(_mm_getcsr() | 0x8040); /* flush-to-zero and denormals-are-zero */
     return environment <= 2;
 #else
     return environment <= 1;
 #endif
 }
 
-/* What tells environments apart. */
+/* Results that differ between the environments. */
 typedef struct numbers {
     double third, denormal;
 } numbers;
@@ -43,7 +49,7 @@ typedef struct job {
     numbers found[TASKS];
 } job;
 
-/* Each waits for the other to begin, so that two threads have them. */
+/* Waits until the other task has started, so that two threads run the tasks. */
 static void work(void *argument, int index)
 {
     job *j = argument;
@@ -55,7 +61,7 @@ static void work(void *argument, int index)
     j->ended++;
 }
 
-/* ---- a caller's own threads, which begin in the default environment and must end in it ------------------------- */
+/* ---- executor with its own threads, which start in the default environment and must end in it ------------------ */
 
 typedef struct own_thread {
     pthread_t thread;
@@ -103,7 +109,7 @@ static spry_context *context_with(int own)
     return context;
 }
 
-/* The threads are there before the environment changes, and see it change and change back. */
+/* Changes the environment after the threads have started. Every task must use the caller's environment. */
 static void as_the_caller(void **state)
 {
     for (int own = 0; own < 2; own++) {
@@ -112,7 +118,7 @@ static void as_the_caller(void **state)
         for (size_t n = 0; n < sizeof order / sizeof *order; n++) {
             if (!enter(order[n])) continue;
             job j = {.begun = 0};
-            context->pool.alone_until = 0; /* a loaded machine is no reason to work alone */
+            context->pool.alone_until = 0; /* a loaded machine must not make the caller work alone */
             const numbers callers = compute();
             spryi_parallel(&context->pool, TASKS, work, &j);
             const numbers after = compute();
@@ -127,7 +133,7 @@ static void as_the_caller(void **state)
     assert_true(kept_own);
 }
 
-/* Both halves of y are denormal, or both are 0. */
+/* Asserts that the elements of both halves of y are denormal, or all are 0. */
 static void products(void **state)
 {
     enum { N = 600000 };
@@ -144,7 +150,7 @@ static void products(void **state)
     spry_matrix *A = borrow_csr(context, N, N, offsets, columns, values);
     spry_spmv_plan *plan = create_plan(context, A, NULL);
     for (int run = 0; run < 40; run++) {
-        const int environment = run % 4 == 3 ? 0 : 2; /* the threads begin in another one than most runs have */
+        const int environment = run % 4 == 3 ? 0 : 2; /* the threads start in another environment than most runs */
         if (!enter(run == 0 ? 0 : environment)) continue;
         const numbers own = compute();
         context->pool.alone_until = 0;

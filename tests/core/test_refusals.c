@@ -1,4 +1,4 @@
-/* What is refused, and that the message names it alone. */
+/* Tests of refusals: the message names the wrong argument and no other. */
 #include "plan/plan.h"
 #include "spry/cuda.h"
 #include "spry/io.h"
@@ -25,7 +25,7 @@ static int end(void **state)
     return 0;
 }
 
-/* Storage is predicted of what a plan would take, and of nothing else. */
+/* Asserts that the storage prediction refuses invalid options. */
 static void bad_predictions(void **state)
 {
     spryi_storage storage = {0};
@@ -39,7 +39,7 @@ static void bad_predictions(void **state)
     assert_null(storage.format);
 }
 
-/* A message names what is wrong, and no other argument or device. */
+/* Asserts that a message names the wrong argument, and no other argument or device. */
 static void messages_name_what_is_wrong(void **state)
 {
     spry_error err = SPRY_ERROR_INIT;

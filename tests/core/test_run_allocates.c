@@ -1,6 +1,6 @@
 /*
- * What runs allocate: nothing, except that a run on a CPU which overlaps another one of the plan allocates
- * workspace_bytes if that is not 0 and the caller brings no workspace.
+ * Tests of the memory that runs allocate. A run allocates only if three conditions hold: it overlaps another CPU run of
+ * the plan, workspace_bytes is not 0, and the caller passes no workspace. Then it allocates workspace_bytes.
  */
 #include "spry/tune.h"
 #include "support.h"
@@ -13,7 +13,7 @@ typedef struct runner {
     const spry_spmv_plan *plan;
     pthread_barrier_t *start;
     int64_t workspace_bytes;
-    int brings; /* 1: a workspace of its own */
+    int brings; /* 1: passes its own workspace */
     int failed, other;
 } runner;
 
@@ -40,7 +40,10 @@ static void *run_often(void *argument)
     return NULL;
 }
 
-/* Runs on so many threads while every allocation fails; returns how many failed, all of them for their workspace. */
+/*
+ * Runs on `threads` threads while every allocation fails. Returns the number of failed runs. Each failed run requested
+ * only its workspace.
+ */
 static int64_t run_together(const spry_spmv_plan *plan, test_memory *h, int threads, int brings,
                             int64_t workspace_bytes)
 {
@@ -79,7 +82,7 @@ static void runs_allocate_as_told(void **state)
             spry_format_info format = format_info(f);
             o.format = format.name;
             o.op = (spry_op)op;
-            o.memory_limit_bytes = INT64_MAX; /* in place of the padding guard */
+            o.memory_limit_bytes = INT64_MAX; /* replaces the padding guard */
             if (spry_spmv_plan_create(context, &plan, A, &o, NULL) == SPRY_UNSUPPORTED) continue;
             spry_spmv_plan_info info = plan_info(plan);
             assert_int_equal(run_together(plan, &h, 1, 0, info.workspace_bytes), 0);

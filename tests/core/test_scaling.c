@@ -1,8 +1,8 @@
-/* Patterns with factors for rows and columns. */
+/* Tests of patterns with scaling of rows and columns. */
 #include "spry/tune.h"
 #include "support.h"
 
-/* x is scaled and has no elements, so that the plan needs no workspace: y = beta*y all the same. */
+/* Scales an x without elements, so the plan needs no workspace. The result must be y = beta*y. */
 static void scaling_of_nothing(void **state)
 {
     spry_context *context = context_of(1);
@@ -28,7 +28,7 @@ static void scaling_of_nothing(void **state)
     spry_context_destroy(context);
 }
 
-/* What row_scaling makes of rows without entries, and column_scaling of columns without. */
+/* Applies row_scaling to empty rows, and column_scaling to empty columns, with factors that are not finite. */
 static void scaling_by_no_number(void **state)
 {
     spry_context *context = context_of(1);

@@ -1,6 +1,6 @@
 /*
- * Threads with small stacks, of callers and of their executor: planning and multiplying in every format, sparse
- * products, orderings, files and solvers take no more than spry.h tells.
+ * Tests of the stack use in threads with small stacks, of callers and of an executor. Every operation must stay within
+ * the size in spry.h: planning, products in every format, sparse products, orderings, files and solvers.
  */
 #include "expect.h"
 #include "spry/io.h"
@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Instrumented code, and code that is not optimised, puts several times as much on the stack. */
+/* Instrumented code and unoptimised code need a much larger stack. */
 #if defined(__OPTIMIZE__)
 enum { STACK_KB = INSTRUMENTED ? 1024 : 64 };
 #else
@@ -36,7 +36,7 @@ static void *start(void *given)
     return NULL;
 }
 
-/* 1: work(A) on a thread with that stack did what is expected of it. */
+/* Returns 1 if work(A) succeeds on a thread with a stack of STACK_KB. */
 static int on_small_stack(int (*work)(spry_matrix *A), spry_matrix *A)
 {
     job j = {work, A, 0};
@@ -50,7 +50,9 @@ static int on_small_stack(int (*work)(spry_matrix *A), spry_matrix *A)
     return j.good;
 }
 
-/* Each matrix in turn: a grid, long rows, scattered columns; of two threads' work at least. */
+/*
+ * Calls work with a grid, a matrix with long rows and a matrix with scattered columns. Each has work for two threads.
+ */
 static int on_each(int (*work)(spry_matrix *A))
 {
     static const char *const specs[] = {"gen:grid5,x=150,y=150", "gen:rmat,scale=12", "gen:random,rows=9000,cols=9000"};
@@ -92,7 +94,7 @@ static int plans(spry_matrix *A)
             o.format = f < 0 ? "auto" : info.name;
             o.op = (spry_op)op;
             const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
-            if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue; /* the padding guard */
+            if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue; /* for example, too much padding */
             EXPECT(status == SPRY_OK);
             if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.columns : a.rows,
                             op == SPRY_TRANSPOSE ? a.rows : a.columns))
@@ -102,7 +104,7 @@ static int plans(spry_matrix *A)
     return 1;
 }
 
-/* A trial of formats, and its file. */
+/* Measures formats and writes the file of choices. */
 static int measures(spry_matrix *A)
 {
     char folder[] = "/tmp/spry-stack-XXXXXX", path[64];
@@ -137,7 +139,7 @@ static int kernels(spry_matrix *A)
         o.allow_nondeterministic = 1;
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             o.op = (spry_op)op;
-            if (spry_spmv_plan_create(context, &plan, A, &o, NULL) != SPRY_OK) continue; /* not of this op or machine */
+            if (spry_spmv_plan_create(context, &plan, A, &o, NULL) != SPRY_OK) continue; /* unsupported */
             if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.columns : a.rows,
                             op == SPRY_TRANSPOSE ? a.rows : a.columns))
                 return 0;
@@ -147,7 +149,7 @@ static int kernels(spry_matrix *A)
     return 1;
 }
 
-/* Every kernel, in one phase and in two. */
+/* Multiplies with every kernel, in one phase and in two. */
 static int sparse_products(spry_matrix *A)
 {
     for (int k = 0; k < spgemm_kernel_count(); k++)
@@ -158,7 +160,7 @@ static int sparse_products(spry_matrix *A)
             spry_matrix *C = NULL, *B = NULL;
             spry_matrix_options c = SPRY_INIT(spry_matrix_options);
             OK(get_spgemm_kernel(context, &info, k, &fault));
-            if (!info.available || strstr(info.name, "seed")) continue; /* the latter are slow, and sequential */
+            if (!info.available || strstr(info.name, "seed")) continue; /* slow and sequential kernels */
             c.value_type = f32 ? SPRY_F32 : SPRY_F64;
             OK(spry_matrix_convert(context, &B, NULL, A, &c, &fault));
             o.kernel = info.name;
@@ -193,7 +195,7 @@ static int orders(spry_matrix *A)
     return 1;
 }
 
-/* Text, compressed text, and containers of every format; what a matrix tells of itself. */
+/* Reads and writes text, compressed text and containers of every format, and reads the info of matrices. */
 static int reads_and_writes(spry_matrix *A)
 {
     char folder[] = "/tmp/spry-stack-XXXXXX", path[64];
@@ -229,7 +231,7 @@ static int solves(spry_matrix *A)
     OK(spry_vector_create(context, &x, a.columns, SPRY_F64, 0, &fault));
     OK(spry_vector_create(context, &b, a.rows, SPRY_F64, 0, &fault));
     for (int64_t i = 0; i < a.rows; i++) ((double *)b.data)[i] = ((double *)x.data)[i] = 1;
-    (void)!spry_cg(context, x, NULL, A, spry_vector_as_const(b), &cg, NULL); /* whatever comes of it */
+    (void)!spry_cg(context, x, NULL, A, spry_vector_as_const(b), &cg, NULL); /* the status does not matter */
     (void)!spry_pagerank(context, x, NULL, A, NULL, NULL);
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &b);
@@ -314,7 +316,7 @@ static void with_executor(int (*work)(spry_matrix *A), int stack_kb)
     assert_true(good);
 }
 
-/* Sparse products have the most on the stack: less than half of it, so that a larger frame is seen. */
+/* Sparse products need the largest stack, less than half of STACK_KB. A larger frame makes the test fail. */
 static void threads_of_executor(void **state)
 {
     with_executor(all, STACK_KB);

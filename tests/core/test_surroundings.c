@@ -1,5 +1,7 @@
-/* What the caller's thread brings along: numbers are read, written and told alike in every floating-point environment
-   and every locale, and both are the caller's again afterwards. */
+/*
+ * Tests of the caller's floating-point environment and locale. Reading, writing and messages must not depend on either,
+ * and calls must not change either.
+ */
 #include "plan/plan.h"
 #include "support.h"
 
@@ -41,8 +43,8 @@ static unsigned control(void)
 }
 
 /*
- * Not looked for here: at the end of this program LeakSanitizer (clang 14) takes a few bytes of another kind for the
- * thread-local memory of the first thread and dies of reading them.
+ * Disables LeakSanitizer. At the end of this program, LeakSanitizer (clang 14) misreads the first thread's thread-local
+ * memory and crashes.
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -50,7 +52,7 @@ const char *__asan_default_options(void)
     return "detect_leaks=0";
 }
 
-/* A context whose threads begin in an odd environment. */
+/* Creates a context whose threads start in an unusual environment. */
 static spry_context *odd_context(int threads)
 {
     spry_context *context = context_of(threads);
@@ -63,7 +65,7 @@ static spry_context *odd_context(int threads)
     return context;
 }
 
-/* A large vector of long decimals between 1e-3 and 1e3, and of denormals. */
+/* Returns the text of a large vector: long decimals between 1e-3 and 1e3, and denormal numbers. */
 static char *long_text(void)
 {
     char *text = malloc(64 + (size_t)LINES * LINE), *to = text;
@@ -104,7 +106,7 @@ static void reading_knows_no_environment(void **state)
         spry_context *context = odd_context(3), *alone = context_of(1);
         spry_matrix *right = read_in(alone, text, (spry_type)type);
         for (int environment = 1; environment < 8; environment++) {
-            if (INSTRUMENTED && environment % 2 != type % 2) continue; /* the types take turns */
+            if (INSTRUMENTED && environment % 2 != type % 2) continue; /* one half of them per type */
             enter(environment);
             const unsigned before = control();
             spry_matrix *A = read_in(alone, text, (spry_type)type), *B = read_in(context, text, (spry_type)type);
@@ -122,7 +124,7 @@ static void reading_knows_no_environment(void **state)
     free(text);
 }
 
-/* Duplicates are summed, in f64, and random values rounded to f32. */
+/* Asserts that sums of duplicates, in f64, and random values, rounded to f32, do not depend on the environment. */
 static void sums_and_generators_know_none(void **state)
 {
     static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 0.1\n1 1 0.2\n1 1 0.7\n"
@@ -163,7 +165,7 @@ static char *slurp(const char *path)
     return text;
 }
 
-/* Denormal numbers count where a claim of symmetry is looked at. */
+/* Asserts that the check of a claim of symmetry respects denormal numbers. */
 static void claims_know_no_environment(void **state)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
@@ -213,8 +215,8 @@ static void writing_knows_no_environment(void **state)
 /* ---- locales --------------------------------------------------------------------------------------------------- */
 
 /*
- * A locale with a decimal comma, of the few bytes that the GNU C library reads for numbers: none is sure to be
- * installed. 0: this C library does not take it.
+ * Writes and enters a locale with a decimal comma, since no such locale need be installed. The files hold only the
+ * bytes that the GNU C library reads for numbers. Returns 0 if this C library does not accept the locale.
  */
 static int with_comma(char *folder)
 {
@@ -243,7 +245,7 @@ static int with_comma(char *folder)
     return taken;
 }
 
-/* Numbers with a point, and the sentence whole. */
+/* Asserts that the reason has a decimal point and is a whole sentence. */
 static void assert_reads_well(const char *reason)
 {
     if (!strchr(reason, '.')) fail_msg("no number in \"%s\"", reason);
@@ -277,7 +279,7 @@ static void messages_know_no_locale(void **state)
     assert_string_equal(info.reason, storage.reason);
     spry_spmv_plan_destroy(plan);
     if (taken) {
-        snprintf(text, sizeof text, "%.2f", 1.5); /* the locale is the caller's still */
+        snprintf(text, sizeof text, "%.2f", 1.5); /* the caller's locale is still active */
         assert_string_equal(text, "1,50");
     }
     assert_int_equal(spryi_write(text, sizeof text, "%.2f", 1.5), 4);

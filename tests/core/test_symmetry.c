@@ -1,4 +1,4 @@
-/* Claims of symmetry: results are right whether a claim is true or false, whoever made it. */
+/* Tests of claims of symmetry: results are right if the claim is true and if it is false. */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/solve.h"
@@ -10,7 +10,7 @@ static spry_context *context;
 
 enum { MOST = 8 };
 
-/* CSR, with its dense copy. */
+/* CSR arrays of a small matrix, and its dense copy. */
 typedef struct small {
     int n, nnz;
     int32_t offsets[MOST + 1], columns[MOST * MOST];
@@ -40,7 +40,9 @@ static spry_matrix *matrix_of(const small *s, spry_symmetry claim, int is_patter
     return create_matrix(context, &a);
 }
 
-/* diag(r) A diag(c) or its transpose times (1, 2, ...), by a plan of both directions. r and c may be NULL. */
+/*
+ * Multiplies diag(r) A diag(c) and its transpose with (1, 2, ...), by a plan for both directions. r and c may be NULL.
+ */
 static void check_both(const small *s, const spry_matrix *A, const spry_spmv_options *options, const double *r,
                        const double *c)
 {
@@ -89,7 +91,7 @@ static void scalings_of_symmetric(void **state)
     }
 }
 
-/* Values that are written after a file has claimed symmetry. */
+/* Writes values after a file has claimed symmetry. */
 static void written_values(void **state)
 {
     static const char file[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n"
@@ -101,7 +103,7 @@ static void written_values(void **state)
     double x[3], b[3] = {1, 1, 1};
     assert_int_equal(spry_matrix_read_memory(context, &A, file, sizeof file - 1, "s.mtx", NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_get_values(A, &values, NULL), SPRY_OK);
-    ((double *)values)[1] = 100; /* a_12; a_21 stays 1 */
+    ((double *)values)[1] = 100; /* a_12 is 100, a_21 remains 1 */
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
     spry_arrays a = arrays_of(A);
     assert_int_equal(a.symmetry, SPRY_GENERAL);
@@ -120,7 +122,7 @@ static void written_values(void **state)
     spry_matrix_destroy(B);
 }
 
-/* A through a container in a format; NULL: as it is. */
+/* Writes A to a container in a format (NULL: the current format) and reads the container back. */
 static spry_matrix *through_container(const spry_matrix *A, const char *format)
 {
     spry_write_options w = SPRY_INIT(spry_write_options);
@@ -134,7 +136,7 @@ static spry_matrix *through_container(const spry_matrix *A, const char *format)
     return B;
 }
 
-/* False claims of a creator, a converted matrix and a container. */
+/* Tests false claims by the caller, a converted matrix and a container. */
 static void false_claims(void **state)
 {
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
@@ -161,7 +163,7 @@ static void false_claims(void **state)
     }
 }
 
-/* Containers whose plans need CSR arrays, which nobody has made yet. */
+/* Reads containers whose plans need CSR arrays that do not exist yet. */
 static void containers_in_formats(void **state)
 {
     static const char *const formats[] = {"bsr", "ell", "hyb", "scoo", "sell", "packed", "coo", "csc", "csr"};
@@ -186,7 +188,10 @@ static void containers_in_formats(void **state)
         }
 }
 
-/* One storage for both directions takes no values that are not symmetric. It asks for an update if it borrows them. */
+/*
+ * Asserts that storage shared by both directions refuses values that are not symmetric. values_in_place is 0: new
+ * values need an update.
+ */
 static void updates_of_symmetric(void **state)
 {
     for (int f = 0; f < 2; f++) {
@@ -214,7 +219,7 @@ static void updates_of_symmetric(void **state)
     }
 }
 
-/* Entries at one position have a symmetric sum, but not after each is rounded, or counts as 1. */
+/* Tests duplicates: their sum is symmetric, but not if each entry is rounded first or counts as 1. */
 static void converted_duplicates(void **state)
 {
     static const int32_t offsets[] = {0, 3, 5}, columns[] = {0, 1, 1, 0, 1};
@@ -253,7 +258,7 @@ static void converted_duplicates(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Both halves of a skew-symmetric file count as 1 in a pattern. */
+/* Asserts that both triangles of a skew-symmetric file count as 1 in a pattern. */
 static void skew_as_pattern(void **state)
 {
     static const char file[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n";

@@ -1,4 +1,4 @@
-/* Structs of programs that were compiled against an earlier or a later header; what a matrix tells of itself. */
+/* Tests of structs of programs that were compiled with an earlier or later header, and of matrix accessors. */
 #include "plan/plan.h"
 #include "spry/matrix.h"
 #include "spry/tune.h"
@@ -25,7 +25,7 @@ static int tear_down(void **state)
     return leaked;
 }
 
-/* A struct of `size` bytes in a block of its own, so that a byte past it would be found out. */
+/* Copies a struct to its own block of `size` bytes, so that a sanitizer reports access past the end. */
 static void *of_size(const void *from, size_t known, size_t size)
 {
     unsigned char *made = calloc(1, size);
@@ -35,7 +35,7 @@ static void *of_size(const void *from, size_t known, size_t size)
     return made;
 }
 
-/* The options as a program knows them whose header ends with `format` ... */
+/* Passes options of an earlier header, which ends with `format`. */
 static void earlier_options(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -55,7 +55,7 @@ static void earlier_options(void **state)
     free(earlier);
 }
 
-/* ... and one that knows more: what this library lacks must not be set. */
+/* Passes options of a later header. Fields that this library lacks must be 0. */
 static void later_options(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -75,14 +75,14 @@ static void later_options(void **state)
     }
 }
 
-/* Clears memory below the stack pointer, which padding of local structs comes from. */
+/* Clears the memory below the stack pointer, where the padding of local structs comes from. */
 __attribute__((noinline)) static void clear_stack(void)
 {
     volatile unsigned char below[16384];
     for (size_t b = 0; b < sizeof below; b++) below[b] = 0;
 }
 
-/* What is filled is filled as far as the caller's struct goes, and cleared beyond what the library knows. */
+/* Asserts that an output struct is filled up to its size, and cleared after the fields that the library knows. */
 static void filled(const void *ours, size_t size, spry_status (*fill)(void *))
 {
     unsigned char *earlier = of_size(ours, size, size - 8), *later = of_size(ours, size, size + 8);
@@ -181,7 +181,7 @@ static void sizes_and_diagonal(void **state)
     expect_error(spry_matrix_diagonal(A, spry_vector_f64(NULL, 40), &err), SPRY_INVALID_ARGUMENT, "diagonal");
 }
 
-/* Arrays that count from 1, borrowed and copied: the same matrix, of the caller's values. */
+/* Asserts that arrays with index base 1, borrowed or copied, give the same matrix. */
 static void counted_from_one(void **state)
 {
     for (int input = 0; input < INPUTS; input++)
@@ -202,7 +202,7 @@ static void counted_from_one(void **state)
             a.ownership = (spry_ownership)ownership;
             double y[40];
             spry_matrix *B = create_matrix(context, &a);
-            for (int p = 0; p < 3; p++) free(copies[p]); /* the matrix has its own */
+            for (int p = 0; p < 3; p++) free(copies[p]); /* the matrix has its own index arrays */
             spry_arrays shown = arrays_of(B);
             assert_int_equal(shown.index_base, 0);
             assert_int_equal(shown.values == a.values, ownership == SPRY_BORROW || a.value_type == SPRY_PATTERN);
@@ -222,7 +222,7 @@ static void counted_from_one(void **state)
     assert_null(B);
 }
 
-/* Owned values are written where they are; plans are told. Borrowed ones are the caller's. */
+/* Changes owned values in place and updates the plan. Borrowed values are refused. */
 static void values_that_are_owned(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);

@@ -1,4 +1,4 @@
-/* A peer module built for an interface that is gone. */
+/* Peer module built for an interface that no longer exists. */
 #include "bench/peer.h"
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)

@@ -1,8 +1,8 @@
 /*
- * Peers of --op cg and --op pagerank, on one thread: two that are right, and others that are not, on purpose. `wrong`
- * has an x that is off in one entry; `early` stops after two iterations and says so, `liar` does and says that it has
- * reached the tolerance; `limited` goes on to the limit and says what it has; `changing` claims the same bits in every
- * solve, which it has not; `lost` fails.
+ * Peers of --op cg and --op pagerank on one thread, two right ones and others with faults. `wrong`: x is off in one
+ * entry. `early`: stops after two iterations and reports its residual. `liar`: also stops after two, but reports half
+ * of the tolerance. `limited`: runs to the iteration limit. `changing`: claims the same bits in every solve, but
+ * changes x. `lost`: fails.
  */
 #include "bench/peer.h"
 
@@ -15,7 +15,7 @@ typedef struct solving {
     spry_peer_solver_request request;
     fault fault;
     int solves;
-    double *vectors[4]; /* in f64 whatever the type */
+    double *vectors[4]; /* f64 for every value type */
 } solving;
 
 static int prepare(void **state, const spry_peer_solver_request *request, spry_peer_cost *cost, spry_peer_error *error)
@@ -60,14 +60,17 @@ static double dot(int64_t n, const double *x, const double *y)
     return sum;
 }
 
-/* 1: the rule holds, or the fault is to stop now. */
+/* Returns 1 if the stopping rule holds, or if the fault stops the solve here. */
 static int is_enough(const solving *s, int64_t iterations, double residual)
 {
     if (s->fault == EARLY || s->fault == LIAR) return iterations == 2;
     return s->fault != LIMITED && residual <= s->request.tolerance;
 }
 
-/* The limit of CG's iterations is far behind the point from which on they divide 0 by 0: x stays then. */
+/*
+ * Runs CG. Once the residual is below 1e-12, x is kept and iterations are only counted, since a step would divide 0 by
+ * 0.
+ */
 static void iterate_cg(solving *s, spry_peer_solution *solution)
 {
     const spry_peer_matrix *a = &s->request.matrix;
@@ -94,7 +97,7 @@ static void iterate_cg(solving *s, spry_peer_solution *solution)
     solution->residual = sqrt(rr / (double)n);
 }
 
-/* The sum of a row's values: of the links out of a node. */
+/* Returns the sum of row i's values, the weights of the links from node i. */
 static double sum_of(const spry_peer_matrix *a, int64_t i)
 {
     double sum = 0;
@@ -129,7 +132,7 @@ static void iterate_pagerank(solving *s, spry_peer_solution *solution)
     }
 }
 
-/* The vector is what the peer was asked for, but for the entry in the middle where that is wrong, or changes. */
+/* Copies the result to x in the requested type. WRONG and CHANGING change the middle entry. */
 static int finish(solving *s, void *x, spry_peer_solution *solution, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &s->request.matrix;

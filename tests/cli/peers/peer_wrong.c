@@ -1,7 +1,7 @@
 /*
- * A peer that is wrong in one entry of y, of several columns in one of the last: the benchmark must say so. Its twin
- * `lost` fails in the product. The same of products of matrices, where besides `misplaced` has an entry in a column
- * beside its own, `unsorted` has its rows backwards, which is no fault, and `short` lacks an entry.
+ * Peers with faults that the benchmark must report. `wrong`: the middle entry of y's last column is off. `lost`: the
+ * product fails. For sparse times sparse also `misplaced`: an entry has the wrong column; `unsorted`: rows are in
+ * reverse order, which is allowed; `short`: an entry is missing.
  */
 #include "bench/peer.h"
 
@@ -31,7 +31,7 @@ static double value_at(const spry_peer_matrix *a, const void *array, int64_t k)
     return a->value_bytes == 4 ? (double)((const float *)array)[k] : ((const double *)array)[k];
 }
 
-/* Where entry i of column c lies in a vector of so many rows. */
+/* Returns the position of entry i of column c in a block of vectors with `rows` rows. */
 static int64_t place_of(const wrong *w, int64_t rows, int64_t i, int64_t c)
 {
     return w->row_major ? i * w->columns + c : c * rows + i;
@@ -54,7 +54,7 @@ static void multiply_row(const wrong *w, int64_t i, int64_t c, double alpha, con
         ((double *)y)[at] = sum;
 }
 
-/* Right but for the entry in the middle of the last column, which is off by one part in a thousand. */
+/* Multiplies. The middle entry of the last column is off by one part in a thousand. */
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
     const wrong *w = state;
@@ -121,7 +121,7 @@ static void put(const product *p, int64_t k, int64_t j, double value)
         ((double *)p->values)[k] = value;
 }
 
-/* Row i by a dense row of sums, which has room for a mark beside each. */
+/* Computes row i in a dense row of sums, with a mark for each column that has an entry. */
 static int64_t fill_row(const product *p, int64_t i, double *sums, char *marks, int64_t at)
 {
     const spry_peer_matrix *a = &p->a, *b = &p->b;
@@ -141,7 +141,7 @@ static int64_t fill_row(const product *p, int64_t i, double *sums, char *marks, 
     return at;
 }
 
-/* The fault is in the first entry of the middle row. */
+/* Puts the fault into the first entry of the middle row. */
 static void spoil(const product *p)
 {
     const int64_t k = p->offsets[p->a.rows / 2];

@@ -1,6 +1,6 @@
 /*
- * Plug-ins that cannot be used, for tests of what is said then: tests/CMakeLists.txt builds this file once for each
- * kind. Functions that are never called of one are left out.
+ * Unusable plug-ins, for tests of the messages. tests/CMakeLists.txt builds this file once for each kind of fault.
+ * Functions that a kind never calls are left out.
  */
 #include "base/build_id.h"
 #include "device/plugin.h"

@@ -1,7 +1,7 @@
 /*
- * A CUDA plug-in without a GPU, for trials of what is done on one: libspry loads it by SPRY_CUDA_PLUGIN as it does its
- * own. It has one device, the mock of tests/mock, which is host memory, and serves every CUDA kernel by that device's
- * kernel of the same format, entry by entry. Results are right and records whole; times tell nothing.
+ * CUDA plug-in that needs no GPU. libspry loads the plug-in through SPRY_CUDA_PLUGIN. Its only device is the mock of
+ * tests/mock, in host memory. A CUDA kernel runs as the mock's kernel of the same format, if the mock has one. Results
+ * are right and records are complete; times mean nothing.
  */
 #include "base/build_id.h"
 #include "base/clock.h"
@@ -20,7 +20,10 @@ static int count(char *reason, size_t reason_size)
     return 1;
 }
 
-/* Sizes of an H100, by which formats and kernels decide; memory and cache of little work. */
+/*
+ * Reports the sizes of an H100, which formats and kernels are chosen by. Memory and cache are small, to keep the work
+ * small.
+ */
 static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
 {
     (void)ordinal, (void)err;
@@ -47,7 +50,7 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
     return 1;
 }
 
-/* Of a memory copy of 64 KB at most: a number, as a record wants one. */
+/* Measures a memory copy of at most 64 KB, since records need a bandwidth. The value means nothing. */
 static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err)
 {
     const int64_t copied = bytes < 64 << 10 ? bytes : 64 << 10;
@@ -71,9 +74,9 @@ static int64_t none(void)
     return 0;
 }
 
-/* ---- contexts that use it ------------------------------------------------------------------------------------ */
+/* ---- contexts that use the plug-in --------------------------------------------------------------------------- */
 
-/* Storages are decoded in a context of the plug-in's own, which lasts as long as one that uses it. */
+/* Context in which storages are decoded. The plug-in owns the context and destroys it with its last user. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static spry_context *own;
 static int users;

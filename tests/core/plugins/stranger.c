@@ -1,4 +1,4 @@
-/* A shared object that is no plug-in. */
+/* Shared object without the entry point of a plug-in. */
 __attribute__((visibility("default"))) int stranger(void);
 
 int stranger(void)
