@@ -1,4 +1,4 @@
-/* BSR: the size of blocks resolved, fill that meets Inf and NaN, edges, explicit zeros, damaged storage. */
+/* BSR: automatic block size, fill that multiplies Inf and NaN, edges, explicit zeros, damaged storage. */
 #include "support.h"
 
 #include "catalogue/catalogue.h"
@@ -34,7 +34,7 @@ static void the_size_is_found(void **state)
 
 enum { M = 53, N = 71, ROW = 6 };
 
-/* Every row has ROW entries, an explicit zero among them; columns j with j % 5 == 3 have none. */
+/* Builds rows of ROW entries, of which one is an explicit zero. Columns j with j % 5 == 3 have no entries. */
 static spry_matrix *scattered(spry_context *context, int32_t *offsets, int32_t *columns, double *values)
 {
     uint32_t random = 7;
@@ -51,13 +51,16 @@ static spry_matrix *scattered(spry_context *context, int32_t *offsets, int32_t *
     return borrow_csr(context, M, N, offsets, columns, values);
 }
 
-/* Numbers are small integers, so sums are exact: equal, or both NaN. */
+/* Returns whether both are equal or both are NaN. Sums are exact because all values are small integers. */
 static int same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* With Inf and NaN in x: rows that use them become what CSR's loop gives, others must not see them. */
+/*
+ * Multiplies an x with Inf and NaN. Rows that use these elements equal the result of CSR's loop. Fill must not affect
+ * other rows.
+ */
 static void fill_meets_inf_and_nan(void **state)
 {
     spry_context *context = context_of(2);
@@ -123,7 +126,7 @@ static void explicit_zeros_come_back(void **state)
     spry_context_destroy(context);
 }
 
-/* Each damage to a restored storage is seen. */
+/* The check finds each damage to a restored storage. */
 static void damage_is_seen(void **state)
 {
     spry_context *context = context_of(1);
@@ -159,7 +162,7 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
-/* The value of a refusal is a limit that suffices, with the sums of a transposed product counted. */
+/* The value of a refusal is a limit that suffices. It includes the partial sums of a transposed product. */
 static void refused_limits_suffice(void **state)
 {
     enum { MOST = 2000 };

@@ -1,4 +1,4 @@
-/* What "auto" takes; on a GPU, which needs none: the host chooses. */
+/* The formats that "auto" chooses. The host chooses for GPUs too, so no GPU is needed. */
 #include "../kernels/in_blocks.h"
 #include "base/context.h"
 #include "choose/choose.h"
@@ -9,7 +9,10 @@ typedef struct choice_case {
     int64_t calls;
 } choice_case;
 
-/* A context of two threads, whose kernels may use `simd` whatever this processor has: it is asked to choose alone. */
+/*
+ * Creates a context of two threads with the instruction level `simd`. The context only chooses, so the processor may
+ * lack this level.
+ */
 static spry_context *chooser(spryi_simd simd)
 {
     spry_context *context = context_of(2);
@@ -17,7 +20,7 @@ static spry_context *chooser(spryi_simd simd)
     return context;
 }
 
-/* Under a sanitizer every third case: the answers are the release's to check. */
+/* Checks every case, or every third one under a sanitizer: sanitizers do not change the choice. */
 static void check_choices(const char *device, spryi_simd simd, const choice_case *cases, size_t count)
 {
     spry_context *context = chooser(simd);
@@ -44,7 +47,7 @@ static void check_choices(const char *device, spryi_simd simd, const choice_case
 typedef struct block_case {
     const char *spec;
     int b;
-    unsigned holes; /* a bit for each place of a block */
+    unsigned holes; /* one bit for each position of a block */
     const char *device, *format, *why;
 } block_case;
 
@@ -55,16 +58,15 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=14", 3, 0, "cuda", "bsr", "us a product predicted"},
         {"rgg20,scale=11", 3, 0, "cuda", "csr",
          "us a product predicted"}, /* small: launches of csr_merge_cuda overlap */
-        {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as a flow's Jacobian has them */
-        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices step */
+        {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* pattern of a flow's Jacobian */
+        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices are strided */
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
-        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
+        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes cancel the savings */
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "of csr's time a product, "},
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell",
-         "of csr's time a product, "}, /* holes take what blocks spare */
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "of csr's time a product, "}, /* holes cancel the savings */
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "of csr's time a product, "},
-        {"diagonal,rows=60000", 3, 0, "cpu", "ell", "of csr's time a product, "}, /* rows of one length */
+        {"diagonal,rows=60000", 3, 0, "cpu", "ell", "of csr's time a product, "}, /* rows of equal length */
         {"banded,rows=9000", 1, 0, "cpu", "packed", "of csr's time a product, "}, /* its values repeat */
         {"rgg20,scale=12", 1, 0, "cpu", "sell", "of csr's time a product, "},
     };
@@ -92,13 +94,13 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=80,y=80,z=80", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
-        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75}, /* 3 % of them */
-        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},            /* a quick look */
+        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75}, /* inspection: over 3 % */
+        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},            /* a short inspection */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
-        {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* rows of one length */
+        {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* rows of equal length */
         {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
-        {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours that are numbered anyhow */
-        {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* a row of all columns */
+        {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours have random indices */
+        {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* one dense row */
         {"rmat16", "csr", "with csr_merge_cuda", 0},
         {"rmat18", "swept", "csr_merge_cuda ", 0},
         {"uniform,rows=600000,degree=18", "swept", "", 0},
@@ -106,15 +108,15 @@ static void choices_on_a_gpu(void **state)
     check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
 }
 
-/* Without a look: the kernel of csr that suits few products, by what it prepares and how it bears long rows. */
+/* The kernel of csr chosen without inspection for few products, by its set-up time and its speed on long rows. */
 static void kernels_for_few_calls(void **state)
 {
     static const choice_case cases[] = {
         {"grid5,x=200,y=200", "csr", "; with csr_vector_cuda", 1},
-        {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60},    /* products count more than set-up */
-        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5}, /* five entries a row */
+        {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60},    /* product time exceeds set-up time */
+        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5}, /* five entries per row */
         {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
-        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* a row of all columns: lanes would wait */
+        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* one dense row: idle lanes */
         {"rgg20,scale=12", "csr", "; with csr_vector_cuda", 1},
         {"random,rows=400000,cols=400000,density=1.5e-7", "csr", "; with csr_scalar_cuda", 60}, /* mostly empty rows */
     };
@@ -125,18 +127,18 @@ static void choices_on_a_cpu(void **state)
 {
     static const choice_case avx512[] = {
         {"rgg20,scale=15", "packed", "csr ", 0},
-        {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours that are numbered anyhow */
-        {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices step */
+        {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours have random indices */
+        {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices are strided */
         {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 100", 100},
-        {"banded,rows=200000", "packed", "csr ", 0},          /* and so do csr's rows */
-        {"uniform,rows=200000,degree=18", "ell", "scoo ", 0}, /* rows of one length */
+        {"banded,rows=200000", "packed", "csr ", 0},          /* rows of csr are strided */
+        {"uniform,rows=200000,degree=18", "ell", "scoo ", 0}, /* rows of equal length */
         {"rmat16", "packed", "scoo ", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 10000", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 1000", 1000},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for an inspection", 100},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
-        {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* one thread's: no others are woken */
-        {"grid5,x=4,y=4", "csr", "too few entries", 0},                     /* no look pays, whatever it finds */
+        {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* one thread: no other is woken */
+        {"grid5,x=4,y=4", "csr", "too few entries", 0},                     /* inspection costs more than it can save */
     };
     static const choice_case avx2[] = {
         {"rgg20,scale=15", "packed", "csr ", 0},
@@ -150,7 +152,10 @@ static void choices_on_a_cpu(void **state)
     check_choices("cpu", SPRYI_AVX2, avx2, sizeof avx2 / sizeof *avx2);
 }
 
-/* Several columns: row by row csr reads the matrix once for all; column by column they are as many single products. */
+/*
+ * Chooses for multiple columns. For row-major vectors csr reads the matrix once per run; for column-major ones, once
+ * per column.
+ */
 static void choices_for_columns(void **state)
 {
     static const struct {
@@ -189,7 +194,7 @@ static void choices_for_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* The plain tree: a matrix for each of its leaves, and what the caller says of it. */
+/* The policy "tree": one matrix for each leaf of the tree, and the hints that the caller gives. */
 static void choices_of_the_tree(void **state)
 {
     static const struct {
@@ -233,8 +238,8 @@ static void choices_of_the_tree(void **state)
 }
 
 /*
- * A choice that passes the memory limit makes way for csr: the call succeeds, and err is as it was. Where csr passes it
- * as well the call does not, and tells the bytes.
+ * If the choice exceeds the memory limit, the plan uses csr: the call succeeds and err is unchanged. If csr also
+ * exceeds the limit, the call fails and reports the bytes needed.
  */
 static void refused_choices(void **state)
 {

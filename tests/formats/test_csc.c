@@ -1,4 +1,4 @@
-/* What is particular to csc and to the scattered products: the transposition, borrowing, phases, windows, patterns. */
+/* csc and scattered products: transposition, borrowing, phases, windows, patterns. */
 #include "support.h"
 
 #include "base/memory.h"
@@ -9,7 +9,7 @@
 #include "spry/matrix.h"
 #include "spry/tune.h"
 
-/* Column by column the entries of the rows, in order: the textbook's two loops. */
+/* Transposes with two loops, as in a textbook, and compares with `csc`: the entries of a column are in row order. */
 static void check_transposed(const family *f, const given *g, const spry_arrays *csc)
 {
     const size_t width = spry_type_bytes(g->a.value_type);
@@ -37,7 +37,7 @@ static void transposition(void **state)
         spry_context *context = context_of(threads[c]);
         for (int number = 0; number < family_count(); number = family_next(number, 1))
             for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
-                if (!TEST_FULL && (number + type + c) % 3 != 0) continue; /* numbers of threads take turns */
+                if (!TEST_FULL && (number + type + c) % 3 != 0) continue; /* one of three thread counts for each */
                 const form how = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, type == SPRY_PATTERN, ON_HEAP, 0, 0};
                 family f = family_make(number);
                 double *values = random_numbers(f.nnz, SPRY_F32, 5);
@@ -57,7 +57,7 @@ static void transposition(void **state)
     }
 }
 
-/* Arrays of a CSC matrix are used where they lie. */
+/* A plan uses the arrays of a CSC matrix without a copy. */
 static void csc_is_borrowed(void **state)
 {
     static const int32_t offsets[] = {0, 2, 3, 4, 5}, rows[] = {0, 2, 1, 0, 2};
@@ -88,7 +88,7 @@ static void csc_is_borrowed(void **state)
     spry_context_destroy(context);
 }
 
-/* No two chunks of a phase touch a column in common, and the ranges that are set are all columns, each once. */
+/* Checks that no two chunks of a phase have a column in common, and that the ranges set each column exactly once. */
 static void check_phases(const spryi_csr *s)
 {
     const spryi_csr_chunks *t = &s->chunks;
@@ -102,7 +102,7 @@ static void check_phases(const spryi_csr *s)
             blocks += chunk->last - chunk->first;
             for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
                 for (int64_t j = t->ranges[r].begin; j < t->ranges[r].end; j++) {
-                    assert_int_equal(phase_of[j], -1); /* set before anything is added */
+                    assert_int_equal(phase_of[j], -1); /* set before the first addition */
                     set[j]++;
                 }
             for (int64_t b = chunk->first; b < chunk->last; b++) {
@@ -125,7 +125,10 @@ static void check_phases(const spryi_csr *s)
     free(set);
 }
 
-/* Meshes go in phases with enough chunks for several threads, graphs through windows within their share. */
+/*
+ * Meshes run in phases with enough chunks for multiple threads. Graphs run through windows that stay within their
+ * share.
+ */
 static void phases_and_windows(void **state)
 {
     static const struct {
@@ -153,7 +156,7 @@ static void phases_and_windows(void **state)
     spry_context_destroy(context);
 }
 
-/* A pattern takes no value array in either format. */
+/* A pattern needs no value array in either format. */
 static void patterns_have_no_values(void **state)
 {
     spry_context *context = context_of(2);

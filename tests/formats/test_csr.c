@@ -1,4 +1,4 @@
-/* What is particular to csr: the spans that kernels with AVX-512 load x by. */
+/* csr: the spans by which AVX-512 kernels load x. */
 #include "testing.h"
 
 #include "base/context.h"
@@ -7,7 +7,10 @@
 
 enum { ROWS = 96, MOST = 32 };
 
-/* ROWS rows with the columns of `columns`, `step` more each row; or groups of `group` rows with the same. */
+/*
+ * Plans ROWS rows. Each row has the columns of the row before it plus `step`, or groups of `group` rows share their
+ * columns.
+ */
 static spry_spmv_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group,
                                int calls)
 {
@@ -48,7 +51,10 @@ static spry_context *context_with_avx512(void)
     return context;
 }
 
-/* A span ends before its sixteenth neighbour, and before a column that is not right of the last. */
+/*
+ * A span has at most sixteen neighbouring columns. A column that does not exceed the column before it starts a new
+ * span.
+ */
 static void test_spans_of_rows(void **state)
 {
     const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 25, 26, 27, 28, 9, 10, 11, 12, 13, 14, 15, 16, 17};
@@ -67,7 +73,7 @@ static void test_spans_of_rows(void **state)
     spry_context_destroy(context);
 }
 
-/* Shared rows have one list a group, of spans without gaps. */
+/* Rows that share their columns have one list of spans per group. These spans have no gaps. */
 static void test_spans_of_groups(void **state)
 {
     int32_t columns[MOST];
@@ -87,7 +93,7 @@ static void test_spans_of_groups(void **state)
     spry_context_destroy(context);
 }
 
-/* None where columns lie far apart, nor for a plan that will not be run often enough. */
+/* A plan has no spans if columns are far from each other or if few calls are expected. */
 static void test_no_spans(void **state)
 {
     const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
@@ -101,9 +107,8 @@ static void test_no_spans(void **state)
 }
 
 /*
- * Narrow bands, rows of one length, are for ell, or by the rates of some processors for hyb, which has nothing beside
- * its ell then, or packed, whose slices of diagonals store no columns; the tree takes ell for rows of one length,
- * whatever their columns.
+ * The cost model chooses ell for narrow bands. The rates of some processors give hyb, whose second part is then empty,
+ * or packed, whose diagonal slices store no columns. The tree chooses ell for rows of equal length.
  */
 static void test_auto_on_bands(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * CSR-2 and CSR-3: pointers as the seed draws them, no copy of the matrix, the same bits as csr, giant rows; sizes of
- * groups for GPUs by the paper's formulas.
+ * CSR-2 and CSR-3: group pointers, no copy of the matrix, results bitwise equal to csr, giant rows, and group sizes for
+ * GPUs by the paper's formulas.
  */
 #include "support.h"
 
@@ -11,7 +11,7 @@
 #include "spry/matrix.h"
 #include "spry/tune.h"
 
-/* Rows of one entry each, but for one of `giant` entries in the middle. */
+/* Builds rows of one entry. The row in the middle has `giant` entries. */
 static spry_matrix *matrix_of(spry_context *context, int32_t rows, int32_t cols, int32_t giant)
 {
     int32_t nnz = rows - 1 + giant, k = 0;
@@ -72,7 +72,7 @@ static void test_pointers(void **state)
     spry_context_destroy(context);
 }
 
-/* Groups of more rows than a block of csr ever has. */
+/* Groups with more rows than any block of csr. */
 static void test_large_groups(void **state)
 {
     static const char *const formats[] = {"csr2:srs=32768", "csr3:srs=32768:ssrs=32768"};
@@ -87,7 +87,7 @@ static void test_large_groups(void **state)
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spry_spmv_plan *plan = plan_in(context, A, formats[f], NULL, SPRY_NO_TRANSPOSE);
         multiply_f64(plan, y, ROWS, x, ROWS);
-        for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, other sums */
+        for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, so other sums */
         spry_spmv_plan_destroy(plan);
     }
     spry_spmv_plan_destroy(csr);
@@ -126,7 +126,7 @@ static void test_parameters(void **state)
     spry_context_destroy(context);
 }
 
-/* The table of the seeds' readings, and the edges of the cases. */
+/* Group sizes by the paper's formulas, including the borders between the cases. */
 static void test_formulas(void **state)
 {
     static const struct {
@@ -137,9 +137,9 @@ static void test_formulas(void **state)
         {1000, 12000, 9, 12, 6, 48, 2},   {1000, 20000, 20, 10, 13, 39, 3},
         {1000, 40000, 20, 10, 8, 16, 4},  {1000, 17685000, 5, 2, 2, 4, 4},
         {1000, 8000, 6, 7, 6, 13, 1},     {1000, 8001, 9, 14, 6, 52, 2},
-        {1000, 16000, 8, 12, 6, 44, 2},                                     /* 1.5 * 5 = 7.5 up */
-        {1000, 16001, 20, 10, 15, 45, 3}, {1000, 32000, 20, 10, 13, 39, 3}, /* 2.5 * 5 = 12.5 up */
-        {1000, 32001, 25, 12, 10, 20, 4}, {1000, 1000, 9, 10, 9, 21, 1},    /* 20.5 up */
+        {1000, 16000, 8, 12, 6, 44, 2},                                     /* 1.5 * 5 = 7.5, rounded up */
+        {1000, 16001, 20, 10, 15, 45, 3}, {1000, 32000, 20, 10, 13, 39, 3}, /* 2.5 * 5 = 12.5, rounded up */
+        {1000, 32001, 25, 12, 10, 20, 4}, {1000, 1000, 9, 10, 9, 21, 1},    /* 20.5, rounded up */
         {1000, 0, 9, 10, 9, 21, 1},       {0, 0, 9, 10, 9, 21, 1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -156,7 +156,7 @@ static void test_formulas(void **state)
     }
 }
 
-/* The other reading of the paper's "SRSS" makes case 2 another, and no other case. */
+/* The other interpretation of the paper's "SRSS" changes only case 2. */
 static void test_other_reading(void **state)
 {
     static const struct {
@@ -177,7 +177,7 @@ static void test_other_reading(void **state)
     }
 }
 
-/* Hopper's: whole eights, and at most 32 of them. */
+/* Group sizes for Hopper: multiples of eight, at most 32 times eight. */
 static void test_hopper(void **state)
 {
     static const struct {
@@ -197,7 +197,7 @@ static void test_hopper(void **state)
     }
 }
 
-/* Builds for a GPU, which need none: sizes by the GPU's age, device arrays, nothing that is the CPU's. */
+/* Builds for a GPU without a GPU: sizes depend on the GPU's age, and the storage has only the device arrays. */
 static void test_for_gpu(void **state)
 {
     static const struct {
@@ -211,7 +211,7 @@ static void test_for_gpu(void **state)
         {&spryi_format_csr3, 9, 5, 38, 2, "srs=8:ssrs=32:tuning=hopper"},
         {&spryi_format_csr3, 12, 5, 38, 2, "srs=8:ssrs=32:tuning=hopper"},
         {&spryi_format_csr3, 0, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
-        {&spryi_format_csr2, 9, 4, 3, 0, "srs=128"}, /* 256 threads, two lanes a row */
+        {&spryi_format_csr2, 9, 4, 3, 0, "srs=128"}, /* 256 threads, two lanes per row */
     };
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 300, 7, 1);
@@ -251,7 +251,7 @@ static void test_for_gpu(void **state)
     spry_context_destroy(context);
 }
 
-/* Which of csr3's two kernels a GPU gets: density 8 is still GPUSpMV-3's. */
+/* Chooses between the two kernels of csr3 on a GPU: a density of 8 still uses GPUSpMV-3. */
 static void test_choice_of_kernel(void **state)
 {
     static const int64_t mean[SPRYI_PARAMETERS];
@@ -267,8 +267,8 @@ static void test_choice_of_kernel(void **state)
 }
 
 /*
- * By the longest row: ten rows of one entry but for one. The logarithm stays that of the mean row length, the case is
- * the longest row's.
+ * by=longest: nine rows of one entry and one long row. The longest row selects the case; the logarithm uses the mean
+ * row length.
  */
 static void test_by_longest(void **state)
 {
@@ -303,7 +303,7 @@ static void test_by_longest(void **state)
     spry_context_destroy(context);
 }
 
-/* Powers of two up to the mean row length. */
+/* Lanes per row: the largest power of two up to the mean row length, from 2 to 32. */
 static void test_lanes(void **state)
 {
     static const int64_t nnz[] = {0, 39, 40, 79, 80, 159, 160, 319, 320, 100000};
@@ -312,7 +312,10 @@ static void test_lanes(void **state)
     assert_int_equal(2, spryi_csr2_lanes(0, 0));
 }
 
-/* A row of many super-rows' work: right, and the same bits for any number of threads and any sizes of groups. */
+/*
+ * One row has the work of many super-rows. The product is correct and bitwise equal for all thread counts and group
+ * sizes.
+ */
 static void test_giant_row(void **state)
 {
     enum { M = 2000, N = 50000 };
@@ -333,7 +336,7 @@ static void test_giant_row(void **state)
             assert_int_equal(0, v.wrong_rows);
             if (threads == 1) memcpy(first[f], y, sizeof y);
             assert_memory_equal(first[f], y, sizeof y);
-            assert_true(first[0][M / 2] == y[M / 2]); /* one row's sum does not depend on the groups */
+            assert_true(first[0][M / 2] == y[M / 2]); /* the sum of one row does not depend on the groups */
             spry_spmv_plan_destroy(plan);
         }
         spry_matrix_destroy(A);
@@ -341,7 +344,7 @@ static void test_giant_row(void **state)
     }
 }
 
-/* Updates make groups anew where values are copied, also when the caller has let go of the ordering. */
+/* An update rebuilds the groups if the plan copies values, even after the caller has destroyed the ordering. */
 static void test_kept_groups(void **state)
 {
     enum { N = 400 };
@@ -377,7 +380,7 @@ static void test_kept_groups(void **state)
     spry_context_destroy(context);
 }
 
-/* Rows of columns that lie close: with AVX-512 they are loaded by spans, as in csr, and have the same bits. */
+/* Rows of neighbouring columns: AVX-512 kernels load x by spans, as in csr, with bitwise equal results. */
 static void test_spans(void **state)
 {
     enum { M = 960, LENGTH = 10, N = 3 * M + LENGTH + 1 };
@@ -402,7 +405,7 @@ static void test_spans(void **state)
         options.format = formats[f];
         options.expected_calls = f == 3 ? 5 : 0;
         spry_spmv_plan *plan = create_plan(context, A, &options);
-        const spryi_csr *s = plan->forward.stored.storage; /* of csr2 and csr3 it is the first */
+        const spryi_csr *s = plan->forward.stored.storage; /* the first member of csr2 and csr3 */
         for (int64_t r = 0; r < s->runs.count; r++) assert_true((s->runs.list[r].least_spans > 0) == (f < 3));
         assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f32(y, M), NULL, spry_const_vector_f32(x, N),
                                                      NULL, NULL, NULL));

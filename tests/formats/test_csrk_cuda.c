@@ -1,4 +1,4 @@
-/* CSR-k on a GPU: the caller's groups, and the case by the longest row. Skipped where there is no GPU. */
+/* CSR-k on a GPU: the caller's groups, and the case by the longest row. Skipped without a GPU. */
 #include "base/context.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
@@ -9,7 +9,7 @@
 
 enum { GPU = 1, MOST = 4096 };
 
-/* A plan that multiplies A by x as it should, by this kernel. */
+/* Checks that a plan with this kernel multiplies A by x correctly. */
 static void check(spry_context *context, const spry_matrix *A, spry_spmv_options options, const char *kernel, int which)
 {
     static double x[MOST], y[MOST];
@@ -31,7 +31,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spmv_options
     spry_spmv_plan_destroy(plan);
 }
 
-/* Figure 1's groups, and uneven ones of a larger matrix. */
+/* The groups of figure 1, and uneven groups of a larger matrix. */
 static void groups_of_the_caller(void **state)
 {
     static const int64_t sr[] = {0, 2, 5, 7, 9}, ssr[] = {0, 2, 4};
@@ -58,7 +58,7 @@ static void groups_of_the_caller(void **state)
     }
 }
 
-/* Rows of three entries but for one of all: by the mean a thread a row, by the longest 16 lanes. */
+/* Rows of three entries and one dense row. The mean row length gives one thread per row, the longest row 16 lanes. */
 static void case_by_the_longest_row(void **state)
 {
     spry_context *context = *state;

@@ -1,6 +1,6 @@
 /*
- * Groups of CSR-k: the caller's, figure 1 of the paper among them, on the CPU and on a device; CSR-4; the listings,
- * whose blocks are super-rows and whose threads have equal shares.
+ * Groups of CSR-k on the CPU and on a device: the caller's groups, including figure 1 of the paper; CSR-4; the
+ * listings, whose blocks are super-rows and whose threads have equal shares.
  */
 #include "base/context.h"
 #include "core/kernel.h"
@@ -11,9 +11,9 @@
 #include "spry/tune.h"
 #include "testing.h"
 
-enum { MOCK = 1 }; /* its number */
+enum { MOCK = 1 }; /* the device's index */
 
-/* A plan on the device, of one format or one kernel, that multiplies A by x as it should. */
+/* Creates a plan with one format or one kernel, and checks the product of A and x. */
 static spry_spmv_plan *checked_plan(spry_context *context, const spry_matrix *A, spry_spmv_options options)
 {
     enum { MOST = 4096 };
@@ -23,7 +23,7 @@ static spry_spmv_plan *checked_plan(spry_context *context, const spry_matrix *A,
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     assert_true(m <= MOST && A->a.columns == m);
     for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
-    options.threads = context_threads(context); /* however small */
+    options.threads = context_threads(context); /* for any size */
     spry_spmv_plan *plan = create_plan(context, A, &options);
     assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
     assert_int_equal(SPRY_OK, spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(xv), NULL,
@@ -61,7 +61,7 @@ static void test_figure_1(void **state)
     g.sr_ptr = sr;
     g.ssr_ptr = ssr;
     assert_int_equal(SPRY_OK, create_groups(context, &ordering, &g, NULL));
-    memset(sr, 0, sizeof sr); /* they were copied */
+    memset(sr, 0, sizeof sr); /* the plan has copied them */
     memset(ssr, 0, sizeof ssr);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
     assert_string_equal("groups", info.method);
@@ -70,7 +70,7 @@ static void test_figure_1(void **state)
     assert_true(info.groups->sr_count == 4 && info.groups->ssr_count == 2 && info.groups->sssr_count == 0 &&
                 !info.groups->sssr_ptr);
     assert_true(info.groups->srs == 3 && info.groups->ssrs == 2 &&
-                info.groups->sssrs == 0); /* 9 rows in 4, 4 super-rows in 2 */
+                info.groups->sssrs == 0); /* 9 rows in 4 super-rows, which are in 2 groups */
     for (int f = 0; f < 4; f++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = formats[f % 2];
@@ -93,7 +93,7 @@ static void test_figure_1(void **state)
     spry_context_destroy(context);
 }
 
-/* The longest row decides on a device too, also where the plan's matrix is there. */
+/* The longest row also selects the case on a device, for a matrix in host or device memory. */
 static void test_by_longest(void **state)
 {
     spry_context *context = context_of(2);
@@ -114,7 +114,7 @@ static void test_by_longest(void **state)
     spry_context_destroy(context);
 }
 
-/* One field of figure 1's groups is wrong. */
+/* Each case has one wrong field in figure 1's groups. */
 static void test_refusals(void **state)
 {
     static const int64_t begins[] = {1, 2, 5, 7, 9}, falls[] = {0, 5, 5, 7, 9}, ends[] = {0, 2, 5, 7, 8},
@@ -208,7 +208,7 @@ static void test_csr4(void **state)
     spry_context_destroy(context);
 }
 
-/* From 0 to `total`, each group half of its size to half above it, but for one remainder. */
+/* Checks that the groups cover 0 to `total`. Each group has 0.5 to 1.5 times its nominal size, except one remainder. */
 static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64_t size)
 {
     assert_non_null(ptr);
@@ -216,7 +216,7 @@ static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64
     for (int64_t g = 0; g < count; g++) assert_in_range(ptr[g + 1] - ptr[g], 1, size + size / 2);
 }
 
-/* Band-k of four levels, of the library and in a plan, whose groups csr4 takes. */
+/* Band-k with four levels: as an ordering, and in a plan with csr4, which uses its groups. */
 static void test_bandk_4(void **state)
 {
     spry_context *context = context_of(2);
@@ -275,7 +275,7 @@ static void test_units(void **state)
         {"csr3:srs=8:ssrs=4", "csr3_listing_avx2_cpu", 32, 128},
         {"csr4:srs=8:ssrs=4:sssrs=3", "csr4_listing_avx2_cpu", 11, 128},
         {NULL, "csr3_listing_avx2_cpu:srs=16:ssrs=2", 32, 64},
-        {"csr2:srs=8", "csr2_listing_avx2_cpu:srs=16", 128, 128}, /* the format's go before */
+        {"csr2:srs=8", "csr2_listing_avx2_cpu:srs=16", 128, 128}, /* the format's parameters take precedence */
     };
     for (int threads = 1; threads <= 5; threads += 2) {
         spry_context *context = context_of(threads);
@@ -299,7 +299,7 @@ static void test_units(void **state)
     }
 }
 
-/* Super-rows that the caller draws, most of the rows in one: every listing takes them, by any number of threads. */
+/* The caller's super-rows, of which one has most of the rows: every listing runs with any number of threads. */
 static void test_uneven_groups(void **state)
 {
     static const int64_t sr[] = {0, 1, 2, 1000, 1003, 1024}, ssr[] = {0, 1, 5}, sssr[] = {0, 2};

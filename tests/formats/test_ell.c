@@ -1,11 +1,11 @@
-/* Format ELL: the layout as it is drawn, word counts of Sparse Methods, strided runs, storages that are damaged. */
+/* ELL: the layout drawn in ell.h, word counts of Sparse Methods, strided runs, damaged storages. */
 #include "testing.h"
 
 #include "formats/ell/ell.h"
 #include "plan/plan.h"
 #include "spry/tune.h"
 
-/* The matrix drawn in ell.h, with x whose entries are all used. */
+/* The matrix drawn in ell.h, with an x whose elements are all used. */
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
 static const double Ax[] = {1, 2, 3, 4, 5};
 
@@ -42,7 +42,7 @@ static void layout(void **state)
     spry_context_destroy(context);
 }
 
-/* Row 1's padding names column 1: an infinite x there reaches y once, and 0*Inf nowhere. */
+/* Row 1's padding has column 1. An infinite x[1] must reach y once, and 0*Inf must not be computed. */
 static void padding_is_not_multiplied(void **state)
 {
     spry_context *context = context_of(0);
@@ -58,7 +58,7 @@ static void padding_is_not_multiplied(void **state)
     spry_context_destroy(context);
 }
 
-/* A grid has strided runs; where one is claimed that is none, check sees it, as it sees other damage. */
+/* A grid has strided runs. The check finds a wrongly claimed run, as well as other damage. */
 static void check_sees_damage(void **state)
 {
     spry_context *context = context_of(0);

@@ -1,4 +1,4 @@
-/* What spry_spmv_explain tells of the choice: its candidates, features and refusals, for devices that are not here. */
+/* spry_spmv_explain: candidates, features and refusals, also for devices that this machine lacks. */
 #include "plan/plan.h"
 #include "spry/tune.h"
 #include "testing.h"
@@ -44,7 +44,7 @@ static double feature_of(const spry_explanation *e, const char *name)
     return 0;
 }
 
-/* The bytes of a product in coo, whose work has a simple formula: value, row and column of each entry, x and y. */
+/* The bytes of a coo product have a simple formula: value, row and column of each entry, x and y. */
 static void bytes_of_coo(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "grid7,x=20,y=20,z=20");
@@ -55,7 +55,10 @@ static void bytes_of_coo(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Every format is told once: the allowed by time, then those refused with the reason; the choice is the least total. */
+/*
+ * Every format is listed once: first the allowed formats by time, then the refused ones with the reason. The choice has
+ * the least total.
+ */
 static void candidates_are_ranked(void **state)
 {
     static const char *const specs[] = {"grid7,x=30,y=30,z=30", "rmat,scale=13", "fem3,x=12,y=12,z=12", "arrow,rows=9"};
@@ -71,7 +74,7 @@ static void candidates_are_ranked(void **state)
                 spry_explanation *e = explained(*state, A, class.name, &o);
                 const spry_explanation_info info = info_of(e);
                 assert_string_equal(info.device_class, class.name);
-                assert_true(info.candidates >= format_count()); /* kernels of csr are ranked apart */
+                assert_true(info.candidates >= format_count()); /* kernels of csr are ranked separately */
                 assert_int_equal(info.calls, 10000);
                 assert_int_equal(info.threads > 0, strcmp(class.device_kind, "cpu") == 0);
                 double before = 0, least = INFINITY;
@@ -97,14 +100,14 @@ static void candidates_are_ranked(void **state)
             }
 }
 
-/* The same choice as the plan's, for the device that is here; and the same again. A limit of 64 KB leaves csr alone. */
+/* An explanation equals the plan's choice on a present device, and is repeatable. A limit of 64 KB allows only csr. */
 static void the_plan_agrees(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "rgg20,scale=15");
     for (int c = 0; c < 8; c++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.expected_calls = c % 2 ? 1000000 : 3;
-        if (c == 6) o.expected_calls = 1000; /* over which set-up is counted */
+        if (c == 6) o.expected_calls = 1000; /* set-up is divided by these calls */
         o.op = c / 2 == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         if (c == 4 || c == 5) o.memory_limit_bytes = 65536;
         if (c >= 6) o.count = 8;
@@ -125,7 +128,7 @@ static void the_plan_agrees(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Where csr does not fit either there is no choice: the plan's failure, of the device that is here, and of others. */
+/* If csr does not fit either, explain fails as the plan does, for present devices and for others. */
 static void nothing_fits(void **state)
 {
     static const char *const specs[] = {"rmat16,scale=8", "grid5,x=60,y=50", "empty,rows=90,cols=90"};
@@ -162,7 +165,7 @@ static void nothing_fits(void **state)
     spryi_storage storage = {0};
     o.format = "csr";
     assert_int_equal(spryi_predict_storage(*state, &storage, A, &o, NULL), SPRY_OK);
-    for (int c = 0; c < 4; c++) { /* of a GPU's plan all is its own: the storage, and copies of both vectors */
+    for (int c = 0; c < 4; c++) { /* a GPU's plan owns its whole storage, and copies of both vectors */
         const int64_t vectors = 2 * 8 * 3000, all = storage.bytes + vectors;
         spry_explain_options asked = SPRY_INIT(spry_explain_options);
         spry_error err = SPRY_ERROR_INIT;
@@ -179,7 +182,7 @@ static void nothing_fits(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan in the candidate's format, or the library's choice (format NULL), has the candidate's predicted times. */
+/* A plan in the candidate's format, or in the library's choice (format NULL), has the candidate's predicted times. */
 static void expect_prediction(spry_context *context, const spry_matrix *A, const spry_explanation *e, const char *spec,
                               spry_spmv_options o, const char *format)
 {
@@ -229,7 +232,7 @@ static void one_prediction(void **state)
         }
 }
 
-/* csr that is taken for want of calls has no set-up that others are ahead of. */
+/* If csr is chosen because few calls are expected, no other candidate is ahead because of csr's set-up. */
 static void few_calls(void **state)
 {
     static const char *const specs[] = {"grid5,x=120,y=120", "rgg,scale=13", "uniform,rows=9000,degree=9"};
@@ -259,8 +262,7 @@ static void few_calls(void **state)
     }
 }
 
-/* Features of matrices whose numbers are known, and what they do to the costs. */
-/* On GPUs csr's transposed product has other bits in every run: csc then, unless that is allowed. */
+/* On GPUs the transposed product of csr may differ in every run. The choice is csc unless nondeterminism is allowed. */
 static void few_transposed_calls(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "grid5,x=120,y=120");
@@ -280,6 +282,7 @@ static void few_transposed_calls(void **state)
     spry_matrix_destroy(A);
 }
 
+/* Known matrices: their features, and the effect of the features on the costs. */
 static void features_are_known(void **state)
 {
     enum { N = 50000, LENGTH = 3 };
@@ -307,7 +310,7 @@ static void features_are_known(void **state)
     assert_true(csr_us[0] < csr_us[1]); /* columns of bands are not read */
 }
 
-/* Few rows, each as long: they are compared, too, and blocks are looked for as long as rows are not huge. */
+/* Few rows of equal length are compared as well. Blocks are searched unless rows are very long. */
 static void few_rows_are_compared(void **state)
 {
     static const struct {
@@ -327,7 +330,7 @@ static void few_rows_are_compared(void **state)
     }
 }
 
-/* 10^12 columns, of which some are met: no look takes memory by the columns. */
+/* A matrix with 10^12 columns, of which few have entries: no inspection allocates memory per column. */
 static void wide_matrices_take_no_memory(void **state)
 {
     enum { ROWS = 100, LENGTH = 40 };
@@ -418,7 +421,7 @@ static void errors_are_told(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan of a transposed product decides by A, and again by A^T that it makes: to the same, which is what is told. */
+/* A plan of a transposed product chooses by A, and again by its own A^T. Both choices and the explanation agree. */
 static void transposed_as_planned(void **state)
 {
     static const char *const specs[] = {"random,rows=40000,cols=20,density=0.05",

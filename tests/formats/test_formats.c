@@ -1,4 +1,7 @@
-/* What every format promises: from CSR and back, figures predicted, sections that restore it, no wasteful padding. */
+/*
+ * Guarantees of every format: conversion from and to CSR, predicted figures, sections that restore it, no excessive
+ * padding.
+ */
 #include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/families.h"
@@ -12,14 +15,14 @@
 
 #include <limits.h>
 
-static const int64_t limit = (int64_t)64 << 20; /* in place of the padding guard */
+static const int64_t limit = (int64_t)64 << 20; /* replaces the padding guard */
 
 static const form plain = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0};
 static const form pattern = {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, ON_HEAP, 0, 0};
 
 static const spryi_format automatic = {.name = "auto"};
 
-/* One family handed over and planned in one format; plan is NULL where it would take more than the limit. */
+/* One family, passed to the library and planned in one format. plan is NULL if it would exceed the limit. */
 typedef struct specimen {
     family f;
     double *values;
@@ -37,7 +40,7 @@ static void make(specimen *s, spry_context *context, int number, const spryi_for
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spry_matrix_create(context, &s->A, &s->g.a, &err), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = context_threads(context); /* however small */
+    options.threads = context_threads(context); /* for any size */
     options.format = format->name;
     options.vector_type = type;
     options.memory_limit_bytes = limit;
@@ -70,7 +73,7 @@ static int by_column(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Row i sorted by column, entries at one position summed where `merged`; how many there are. */
+/* Lists row i sorted by column, with entries at one position summed if `merged`. Returns the number of entries. */
 static int64_t row_of(entry *row, const spry_arrays *a, int64_t i, int merged)
 {
     int64_t count = 0, kept = 0;
@@ -112,7 +115,9 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
     free(right);
 }
 
-/* Formats take turns: each meets every third family, every sixth if SAMPLED, every twelfth if RACES_SAMPLED. */
+/*
+ * Step between the families that a format is tested on. first_family differs by format, so that every family is used.
+ */
 enum { TURNS = RACES_SAMPLED ? 12 : SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
 static int first_family(int format)
 {
@@ -135,8 +140,8 @@ static void back_to_the_same_csr(void **state)
         for (int number = first_family(f); number < family_count();
              number = next_family(number, INSTRUMENTED), families++)
             for (int variant = 0; variant < (INSTRUMENTED ? 1 : 7); variant++) {
-                int how = INSTRUMENTED ? number % 7 : variant;                  /* types x pairs, and a pattern */
-                if (!INSTRUMENTED && (variant + number + f) % 3 != 0) continue; /* a third of them, in turn */
+                int how = INSTRUMENTED ? number % 7 : variant;                  /* types x index pairs, and a pattern */
+                if (!INSTRUMENTED && (variant + number + f) % 3 != 0) continue; /* a third of them, by rotation */
                 specimen s;
                 make(&s, context, number, format, how == 6 ? &pattern : &plain, how % 2 == 0 ? SPRY_F64 : SPRY_F32,
                      how % 3);
@@ -161,7 +166,7 @@ static void back_to_the_same_csr(void **state)
                 }
                 clear(&s);
             }
-        /* what takes over 64 MB is left out */
+        /* families that need over 64 MB are skipped */
         if (made < families / 2) fail_msg("%s: only %d round trips", format->name, made);
     }
     assert_int_equal(context_bytes(context), 0);
@@ -181,7 +186,7 @@ static spryi_storage predict(spry_context *context, const spry_matrix *A, const 
     return storage;
 }
 
-/* Bytes of the arrays that containers keep. */
+/* Returns the bytes of the arrays that containers store. */
 static int64_t section_bytes(const spryi_format *format, void *storage)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
@@ -222,7 +227,7 @@ static void figures_come_true(void **state)
     spry_context_destroy(context);
 }
 
-/* Bytes of the arrays that a format stores, without what a plan adds beside them. */
+/* Returns the bytes of the arrays that a format stores, without the plan's additional arrays. */
 static int64_t stored_bytes(const spry_spmv_plan *plan)
 {
     const spryi_format *format = plan->forward.target.format;
@@ -241,7 +246,7 @@ static int64_t borrowed_bytes(const spry_spmv_plan *plan)
            spryi_storage_owned_bytes(plan->forward.target.format, storage);
 }
 
-/* Of every layout, order and index pair, with values and without. */
+/* Figures for every layout, order and index pair, with and without values. */
 static void figures_of_all_layouts(void **state)
 {
     static const form forms[] = {
@@ -281,7 +286,7 @@ static void figures_of_all_layouts(void **state)
 
 /* ---- containers --------------------------------------------------------------------------------------- */
 
-/* What a container does: numbers first, then arrays of the counts that follow from them. */
+/* Restores a storage as a container does: first the sizes, then the arrays whose lengths follow from the sizes. */
 static void *restore(spry_context *context, const spryi_format *format, void *from)
 {
     spryi_section kept[SPRYI_MOST_SECTIONS], empty[SPRYI_MOST_SECTIONS];
@@ -337,7 +342,10 @@ static void sections_restore(void **state)
 
 /* ---- the guard ---------------------------------------------------------------------------------------- */
 
-/* One row of 20 000 entries among as many of one: no padded format may be built, and a limit in bytes lifts that. */
+/*
+ * One row of 20 000 entries and 20 000 rows of one entry: padded formats are refused unless a limit in bytes replaces
+ * the padding guard.
+ */
 static void padding_is_refused(void **state)
 {
     enum { M = 20000 };
@@ -425,7 +433,7 @@ static int count_list(const spryi_kernel *const *list, int most)
     return count;
 }
 
-/* The catalogue has room for so many formats and kernels: none of a family or device is cut off. */
+/* The catalogue's lists have room for all formats and kernels: the list of a family or device is complete. */
 static void nothing_is_left_out(void **state)
 {
 #define FAMILY(name) &spryi_family_##name,

@@ -1,4 +1,4 @@
-/* Format HYB: widths by number and by rule, figures, and alpha that is not finite. */
+/* HYB: explicit and automatic widths, figures, alpha that is not finite. */
 #include "testing.h"
 
 #include "formats/hyb/hyb.h"
@@ -43,7 +43,7 @@ static void widths(void **state)
     spry_context_destroy(context);
 }
 
-/* Inf times (1*3 - 2*1) is Inf, though Inf times each part would be Inf - Inf. */
+/* Inf times (1*3 - 2*1) is Inf. Multiplying each part by Inf would give Inf - Inf. */
 static void alpha_is_infinite(void **state)
 {
     spry_context *context = context_of(0);
@@ -61,7 +61,7 @@ static void alpha_is_infinite(void **state)
     spry_context_destroy(context);
 }
 
-/* Rows of the rest that fall, are out of range, or whose ELL part is not full. */
+/* Damage in the rest: rows that descend, are out of range, or have an ELL part that is not full. */
 static void check_sees_damage(void **state)
 {
     spry_context *context = context_of(0);

@@ -1,4 +1,4 @@
-/* Format packed: which kind slices take, and where: steps, holes, spans of 16 bits, blocks, long rows, sorting. */
+/* packed: the kinds of slices and their conditions: strided, holes, spans of 16 bits, blocks, long rows, sorting. */
 #include "support.h"
 
 #include "base/context.h"
@@ -39,7 +39,7 @@ static void plan_free(packed_plan *p)
     spry_context_destroy(p->context);
 }
 
-/* What is built for a file, where no slice has another's values, is found sound. */
+/* Builds for a file, where slices do not share values, and expects the check to succeed. */
 static void check_alone(const sketch *k, const packed_plan *p)
 {
     spry_error err = SPRY_ERROR_INIT;
@@ -54,7 +54,10 @@ static void check_alone(const sketch *k, const packed_plan *p)
     spryi_storage_destroy(p->context, &spryi_format_packed, storage);
 }
 
-/* y of all kernels against CSR, exact since all numbers are small integers, NaN where A has no column; and back. */
+/*
+ * Compares y of all kernels with CSR, and converts back. All values are small integers, so y is exact. x is NaN in
+ * columns without entries.
+ */
 static void multiply(const sketch *k)
 {
     static const char *const kernels[] = {"packed_portable_cpu", "packed_avx2_cpu", "packed_avx512_cpu"};
@@ -74,7 +77,7 @@ static void multiply(const sketch *k)
     free(y);
 }
 
-/* Slices must be of these kinds, FULL and SORTED included. */
+/* Checks that the slices have these kinds, with the flags FULL and SORTED. */
 static void expect_kinds(const sketch *k, int64_t count, const uint32_t *kinds)
 {
     packed_plan p = plan_of(k, "packed_portable_cpu");
@@ -135,7 +138,7 @@ static void layout(void **state)
     sketch_free(&k);
 }
 
-/* 32 rows whose columns are no common distances and span 65 535, then 65 536. */
+/* 32 rows without common distances whose columns span 65 535, then 65 536. */
 static void edge_of_16_bits(void **state)
 {
     for (int64_t span = 65534; span <= 65537; span++) {
@@ -152,7 +155,7 @@ static void edge_of_16_bits(void **state)
     }
 }
 
-/* A band of `rows` rows, which are whole but for the last rows' ends; hole: an entry that is left out. */
+/* Checks the kinds of a band of `rows` rows, truncated at the end. hole: index of an entry that is omitted. */
 static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last)
 {
     sketch k = sketch_of(rows, rows + 2);
@@ -184,7 +187,7 @@ static void steps_and_holes(void **state)
     check_band(105, -1, full, holes);
 }
 
-/* Rows of 4 entries that lie at 6 distances are strided, at 7 they would take too many slots. */
+/* Rows of 4 entries at 6 distances are strided. With 7 distances they would need too many slots. */
 static void too_many_steps(void **state)
 {
     for (int64_t more = 3; more <= 4; more++) {
@@ -200,7 +203,10 @@ static void too_many_steps(void **state)
     }
 }
 
-/* b x b blocks in `count` block rows, block row I meeting I*I % 5 + J; the last block may lack an entry. */
+/*
+ * Checks b x b blocks in `count` block rows. Block row I has columns I*I % 5 + J. If `broken`, the last block lacks one
+ * entry.
+ */
 static void check_blocks(int b, int64_t count, int broken, int64_t expected)
 {
     sketch k = sketch_of(count * b, (count + 64) * b);
@@ -229,7 +235,7 @@ static void blocks(void **state)
     for (int b = 2; b <= 8; b++) {
         check_blocks(b, 32, 0, found[b]);
         check_blocks(b, 75, 0, found[b]);
-        check_blocks(b, 75, 1, found[b]); /* the last rows are rows then */
+        check_blocks(b, 75, 1, found[b]); /* the last rows are stored as single rows */
     }
     check_blocks(3, 1, 1, 1);
     check_blocks(1, 70, 0, 1);
@@ -252,7 +258,7 @@ static void long_rows(void **state)
     }
 }
 
-/* Rows of 1 and 20 entries in turns: sorted, but not where they step. */
+/* Rows alternate between 1 and 20 entries: they are sorted unless they are strided. */
 static void sorting(void **state)
 {
     for (int steps = 0; steps < 2; steps++) {
@@ -262,7 +268,7 @@ static void sorting(void **state)
         sketch_finish(&k);
         packed_plan p = plan_of(&k, "packed_portable_cpu");
         assert_int_equal((p.s->slices[0].info & SPRYI_PACKED_SORTED) != 0, !steps);
-        if (!steps) { /* the first row that is short comes after all long ones */
+        if (!steps) { /* the first short row follows all long rows */
             spry_error err = SPRY_ERROR_INIT;
             assert_int_equal(spryi_packed_view_of(p.s, 1).rows[0], 96);
             spryi_packed *s = p.plan->forward.stored.storage;
@@ -290,7 +296,7 @@ static void empty(void **state)
     }
 }
 
-/* Bytes an entry, as issue 6 wants them of grids and finite elements. */
+/* Bytes per entry that issue 6 requires for grids and finite elements. */
 static void bytes(void **state)
 {
     static const char *const names[] = {"grid5,x=400,y=300", "grid7,x=60,y=50,z=40", "grid27,x=40,y=40,z=40",
@@ -315,7 +321,9 @@ static void bytes(void **state)
     spry_context_destroy(context);
 }
 
-/* auto takes packed for large grids where AVX-512 is, and enough products are to come for a look. */
+/*
+ * "auto" chooses packed for large grids if the processor has AVX-512 and enough calls are expected for an inspection.
+ */
 static void automatic(void **state)
 {
     static const char *const names[] = {"grid5,x=1000,y=1000", "rgg21,scale=14", "grid5,x=300,y=300"};
@@ -350,7 +358,7 @@ static void automatic(void **state)
     spry_context_destroy(context);
 }
 
-/* Values change, their places do not. */
+/* Changes values at unchanged positions. */
 static void new_values(void **state)
 {
     sketch k = sketch_of(70, 80);
@@ -372,7 +380,10 @@ static void new_values(void **state)
     sketch_free(&k);
 }
 
-/* Rows of five diagonals with holes, of nine where wide; a column in 11 is nobody's. Or rows of 1 to 7 far columns. */
+/*
+ * Builds rows of five diagonals with holes, and some of nine. One column in 11 has no entry. If !near: rows of 1 to 7
+ * far columns.
+ */
 static sketch repeating(int64_t rows, int near)
 {
     sketch k = sketch_of(rows, 70000);
@@ -392,7 +403,7 @@ static sketch repeating(int64_t rows, int near)
     return k;
 }
 
-/* y of three columns and of the transposed product, of whole numbers: exact. */
+/* Checks y for three columns and for the transposed product. All values are integers, so y is exact. */
 static void multiply_more(const sketch *k, packed_plan *p)
 {
     enum { COLUMNS = 3 };
@@ -425,8 +436,8 @@ static void multiply_more(const sketch *k, packed_plan *p)
 }
 
 /*
- * Slices have values together where coefficients are constant or there are no weights, and no longer where new values
- * differ. What is built for a file or a device has its own.
+ * Slices share values if coefficients are constant or the matrix has no weights. Updates with distinct values end the
+ * sharing. Storages built for a file or a device share nothing.
  */
 static void shared_values(void **state)
 {

@@ -1,4 +1,4 @@
-/* What a plan tells of its format's parameters is taken as a format again, and gives the same parameters. */
+/* The parameters that a plan reports are valid in a format's name, and give equal parameters. */
 #include "plan/plan.h"
 #include "testing.h"
 
@@ -10,7 +10,7 @@
 
 enum { MOST_ROWS = 3000, MOST_NNZ = 9000 };
 
-/* `filled` rows of `length` entries, at equal distances; the others are empty. */
+/* `filled` rows of `length` entries at equal distances. The other rows are empty. */
 typedef struct shape {
     const char *name;
     int64_t rows, cols, filled, length;
@@ -53,7 +53,7 @@ static spry_matrix *matrix_of(spry_context *context, const shape *s, spry_type t
     return create_matrix(context, &a);
 }
 
-/* "": no kernel of the format multiplies it. */
+/* Creates a plan and returns the parameters it reports, or "" if no kernel of the format multiplies the matrix. */
 static void plan_in(spry_context *context, const spry_matrix *A, const char *format, spry_op op, char *told,
                     size_t size)
 {
@@ -62,7 +62,7 @@ static void plan_in(spry_context *context, const spry_matrix *A, const char *for
     spry_error err = SPRY_ERROR_INIT;
     o.format = format;
     o.op = op;
-    o.memory_limit_bytes = INT64_MAX; /* no guard against padding */
+    o.memory_limit_bytes = INT64_MAX; /* no padding guard */
     told[0] = '\0';
     const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
     if (status == SPRY_UNSUPPORTED) return;
@@ -117,7 +117,7 @@ static void formats_come_back(void **state)
     spry_context_destroy(context);
 }
 
-/* A width of 0 is one that was asked for, and no default. */
+/* An explicit width of 0 is not the default. */
 static void no_width(void **state)
 {
     static const shape full = {"full rows", 300, 20, 300, 20};
@@ -146,7 +146,7 @@ static void no_width(void **state)
     spry_context_destroy(context);
 }
 
-/* A container in hyb tells its width of 0 as the plan did that it came from. */
+/* A container in hyb reports its width of 0, as the original plan does. */
 static void in_containers(void **state)
 {
     char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], told[160];
@@ -169,14 +169,14 @@ static void in_containers(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* What follows a kernel's name, for a kernel of words and numbers; where the GPU is does not matter. */
+/* Parameters after a kernel's name, for a kernel with words and numbers. No GPU is needed. */
 static void parameters_of_kernels(void **state)
 {
     static const struct {
         const char *text;
         spry_status status;
         int64_t numbers[2];
-        const char *message; /* or a part of it */
+        const char *message; /* or a part of the message */
     } cases[] = {
         {"csr_vector_cuda", SPRY_OK, {0, 0}, ""},
         {"csr_vector_cuda:lanes=2", SPRY_OK, {1, 0}, ""},

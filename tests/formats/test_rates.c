@@ -1,4 +1,4 @@
-/* Tables of rates: printed, read, fitted, and what they change in what "auto" takes. */
+/* Tables of rates: printing, reading, fitting, and their effect on the choice of "auto". */
 #include "spry/tune.h"
 #include "testing.h"
 
@@ -21,7 +21,7 @@ static int close_all(void **state)
     return unlink(path);
 }
 
-/* Lines of facts, as a whole table. */
+/* Writes lines of facts as a complete table. */
 static void write_table(const char *text)
 {
     int facts = 0;
@@ -85,7 +85,7 @@ static double predicted(const spry_explanation *e, const char *format)
     return 0;
 }
 
-/* A table that is printed and read tells the same. */
+/* A table that is printed and read again is unchanged. */
 static void tables_come_back(void **state)
 {
     for (int n = 0; n < device_class_count(); n++) {
@@ -111,7 +111,7 @@ static void tables_come_back(void **state)
     }
 }
 
-/* Plans follow a context's table, and no other context's. */
+/* Plans use the table of their context only. */
 static void a_table_decides(void **state)
 {
     static const char slow[] = "rate %s launch 1e9\n";
@@ -149,7 +149,7 @@ typedef struct observations {
     int64_t count;
 } observations;
 
-/* Times of a device on which sell takes `factor` times what is predicted, and set-up half. */
+/* Times of a device on which sell takes `factor` times the predicted time, and half the predicted set-up. */
 static observations *observe(spry_context *context, const char *device_class, double factor)
 {
     observations *o = calloc(1, sizeof *o);
@@ -210,7 +210,7 @@ static double time_of(const spry_explanation *e, const spry_candidate *like)
     return 0;
 }
 
-/* Times and set-up as predicted, of matrices that are for one thread, too: the fit finds nothing to mend. */
+/* With times and set-up as predicted, including matrices for one thread, the fit changes nothing. */
 static void true_rates_stay(void **state)
 {
     enum { BOTH = 5 };
@@ -251,7 +251,7 @@ static void true_rates_stay(void **state)
     }
 }
 
-/* Rates that begin far off come back to what the times tell. */
+/* Fits from rates that are far off return to the rates that the times imply. */
 static void fits_begin_anywhere(void **state)
 {
     static const char far[] = "rate sell launch 9\nrate sell sharp 6\nrate sell gather 1e6\nrate sell cached 1e6\n";
@@ -350,7 +350,7 @@ static void wrong_observations_are_refused(void **state)
 
 /* ---- tables without sense ------------------------------------------------------------------------------- */
 
-/* Whatever numbers a table has, times can be compared; explanations outlive the table that they were made by. */
+/* With any numbers in a table, predicted times are comparable. Explanations outlive the table in use. */
 static void absurd_tables_are_borne(void **state)
 {
     static const double numbers[][2] = {{1e15, 1}, {1, 1e15}, {1e15, 1e15}, {0, 1e15}};

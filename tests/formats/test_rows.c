@@ -1,4 +1,4 @@
-/* What the choice learns of rows before it looks at columns: one of the longest, by halving, and sets of numbers. */
+/* Inspection of row lengths before columns: finding a long row by halving, and sets of integers. */
 #include "testing.h"
 
 #include "base/number_set.h"
@@ -15,7 +15,7 @@ static spry_arrays rows_of(int64_t *offsets, int64_t rows, int64_t usual, int64_
                          .nnz = offsets[rows]};
 }
 
-/* A long row is found wherever it is, as long as it has more than its neighbours together differ by. */
+/* A long row is found at any position if it exceeds the sum of its neighbours' differences. */
 static void long_row_is_found(void **state)
 {
     enum { ROWS = 100000 };
@@ -42,7 +42,7 @@ static void few_rows(void **state)
     assert_true(spryi_long_row(&empty, 64) < 5);
 }
 
-/* Ranges cover all rows, one behind the other, also where rows * ranges passes 64 bits. */
+/* Ranges cover all rows without gaps, even if rows * ranges exceeds 64 bits. */
 static void ranges_of_rows(void **state)
 {
     const int64_t sizes[] = {1, 63, 64, 65, 1000003, INT64_MAX};
@@ -58,7 +58,7 @@ static void ranges_of_rows(void **state)
     }
 }
 
-/* A number is new once between two emptyings; a set that is three quarters full takes nothing. */
+/* A set reports an integer as new once until it is cleared. A set that is three quarters full accepts no more. */
 static void sets_of_numbers(void **state)
 {
     spry_context *context = context_of(0);

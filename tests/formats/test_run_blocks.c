@@ -1,4 +1,4 @@
-/* The driver of CPU kernels: every block once, steps in order, whatever the threads. */
+/* The driver of CPU kernels: every block runs once, and steps run in order, for any number of threads. */
 #include "testing.h"
 
 #include "base/pool.h"
@@ -13,7 +13,7 @@ static void do_first(const spryi_run_args *args, int64_t begin, int64_t end)
     for (int64_t b = begin; b < end; b++) first[b]++;
 }
 
-/* Each block of the second step looks for a block of the first step that is not done. */
+/* Each block of the second step counts blocks of the first step that are not done. */
 static void do_second(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const int64_t blocks = *(const int64_t *)args->storage;

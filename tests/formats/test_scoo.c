@@ -1,11 +1,11 @@
-/* SCOO: slices, the order in them, heights, damaged storage. */
+/* SCOO: slices, their order, heights, damaged storage. */
 #include "support.h"
 
 #include "formats/scoo/scoo.h"
 #include "plan/plan.h"
 #include "spry/matrix.h"
 
-/* The drawing of scoo.h, with one duplicate and one unsorted row. */
+/* The matrix drawn in scoo.h, with one duplicate and one unsorted row. */
 static const int32_t offsets[] = {0, 2, 4, 6}, columns[] = {0, 2, 1, 1, 3, 0};
 static const double values[] = {1, 2, 3, 4, 5, 6};
 
@@ -34,7 +34,7 @@ static void slices_are_as_drawn(void **state)
     spry_context_destroy(context);
 }
 
-/* Columns of one, two and three digits of the sort; x in small integers, so that sums are exact in any order. */
+/* The sort uses one, two and three digits of the columns. x has small integers, so sums are exact in any order. */
 static void heights_give_the_same(void **state)
 {
     static const char *const matrices[] = {"uni18,rows=900,degree=7", "uni18,rows=70000,degree=3",
@@ -62,7 +62,7 @@ static void heights_give_the_same(void **state)
                         exact[i] += x[Aj[k]];
                 }
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-                if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
+                if (a.rows > 1000 && f == 1) continue; /* one slice per row */
                 spry_spmv_plan *plan = plan_in(context, ones, formats[f], NULL, (spry_op)op);
                 assert_int_equal(spryi_format_scoo.check(context, plan->forward.stored.storage, NULL), SPRY_OK);
                 multiply_f64(plan, y, a.rows, x, a.rows);
@@ -80,7 +80,7 @@ static void heights_give_the_same(void **state)
     spry_context_destroy(context);
 }
 
-/* Each damage to a restored storage is seen. */
+/* The check finds each damage to a restored storage. */
 static void damage_is_seen(void **state)
 {
     spry_context *context = context_of(1);
@@ -113,7 +113,7 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
-/* The height that is resolved for a GPU, of so many rows of `mean` entries. */
+/* Checks the height that a GPU gets for `rows` rows of `mean` entries. */
 static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const char *expected)
 {
     spry_context *context = context_of(1);
@@ -125,7 +125,10 @@ static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const 
     spry_context_destroy(context);
 }
 
-/* A slice for each of 132 multiprocessors, twice as high from 16 entries a row on, up to 96 KB of y, in 32s. */
+/*
+ * One slice for each of 132 multiprocessors. From 16 entries per row slices are twice as high. y takes at most 96 KB.
+ * Heights are multiples of 32.
+ */
 static void heights_for_gpus(void **state)
 {
     expect_gpu_height(0, 0, SPRY_F64, "height=32");

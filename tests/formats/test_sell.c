@@ -1,4 +1,4 @@
-/* Format SELL-C-sigma: the order as it is drawn, parameters, chunks of every size, patterns, damaged storages. */
+/* SELL-C-sigma: the order drawn in sell.h, parameters, chunks of every size, patterns, damaged storages. */
 #include "testing.h"
 
 #include "catalogue/catalogue.h"
@@ -57,7 +57,7 @@ static void layout(void **state)
     spry_context_destroy(context);
 }
 
-/* y of every c and sigma against CSR, exact: values and x are small integers. */
+/* Compares y with CSR for every c and sigma. Values and x are small integers, so y is exact. */
 static void every_chunk(void **state)
 {
     static const int chunks[] = {1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 32, 48, 100, 256}, sigmas[] = {1, 40, 256, 65536};
@@ -112,7 +112,7 @@ static void every_chunk(void **state)
     spry_context_destroy(context);
 }
 
-/* Parameters for a GPU of 64 rows with `odd` and `even` entries in turns; sigma 0: not given. */
+/* Checks the parameters on a GPU for 64 rows that alternate between `even` and `odd` entries. sigma 0: not given. */
 static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected)
 {
     enum { ROWS = 64 };
@@ -140,15 +140,15 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
 
 static void sorted_for_a_gpu(void **state)
 {
-    check_for_gpu(9, 1, 0, "c=32:sigma=512"); /* saves four slots a row */
-    check_for_gpu(9, 6, 0, "c=32:sigma=1");   /* one and a half */
+    check_for_gpu(9, 1, 0, "c=32:sigma=512"); /* saves four slots per row */
+    check_for_gpu(9, 6, 0, "c=32:sigma=1");   /* saves 1.5 slots per row */
     check_for_gpu(5, 5, 0, "c=32:sigma=1");
-    check_for_gpu(1, 0, 0, "c=32:sigma=512"); /* half a slot, but as many as there are entries */
+    check_for_gpu(1, 0, 0, "c=32:sigma=512"); /* saves half a slot per row, as many slots as entries */
     check_for_gpu(9, 1, 1, "c=32:sigma=1");
     check_for_gpu(5, 5, 64, "c=32:sigma=64");
 }
 
-/* Containers of rows that are not sorted have no permutation, and those of patterns no values. */
+/* Containers of unsorted rows have no permutation, and containers of patterns no values. */
 static void containers_without_all_arrays(void **state)
 {
     static const char *const formats[] = {"sell:c=4:sigma=1", "sell:c=4:sigma=8"};

@@ -1,4 +1,4 @@
-/* Swept row blocks: groups without conflicts, cuts inside of rows, long rows, far columns, parameters. */
+/* Swept row blocks: groups without conflicts, cuts within rows, long rows, far columns, parameters. */
 #include "testing.h"
 
 #include "formats/swept/swept.h"
@@ -9,14 +9,14 @@
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = context_threads(context); /* however small */
+    options.threads = context_threads(context); /* for any size */
     options.format = format;
     options.vector_type = type;
-    options.memory_limit_bytes = (int64_t)256 << 20; /* instead of the padding guard */
+    options.memory_limit_bytes = (int64_t)256 << 20; /* replaces the padding guard */
     return create_plan(context, A, &options);
 }
 
-/* CSR in the making, row by row; a pattern, so that both types can be planned and sums are exact. */
+/* CSR that is built row by row. It is a pattern, so both types can be planned and sums are exact. */
 typedef struct rows {
     int64_t cols, count, nnz, room;
     int32_t *offsets, *columns;
@@ -33,7 +33,7 @@ static rows rows_of(int64_t cols, int64_t most_rows, int64_t most_entries)
     return r;
 }
 
-/* A row of `entries`, at columns first, first + step, ... modulo the number of columns. */
+/* Adds a row of `entries` at columns first, first + step, ... modulo the number of columns. */
 static void add_row(rows *r, int64_t entries, int64_t first, int64_t step)
 {
     assert_true(r->nnz + entries <= r->room);
@@ -53,7 +53,9 @@ static void clear(rows *r)
     free(r->columns);
 }
 
-/* What the kernels rely on: 1 entry a sum in a group, columns that rise, every index in range, no entry lost. */
+/*
+ * Checks what the kernels rely on: one entry per sum in a group, ascending columns, indices in range, no entry missing.
+ */
 static void check_groups(const spryi_swept *s, const char *what)
 {
     const spryi_swept_sizes *h = &s->sizes;
@@ -89,7 +91,7 @@ static void check_groups(const spryi_swept *s, const char *what)
     assert_int_equal(entries, h->nnz);
 }
 
-/* The plan's product of small whole numbers, against sums over the rows. */
+/* Compares the plan's product of small integers with sums over the rows. */
 static void check_product(const spry_spmv_plan *plan, const rows *r, spry_type type, const char *what)
 {
     const int64_t most = r->cols > r->count ? r->cols : r->count;
@@ -97,7 +99,7 @@ static void check_product(const spry_spmv_plan *plan, const rows *r, spry_type t
     double *x64 = calloc((size_t)most + 1, sizeof *x64), *y64 = calloc((size_t)most + 1, sizeof *y64);
     assert_true(x32 && y32 && x64 && y64);
     for (int64_t j = 0; j < r->cols; j++) x32[j] = (float)(x64[j] = (double)(j % 17 - 8));
-    for (int64_t i = 0; i < r->count; i++) y32[i] = (float)(y64[i] = 1e30); /* not to be read */
+    for (int64_t i = 0; i < r->count; i++) y32[i] = (float)(y64[i] = 1e30); /* must not be read */
     const int is_f64 = type == SPRY_F64;
     spry_error err = SPRY_ERROR_INIT;
     if (spry_spmv_plan_run(plan, is_f64 ? spry_vector_f64(y64, r->count) : spry_vector_f32(y32, r->count), NULL,
@@ -122,7 +124,7 @@ static void check_all(rows *r, const char *name)
     spry_context *context = context_of(2);
     spry_matrix *A = matrix_of(context, r);
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
-        for (int valued = 0; valued < 2; valued++) { /* a pattern, and the same with values */
+        for (int valued = 0; valued < 2; valued++) { /* a pattern, then the pattern with values */
             spry_matrix *ones = NULL;
             spry_matrix_options to = SPRY_INIT(spry_matrix_options);
             to.value_type = (spry_type)type;
@@ -181,7 +183,7 @@ static void one_row_is_most_of_the_matrix(void **state)
 static void repeated_columns(void **state)
 {
     rows r = rows_of(9, 400, 40000);
-    for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* odd rows: all columns often; even: one column */
+    for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* odd rows: all columns repeat; even: one column */
     check_all(&r, "duplicates");
 }
 
@@ -198,7 +200,7 @@ static void one_row_and_one_column(void **state)
     check_all(&nothing, "no rows");
 }
 
-/* An offset has 32 - sum_bits bits: the last column that fits, and the first that does not. */
+/* An offset has 32 - sum_bits bits. Tests the last column that fits and the first one that does not. */
 static void far_columns(void **state)
 {
     spry_context *context = context_of(1);

@@ -1,4 +1,4 @@
-/* Tuning tables: what they change in plans, and what is wrong with bad ones. */
+/* Tuning tables: their effect on plans, and the faults of bad tables. */
 #include "choose/state.h"
 #include "formats/csrk/csrk.h"
 #include "spry/matrix.h"
@@ -60,7 +60,7 @@ static void tables_are_followed(void **state)
     expect_parameters(context, "csr2:srs=5", "srs=5");
     expect_parameters(context, "csr3", "srs=48:ssrs=4");
     expect_parameters(context, "csr3:tuning=cpu", "srs=48:ssrs=4");
-    expect_parameters(context, "csr3:tuning=volta", "srs=8:ssrs=8:tuning=volta");  /* its formula is the paper's */
+    expect_parameters(context, "csr3:tuning=volta", "srs=8:ssrs=8:tuning=volta");  /* the formula equals the paper's */
     expect_parameters(context, "csr3:tuning=table", "srs=16:ssrs=6:tuning=table"); /* ln 3 = 1.099: 6.39 and 16.15 */
     spry_context_destroy(context);
 }
@@ -90,7 +90,7 @@ static void formulas_have_cases(void **state)
     spry_context_destroy(context);
 }
 
-/* Sizes of whole steps: halves up, never none, never past the most. */
+/* Sizes are multiples of the step: halves round up, the least is one step, and the largest is the limit. */
 static void formulas_have_steps(void **state)
 {
     spry_context *context = context_of(0);
@@ -160,7 +160,7 @@ static void bad_tables(void **state)
         if (!strstr(err.message, cases[c].message)) fail_msg("%s", err.message);
         assert_int_equal(cases[c].line, err.line);
         assert_string_equal(path, err.file);
-        assert_int_equal(384, spryi_loaded_groups(context)->csr2_srs); /* as it was */
+        assert_int_equal(384, spryi_loaded_groups(context)->csr2_srs); /* unchanged */
     }
     char line[600];
     snprintf(line, sizeof line, "spry-tuning 3\n#%0500d\n", 1);
@@ -174,7 +174,7 @@ static void bad_tables(void **state)
     spry_context_destroy(context);
 }
 
-/* Whatever is cut off is told, but for what means nothing; and what stands behind a NUL byte. */
+/* Truncated tables are refused unless only comments are missing. A NUL byte is refused anywhere. */
 static void damaged_tables(void **state)
 {
     spry_context *context = context_of(0);
@@ -196,7 +196,7 @@ static void damaged_tables(void **state)
     spry_context_destroy(context);
 }
 
-/* The sizes that spry_ordering_create aims at. */
+/* Checks the group sizes that spry_ordering_create aims at. */
 static void expect_sizes(spry_context *context, int k, const char *tuning, int64_t srs, int64_t ssrs)
 {
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
@@ -237,7 +237,7 @@ static void orderings_follow_tables(void **state)
     spry_context_destroy(context);
 }
 
-/* tuning=table needs one with formulas. */
+/* tuning=table needs a table with formulas. */
 static void no_table(void **state)
 {
     spry_context *context = context_of(0);

@@ -1,4 +1,4 @@
-/* Format windowed: groups, runs, windows and orders; what it refuses of files; the same for all threads. */
+/* windowed: groups, runs, windows, orders, refused files, equal results for all thread counts. */
 #include "support.h"
 
 #include "base/context.h"
@@ -40,7 +40,7 @@ static void plan_free(windowed_plan *p)
 static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx2_cpu", "windowed_avx512_cpu"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-/* to_csr gives the sketch, entry by entry. */
+/* Checks that to_csr returns the sketch, entry by entry. */
 static void comes_back(const sketch *k, spry_context *context, const spryi_windowed *s)
 {
     spry_matrix *back = NULL;
@@ -49,7 +49,10 @@ static void comes_back(const sketch *k, spry_context *context, const spryi_windo
     check_sketch(k, back);
 }
 
-/* y of all kernels, exact since all numbers are small integers, NaN where A has no column; and back. */
+/*
+ * Checks y of all kernels and converts back. All values are small integers, so y is exact. x is NaN in columns without
+ * entries.
+ */
 static void multiply(const sketch *k, const char *format)
 {
     double *x = sketch_x(k), *y = malloc((size_t)(k->rows + 1) * 8);
@@ -67,7 +70,7 @@ static void multiply(const sketch *k, const char *format)
 
 /* ---- layout --------------------------------------------------------------------------------------------- */
 
-/* The matrix drawn in windowed.h, with its empty rows; array by array. */
+/* Compares each array with the matrix drawn in windowed.h, including its empty rows. */
 static void layout(void **state)
 {
     static const double values[] = {1, 4, 6, 2, 5, 7, 3, 0};
@@ -110,15 +113,15 @@ static void layout(void **state)
 
 /* ---- runs ----------------------------------------------------------------------------------------------- */
 
-/* Column of unknown c of node n of so many nodes. */
+/* Returns the column of unknown c of node n, of `nodes` nodes. */
 static int64_t unknown(int64_t n, int64_t c, int64_t run, int64_t nodes, int apart)
 {
     return apart ? c * nodes + n : n * run + c;
 }
 
 /*
- * A row of nodes with `run` unknowns each, side by side or apart; a node meets itself and `reach` nodes on both sides,
- * every other one. The matrix's row `broken` (or -1) lacks its last entry.
+ * Builds a chain of nodes with `run` unknowns each, adjacent or separate. A node has entries for itself and for every
+ * second node, `reach` on each side. Row `broken` (-1: none) lacks its last entry.
  */
 static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int apart, int64_t broken)
 {
@@ -127,7 +130,7 @@ static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int apart, int
         const int64_t n = apart ? i % nodes : i / run, count = (2 * reach + 1) * run;
         int64_t columns[64];
         assert_true(count <= 64);
-        for (int64_t t = 0; t <= 2 * reach; t++) { /* rising nodes */
+        for (int64_t t = 0; t <= 2 * reach; t++) { /* ascending nodes */
             const int64_t last = nodes - 4 * reach - 1, from = n - 2 * reach,
                           low = from < 0      ? 0
                                 : from > last ? last
@@ -141,7 +144,7 @@ static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int apart, int
     return k;
 }
 
-/* run 1: there are none. */
+/* Checks the runs that a plan finds. run 1: no runs. */
 static void expect_runs(const sketch *k, int64_t run, int64_t stride, int64_t rows_of_others)
 {
     windowed_plan p = plan_of(k, "windowed:window=32:order=natural", NULL, 1);
@@ -171,7 +174,7 @@ static void runs(void **state)
             sketch k = chain_of(nodes, run, 2, apart, -1);
             expect_runs(&k, run, apart ? nodes : 1, 0);
             sketch_free(&k);
-            k = chain_of(nodes, run, 2, apart, 3 * run + 1); /* a row that is not made of runs among others that are */
+            k = chain_of(nodes, run, 2, apart, 3 * run + 1); /* one row that is not made of runs */
             expect_runs(&k, run, apart ? nodes : 1, 1);
             sketch_free(&k);
             k = chain_of(nodes, run, 2, apart, nodes * run - 1); /* blocks break at the last row */
@@ -180,7 +183,7 @@ static void runs(void **state)
         }
 }
 
-/* Three nodes that follow each other, of two unknowns each, are six columns side by side: not two runs of three. */
+/* Three successive nodes of two unknowns have six adjacent columns. These must not become two runs of three. */
 static void runs_of_unknowns(void **state)
 {
     for (int64_t run = 2; run <= 4; run++) {
@@ -196,7 +199,7 @@ static void runs_of_unknowns(void **state)
     }
 }
 
-/* Runs need groups: rows of a band have three columns side by side, but each row other ones. */
+/* Runs need groups. Rows of a band have three adjacent columns, but no two rows have equal columns. */
 static void no_runs_without_groups(void **state)
 {
     sketch k = sketch_of(300, 302);
@@ -209,7 +212,7 @@ static void no_runs_without_groups(void **state)
 
 /* ---- windows -------------------------------------------------------------------------------------------- */
 
-/* Rows of `length` columns that no other row has. */
+/* Builds rows of `length` columns that no other row has. */
 static sketch lonely_rows(int64_t rows, int64_t length)
 {
     sketch k = sketch_of(rows, rows * length);
@@ -243,7 +246,7 @@ static void windows_are_halved(void **state)
                    (const int64_t[]){32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
                                      32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 28});
     sketch_free(&k);
-    k = lonely_rows(256, 16); /* just as many columns as a window may have */
+    k = lonely_rows(256, 16); /* exactly as many columns as a window may have */
     expect_windows(&k, "windowed:window=256", 256, 1, (const int64_t[]){256});
     sketch_free(&k);
     k = lonely_rows(70, 512); /* more columns than a window should stage, in windows of one slice */
@@ -270,7 +273,7 @@ static void pages(void **state)
 
 static void lengths(void **state)
 {
-    sketch k = sketch_of(400, 5000); /* long rows, empty rows, one entry, just not long; rectangular */
+    sketch k = sketch_of(400, 5000); /* long rows, empty rows, one entry, almost long rows; rectangular */
     for (int64_t i = 0; i < 400; i++) {
         const int64_t length = i % 50 == 7 ? 513 + 600 * (i / 50) : i % 3 == 0 ? 0 : i == 200 ? 512 : 1 + i * 7 % 40;
         for (int64_t e = 0; e < length; e++) sketch_put(&k, i, (i * 11 + e * 3) % 5000);
@@ -294,7 +297,7 @@ static void lengths(void **state)
     }
 }
 
-/* Entries keep their order, and those at one position stay two. */
+/* Entries keep their order, and entries at one position are not merged. */
 static void unsorted(void **state)
 {
     sketch k = sketch_of(100, 60);
@@ -309,7 +312,7 @@ static void unsorted(void **state)
 
 /* ---- order ---------------------------------------------------------------------------------------------- */
 
-/* A grid of 5 neighbours, its nodes numbered at random. */
+/* Builds a grid of 5 neighbours whose nodes have random indices. */
 static sketch shuffled_grid(int64_t side)
 {
     const int64_t n = side * side;
@@ -355,19 +358,19 @@ static void cells(void **state)
     multiply(&k, "windowed");
     multiply(&k, "windowed:order=natural");
     sketch_free(&k);
-    k = chain_of(3000, 1, 2, 0, -1); /* numbered well: cells gain nothing */
+    k = chain_of(3000, 1, 2, 0, -1); /* well ordered: cells do not help */
     own = plan_of(&k, "windowed", NULL, 1);
     assert_int_equal(own.s->cells, 0);
     plan_free(&own);
     sketch_free(&k);
-    k = lonely_rows(2000, 3); /* not square: cells are asked for in vain */
+    k = lonely_rows(2000, 3); /* not square: order=cells has no effect */
     own = plan_of(&k, "windowed:order=cells", NULL, 1);
     assert_int_equal(own.s->cells, 0);
     plan_free(&own);
     sketch_free(&k);
 }
 
-/* Storage, and y, to the bit. */
+/* Storage and y are bitwise equal for all thread counts. */
 static void any_number_of_threads(void **state)
 {
     sketch k = shuffled_grid(120);
@@ -418,7 +421,7 @@ static void new_values(void **state)
     sketch_free(&k);
 }
 
-/* A parameter outside its range, or an order that there is not. */
+/* A parameter is outside its range, or an order does not exist. */
 static void bad_parameters(void **state)
 {
     static const char *const bad[] = {"windowed:window=0", "windowed:window=1025", "windowed:order=random",

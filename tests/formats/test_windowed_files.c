@@ -1,4 +1,4 @@
-/* Format windowed as files may hold it: damaged storages. */
+/* Damaged storages of windowed, as files may contain them. */
 #include "testing.h"
 
 #include "base/context.h"
@@ -9,7 +9,7 @@
 
 enum { NODES = 60, MOST_RUN = 3, MOST_ROWS = NODES * MOST_RUN, MOST_ENTRIES = MOST_ROWS * 6 * MOST_RUN + 600 };
 
-/* CSR of nodes that have `run` unknowns each, side by side or apart; a node meets up to six others. */
+/* CSR of nodes with `run` unknowns each, adjacent or separate. A node has up to six neighbours. */
 typedef struct blocks {
     int64_t rows;
     int32_t Ap[MOST_ROWS + 1], Aj[MOST_ENTRIES];
@@ -61,7 +61,7 @@ static void blocks_free(blocks *b)
 static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx2_cpu", "windowed_avx512_cpu"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-/* y = A*x by kernel n; 0: this processor cannot. */
+/* Computes y = A*x with kernel n. Returns 0 if this processor lacks the kernel. */
 static int run(spry_context *context, const spryi_windowed *s, int n, const double *x, double *y)
 {
     const double one = 1, zero = 0;
@@ -138,7 +138,7 @@ static void damage_is_seen(void **state)
     DAMAGED(s->rows[0], (uint32_t)s->a.rows);
     DAMAGED(s->rows[0], SPRYI_WINDOWED_NO_ROW);
     DAMAGED(s->rows[0], 7);  /* the long row */
-    DAMAGED(s->rows[63], 7); /* beside another row there */
+    DAMAGED(s->rows[63], 7); /* next to another row */
     DAMAGED(group[0], 1);
     DAMAGED(group[31], 31);
     DAMAGED(length[0], (uint16_t)(length[0] + 1));
@@ -153,7 +153,7 @@ static void damage_is_seen(void **state)
     blocks_free(b);
 }
 
-/* Any bit of any index: refused, or fit for products and to_csr, which a sanitizer watches. */
+/* Flips each bit of the indices. The storage is refused, or products and to_csr succeed under a sanitizer. */
 static void flip(const blocks *b, const spryi_windowed *s, uint8_t *bytes, int64_t count)
 {
     double x[MOST_ROWS] = {0}, y[MOST_ROWS];
@@ -182,7 +182,7 @@ static void flipped_bits(void **state)
     }
 }
 
-/* Two rows that are named twice each, and two that are not, whatever check says: to_csr stays in its arrays. */
+/* One row occurs twice and another is missing: check and to_csr refuse the storage. */
 static void rows_named_twice(void **state)
 {
     blocks *b = blocks_of(1, 0, 0);

@@ -1,28 +1,28 @@
-/* Helpers of the reader's and writer's tests: a temporary folder, contexts, reading from memory and from a file. */
+/* Helpers for tests of the reader and the writer: a temporary folder, contexts, reading from memory and from a file. */
 #pragma once
 
 #include "testing.h"
 
-/* A folder of this process, removed with all in it at exit. */
+/* Returns a folder of this process. At exit the folder and its files are removed. */
 const char *temporary_folder(void);
 
-/* PATH of `name` in it: constant until the next call but three. */
+/* Returns the path of `name` in the temporary folder. The string is valid until the fourth next call. */
 const char *temporary_path(const char *name);
 
-/* Writes a file there and returns its path. */
+/* Writes a file in the temporary folder and returns its path. */
 const char *temporary_file(const char *name, const void *text, size_t bytes);
 
-/* How many files the folder holds. */
+/* Returns the number of files in the temporary folder. */
 int count_files(void);
 
-/* gzip of text in one member; *bytes is its length. To be freed. */
+/* Compresses text to one gzip member. *bytes is its length. The caller frees the result. */
 unsigned char *gzip_of(const void *text, size_t length, size_t *bytes);
 
-/* Reads the whole file; a NUL is put behind. To be freed. */
+/* Reads the whole file and appends a NUL. The caller frees the result. */
 char *content_of(const char *path, size_t *bytes);
 
-/* Dense copy of a matrix of f64 values with 32/32 indices, by rows. To be freed. */
+/* Returns a dense row-major copy of a matrix with f64 values and 32/32 indices. The caller frees the copy. */
 double *dense_of(const spry_matrix *A);
 
-/* Fails the test unless both hold the same arrays, bit by bit. */
+/* Fails the test unless all arrays of both matrices are bitwise equal. */
 void assert_same_matrix(const spry_matrix *A, const spry_matrix *B);

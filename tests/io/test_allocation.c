@@ -1,4 +1,4 @@
-/* Every allocation of the reader and the writer failed in turn: exactly "out of memory", nothing kept. */
+/* Lets each allocation of the reader and the writer fail in turn: the result is "out of memory", and nothing leaks. */
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "io/container.h"
@@ -16,7 +16,7 @@ static const char *const texts[] = {
     "%%MatrixMarket matrix array real general\n2 2\n1\n0\n2\n3\n",
 };
 
-/* The second text gets unsorted entries with duplicates. */
+/* The second text has unsorted entries with duplicates. */
 static char *text_of(int which)
 {
     char *text = calloc(1, 4000), *to = text + strlen(texts[which]);
@@ -27,7 +27,7 @@ static char *text_of(int which)
     return text;
 }
 
-/* The text's matrix as a container. To be freed. */
+/* Converts the text's matrix to a container. The caller frees the result. */
 static char *container_of(const char *text, const char *format, size_t *bytes)
 {
     spry_context *context = context_of(1);
@@ -44,7 +44,7 @@ static char *container_of(const char *text, const char *format, size_t *bytes)
 
 typedef struct setting {
     int text, file, gzip, threads, write; /* file 2: a pipe */
-    const char *format;                   /* a container is read and written, in this format; NULL: Matrix Market */
+    const char *format;                   /* format of the container that is read and written; NULL: Matrix Market */
     /* Set by fail_every_call. */
     const char *path, *out, *name; /* files that are read and written; the first one's name in messages */
     const void *data;
@@ -64,7 +64,7 @@ static spry_status read_and_write(spry_context *context, const setting *s, spry_
         assert_true(child >= 0);
         if (child == 0) {
             close(ends[0]);
-            _exit(write(ends[1], s->data, s->bytes) != (ssize_t)s->bytes); /* ended by SIGPIPE if reading fails */
+            _exit(write(ends[1], s->data, s->bytes) != (ssize_t)s->bytes); /* SIGPIPE ends the child if reading fails */
         }
         close(ends[1]);
         saved = dup(STDIN_FILENO);
@@ -86,7 +86,7 @@ static spry_status read_and_write(spry_context *context, const setting *s, spry_
     return status;
 }
 
-/* After a failure the file that was read or written is named, and no file is left. */
+/* Reads and writes. If this fails, the message names the file that was read or written, and no new file remains. */
 static spry_status attempt(spry_context *context, const void *input, spry_error *err)
 {
     const setting *s = input;
@@ -139,7 +139,7 @@ static void test_all(void **state)
                 (setting){.text = text, .file = way % 3, .gzip = way / 3 & 1, .threads = way >= 6 ? 3 : 1, .write = 1});
 }
 
-/* Large enough that several threads parse and write. */
+/* The matrix is large enough that multiple threads parse and write. */
 static void test_several_threads(void **state)
 {
     enum { LINES = 60000 };

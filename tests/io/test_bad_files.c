@@ -1,4 +1,4 @@
-/* Every way in which a file can be wrong: exact status, line and message, from memory and file, at 1 and 5 threads. */
+/* Every fault of a file: exact status, line and message, from memory and from a file, with 1 and 5 threads. */
 #include "files.h"
 #include "spry/io.h"
 
@@ -23,7 +23,7 @@ typedef struct bad_file {
     size_t bytes; /* 0: up to the NUL */
     spry_status status;
     int64_t line;
-    const char *message; /* behind "FILE:LINE: " */
+    const char *message; /* after "FILE:LINE: " */
 } bad_file;
 
 static const bad_file bad_files[] = {
@@ -94,7 +94,7 @@ static const bad_file bad_files[] = {
      "the banner says symmetric, but the matrix is not square: 3 rows, 4 columns"},
     {SKEW "5 4 1\n2 1 1\n", 0, BAD, 2,
      "the banner says skew-symmetric, but the matrix is not square: 5 rows, 4 columns"},
-    /* an entry and its mirror image, which stand for the same two */
+    /* an entry and its mirror image, which stand for the same two entries */
     {SYMMETRIC "2 2 3\n1 1 1\n2 1 5\n1 2 5\n", 0, BAD, 5, MIRROR("(1, 2)", "(2, 1)", "symmetric")},
     {SYMMETRIC "4 4 4\n1 4 1\n3 2 1\n2 3 1\n4 1 1\n", 0, BAD, 3, MIRROR("(1, 4)", "(4, 1)", "symmetric")},
     {SKEW "2 2 2\n1 2 5\n2 1 -5\n", 0, BAD, 3, MIRROR("(1, 2)", "(2, 1)", "skew-symmetric")},
@@ -143,10 +143,10 @@ static const bad_file bad_files[] = {
     {SKEW "3 3 2\n2 1 5\n2 2 1\n", 0, BAD, 4,
      "diagonal entry (2, 2) is 1, but a skew-symmetric matrix has zeros there"},
     {SKEW "3 3 1\n2 2 nan\n", 0, BAD, 3, "diagonal entry (2, 2) is nan, but a skew-symmetric matrix has zeros there"},
-    /* how many */
+    /* numbers of entries */
     {COORDINATE "3 3 3\n1 1 1.25\n2 2 2.25\n", 0, BAD, 4, "the file ends after 2 of 3 entries"},
     {COORDINATE "3 3 2\n% a long comment instead\n% of entries\n", 0, BAD, 4, "the file ends after 0 of 2 entries"},
-    {COORDINATE "3 3 2\n1 1 1.25\n2 2 2.2", 0, SPRY_OK, 0, NULL}, /* cut, but nobody can know */
+    {COORDINATE "3 3 2\n1 1 1.25\n2 2 2.2", 0, SPRY_OK, 0, NULL}, /* truncated, but undetectable */
     {COORDINATE "3 3 2\n1 1 1.25\n2 2 ", 0, BAD, 4, "expected a number, found the end of the line"},
     {COORDINATE "3 3 1\n1 1 1\n\n2 2 2\n", 0, BAD, 5, "expected the end of the file after 1 entries, found '2'"},
     {COORDINATE "3 3 1\n1 1 1\nend\n", 0, BAD, 4, "expected the end of the file after 1 entries, found 'end'"},
@@ -180,7 +180,7 @@ static void test_table(void **state)
             spry_context *context = context_of(threads);
             spry_error err = {0};
             spry_matrix *A = NULL;
-            char *exact = malloc(bytes ? bytes : 1); /* so that a sanitizer sees reads behind the text */
+            char *exact = malloc(bytes ? bytes : 1); /* lets a sanitizer detect reads beyond the text */
             memcpy(exact, f->text, bytes);
             spry_status status = spry_matrix_read_memory(context, &A, exact, bytes, "x.mtx", NULL, &err);
             free(exact);
@@ -203,7 +203,7 @@ static void test_table(void **state)
     assert_true(count >= 2 * 45);
 }
 
-/* ---- long files: the first fault in file order, whoever finds it ------------------------------- */
+/* ---- long files: the first fault in file order, with any number of threads -------------------- */
 
 typedef struct long_text {
     char *text;
@@ -212,7 +212,7 @@ typedef struct long_text {
 
 enum { LONG_LINES = 200000 };
 
-/* A file of LONG_LINES entries where line number `at` and `also` (0: none) are replaced. */
+/* Builds a file of LONG_LINES entries and replaces line `at` and line `also` (0: none). */
 static long_text long_file(long at, const char *line, long also, const char *other)
 {
     long_text t = {malloc((size_t)LONG_LINES * 32 + 100000), 0};
@@ -261,7 +261,7 @@ static void test_first_fault_of_a_long_file(void **state)
                 "expected the end of the file after 200000 entries, found 'broken'");
 }
 
-/* Lines longer than the limit are refused wherever block borders lie; those up to it are read. */
+/* Lines longer than the limit are refused at any position relative to blocks. Lines up to the limit are read. */
 static void test_long_lines(void **state)
 {
     enum { LIMIT = 64 << 10 };
@@ -317,7 +317,7 @@ static void test_broken_gzip(void **state)
     long_text t = long_file(0, "", 0, "");
     size_t bytes;
     unsigned char *packed = gzip_of(t.text, t.bytes, &bytes);
-    expect_gzip(packed, bytes - 1, early); /* all text is there, its check sum is not */
+    expect_gzip(packed, bytes - 1, early); /* all text is present, its checksum is truncated */
     expect_gzip(packed, bytes / 2, early);
     expect_gzip(packed, 15, early);
     expect_gzip(packed, 2, early);
@@ -336,7 +336,7 @@ static void test_broken_gzip(void **state)
     free(t.text);
 }
 
-/* A few bytes of gzip that claim a great matrix are refused before memory is asked for. */
+/* A small gzip file that claims a large matrix is refused before large allocations. */
 static void test_gzip_counts(void **state)
 {
     static const char text[] = COORDINATE "9 9 900000000000\n1 1 1\n";
@@ -352,7 +352,7 @@ static void test_gzip_counts(void **state)
     free(packed);
 }
 
-/* ---- what is no file --------------------------------------------------------------------------- */
+/* ---- paths that are no files ------------------------------------------------------------------- */
 
 static void expect_file_error(const char *path, const char *message)
 {
@@ -379,7 +379,7 @@ static void test_no_file(void **state)
     if (root) assert_int_equal(0, seteuid(0));
 }
 
-/* A message is one line whatever the name, and the end of a long name is kept. */
+/* A message has one line for any name, and shows the end of a long name. */
 static void test_strange_names(void **state)
 {
     spry_context *context = context_of(1);
@@ -406,7 +406,7 @@ static void test_strange_names(void **state)
     spry_context_destroy(context);
 }
 
-/* ---- sizes that are fine in a file but not here ------------------------------------------------ */
+/* ---- sizes that a file may have but this library or machine cannot hold ------------------------- */
 
 static void test_sizes_that_do_not_fit(void **state)
 {
@@ -423,7 +423,7 @@ static void test_sizes_that_do_not_fit(void **state)
     options.offset_type = SPRY_I32;
     assert_int_equal(BAD, spry_matrix_read_memory(context, &A, wide, sizeof wide - 1, "x.mtx", &options, &err));
 
-    /* Well-formed, but its offsets alone need 10^17 * 8 bytes. */
+    /* A valid file whose offsets would need 10^17 * 8 bytes. */
     static const char vast[] = COORDINATE "100000000000000000 3 1\n2 1 5\n";
     assert_int_equal(SPRY_OUT_OF_MEMORY,
                      spry_matrix_read_memory(context, &A, vast, sizeof vast - 1, "x.mtx", NULL, &err));

@@ -1,4 +1,4 @@
-/* Containers: what is written comes back bit by bit, and a file with any fault is refused with a reason. */
+/* Containers: written matrices are read bitwise equal, and a file with any fault is refused with a reason. */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
@@ -11,7 +11,9 @@
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
-/* 5 x 7: an empty row and column; sorted and unique, or with entries of row 0 turned round and one doubled. */
+/*
+ * 5 x 7 with an empty row and column. Sorted and unique, or with the entries of row 0 reversed and one entry repeated.
+ */
 enum { ROWS = 5, COLS = 7, ENTRIES = 8 };
 static const int64_t entry_rows[ENTRIES] = {0, 0, 0, 1, 3, 3, 4, 4};
 static const int64_t sorted_cols[ENTRIES] = {0, 2, 6, 1, 0, 4, 2, 5}, unsorted_cols[ENTRIES] = {6, 2, 2, 1, 0, 4, 2, 5};
@@ -30,7 +32,7 @@ static void put(void *array, spry_index_type type, int64_t k, int64_t value)
         ((int64_t *)array)[k] = value;
 }
 
-/* CSC takes the arrays as those of the transposed matrix. pair: as spryi_index_pair. */
+/* For CSC the arrays are those of the transposed matrix. pair: as in spryi_index_pair. */
 static void make_sample(sample *s, spry_layout layout, spry_type value_type, int pair, int sorted)
 {
     memset(s, 0, sizeof *s);
@@ -97,7 +99,7 @@ static spry_matrix *read_from(spry_context *context, const char *path, const spr
     return read_matrix(context, path, options);
 }
 
-/* ---- what comes back ---------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------------- */
 
 static void round_trip(spry_context *context, const spry_arrays *a)
 {
@@ -135,7 +137,7 @@ static void test_round_trip(void **state)
                 for (int sorted = 0; sorted < 2; sorted++) {
                     make_sample(&s, (spry_layout)layout, (spry_type)type, pair, sorted);
                     round_trip(context, &s.a);
-                    s.a.nnz = 0; /* and a matrix without entries, then one without rows */
+                    s.a.nnz = 0; /* then a matrix without entries, then a matrix without rows */
                     memset(s.offsets, 0, sizeof s.offsets);
                     round_trip(context, &s.a);
                     s.a.rows = s.a.columns = 0;
@@ -146,7 +148,7 @@ static void test_round_trip(void **state)
     spry_context_destroy(context);
 }
 
-/* Several chunks a section, several threads, and what the file it came from said. */
+/* Multiple chunks per section, multiple threads, and the source information of the original file. */
 static void test_large(void **state)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -179,7 +181,7 @@ static void test_field(void **state)
     spry_context_destroy(context);
 }
 
-/* Every format gives the same CSR back; a file that stores its arrays is refused when one of their bytes changed. */
+/* Every format returns the same CSR. If a format's arrays are stored, a file with one changed byte is refused. */
 static void test_formats(void **state)
 {
     spry_context *context = context_of(2);
@@ -255,7 +257,7 @@ static void test_types(void **state)
     spry_context_destroy(context);
 }
 
-/* A plan keeps the mapping alive when its matrix's handle and the file's name are gone. */
+/* A plan keeps the mapping after the matrix is destroyed and the file is removed. */
 static void test_plan(void **state)
 {
     spry_context *context = context_of(1);
@@ -326,7 +328,7 @@ static content container_of(spry_context *context, spry_layout layout, int sorte
     return c;
 }
 
-/* Every byte is looked at: head, table, the zeros behind them, sections, gaps. */
+/* Flips bits in every byte: head, table, padding, sections, gaps. */
 static void test_flipped_bytes(void **state)
 {
     static const unsigned char flips[] = {0x01, 0x80, 0xff};
@@ -368,7 +370,7 @@ static void test_lengths(void **state)
         if (bytes > c.bytes) assert_non_null(strstr(err.message, "has bytes behind its end: "));
         spry_matrix_destroy(A);
     }
-    /* The same of files. */
+    /* Truncated files on disk are refused as well. */
     static const size_t lengths[] = {1, 8, 4095, 4096, 4097, 8192, 12288, 12350};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         spry_matrix *A = NULL;
@@ -381,8 +383,8 @@ static void test_lengths(void **state)
 }
 
 /*
- * A head changed by someone who also makes the checksums right: field at `offset` of `bytes` bytes becomes `value`.
- * where: 0 the head; 1, 2, 3 the content of that section.
+ * A fault with correct checksums: the field of `bytes` bytes at `offset` becomes `value`. where: 0 for the head; 1, 2,
+ * 3 for the content of that section.
  */
 typedef struct forgery {
     spry_layout layout;
@@ -493,7 +495,7 @@ static void test_forgeries(void **state)
     spry_context_destroy(context);
 }
 
-/* What is no claim is no fault: unsorted entries and duplicates are legal where the head does not deny them. */
+/* Unsorted entries and duplicates are valid if the head does not claim otherwise. */
 static void test_unsorted(void **state)
 {
     static const forgery sorted = {SPRY_CSR, HEAD(kind.sorted), SPRY_KNOWN_YES, NULL};
@@ -512,7 +514,7 @@ static void test_unsorted(void **state)
     spry_context_destroy(context);
 }
 
-/* The values of a pattern take no bytes, and their section is checked nevertheless. */
+/* The values of a pattern need no bytes, but their section is checked. */
 static void test_pattern_values(void **state)
 {
     static const char *const formats[] = {"packed", "windowed", "sell"};
@@ -556,7 +558,7 @@ static void test_foreign(void **state)
     spry_error err = {0};
     assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, other, sizeof other, "x", NULL, &err));
     assert_string_equal(message, err.message);
-    /* CR LF became LF on the way */
+    /* CR LF was changed to LF */
     content c = container_of(context, SPRY_CSR, 1);
     memmove(c.data + 4, c.data + 5, c.bytes - 5);
     assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, c.data, c.bytes - 1, "x", NULL, &err));

@@ -1,4 +1,6 @@
-/* Containers of formats with numbers that cannot be, under checksums that hold: found by fuzz_container. */
+/*
+ * Containers with impossible sizes in a format's sections, under correct checksums. fuzz_container found these cases.
+ */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
@@ -7,7 +9,7 @@
 #include "spry/matrix.h"
 #include "spry/tune.h"
 
-enum { WORDS = 8 }; /* of each section are tried: the storages' sizes and types, and the first of each array */
+enum { WORDS = 8 }; /* words tested per section: the storage's sizes and types, and the first element of each array */
 static const int64_t extremes[] = {0, -1, INT64_MAX, INT64_MIN, INT64_MAX / 64, (int64_t)INT32_MAX << 32};
 
 static void mend_hashes(spry_context *context, char *file, uint32_t s)
@@ -22,7 +24,7 @@ static void mend_hashes(spry_context *context, char *file, uint32_t s)
     memcpy(file, &head, sizeof head);
 }
 
-/* Word w of section s becomes each extreme. Returns how many files were refused. */
+/* Sets word w of section s to each extreme. Returns the number of refused files. */
 static int try_extremes(spry_context *context, char *file, size_t bytes, uint32_t s, int w)
 {
     int refused = 0;

@@ -1,4 +1,4 @@
-/* Decimal to binary against strtod and strtof of the C library, binary to decimal against printf. */
+/* Decimal to binary compared with strtod and strtof of the C library, binary to decimal compared with printf. */
 #include "io/decimal.h"
 #include "testing.h"
 
@@ -6,7 +6,7 @@
 
 static uint64_t random_state = 88172645463325252u;
 
-/* All ways in which the reader turns one text into a number, compared with the C library's, bit by bit. */
+/* Converts one text in all ways of the reader, and compares bitwise with the C library. */
 static void check_text(const char *text)
 {
     size_t length = strlen(text);
@@ -65,7 +65,7 @@ static void test_hard_cases(void **state)
         "1e-2147483648",
         "1e2147483648",
         "0e99999999999",
-        /* f32: what rounding to f64 first would get wrong */
+        /* f32: rounding to f64 first would be wrong */
         "1.00000017881393432617187499",
         "1.00000017881393432617187500",
         "1.00000017881393432617187501",
@@ -93,7 +93,7 @@ static void test_hard_cases(void **state)
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) check_text(texts[t]);
 }
 
-/* The exact middle between two neighbours, and one unit in the last of up to 770 digits to either side. */
+/* The exact midpoint of two neighbours, and one unit in the last of up to 770 digits above and below. */
 static void test_ties(void **state)
 {
     char text[1200], exact[1200];
@@ -106,9 +106,9 @@ static void test_ties(void **state)
         bits++;
         memcpy(&high, &bits, sizeof high);
         if (!isfinite(high)) continue;
-        /* low and high as exact decimals; their middle by adding the digits as strings would be long: printf does it */
+        /* printf gives the exact decimal of the midpoint */
         long double middle = ((long double)low + (long double)high) /
-                             2; /* exact: 64 bits hold 54, but for subnormals */
+                             2; /* exact: 64 bits hold 54, except for subnormals */
         if (middle - (long double)low != (long double)high - middle) continue;
         snprintf(exact, sizeof exact, "%.1100Lg", middle);
         check_text(exact);
@@ -122,7 +122,7 @@ static void test_ties(void **state)
             check_text(text);
         }
     }
-    for (int t = 0; t < 20000; t++) { /* of two f32: the middle is an f64 */
+    for (int t = 0; t < 20000; t++) { /* of two f32: the midpoint is an f64 */
         uint32_t bits = (uint32_t)next_random(&random_state) & 0x7fffffff;
         float low, high;
         memcpy(&low, &bits, sizeof low);
@@ -147,7 +147,7 @@ static void test_random_texts(void **state)
         int kind = t % 4, digits = t % 100 == 99 ? 1 + (int)(next_random(&random_state) % 800)
                                                  : 1 + (int)(next_random(&random_state) % 25);
         int point = (int)(next_random(&random_state) % (unsigned)(digits + 2)) - 1;
-        if (kind == 3) { /* a random binary number in 17 digits, or in fewer */
+        if (kind == 3) { /* a random binary value in 17 digits, or in fewer */
             double x;
             uint64_t bits = next_random(&random_state);
             memcpy(&x, &bits, sizeof x);
@@ -181,7 +181,7 @@ static void test_words_that_are_no_numbers(void **state)
     assert_ptr_equal(text + 3, spryi_decimal_scan(text, text + 4, &d));
 }
 
-/* What is written reads back as the same bits, and no shorter text would. */
+/* Checks that the written text reads back bitwise equal, and that no shorter text would. */
 static void check_written(double x)
 {
     char text[SPRYI_NUMBER_CHARS + 1], other[64];
@@ -263,7 +263,7 @@ static void test_shortest_f32(void **state)
     assert_string_equal("0.1", text);
 }
 
-/* A locale whose decimal point is a comma changes nothing. Installed ones are tried, since none is sure to exist. */
+/* A locale with a decimal comma changes nothing. Tries some locales, because none is sure to be installed. */
 static void test_locale(void **state)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE",
@@ -271,7 +271,7 @@ static void test_locale(void **state)
     int found = 0;
     for (size_t l = 0; l < sizeof names / sizeof names[0] && !found; l++)
         found = setlocale(LC_ALL, names[l]) != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
-    /* 25 digits that 19 do not decide: this one goes through strtod. */
+    /* 19 of these digits do not decide the rounding, so strtod converts the text. */
     const char *undecided = "1.00000000000000011102230246251565405";
     spryi_decimal d;
     assert_non_null(spryi_decimal_scan(undecided, undecided + strlen(undecided), &d));

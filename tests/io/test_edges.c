@@ -1,4 +1,6 @@
-/* Lists of edges: what is read, what is refused, and that threads, memory and allocations make no difference. */
+/*
+ * Edge lists: accepted and refused files, equal results for all thread counts, memory limits and failing allocations.
+ */
 #include "files.h"
 
 #include "matrix/matrix.h"
@@ -17,7 +19,7 @@ static spry_read_options options_of(choice c)
     return o;
 }
 
-/* ---- what is read ---------------------------------------------------------------------------------- */
+/* ---- accepted files ---------------------------------------------------------------------------------- */
 
 typedef struct good_list {
     const char *text;
@@ -42,18 +44,18 @@ static const good_list good_lists[] = {
      {0, 4, 0, 8}},
     {"\xef\xbb\xbf\"u\";\"v\"\r\n0;1\r\n1;0\r\n\r\n", {0, 0, 0}, 2, 2, SPRYI_FIELD_PATTERN, {0, 1, 1, 0}},
     {" 0 , 1 ,\t2 \n+1  00\t 7\n", {0, 0, 0}, 2, 2, SPRYI_REAL, {0, 2, 7, 0}},
-    {"0 0 nan\n", {0, 0, 0}, 1, 1, SPRYI_REAL, {0}}, /* compared below as what is no number */
+    {"0 0 nan\n", {0, 0, 0}, 1, 1, SPRYI_REAL, {0}}, /* compared below as NaN */
     /* duplicates, in the order of the file */
     {"0 1 5\n1 0 1\n0 1 2\n0 1 4\n", {0, 0, 0}, 2, 2, SPRYI_REAL, {0, 11, 1, 0}},
     {"0 1 5\n1 0 1\n0 1 2\n0 1 4\n", {0, 1, 0}, 2, 2, SPRYI_REAL, {0, 5, 1, 0}},
     {"0 1\n0 1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 2, 0, 0}},
     {"0 1\n0 1\n", {0, 1, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
-    /* both ways; a loop once */
+    /* both directions; a loop once */
     {"0 1 5\n1 1 3\n", {0, 0, 1}, 2, 3, SPRYI_REAL, {0, 5, 5, 3}},
     {"0 1 5\n1 0 2\n", {0, 0, 1}, 2, 2, SPRYI_REAL, {0, 7, 7, 0}},
     {"0 1 5\n1 0 2\n", {0, 1, 1}, 2, 2, SPRYI_REAL, {0, 5, 5, 0}},
     {"2 1 5\n3 1 2\n", {1, 0, 1}, 3, 4, SPRYI_REAL, {0, 5, 2, 5, 0, 0, 2, 0, 0}},
-    /* quotes, and whole numbers that are spelled as others */
+    /* quotes, and integers in unusual notations */
     {"\"0\",\"1\",\"2.5\"\n\" 1 \" \"0\"\t4\n", {0, 0, 0}, 2, 2, SPRYI_REAL, {0, 2.5, 4, 0}},
     {"0.0,1.0\n1.,0\n", {0, 0, 0}, 2, 2, SPRYI_FIELD_PATTERN, {0, 1, 1, 0}},
     {"1.000000000000000000e+00 2.000000000000000000e+00\n20e-1 1\n",
@@ -83,7 +85,7 @@ static const good_list good_lists[] = {
      2,
      SPRYI_FIELD_PATTERN,
      {1, 0, 1, 0}},
-    /* the first column has no name: only more blanks show it, or a tab */
+    /* the first column has no name: only additional blanks or a tab show this column */
     {"\tsource\ttarget\n7\t0\t1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
     {" source target weight\n7 0 1 3\n", {0, 0, 0}, 2, 1, SPRYI_REAL, {0, 3, 0, 0}},
     {"   target  source\n7       0       1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 0, 1, 0}},
@@ -113,7 +115,7 @@ static void test_good_lists(void **state)
         const spry_read_options o = options_of(list->chosen);
         size_t packed_bytes;
         unsigned char *packed = gzip_of(list->text, bytes, &packed_bytes);
-        char *exact = malloc(bytes); /* so that a sanitizer sees reads behind the text */
+        char *exact = malloc(bytes); /* lets a sanitizer detect reads beyond the text */
         memcpy(exact, list->text, bytes);
         for (int threads = 1; threads <= 3; threads += 2) {
             spry_context *context = context_of(threads);
@@ -138,7 +140,7 @@ static void test_good_lists(void **state)
     }
 }
 
-/* What is no list by its name, or is one by its name alone, is Matrix Market. */
+/* A file is read as an edge list if its name says so. Other names, or a banner, mean Matrix Market. */
 static void test_names(void **state)
 {
     static const char text[] = "0 1\n", mtx[] = "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n";
@@ -163,7 +165,7 @@ static void test_names(void **state)
     spry_context_destroy(context);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------- */
+/* ---- refused files --------------------------------------------------------------------------------- */
 
 #define WHOLE "; names of nodes are expected to be whole numbers"
 #define MORE "; of more, the first line must name source and target"
@@ -259,7 +261,7 @@ static void test_bad_lists(void **state)
     }
 }
 
-/* Numbers that were not meant as rows take more memory than there is, which is said. */
+/* Node numbers with large gaps need more memory than available. The message says so. */
 static void test_gaps(void **state)
 {
     static const char text[] = "0 1000000000000000\n";
@@ -281,7 +283,7 @@ static void test_gaps(void **state)
     spry_context_destroy(context);
 }
 
-/* An option that means nothing for a kind of file is refused by its name. */
+/* An option that does not apply to the kind of file is refused by name. */
 static void test_options(void **state)
 {
     static const char mtx[] = "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 1 2\n2 2 5\n";
@@ -320,7 +322,7 @@ static void test_options(void **state)
 
 enum { LONG_LINES = 150000, NODES = 20000 };
 
-/* The same entries as a list and as Matrix Market, where line number `at` of the list (0: none) is replaced. */
+/* Writes the same entries as an edge list or as Matrix Market. Line `at` of the list is replaced (0: none). */
 static char *long_list(int matrix_market, int at, const char *line, size_t *bytes)
 {
     char *text = malloc((size_t)LONG_LINES * 40 + 1000), *to = text;
@@ -354,7 +356,7 @@ static void test_long_list(void **state)
     for (int wide = 0; wide < 2; wide++)
         for (int type = SPRY_TYPE_DEFAULT; type <= SPRY_F16; type++)
             for (int threads = 1; threads <= 5; threads += 2) {
-                if (!TEST_FULL && (wide + type + threads / 2) % 3 != 0) continue; /* numbers of threads take turns */
+                if (!TEST_FULL && (wide + type + threads / 2) % 3 != 0) continue; /* thread counts rotate */
                 spry_context *context = context_of(threads);
                 spry_matrix *A = NULL, *B = NULL, *C = NULL;
                 spry_error err = {0};
@@ -421,7 +423,7 @@ static void test_memory_limit(void **state)
     char *text = long_list(0, 0, "", &bytes);
     spry_read_options o = SPRY_INIT(spry_read_options);
     int64_t most = 0;
-    for (int try = 0; try < 3; try++) { /* without a limit, with what that took, with less */
+    for (int try = 0; try < 3; try++) { /* without a limit, with the peak of that run as limit, with less */
         spry_context *context = context_of(1);
         spry_matrix *A = NULL;
         spry_error err = {0};

@@ -1,6 +1,6 @@
 /*
- * Input that never ends is refused as soon as it is wrong, in little memory, and input of any length that is right is
- * read. The contexts here have no more memory than a test gives them, and a test that waits too long is killed.
+ * Endless wrong input is refused at the first fault with little memory, and valid input of any length is read. Contexts
+ * have no more memory than the test sets. An alarm kills a test that waits too long.
  */
 #include "files.h"
 #include "spry/io.h"
@@ -17,14 +17,14 @@
 
 enum { SECONDS = 120, CHUNK = 1 << 20, LITTLE = 24 << 20 };
 
-/* ---- who writes ---------------------------------------------------------------------------------- */
+/* ---- writers ------------------------------------------------------------------------------------- */
 
 typedef struct input {
     const void *head;
     size_t head_bytes;
-    const void *chunk; /* comes for ever; NULL: the input ends behind the head */
+    const void *chunk; /* repeated without end; NULL: the input ends after the head */
     size_t chunk_bytes;
-    int waits; /* the input stays open behind the head, and nothing comes */
+    int waits; /* the input remains open after the head, without further bytes */
 } input;
 
 static int send_all(int fd, const char *data, size_t left)
@@ -38,7 +38,7 @@ static int send_all(int fd, const char *data, size_t left)
     return 1;
 }
 
-/* Ends when nobody reads any more. */
+/* Starts a process that writes the input. It ends when no reader remains. */
 static pid_t start_writer(const input *in, int fd, const char *fifo)
 {
     pid_t child = fork();
@@ -58,7 +58,7 @@ static void stop_writer(pid_t child)
     assert_int_equal(child, waitpid(child, NULL, 0));
 }
 
-/* Through standard input, or a FIFO. */
+/* Reads through standard input or a FIFO. */
 static spry_status read_input(spry_context *context, spry_matrix **A, const input *in, int by_fifo, spry_error *err)
 {
     int ends[2], saved = dup(STDIN_FILENO);
@@ -106,7 +106,7 @@ static void expect_refused(const input *in, int64_t most_bytes, spry_status expe
     expect_refused_by(2, in, most_bytes, expected, message);
 }
 
-/* `text` over and over, to a chunk that ends with a whole one. To be freed. */
+/* Repeats `text` to a chunk that ends with a complete copy. The caller frees the chunk. */
 static char *repeated(const char *text, size_t length, size_t *bytes)
 {
     char *chunk = malloc(CHUNK);
@@ -159,7 +159,7 @@ static void test_endless(void **state)
     }
 }
 
-/* The same compressed: gzip of every chunk, a member each. */
+/* Compressed endless input: one gzip member per chunk. */
 static void test_endless_gzip(void **state)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -176,7 +176,7 @@ static void test_endless_gzip(void **state)
         free(head);
         free(chunk);
     }
-    /* Members that hold nothing, and zeros behind the last one. */
+    /* Empty members, and zeros after the last member. */
     size_t head_bytes, empty_bytes, bytes;
     unsigned char *head = gzip_of(TEXT(COORDINATE "2 2 1\n1 1 1\n"), &head_bytes);
     unsigned char *empty = gzip_of("", 0, &empty_bytes);
@@ -190,7 +190,7 @@ static void test_endless_gzip(void **state)
     free(head);
 }
 
-/* A claim that the memory cannot hold is refused before so much was read. */
+/* A matrix larger than the memory is refused before its data are read completely. */
 static void test_great_claim(void **state)
 {
     static const char head[] = COORDINATE "9 9 1000000000000\n";
@@ -198,12 +198,12 @@ static void test_great_claim(void **state)
     in.chunk = repeated(TEXT("1 1 1\n"), &in.chunk_bytes);
     expect_refused(&in, 128 << 20, SPRY_OUT_OF_MEMORY, "out of memory");
     free((void *)(uintptr_t)in.chunk);
-    in.chunk = NULL; /* where the end is in sight the claim is a fault of the file */
+    in.chunk = NULL; /* if the input ends, the claim is a fault of the file */
     expect_refused(&in, LITTLE, SPRY_BAD_FILE,
                    "announces 1000000000000 entries, but the rest of the file has room for 0");
 }
 
-/* A wrong beginning is refused while the other side is still open. */
+/* A wrong beginning is refused while the writer keeps the input open. */
 static void test_nothing_is_waited_for(void **state)
 {
     static const char *const heads[] = {"y\n", COORDINATE "1 1 one\n", "\x1f\x8b\x07\x00\x00\x00\x00\x00\x00\x00\x00"};
@@ -236,7 +236,7 @@ static void test_devices(void **state)
 
 /* ---- containers ---------------------------------------------------------------------------------- */
 
-/* As many bytes are read as the head says, and one more. */
+/* The reader requests the number of bytes in the head, and one more. */
 static void test_containers(void **state)
 {
     test_memory h = {.limit = LITTLE};
@@ -262,11 +262,14 @@ static void test_containers(void **state)
     spry_context_destroy(context);
 }
 
-/* ---- long, and right ----------------------------------------------------------------------------- */
+/* ---- long valid input ---------------------------------------------------------------------------- */
 
 enum { ROWS = 60000 };
 
-/* Comments of `length` characters in front of the size line, between the entries and behind them. To be freed. */
+/*
+ * Writes comments of `length` characters before the size line, between and after the entries. The caller frees the
+ * text.
+ */
 static char *commented(size_t length, size_t *bytes)
 {
     char *text = malloc(4 * (length + 2) + 24 * ROWS + 200), *to = text;
@@ -295,7 +298,7 @@ static void check_rows(spry_matrix *A)
     spry_matrix_destroy(A);
 }
 
-/* A comment has any length, wherever it stands and wherever a block ends: from a file, memory, gzip and pipes. */
+/* Comments of any length are valid at any position and across blocks: from a file, memory, gzip and pipes. */
 static void test_long_comments(void **state)
 {
     static const size_t lengths[] = {1022, 65536, 65537, 327680, 327681, 700001, 3000000};
@@ -306,7 +309,7 @@ static void test_long_comments(void **state)
         size_t bytes, packed_bytes;
         char *text = commented(lengths[l], &bytes);
         unsigned char *packed = gzip_of(text, bytes, &packed_bytes);
-        for (int way = SAMPLED ? (int)l % 3 : 0; way < 6; way += SAMPLED ? 3 : 1) { /* the ways take turns */
+        for (int way = SAMPLED ? (int)l % 3 : 0; way < 6; way += SAMPLED ? 3 : 1) { /* the ways rotate */
             const void *data = way % 2 ? (const void *)packed : text;
             size_t length = way % 2 ? packed_bytes : bytes;
             spry_status status = SPRY_OK;
@@ -325,7 +328,7 @@ static void test_long_comments(void **state)
     }
 }
 
-/* The line of a fault behind long comments is the right one. */
+/* The line number of a fault after long comments is correct. */
 static void test_lines_behind_comments(void **state)
 {
     size_t bytes;
@@ -338,7 +341,7 @@ static void test_lines_behind_comments(void **state)
         spry_status status = way == 2 ? spry_matrix_read_memory(context, &A, text, bytes, "x", NULL, &err)
                                       : read_input(context, &A, &(input){.head = text, .head_bytes = bytes}, way, &err);
         assert_int_equal(SPRY_BAD_FILE, status);
-        assert_int_equal(50000 + 5, err.line); /* banner, size line and three comments before it */
+        assert_int_equal(50000 + 5, err.line); /* preceded by a banner, a size line and three comments */
     }
     free(text);
     spry_context_destroy(context);

@@ -1,4 +1,4 @@
-/* Files of kinds that are not read: the message names the kind and what to do, whatever the file's name. */
+/* Files of unsupported kinds: for any file name the message names the kind and a remedy. */
 #include "files.h"
 #include "spry/io.h"
 
@@ -73,7 +73,7 @@ static void test_kinds(void **state)
     spry_context_destroy(context);
 }
 
-/* Text with lines of an edge list under a name that says nothing of it. */
+/* Text with lines of an edge list and an unrelated file name. */
 static void test_edges_by_another_name(void **state)
 {
     static const char *const texts[] = {"0 1\n1 2\n", "0,1,2.5\n", "# a comment\n5\t7\n", "1;2;-3e4\n"};

@@ -1,4 +1,4 @@
-/* Files of every kind with entries checked by hand, and every place where text may come from. */
+/* Valid files of every kind with entries checked by hand, and every source of text. */
 #include "files.h"
 
 #include "matrix/matrix.h"
@@ -51,7 +51,7 @@ static const good_file good_files[] = {
      SPRY_SYMMETRIC,
      SPRYI_REAL,
      {1, 2, 2, 0}},
-    /* above the diagonal counts for both halves too */
+    /* an entry above the diagonal also counts for both halves */
     {"%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n1 3 5\n3 2 6\n",
      3,
      3,
@@ -80,7 +80,7 @@ static const good_file good_files[] = {
      SPRY_SKEW_SYMMETRIC,
      SPRYI_REAL,
      {0, -1, 1, 0}},
-    /* arrays: by columns; zeros are no entries */
+    /* arrays: by columns; zeros are not stored */
     {"%%MatrixMarket matrix array real general\n2 3\n1\n2\n0\n4\n-0.0\n6\n",
      2,
      3,
@@ -120,7 +120,7 @@ static const good_file good_files[] = {
      SPRY_SYMMETRIC,
      SPRYI_REAL,
      {0, 1, 2, 1, 4, 3, 2, 3, 0}},
-    /* duplicates are summed, explicit zeros stay */
+    /* duplicates are summed, explicit zeros remain */
     {REAL "2 2 5\n2 2 1\n1 1 2\n2 2 4\n1 2 0\n2 2 8\n", 2, 2, 3, 0, SPRYI_REAL, {2, 0, 0, 13}},
     {"%%MatrixMarket matrix coordinate pattern general\n1 1 2\n1 1\n1 1\n", 1, 1, 1, 0, SPRYI_FIELD_PATTERN, {2}},
     {"%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 1\n2 1 2\n1 1 5\n",
@@ -130,7 +130,7 @@ static const good_file good_files[] = {
      SPRY_SYMMETRIC,
      SPRYI_REAL,
      {5, 3, 3, 0}},
-    /* layout of lines */
+    /* blanks, empty lines and line ends */
     {"\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\r\n% c\r\n\r\n2 2 2\r\n%\r\n1 1 1\r\n\r\n  \t2\t 2   "
      "2.5 \r\n",
      2,
@@ -151,7 +151,7 @@ static const good_file good_files[] = {
      0,
      SPRYI_REAL,
      {1, 2, 0, 3}},
-    /* empty ones */
+    /* empty matrices */
     {REAL "0 0 0\n", 0, 0, 0, 0, SPRYI_REAL, {0}},
     {REAL "0 7 0", 0, 7, 0, 0, SPRYI_REAL, {0}},
     {REAL "3 0 0\n\n\n", 3, 0, 0, 0, SPRYI_REAL, {0}},
@@ -227,7 +227,7 @@ static void test_nan(void **state)
     spry_context_destroy(context);
 }
 
-/* Every value type and index pair of one file. */
+/* Reads one file with every value type and index pair. */
 static void test_types(void **state)
 {
     static const char text[] =
@@ -265,7 +265,7 @@ static void test_types(void **state)
     }
 }
 
-/* ---- large files: the same matrix at any number of threads, in any order of entries ------------ */
+/* ---- large files: equal results for all thread counts and all orders of entries ------------------ */
 
 typedef struct entry {
     int i, j;
@@ -294,7 +294,7 @@ static int by_column(const void *a, const void *b)
     return x->j != y->j ? (x->j > y->j) - (x->j < y->j) : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Distinct positions, some rows long and some empty. lower: only i >= j. */
+/* Draws distinct positions, with some long and some empty rows. lower: only i >= j. */
 static int make_entries(entry *e, int lower)
 {
     int count = 0;
@@ -391,7 +391,7 @@ static void test_orders_and_threads(void **state)
     free(full);
 }
 
-/* Sums of duplicates depend on their order: it is that of the file, at any number of threads. */
+/* Duplicates are summed in file order with any number of threads. */
 static void test_duplicates_in_file_order(void **state)
 {
     enum { COPIES = 40000 };
@@ -418,7 +418,7 @@ static void test_duplicates_in_file_order(void **state)
     free(e);
 }
 
-/* ---- where text comes from --------------------------------------------------------------------- */
+/* ---- sources of text --------------------------------------------------------------------------- */
 
 static void test_gzip_members(void **state)
 {
@@ -432,7 +432,7 @@ static void test_gzip_members(void **state)
         used += bytes;
         free(packed);
     }
-    memset(all + used, 0, 100); /* padding, as tapes have it */
+    memset(all + used, 0, 100); /* padding, as on tapes */
     spry_context *context = context_of(2);
     for (size_t padding = 0; padding <= 100; padding += 50) {
         spry_matrix *A = NULL;
@@ -446,7 +446,7 @@ static void test_gzip_members(void **state)
     spry_context_destroy(context);
 }
 
-/* Standard input: a pipe, plain and gzip, and a file of which something was read before. */
+/* Standard input: a plain pipe, a gzip pipe, and a file that was partly read before. */
 static void test_standard_input(void **state)
 {
     size_t bytes, packed_bytes;

@@ -1,4 +1,4 @@
-/* The base of a matrix: where it comes from, what keeps it, and messages that count in it. */
+/* The index base of a matrix: sources, functions that keep the base, and messages in this base. */
 #include "files.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -29,7 +29,7 @@ static spry_matrix *read_as(const char *text, const char *name, int base, const 
     return A;
 }
 
-/* Destroys A. */
+/* Checks the base and destroys A. */
 static void expect_base(int base, spry_matrix *A)
 {
     spry_source_info info = SPRY_INIT(spry_source_info);
@@ -40,7 +40,7 @@ static void expect_base(int base, spry_matrix *A)
 
 #define MTX "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 2 2\n2 3 3\n3 1 4\n"
 
-/* The arrays of a 3 x 3 matrix that count from `base`. */
+/* Creates a 3 x 3 matrix whose arrays count from `base`. */
 static spry_matrix *of_arrays(int base, spry_layout layout)
 {
     int32_t offsets[] = {base, 1 + base, 2 + base, 3 + base}, columns[] = {1 + base, 2 + base, base};
@@ -73,7 +73,7 @@ static void sources(void **state)
             expect_base(base, of_arrays(base, (spry_layout)layout));
 }
 
-/* A container remembers the base, whatever it stores. */
+/* A container stores the base in every format. */
 static void containers(void **state)
 {
     static const char *const formats[] = {NULL, "csr", "coo", "csc", "sell", "packed", "ell", "bsr"};
@@ -105,7 +105,7 @@ static void containers(void **state)
             }
 }
 
-/* What is computed from a matrix has its base, until another is set. */
+/* A computed matrix has the base of its operand until another base is set. */
 static void results(void **state)
 {
     for (int base = 0; base < 2; base++) {
@@ -128,7 +128,7 @@ static void results(void **state)
     }
 }
 
-/* A base is also set behind a container's storage whose CSR exists. */
+/* The base of a matrix from a container can change after CSR was built from the storage. */
 static void set_later(void **state)
 {
     const char *path = temporary_path("later.spry");
@@ -151,7 +151,7 @@ static void expect_message(spry_status status, const spry_error *err, const char
     if (!strstr(err->message, text)) fail_msg("'%s' lacks '%s'", err->message, text);
 }
 
-/* Faults of the caller's arrays, as the caller counts. */
+/* Messages about faults in the caller's arrays use the caller's base. */
 static void unsound_arrays(void **state)
 {
     static const char *const outside[] = {"column 3 of entry 1 (row 1) is outside 0..2 (counted from 0)",
@@ -208,7 +208,7 @@ static void solvers(void **state)
     }
 }
 
-/* input "edges" reads text of any name, and refuses what is no list of edges. */
+/* input "edges" reads text of any name as an edge list, and refuses other kinds of files. */
 static void stated_edges(void **state)
 {
     spry_read_options o = SPRY_INIT(spry_read_options);

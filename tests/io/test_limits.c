@@ -1,4 +1,7 @@
-/* The most bytes that reading may hold at once: kept to the byte behind a file's head, whatever the file claims. */
+/*
+ * memory_limit_bytes of the reader: the limit holds for any claims of the file. Only the head of a file is exempt, up
+ * to 1 MB.
+ */
 #include "files.h"
 #include "spry/io.h"
 
@@ -15,7 +18,7 @@ static spry_read_options within(int64_t limit)
     return o;
 }
 
-/* Reads the path in a context of its own, and tells the most that it held. */
+/* Reads the path in its own context. *peak is the most bytes that the context held. */
 static spry_status read_within(const char *path, int64_t limit, int threads, spry_type type, int64_t *peak,
                                spry_error *err)
 {
@@ -35,14 +38,14 @@ static spry_status read_within(const char *path, int64_t limit, int threads, spr
     return status;
 }
 
-/* Returns the most that a call may hold under the limit: a head is read with up to 1 MB. */
+/* Returns the most bytes that a call may hold under the limit. Reading the head may need up to 1 MB. */
 static int64_t held_at_most(int64_t limit)
 {
     return limit > MB ? limit : MB;
 }
 
 /*
- * What it held without a limit is the least limit that it can be read with. Under a smaller one the error reports a
+ * Checks that the peak without a limit is the smallest limit that succeeds. Under a smaller limit the error reports a
  * limit that suffices.
  */
 static void is_kept(const char *path, spry_type type)
@@ -70,7 +73,7 @@ static void is_kept(const char *path, spry_type type)
     }
 }
 
-/* Entries scattered over 500 x 500, in the lower triangle, some positions several times. */
+/* Writes entries scattered over the lower triangle of 500 x 500, with repeated positions. */
 static char *entries_of(const char *kind, int values)
 {
     char *text = malloc(64 * ENTRIES + 200), *to = text;
@@ -142,7 +145,7 @@ static void in_memory(void **state)
     free(text);
 }
 
-/* The size line is enough; what it claims is never made. */
+/* The size line suffices for the refusal. The claimed arrays are not allocated. */
 static void claims(void **state)
 {
     static const char rows[] = BANNER "coordinate real general\n1000000000000 1 1\n1 1 1\n";
@@ -153,7 +156,7 @@ static void claims(void **state)
     assert_true(err.value > 8000000000000 && err.limit == 8 * MB && peak < MB);
 }
 
-/* 64 MB of comments, and as much of one line, inflate in little memory. */
+/* 64 MB of comments, or one line of 64 MB, are decompressed in little memory. */
 static void bombs(void **state)
 {
     enum { MOST = 4 * MB };
@@ -220,7 +223,7 @@ static void refused_limits(void **state)
     }
 }
 
-/* Vectors have no limit of the caller's: memory for what a size line claims is asked for once, and refused. */
+/* Vectors have no memory limit option. A file whose size line claims too much fails with little memory in use. */
 static void vectors(void **state)
 {
     static const char *const claims[] = {BANNER "coordinate real general\n1000000000000000 1 1\n1 1 1\n",

@@ -1,6 +1,6 @@
 /*
- * Files of scipy.sparse.save_npz: those that SciPy wrote (tests/fuzz/corpus/npz), and archives made here, each wrong
- * in one thing. Skipped where the library was built without minizip.
+ * Files of scipy.sparse.save_npz: files written by SciPy (tests/fuzz/corpus/npz), and archives built here with one
+ * fault each. Skipped if the library was built without minizip.
  */
 #include "files.h"
 
@@ -11,7 +11,7 @@
 
 #define FOLDER SPRY_TEST_ROOT "/tests/fuzz/corpus/npz/"
 
-/* ---- what SciPy wrote ------------------------------------------------------------------------------- */
+/* ---- files written by SciPy --------------------------------------------------------------------------- */
 
 static const double four_by_six[] = {1, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 4.5, 0, 0, 0, 0, -6, 0, 0, 7};
 
@@ -85,7 +85,7 @@ static void test_what_scipy_wrote(void **state)
         }
 }
 
-/* ---- archives made here ----------------------------------------------------------------------------- */
+/* ---- archives built here ------------------------------------------------------------------------------ */
 
 typedef struct archive {
     unsigned char bytes[8192], directory[2048];
@@ -98,7 +98,7 @@ static void put(unsigned char *to, size_t *at, uint32_t value, int count)
     for (int b = 0; b < count; b++) to[(*at)++] = (unsigned char)(value >> (8 * b));
 }
 
-/* What local head and directory tell alike: method 0 is as it is. */
+/* Writes the fields that the local head and the directory share. method 0: stored without compression. */
 static void put_facts(unsigned char *to, size_t *at, int method, const void *data, size_t size, size_t name_length)
 {
     put(to, at, 20, 2);
@@ -147,7 +147,7 @@ static void finish(archive *a)
 }
 
 typedef struct member {
-    const char *name, *head; /* head NULL: there is no such member */
+    const char *name, *head; /* head NULL: the archive lacks this member */
     const void *data;
     size_t bytes;
 } member;
@@ -155,7 +155,7 @@ typedef struct member {
 #define ARRAY(descr, shape) "{'descr': '" descr "', 'fortran_order': False, 'shape': " shape ", }\n"
 #define DATA(type, ...) (const type[]){__VA_ARGS__}, sizeof((const type[]){__VA_ARGS__})
 
-/* 2 x 3: (0, 0) 1, (0, 2) 2, (1, 1) 3. One member is as told instead. */
+/* Builds 2 x 3: (0, 0) 1, (0, 2) 2, (1, 1) 3. One member is replaced by `other`. */
 static void make_archive(archive *a, const member *other)
 {
     const member members[] = {{"format.npy", ARRAY("|S3", "()"), "csr", 3},
@@ -255,7 +255,7 @@ static void test_what_is_wrong(void **state)
                      (int)wrongs[w].status, wrongs[w].message);
         assert_string_equal(err.file, "x.npz");
     }
-    /* SciPy's arrays may be longer than indptr states; what is behind means nothing */
+    /* arrays may be longer than indptr states; additional elements are ignored */
     make_archive(&a, &(member){"indices.npy", ARRAY("<i8", "(4,)"), DATA(int64_t, 0, 2, 1, -77)});
     assert_int_equal(SPRY_OK, read_archive(&a, &A, &err));
     assert_int_equal(3, A->a.nnz);
@@ -270,7 +270,7 @@ static void test_damage(void **state)
     spry_error err = {0};
     make_archive(&a, NULL);
     int refused = 0;
-    for (size_t cut = 1; cut + 3 < a.length; cut++) { /* the last bytes, of a comment, mean nothing */
+    for (size_t cut = 1; cut + 3 < a.length; cut++) { /* the last bytes, of a comment, are ignored */
         b = a;
         b.length = cut;
         const spry_status status = read_archive(&b, NULL, &err);
@@ -279,13 +279,13 @@ static void test_damage(void **state)
         refused++;
     }
     assert_true(refused > 500);
-    for (size_t at = 0; at < a.length; at++) { /* a byte that is changed may be one that means nothing */
+    for (size_t at = 0; at < a.length; at++) { /* a changed byte may be one that is ignored */
         b = a;
         b.bytes[at] ^= 0x55;
         const spry_status status = read_archive(&b, NULL, &err);
         assert_true(status == SPRY_OK || status == SPRY_BAD_FILE || status == SPRY_UNSUPPORTED);
     }
-    const double two = 2; /* of data.npy: its check sum tells */
+    const double two = 2; /* a value in data.npy: its checksum is wrong */
     for (size_t at = 0; at + 8 < a.length; at++) {
         if (memcmp(a.bytes + at, &two, sizeof two) != 0) continue;
         b = a;

@@ -1,11 +1,11 @@
-/* Files compressed by bzip2, xz and Zstandard: whole, in members, from pipes, cut and damaged. */
+/* Files compressed by bzip2, xz and Zstandard: complete, in multiple members, from pipes, truncated and damaged. */
 #include "files.h"
 #include "spry/io.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The parts of one file, each a member: the head with the first entry, and the second entry. */
+/* The parts of one file, one per member: the head with the first entry, and the second entry. */
 #define FIRST "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n"
 #define SECOND "2 2 2.5\n"
 
@@ -67,7 +67,7 @@ typedef struct sample {
     const char *name, *packing;
     const unsigned char *first, *second;
     size_t first_bytes, second_bytes;
-    size_t magic; /* bytes by which the packing is known */
+    size_t magic; /* bytes that identify the compression */
 } sample;
 
 static const sample samples[] = {
@@ -77,7 +77,7 @@ static const sample samples[] = {
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
-/* Both members in one file, and room behind them. */
+/* Both members in one file, with additional room. */
 typedef struct packed {
     unsigned char bytes[512];
     size_t count;
@@ -136,7 +136,7 @@ static void test_pipe(void **state)
     spry_context_destroy(context);
 }
 
-/* An edge list shows a loss that the size line of Matrix Market would reveal. */
+/* A truncated edge list is detected, although it has no size line as Matrix Market has. */
 static void test_cut(void **state)
 {
     spry_context *context = context_of(1);
@@ -157,7 +157,7 @@ static void test_cut(void **state)
     spry_context_destroy(context);
 }
 
-/* Whatever is damaged, nothing else than the matrix comes out. */
+/* A damaged file is refused or gives the original matrix. */
 static void test_damaged(void **state)
 {
     spry_context *context = context_of(1);
@@ -192,7 +192,7 @@ static void test_limit(void **state)
     spry_context_destroy(context);
 }
 
-/* 1: this machine has libarchive. */
+/* Returns 1 if this machine has libarchive. */
 static int can_read(void)
 {
     spry_context *context = context_of(1);

@@ -1,4 +1,4 @@
-/* What a matrix tells of the file that it was read from. */
+/* The information about its source file that a matrix reports. */
 #include "files.h"
 #include "spry/io.h"
 #include "spry/matrix.h"

@@ -1,4 +1,4 @@
-/* Containers in a format: plans read them where they are mapped, and everything else sees CSR of them. */
+/* Containers in a format: plans use the mapped arrays, all other functions use CSR built from the storage. */
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "io/container.h"
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Formats with parameters that none of them takes by itself. */
+/* Formats with parameters that are no defaults. */
 static const char *const formats[] = {"ell",         "sell:c=4:sigma=16", "sell:c=8:sigma=1",
                                       "hyb:width=3", "scoo:height=48",    "bsr:block=3",
                                       "packed"};
@@ -30,7 +30,7 @@ static spry_matrix *generate(spry_context *context, const char *spec, spry_type 
     return A;
 }
 
-/* A, written in the format and read again; its file is removed: the mapping is enough. */
+/* Writes A in the format and reads the file. The file is then removed: the mapping suffices. */
 static spry_matrix *stored(spry_context *context, const spry_matrix *A, const char *format)
 {
     const char *path = temporary_path("stored.spry");
@@ -51,7 +51,7 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
     return create_plan(context, A, &options);
 }
 
-/* y = op(A)*x of an x that depends on the place alone. */
+/* Computes y = op(A)*x. x depends only on the position. */
 static void product(spry_context *context, const spry_spmv_plan *plan, spry_vector *y, int64_t m, int64_t n,
                     spry_type type)
 {
@@ -84,7 +84,9 @@ static void assert_same_product(spry_context *context, const spry_matrix *A, con
     spry_vector_destroy(context, &expected);
 }
 
-/* Every format, type and index pair: what a plan owns, and that it multiplies as one made from CSR does. */
+/*
+ * Every format, type and index pair: the bytes that a plan owns, and products equal to those of a plan built from CSR.
+ */
 static void test_plans_in_place(void **state)
 {
     for (int f = 0; f < FORMATS; f++)
@@ -109,7 +111,7 @@ static void test_plans_in_place(void **state)
                     assert_same_product(context, A, plan, formats[f], SPRY_NO_TRANSPOSE);
                     spry_spmv_plan_destroy(plan);
                 }
-                assert_null(B->stored->csr); /* nobody has asked for it */
+                assert_null(B->stored->csr); /* no function has requested CSR */
                 spryi_storage told = {0};
                 spry_spmv_options limited = SPRY_INIT(spry_spmv_options);
                 limited.memory_limit_bytes = 1;
@@ -123,7 +125,7 @@ static void test_plans_in_place(void **state)
             }
 }
 
-/* A plan of a large container holds next to nothing, and outlives handle and file. */
+/* A plan of a large container holds few bytes, and outlives the matrix and the file. */
 static void test_bytes(void **state)
 {
     enum { FEW = 16 << 10 };
@@ -133,7 +135,7 @@ static void test_bytes(void **state)
     assert_int_equal(A->a.rows, spry_matrix_rows(B));
     assert_int_equal(A->a.columns, spry_matrix_columns(B));
     spry_spmv_plan *plan = plan_of(other, B, NULL, SPRY_NO_TRANSPOSE);
-    assert_true(context_peak_bytes(other) < FEW); /* of 3.6 MB, hashes of chunks among them */
+    assert_true(context_peak_bytes(other) < FEW); /* the container has 3.6 MB; hashes of chunks count */
     MUST(spry_spmv_plan_update(plan, NULL, err));
     spry_update_options update = SPRY_INIT(spry_update_options);
     spry_error told = SPRY_ERROR_INIT;
@@ -150,7 +152,7 @@ static void test_bytes(void **state)
     spry_context_destroy(other);
 }
 
-/* What a container does not serve is made of its CSR: other formats and parameters, orderings, transposed slots. */
+/* Plans that cannot use the storage are built from CSR: other formats and parameters, orderings, transposed slots. */
 static void test_conversions(void **state)
 {
     spry_context *context = context_of(1);
@@ -199,7 +201,7 @@ static void test_conversions(void **state)
     spry_context_destroy(context);
 }
 
-/* A kernel that is named, one of another format, and vectors that the values do not multiply. */
+/* A named kernel, a kernel of another format, and vectors whose type the values cannot multiply. */
 static void test_kernels(void **state)
 {
     spry_context *context = context_of(1);
@@ -223,7 +225,7 @@ static void test_kernels(void **state)
     spry_context_destroy(context);
 }
 
-/* sell stores a pattern as one, which serves vectors of both types; ell stores its ones, which reading drops. */
+/* sell stores a pattern without values, for vectors of both types. ell stores ones, which reading removes. */
 static void check_pattern(spry_context *context, const spry_matrix *A, const char *format)
 {
     spry_matrix *kept = stored(context, A, format);
@@ -267,7 +269,7 @@ static void test_patterns(void **state)
     spry_context_destroy(context);
 }
 
-/* Every function that reads entries, of a container that nobody has asked for its CSR before. */
+/* Calls every function that reads entries, each on a container without CSR. */
 static void test_functions(void **state)
 {
     enum { CALLS = 12 };
@@ -346,7 +348,7 @@ static void test_functions(void **state)
         const spry_arrays *made = &B->stored->csr->a;
         const int64_t bytes = context_bytes(context);
         spry_arrays shown = arrays_of(B);
-        assert_ptr_equal(made->indices, shown.indices); /* made once */
+        assert_ptr_equal(made->indices, shown.indices); /* built once */
         assert_int_equal(bytes, context_bytes(context));
         assert_int_equal(SPRY_COPY, shown.ownership);
         assert_int_equal(SPRY_KNOWN_YES, shown.sorted);
@@ -370,7 +372,7 @@ static void *show(void *A)
     return spry_matrix_get_arrays(A, &shown, NULL) == SPRY_OK ? (void *)(uintptr_t)shown.indices : NULL;
 }
 
-/* Threads that ask at once get the same CSR. */
+/* Threads that request CSR concurrently get the same arrays. */
 static void test_threads(void **state)
 {
     enum { THREADS = 4 };
@@ -387,7 +389,7 @@ static void test_threads(void **state)
     spry_context_destroy(context);
 }
 
-/* In its own format a container is copied, in others made of its CSR; files do not depend on the way. */
+/* A container is copied to its own format, and written in other formats from CSR. Both ways give equal files. */
 static void test_writing(void **state)
 {
     static const char *const wanted[] = {"sell", "sell:c=4:sigma=16", "sell:c=8", "bsr:block=2", "csc", NULL};
@@ -439,7 +441,7 @@ static void test_read_options(void **state)
     spry_context_destroy(context);
 }
 
-/* Parameters that the head tells wrongly are those of no request. */
+/* If the parameters in the head are damaged, only requests without parameters use the storage. */
 static void test_strange_parameters(void **state)
 {
     spry_context *context = context_of(1);
@@ -471,7 +473,10 @@ static void test_strange_parameters(void **state)
 
 /* ---- out of memory ------------------------------------------------------------------------------- */
 
-/* Reading, a plan in place, one of CSR, and CSR that is shown: the call that fails says so, and the next succeeds. */
+/*
+ * Reading, a plan on the storage, a plan of CSR, and access to CSR: the failing call reports the failure, and the next
+ * call succeeds.
+ */
 static void test_out_of_memory(void **state)
 {
     spry_context *plain = context_of(1);

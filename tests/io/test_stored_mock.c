@@ -1,4 +1,4 @@
-/* Containers in a format on a device: their arrays are copied there, and nothing is converted. */
+/* Containers in a format on a device: their arrays are copied to the device without conversion. */
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "matrix/matrix.h"
@@ -33,7 +33,7 @@ static void check_plan(spry_context *context, const spry_matrix *B, spry_op op, 
     spry_spmv_plan_destroy(plan);
 }
 
-/* Values are small integers, so that sums are exact in any order. */
+/* Values are small integers, so sums are exact in any order. */
 static void test_copies(void **state)
 {
     static const char *const formats[] = {"ell", "sell:c=4:sigma=16", "hyb:width=3", "scoo:height=48", "bsr:block=2"};
@@ -65,7 +65,10 @@ static void test_copies(void **state)
     }
 }
 
-/* A copy counts against the limit, which the file's arrays on the CPU do not: csr takes its place, or it is refused. */
+/*
+ * A copy on a device counts against the limit; the file's arrays on the CPU do not. A named format is refused,
+ * otherwise csr is chosen.
+ */
 static void test_limit(void **state)
 {
     spry_context *context = context_of(1);
@@ -82,7 +85,7 @@ static void test_limit(void **state)
             spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             options.device = device;
             options.format = named ? "ell" : NULL;
-            options.memory_limit_bytes = 4800; /* csr and two vectors take 4 708 bytes, ell and they 5 040 */
+            options.memory_limit_bytes = 4800; /* csr and two vectors need 4 708 bytes, ell and two vectors 5 040 */
             B = read_matrix(context, path, NULL);
             const spry_status status = spry_spmv_plan_create(context, &plan, B, &options, NULL);
             assert_int_equal(device == 1 && named ? SPRY_TOO_LARGE : SPRY_OK, status);

@@ -1,4 +1,4 @@
-/* What the writer writes the reader reads, as the same matrix: values, patterns in every format, long comments. */
+/* The reader returns the matrix that the writer wrote: values, patterns in every format, long comments. */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
@@ -40,7 +40,7 @@ static void expect_text(const spry_matrix *A, const char *expected)
 
 /* ---- values that are compared ------------------------------------------------------------------- */
 
-/* A file, the container of it, and the file of that: a claim of symmetry holds all the way. */
+/* A symmetry claim is kept from a file to a container and back to a file. */
 static void test_symmetry(void **state)
 {
     static const char *const texts[] = {
@@ -73,7 +73,7 @@ static void test_symmetry(void **state)
     spry_context_destroy(context);
 }
 
-/* NaN pairs with NaN alone, and a skew diagonal holds zeros alone, as in a file. */
+/* NaN matches only NaN, and the diagonal of a skew-symmetric matrix has only zeros, as in a file. */
 static void test_false_symmetry(void **state)
 {
     static const int32_t offsets[] = {0, 2, 4}, columns[] = {0, 1, 0, 1};
@@ -102,7 +102,7 @@ static void test_false_symmetry(void **state)
 
 /* ---- patterns ----------------------------------------------------------------------------------- */
 
-/* In every format there is, on their own arrays or as CSR: a pattern of the same structure, written as a pattern. */
+/* Every format, stored or as CSR, returns a pattern of equal structure, which is written as a pattern. */
 static void test_patterns(void **state)
 {
     static const char *const texts[] = {
@@ -128,7 +128,7 @@ static void test_patterns(void **state)
             assert_same_matrix(A, C);
             expect_text(C, texts[t]);
             spry_matrix_destroy(B);
-            B = read_from(context, path, SPRY_F32); /* values on demand: ones */
+            B = read_from(context, path, SPRY_F32); /* ones, if values are requested */
             spry_arrays b = arrays_of(B);
             for (int64_t k = 0; k < b.nnz; k++) assert_true(((const float *)b.values)[k] == 1);
             spry_matrix_destroy(A);
@@ -139,7 +139,7 @@ static void test_patterns(void **state)
     spry_context_destroy(context);
 }
 
-/* Ones that were read as values stay values; files that have no need of version 2 are of version 1. */
+/* Ones read as values remain values. Files that do not need version 2 have version 1. */
 static void test_ones(void **state)
 {
     static const char text[] = HEAD "pattern general\n2 2 2\n1 1\n2 1\n";
@@ -163,7 +163,7 @@ static void test_ones(void **state)
     spry_context_destroy(context);
 }
 
-/* An entry that a pattern has twice counts twice in products: from every format the same sums come back. */
+/* An entry that a pattern has twice counts twice in products. Every format gives the same sums. */
 static void test_repeated_pattern(void **state)
 {
     static const int32_t offsets[] = {0, 3, 4}, columns[] = {0, 0, 1, 1};
@@ -188,7 +188,7 @@ static void test_repeated_pattern(void **state)
     spry_context_destroy(context);
 }
 
-/* A skew-symmetric pattern is empty, and the format has no banner for it: the file is general. */
+/* A skew-symmetric pattern has no entries, and Matrix Market has no banner for it: the file is general. */
 static void test_skew_pattern(void **state)
 {
     static const int64_t offsets[] = {0, 0, 0};
@@ -209,7 +209,7 @@ static void test_skew_pattern(void **state)
 
 /* ---- comments ----------------------------------------------------------------------------------- */
 
-/* No line of the file is longer than the format allows; without '%' and line ends it says what was given. */
+/* Checks that no line exceeds the format's limit. Without '%' and line ends the comment equals the original. */
 static void check_comment(const char *path, const char *comment, int whole_words)
 {
     char *text = content_of(path, NULL), *line = text, *said = calloc(1, strlen(text) + 1), *to = said;
@@ -241,7 +241,7 @@ static void test_comments(void **state)
         for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
             size_t length = 0, step = strlen(letters[l]);
             for (; length < lengths[n]; length += step) memcpy(comment + length, letters[l], step + 1);
-            if (l == 1) comment[length - 1] = 'd'; /* no blank at the end, which a break could take away */
+            if (l == 1) comment[length - 1] = 'd'; /* no blank at the end, which a line break could remove */
             for (int way = 0; way < 3; way++) {
                 char path[512];
                 snprintf(path, sizeof path, "%s", temporary_path(way == 1 ? "c.mtx.gz" : "c.mtx"));

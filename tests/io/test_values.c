@@ -1,4 +1,4 @@
-/* Values as the reader's fast lines take them, in every length and notation, against strtod and strtof. */
+/* Values on the reader's fast path, in every length and notation, compared with strtod and strtof. */
 #include "files.h"
 #include "spry/io.h"
 
@@ -6,7 +6,7 @@ static uint64_t random_state = 2463534242u;
 
 static char *write_random_number(char *to, int kind)
 {
-    if (kind < 4) { /* digits before and behind the point, perhaps none on one side */
+    if (kind < 4) { /* digits before and after the point, possibly none on one side */
         int before = (int)(next_random(&random_state) % (kind == 0 ? 2 : 12)),
             behind = (int)(next_random(&random_state) % 22);
         if (before + behind == 0) before = 1;
@@ -82,7 +82,7 @@ static void test_array(void **state)
     check_values(1);
 }
 
-/* Whole numbers of any length: exact below 2^53, nearest above. */
+/* Integers of any length: exact below 2^53, rounded to nearest above. */
 static void test_integers(void **state)
 {
     enum { INTEGERS = 50000 };
@@ -112,7 +112,7 @@ static void test_integers(void **state)
     free(text);
 }
 
-/* Bad lines among fast ones are found by their line, whatever makes them bad. */
+/* A fault among lines on the fast path is reported with its line. */
 static void test_bad_values(void **state)
 {
     static const char *const bad[] = {"1.5x",  "1..5", "1e",     "1e+",     "1e5.5", "-",      ".",

@@ -1,4 +1,4 @@
-/* Writing: what it says, that it reads back bit by bit, and that a failure leaves nothing behind. */
+/* Writing: content, bitwise equal round trips, and failures that leave no files. */
 #include "files.h"
 #include "spry/io.h"
 
@@ -31,7 +31,7 @@ static void expect_written(const spry_matrix *A, const spry_write_options *optio
     free(text);
 }
 
-/* Reading `text` and writing gives `expected`. */
+/* Checks that reading `text` and writing gives `expected`. */
 static void test_text(void **state)
 {
     static const char *const cases[][2] = {
@@ -56,7 +56,7 @@ static void test_text(void **state)
     spry_context_destroy(context);
 }
 
-/* Edges with nodes in the matrix's base; both triangles of a symmetric matrix. */
+/* Edges with nodes in the matrix's base, and both triangles of a symmetric matrix. */
 static void test_csv(void **state)
 {
     static const char *const cases[][2] = {
@@ -90,7 +90,7 @@ static void test_csv(void **state)
     spry_context_destroy(context);
 }
 
-/* A name tells the kind, and one that tells nothing is refused before anything is written. */
+/* The name selects the kind. An unknown name is refused before anything is written. */
 static void test_names(void **state)
 {
     static const struct {
@@ -225,7 +225,7 @@ static void test_unsound_matrix(void **state)
 
 static uint64_t random_state = 7;
 
-/* 300 x 4000 with random bits as values, all of them finite or infinite. */
+/* Builds 300 x 4000 with random bits as values, finite or infinite. */
 static spry_matrix *random_matrix(spry_context *context, spry_type type)
 {
     enum { ROWS = 300, COLUMNS = 4000, EVERY = 9 };
@@ -283,7 +283,7 @@ static void test_round_trip(void **state)
                 if (!first) {
                     first = text;
                     first_bytes = bytes;
-                } else { /* the same file at any number of threads */
+                } else { /* equal files for all thread counts */
                     assert_int_equal(first_bytes, bytes);
                     assert_memory_equal(first, text, bytes);
                     free(text);
@@ -321,7 +321,7 @@ static void test_failures(void **state)
     snprintf(message, sizeof message, "%s: is a directory, expected a file to write", temporary_folder());
     assert_string_equal(message, err.message);
 
-    /* A disk that fills up half way: the old file stays, the temporary one goes. */
+    /* The disk becomes full during writing: the old file remains, the temporary file is removed. */
     path = temporary_file("kept.mtx", "old", 3);
     struct rlimit old, small = {.rlim_cur = 100000};
     assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &old));
@@ -342,7 +342,7 @@ static void test_failures(void **state)
     spry_context_destroy(context);
 }
 
-/* Links stay links, modes stay modes, devices and FIFOs are written in place. */
+/* Links and modes are kept. Devices and FIFOs are written in place. */
 static void test_targets(void **state)
 {
     spry_context *context = context_of(1);

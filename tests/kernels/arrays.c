@@ -78,7 +78,7 @@ spry_index_type pair_index_type(int pair)
     return pair == 2 ? SPRY_I64 : SPRY_I32;
 }
 
-/* The value with so many significant bits as the type has. */
+/* Rounds the value to the number of significant bits of the type. */
 static double rounded_to(double value, spry_type type)
 {
     int exponent;
@@ -122,10 +122,10 @@ static guarded indices_make(const int64_t *from, int64_t count, spry_index_type 
     return g;
 }
 
-/* The family's entries in the order in which the layout stores them. */
+/* The family's entries in the order of the layout. */
 typedef struct listing {
-    int64_t *rows, *columns, *source; /* source: the family's entry */
-    int64_t *offsets;                 /* of columns, CSC */
+    int64_t *rows, *columns, *source; /* source: index of the entry in the family */
+    int64_t *offsets;                 /* of columns, for CSC */
 } listing;
 
 static listing list_entries(const family *f, const form *how)

@@ -1,12 +1,12 @@
-/* Memory that shows every access outside of it, and matrices and vectors in such memory. */
+/* Memory that reveals accesses out of bounds, and matrices and vectors in such memory. */
 #pragma once
 
 #include "families.h"
 
 /*
- * AT_END: the last byte is the last of a page before one that cannot be touched; canaries before it.
- * AT_START: the first byte is the first of a page behind one that cannot be touched; canaries after it.
- * ON_HEAP: a block of exactly its size, for AddressSanitizer; with canaries around it without that.
+ * AT_END: ends with a page, before an inaccessible page. Canaries are before the memory.
+ * AT_START: begins with a page, after an inaccessible page. Canaries are after the memory.
+ * ON_HEAP: a block of exactly the size, for AddressSanitizer. Without AddressSanitizer, canaries surround the block.
  */
 typedef enum placement { AT_END, AT_START, ON_HEAP } placement;
 
@@ -22,14 +22,14 @@ guarded guarded_make(size_t bytes, placement place);
 void guarded_free(guarded *g);
 int guarded_intact(const guarded *g); /* 1: no canary has changed */
 
-/* Writing becomes a fault (not ON_HEAP). */
+/* Makes the memory read-only, except ON_HEAP. */
 void guarded_read_only(const guarded *g);
 
-/* How a family is handed over. */
+/* The layout, claims and memory with which a family is passed to the library. */
 typedef struct form {
     const char *name;
     spry_layout layout;
-    spry_known sorted; /* what is claimed, where it is true; SPRY_KNOWN_NO: COO entries are shuffled */
+    spry_known sorted; /* claim, if true for the family; SPRY_KNOWN_NO: COO entries are shuffled */
     int pattern;
     placement place;
     int64_t expected_calls;
@@ -41,15 +41,17 @@ typedef struct given {
     spry_arrays a;
 } given;
 
-/* values: one a family's entry, in its order. Everything is made read-only. */
+/* Copies the family to read-only memory. values: one per entry, in the family's order. */
 given given_make(const family *f, const double *values, const form *how, spry_type type, int pair);
 void given_free(given *g);
 int given_intact(const given *g);
 
-/* A vector of `count` numbers copied from `numbers`. */
+/* Creates a vector from `count` elements of `numbers`. */
 guarded vector_make(const double *numbers, int64_t count, spry_type type, placement place);
 
-/* Distinct numbers of either sign and different size, exactly of `type`. The caller frees. */
+/*
+ * Returns random values of both signs and different magnitudes that `type` represents exactly. The caller frees them.
+ */
 double *random_numbers(int64_t count, spry_type type, uint64_t seed);
 
 extern const char *const pair_names[3];

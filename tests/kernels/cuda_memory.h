@@ -1,4 +1,4 @@
-/* For tests that ask CUDA's run-time itself how much device memory is free. */
+/* Free device memory as reported by the CUDA run-time. */
 #pragma once
 
 #include "testing.h"
@@ -12,7 +12,7 @@ enum { MIB = 1 << 20 };
         if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
     } while (0)
 
-/* Of the current device, when all its work is done. */
+/* Waits for the current device, then returns its free memory in bytes. */
 static inline int64_t free_memory(void)
 {
     size_t now = 0, all = 0;

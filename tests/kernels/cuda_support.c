@@ -30,8 +30,8 @@ static problem make(int64_t cols, spry_type type, int exact)
     for (int64_t i = 0; i < ROWS; i++) {
         int64_t length = p.offsets[i + 1] - p.offsets[i], step = length > 0 ? cols / length : 0;
         for (int64_t e = 0; e < length; e++) {
-            int64_t at = i % 5 == 1 ? length - 1 - e : e; /* falling columns */
-            if (i % 11 == 2 && e % 3 == 2) at = e - 1;    /* the one before again */
+            int64_t at = i % 5 == 1 ? length - 1 - e : e; /* descending columns */
+            if (i % 11 == 2 && e % 3 == 2) at = e - 1;    /* repeats the column before */
             p.columns[p.offsets[i] + e] = (int32_t)(at * step + (step > 1 ? i % step : 0));
         }
     }
@@ -130,7 +130,7 @@ spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors)
     options.ordering = ordering_of_plans;
     options.vector_device = vectors > 0 ? vectors : SPRY_CPU;
     options.allow_nondeterministic = 1;
-    options.memory_limit_bytes = (int64_t)1 << 30; /* in place of the padding guard */
+    options.memory_limit_bytes = (int64_t)1 << 30; /* replaces the padding guard */
     return options;
 }
 

@@ -30,7 +30,7 @@ static void set_number_at(void *vector, spry_type type, int i, double value)
         ((double *)vector)[i] = value;
 }
 
-/* y = A*x + beta*y: a y that is overwritten is NaN before. */
+/* Checks y = A*x + beta*y. If beta is 0, y is NaN before the run. */
 static void check_product(const example *e, const spry_spmv_plan *plan, const char *kernel, spry_type type, int adds)
 {
     double x[MOST_ROWS], y[MOST_ROWS];

@@ -50,7 +50,7 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `length` columns of 0 .. cols-1, sorted; distinct where there is room. */
+/* Adds a row of `length` sorted columns in 0 .. cols-1. The columns are distinct if `length` allows. */
 static void random_row(builder *b, int64_t length, int64_t cols)
 {
     int64_t begin = b->f.nnz, gap = length > 0 ? cols / length : 0;
@@ -59,7 +59,7 @@ static void random_row(builder *b, int64_t length, int64_t cols)
     end_row(b);
 }
 
-/* ---- the families: each reads up to three numbers of its line in the table ----------------------- */
+/* ---- the families: each uses up to three parameters of its line in the table ------------------------ */
 
 typedef struct line {
     const char *name;
@@ -82,7 +82,7 @@ static void full(builder *b, int64_t rows, int64_t cols, int64_t r)
     }
 }
 
-/* One row in `every` has entries; the first and the last have none. */
+/* About one row in `every` has entries. The first and the last row are empty. */
 static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
 {
     b->f.cols = 2000;
@@ -90,7 +90,7 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
         random_row(b, i > 0 && i < rows - 1 && below(b, every) == 0 ? 1 + below(b, most) : 0, 2000);
 }
 
-/* Bands of `length` entries a row or one more, `apart` columns apart; of 192 rows the first 64 have none. */
+/* Diagonals at a distance of `apart`: `length` or one more per row. The first 64 of 192 rows are empty. */
 static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t apart)
 {
     b->f.cols = rows + length * apart;
@@ -100,7 +100,7 @@ static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t apa
     }
 }
 
-/* `rows` rows of three entries among which row `at` and the one after it, if `two`, have `length`. */
+/* Rows of three entries, except row `at`, which has `length`. If `two`, the row after it is long as well. */
 static void dense_row(builder *b, int64_t length, int64_t at, int64_t two)
 {
     const int64_t rows = 300;
@@ -131,7 +131,7 @@ static void last_column(builder *b, int64_t rows, int64_t cols, int64_t most)
     }
 }
 
-/* Every row names columns twice or more. */
+/* Every row repeats some of its columns. */
 static void duplicates(builder *b, int64_t rows, int64_t cols, int64_t most)
 {
     for (int64_t i = 0; i < rows; i++) random_row(b, cols + below(b, most), cols);
@@ -153,7 +153,7 @@ static void uniform(builder *b, int64_t rows, int64_t cols, int64_t most)
     for (int64_t i = 0; i < rows; i++) random_row(b, below(b, most + 1), cols);
 }
 
-/* All rows of one length. The last has `extra` more (or fewer). */
+/* Rows of equal length. The last row has `extra` more entries (fewer if negative). */
 static void constant(builder *b, int64_t rows, int64_t length, int64_t extra)
 {
     const int64_t cols = 3000;
@@ -176,7 +176,7 @@ static void banded(builder *b, int64_t size, int64_t below_diagonal, int64_t abo
     }
 }
 
-/* Points that differ by at most 1 in each direction, and in no more than `reach` of them. */
+/* Neighbours differ by at most 1 in each direction, and differ in at most `reach` directions. */
 static void grid(builder *b, int64_t side, int64_t depth, int64_t reach)
 {
     for (int64_t i = 0; i < side * side * depth; i++) {
@@ -191,7 +191,7 @@ static void grid(builder *b, int64_t side, int64_t depth, int64_t reach)
     }
 }
 
-/* A run of rows: the columns drawn, then the same or each plus one. */
+/* Adds rows with random columns, equal in all rows or shifted by one per row. */
 static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
 {
     const int64_t spread = 40 * (length + 1);
@@ -204,7 +204,7 @@ static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
     }
 }
 
-/* Runs of 1 to 70 rows; not all of them unless `all`. */
+/* Runs of 1 to 70 rows. If not `all`, only some of these lengths. */
 static void strided(builder *b, int64_t length, int64_t all, int64_t r)
 {
     for (int64_t rows = 70; rows >= 1; rows--)
@@ -217,13 +217,13 @@ static void shared(builder *b, int64_t length, int64_t most, int64_t repeats)
         for (int64_t rows = 1; rows <= most; rows++) run_of_rows(b, rows, length, 0);
 }
 
-/* Groups all of one size, as of several unknowns a node. */
+/* Groups of equal size, as multiple unknowns per node give. */
 static void groups(builder *b, int64_t size, int64_t nodes, int64_t length)
 {
     for (int64_t n = 0; n < nodes; n++) run_of_rows(b, size, size * (1 + below(b, length)), 0);
 }
 
-/* Rows of about `most` clusters, each some of `spread` neighbouring columns; of one row in 17 not in order. */
+/* Rows of about `most` clusters with up to `spread` neighbouring columns each. One row in 17 is unsorted. */
 static void clusters(builder *b, int64_t rows, int64_t spread, int64_t most)
 {
     b->f.cols = 40 * spread;
@@ -244,7 +244,7 @@ static void clusters(builder *b, int64_t rows, int64_t spread, int64_t most)
     }
 }
 
-/* Groups of `size` rows, whose columns are up to nine runs of 1 to `longest` neighbours. */
+/* Groups of `size` rows with equal columns: up to nine runs of 1 to `longest` neighbouring columns. */
 static void grouped_clusters(builder *b, int64_t size, int64_t nodes, int64_t longest)
 {
     for (int64_t n = 0; n < nodes; n++) {
@@ -271,7 +271,7 @@ static void mixed(builder *b, int64_t runs, int64_t longest, int64_t general)
     }
 }
 
-/* Runs on both sides of long rows. */
+/* Runs before and after long rows. */
 static void mixed_long(builder *b, int64_t runs, int64_t length, int64_t r)
 {
     for (int64_t n = 0; n < 3; n++) {
@@ -349,7 +349,10 @@ static const line table[] = {
     {"mixed runs, longer rows", mixed, 400, 40, 20, 1, 0},
     {"mixed runs, mostly general", mixed, 1500, 9, 70, 0, 0},
     {"mixed runs and long rows", mixed_long, 300, 40003, 0, 1, 1},
-    /* cost of a row is its length and 2: blocks end exactly after rows of 6, and around that */
+    /*
+     * A row costs its length plus 2. Blocks end exactly after rows of 6 entries; the next families are close to this
+     * limit.
+     */
     {"border of blocks", constant, 8192, 6, 0, 0, 0},
     {"border of blocks - 1", constant, 8192, 6, -1, 0, 0},
     {"border of blocks + 1", constant, 8192, 6, 1, 0, 0},
@@ -361,7 +364,10 @@ static const line table[] = {
     {"border of entries in a row", constant, 9363, 7, -5, 0, 0},
 };
 
-/* So many rows that y, of f32 and then f64, exceeds what kernels keep in the cache; odd, so that it is not aligned. */
+/*
+ * y of f32 (first family) and of f64 (second) exceeds the size that kernels keep in the cache. Row counts are odd, so y
+ * is not aligned.
+ */
 static const line large[] = {
     {"4194311 rows", uniform, 4194311, 300, 1, 0, 0},
     {"2097161 rows, diagonal", banded, 2097161, 0, 0, 1, 0},
@@ -379,7 +385,7 @@ int family_count(void)
     return TABLE + 3 * LENGTHS;
 }
 
-/* Lengths around the widths of vectors get every length of run. */
+/* Row lengths close to vector widths are tested with every length of run. */
 static int is_critical(int64_t length)
 {
     return (length >= 3 && length <= 5) || (length >= 7 && length <= 9) || length == 12 || length == 13 ||

@@ -1,4 +1,4 @@
-/* Families of matrices that kernels are tested on: structure only, 64-bit CSR. Values are drawn by arrays.h. */
+/* Families of matrices to test kernels on: structure only, 64-bit CSR. Values come from arrays.h. */
 #pragma once
 
 #include "testing.h"
@@ -7,18 +7,18 @@ typedef struct family {
     char name[64];
     int64_t rows, cols, nnz;
     int64_t *offsets, *columns;
-    int sorted;     /* every row's columns never fall */
-    int structured; /* strided or shared rows are expected to be found in it */
-    int pieces;     /* it has rows too long for a block */
+    int sorted;     /* no row has descending columns */
+    int structured; /* strided or shared rows are expected */
+    int pieces;     /* some rows are longer than a block */
 } family;
 
 int family_count(void);
-int family_large_count(void); /* their numbers start at family_count() */
+int family_large_count(void); /* their indices start at family_count() */
 
-/* The next number; when in haste, without the lengths of rows that add least. */
+/* Returns the next index. If `haste`, skips row lengths that add little. */
 int family_next(int number, int haste);
 
-/* Number from 0; the caller frees with family_free. */
+/* Builds family `number`, counted from 0. The caller frees it with family_free. */
 family family_make(int number);
 void family_free(family *f);
 

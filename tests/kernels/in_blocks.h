@@ -1,10 +1,10 @@
-/* Matrices of blocks, as several unknowns a node make them. */
+/* Matrices of dense blocks, as multiple unknowns per node give. */
 #pragma once
 
 #include "testing.h"
 
 /*
- * The pattern that a generator's spec names, each entry of which becomes a block of b x b values of `type`, but for
- * `holes`: bit r*b + c leaves place (r, c) of every block without an entry. Fails the test when it cannot be made.
+ * Generates the pattern of the spec and replaces each entry by a b x b block of `type`. Bit r*b + c of `holes` omits
+ * position (r, c) of every block. Fails the test if creation fails.
  */
 spry_matrix *matrix_in_blocks(spry_context *context, const char *spec, int b, unsigned holes, spry_type type);

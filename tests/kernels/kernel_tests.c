@@ -1,4 +1,4 @@
-/* Every kernel on every family, type, index pair, alpha and beta, against the reference, in guarded memory. */
+/* Every kernel on every family, type, index pair, alpha and beta, compared with the reference, in guarded memory. */
 #include "kernel_tests.h"
 
 #include "catalogue/catalogue.h"
@@ -12,7 +12,7 @@ spry_op tested_op;
 const char *tested_device = "cpu";
 int tested_briefly = INSTRUMENTED || !TEST_FULL;
 
-/* How many index pairs the device takes: CUDA has no 64-bit columns. */
+/* Returns the number of index pairs of the device: CUDA has no 64-bit columns. */
 static int pairs_there_are(void)
 {
     return strcmp(tested_device, "cuda") == 0 ? 2 : 3;
@@ -23,7 +23,7 @@ static int is_tested(const spry_kernel_info *kernel)
     return strcmp(kernel->device_kind, tested_device) == 0 && kernel_offers(kernel, tested_op);
 }
 
-/* Of a format that matrices are given in. */
+/* Returns whether the format is also a layout of matrices. */
 static int is_own(const spry_kernel_info *kernel)
 {
     return strcmp(kernel->format, "csr") == 0 || strcmp(kernel->format, "coo") == 0 ||
@@ -31,11 +31,10 @@ static int is_own(const spry_kernel_info *kernel)
 }
 
 /*
- * Every kernel meets each family and index pair. The matrices' own formats are tried in the first form with all pairs
- * and both types, and in each other form with one pair and one type now and then; the others, which are made of the
- * same CSR whatever the form, in one form and one type each time, which take turns. Where time is short: a quarter of
- * the types, there one form in every other family for the others, a quarter of the forms for the own; fewer yet where
- * SAMPLED.
+ * Returns whether the kernel runs on this form. Plain kernels of csr, coo and csc use the first form with all pairs and
+ * types, other forms with one pair and type by rotation. All other kernels, and transposed products, use one form and
+ * about half of the types and pairs, because their input is the same CSR for every form. Brief and sampled tests run
+ * fewer.
  */
 static int takes_part(const spry_kernel_info *kernel, int k, const material *s, int number, int pair, int h)
 {
@@ -48,7 +47,7 @@ static int takes_part(const spry_kernel_info *kernel, int k, const material *s, 
     return !forms[h].brief || (number + 3 * type + h) % FORMS == pair;
 }
 
-/* The other tests meet every family; where time is short, in which most of it makes them, a third. */
+/* Returns the next family of the other tests: every family, or about a third in brief tests. */
 static int next_met(int number)
 {
     number = family_next(number, tested_briefly);
@@ -56,19 +55,22 @@ static int next_met(int number)
     return number;
 }
 
-/* They take a half of the kernels on each, an eighth where time is short, and less if SAMPLED. */
+/*
+ * Returns whether the other tests run this kernel on this family: half of the kernels, an eighth in brief tests, a
+ * sixteenth if SAMPLED.
+ */
 static int is_due(int kernel, int number)
 {
     const int turns = tested_briefly ? 8 + 8 * SAMPLED : 2;
     return (kernel + number / 4) % turns == 0; /* tests choose types by number % 4 */
 }
 
-/* Rows and entries with which a family, in most of its forms, meets two scalings instead of all. */
+/* From this number of rows plus entries on, most forms run two scalings instead of all. */
 enum { LARGE = 60000 };
 
 static int tried[256]; /* trials of each kernel */
 
-/* The kernel's name as it stands, or in other turns with one parameter: each word, the least and most number. */
+/* Returns the kernel's name, or with one parameter, by rotation: each word, the least and the greatest number. */
 static const char *name_in_turn(char *text, size_t size, const char *name, int turn)
 {
     const spryi_kernel *kernel = spryi_find_kernel(name);
@@ -93,7 +95,7 @@ static const char *name_in_turn(char *text, size_t size, const char *name, int t
     return name;
 }
 
-/* Every kernel that can run here and whose turn it is, on one form of a family. */
+/* Runs all available kernels that takes_part selects on one form of a family. */
 static void check_kernels(spry_context *context, const material *s, int number, int pair, int h)
 {
     const form *how = &forms[h];
@@ -143,27 +145,29 @@ void every_kernel_on_every_family(void **state)
     }
 }
 
-/* y = op(A)*x, of a kernel whose bits may differ from run to run, is within the bound. */
+/* Checks that y = op(A)*x is within the bound, for a kernel whose result may differ from run to run. */
 static void check_bound(const reference *r, const trial *t, const void *y)
 {
     comparison c = reference_compare(r, t->type, 1, 0, NULL, y);
     if (c.wrong > 0) fail_msg("%s: %lld rows wrong", describe(t), (long long)c.wrong);
 }
 
-/* Of the formats whose kernels may write y around the cache; where time is short, of the level that does. */
+/* Returns whether kernels of the format may use non-temporal stores for y. Brief tests use only AVX-512 kernels. */
 static int may_stream(const spry_kernel_info *kernel)
 {
     if (tested_briefly && !strstr(kernel->name, "avx512")) return 0;
     return strcmp(kernel->format, "csr") == 0 || strcmp(kernel->format, "packed") == 0;
 }
 
-/* Millions of rows, where kernels do so: aligned and not, with the same bits for any threads. */
+/*
+ * Runs such kernels on millions of rows, with y aligned and not. Results must be bitwise equal for all thread counts.
+ */
 void large_y(void **state)
 {
     spry_context *contexts[] = {context_of(1), context_of(3)};
     for (int number = family_count(); number < family_count() + family_large_count(); number++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            /* each in one type; the second alone where time is short, or y is the first's few columns */
+            /* one type each; brief or transposed: only the second matrix (y of the first is short) */
             const int second = number % 2 == 1;
             if ((number + type) % 2 == 0 || ((tested_briefly || tested_op == SPRY_TRANSPOSE) && !second)) continue;
             material s;
@@ -176,7 +180,7 @@ void large_y(void **state)
                     spry_kernel_info kernel = kernel_info(contexts[c], k);
                     const int takes = is_tested(&kernel) && may_stream(&kernel);
                     for (int p = 0; takes && p < 3; p += 2) {
-                        if (SAMPLED && (c == 0 || p / 2 != k % 2)) continue; /* placements take turns */
+                        if (SAMPLED && (c == 0 || p / 2 != k % 2)) continue; /* placements rotate */
                         trial t = {&s.f, &forms[p], kernel.name, s.type, 0, tested_op};
                         spry_spmv_plan *plan = plan_of(contexts[c], &t, &g);
                         if (!plan) continue;
@@ -200,7 +204,7 @@ void large_y(void **state)
     for (int c = 0; c < 2; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Contexts of 1, 2 and 5 threads, each twice. */
+/* Runs contexts of 1, 2 and 5 threads twice each. */
 void same_bits_for_any_number_of_threads(void **state)
 {
     static const int threads[] = {1, 2, 5};
@@ -208,7 +212,7 @@ void same_bits_for_any_number_of_threads(void **state)
     for (int c = 0; c < 3; c++) contexts[c] = context_of(threads[c]);
     for (int number = 0; number < family_count(); number = next_met(number))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            if ((number + type) % 2 == 0) continue; /* each in one type */
+            if ((number + type) % 2 == 0) continue; /* one type for each */
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
@@ -239,7 +243,7 @@ void same_bits_for_any_number_of_threads(void **state)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
-/* used[j] = 1 where an entry reads x_j. */
+/* Sets used[j] to 1 if an entry reads x_j. */
 static void mark_used(const family *f, char *used)
 {
     for (int64_t i = 0; i < f->rows; i++)
@@ -247,14 +251,14 @@ static void mark_used(const family *f, char *used)
             used[tested_op == SPRY_TRANSPOSE ? i : f->columns[k]] = 1;
 }
 
-/* Inf and NaN in every x that no entry reads: the same bits as without. */
+/* Sets every unused x to Inf or NaN. The results must be bitwise equal to the results without. */
 void unused_x_does_not_matter(void **state)
 {
     spry_context *context = context_of(2);
     int64_t poisoned = 0;
     for (int number = 0; number < family_count(); number = next_met(number))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            if ((number + type) % 2 == 0) continue; /* each in one type */
+            if ((number + type) % 2 == 0) continue; /* one type for each */
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             guarded bad = vector_make(s.x_numbers, s.x_length, s.type, AT_END);
@@ -295,7 +299,10 @@ void unused_x_does_not_matter(void **state)
     spry_context_destroy(context);
 }
 
-/* alpha*op(A)*x + y for alpha Inf or NaN: y_i is what alpha times the row's sum is, NaN where there is no entry. */
+/*
+ * Checks alpha*op(A)*x + y for alpha Inf or NaN. The result equals alpha times the row's sum, or NaN for rows without
+ * entries.
+ */
 static void check_not_finite(const material *s, const trial *t, double alpha, const guarded *y)
 {
     for (int64_t i = 0; i < s->y_length; i++) {
@@ -311,7 +318,7 @@ static void check_not_finite(const material *s, const trial *t, double alpha, co
     }
 }
 
-/* Rows that a kernel cuts into parts must be added up before alpha multiplies: Inf - Inf is NaN. */
+/* Kernels that split rows must add all parts before they multiply by alpha: Inf - Inf is NaN. */
 void alpha_that_is_not_finite(void **state)
 {
     spry_context *context = context_of(2);
@@ -340,7 +347,7 @@ void alpha_that_is_not_finite(void **state)
     spry_context_destroy(context);
 }
 
-/* Three columns with gaps: each as if alone, and the gaps untouched. */
+/* Runs three columns with gaps. Each column equals its single product, and the gaps are unchanged. */
 void several_columns(void **state)
 {
     enum { COLUMNS = 3, X_GAP = 2, Y_GAP = 3 };
@@ -396,7 +403,7 @@ void several_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* 1: a product with several columns adds up each of them in the order of the product with this column only. */
+/* Returns 1 if products with multiple columns sum each column in the order of the product with this column only. */
 static int is_as_alone(const char *kernel, unsigned op)
 {
     const spryi_kernel *k = spryi_find_kernel(kernel);
@@ -405,8 +412,8 @@ static int is_as_alone(const char *kernel, unsigned op)
 }
 
 /*
- * Columns that lie row by row, and apart, on one and two threads: those that kernels take at once, and those that have
- * the bits of the product with one column.
+ * Runs row-major and column-major blocks of vectors on one and two threads. Tests kernels that multiply blocks of
+ * columns together, and kernels whose columns are bitwise equal to single products.
  */
 void columns_row_by_row(void **state)
 {
@@ -416,7 +423,7 @@ void columns_row_by_row(void **state)
         material s;
         set_up(&s, number, number % 4 == 0 ? SPRY_F32 : SPRY_F64, tested_op);
         double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
-        const form *how = &forms[number / 2 % 3 == 2 ? FORMS - 3 : 0]; /* CSR, or a pattern of it */
+        const form *how = &forms[number / 2 % 3 == 2 ? FORMS - 3 : 0]; /* CSR, or its pattern */
         given g = given_make(&s.f, s.values, how, s.type, number % pairs_there_are());
         for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
@@ -432,7 +439,7 @@ void columns_row_by_row(void **state)
             o.row_major = (number + k) % 3 != 2;
             o.count = 2 + number % 8;
             o.threads = RACES_ALONE ? 2 : 1 + number % 2;
-            o.memory_limit_bytes = (int64_t)64 << 20; /* in place of the padding guard */
+            o.memory_limit_bytes = (int64_t)64 << 20; /* replaces the padding guard */
             spry_spmv_plan *plan = NULL;
             spry_matrix *A = create_matrix(context, &g.a);
             const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
@@ -454,7 +461,10 @@ void columns_row_by_row(void **state)
     spry_context_destroy(context);
 }
 
-/* One kernel on values of another type: right, with the same bits on one thread and two, for one column and several. */
+/*
+ * Checks one kernel on values of another type. One and two threads give bitwise equal results, with one column and with
+ * multiple columns.
+ */
 static void check_mixed(spry_context *const contexts[2], const material *s, const trial *t, const given *g,
                         const double *x_numbers)
 {
@@ -504,7 +514,7 @@ static int has_duplicates(spry_context *context, const given *g)
     return report.duplicates > 0;
 }
 
-/* f32 values with f64 vectors, bf16 and f16 values with f32 vectors: every kernel that says so has them. */
+/* f32 values with f64 vectors, bf16 and f16 values with f32 vectors, for every kernel that reports these types. */
 void values_of_another_type(void **state)
 {
     static const struct {
@@ -515,7 +525,7 @@ void values_of_another_type(void **state)
     int met = 0;
     for (int number = 0; number < family_count(); number = next_met(number))
         for (int r = 0; r < 3; r++) {
-            if ((number / 2 + number / 12 + r) % 3 != 0) continue; /* one a family, in next_met's steps too */
+            if ((number / 2 + number / 12 + r) % 3 != 0) continue; /* one per family, also in the steps of next_met */
             material s;
             set_up_mixed(&s, number, types[r].stored, types[r].vectors, tested_op);
             double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
@@ -541,7 +551,7 @@ void values_of_another_type(void **state)
     for (int c = 0; c < 2; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Under each SPRY_SIMD: the default kernel of each format is right, and none above the level can be had. */
+/* Under each SPRY_SIMD the default kernel of each format is correct and does not exceed the level. */
 void every_simd_level(void **state)
 {
     static const char *const levels[] = {"portable", "avx2", "avx512"};

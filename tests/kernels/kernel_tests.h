@@ -1,12 +1,12 @@
-/* The tests that every kernel has to pass, of the product that tested_op names. */
+/* Tests for every kernel, with the product in tested_op. */
 #pragma once
 
 #include "testing.h"
 
-/* Set by main; the default is plain products on the CPU. */
+/* Set by main. The default is plain products on the CPU. */
 extern spry_op tested_op;
 extern const char *tested_device;
-extern int tested_briefly; /* 1: a sample of the trials: by default where they are slow, under sanitizers */
+extern int tested_briefly; /* 1: a sample of the trials; the default under sanitizers, where trials are slow */
 
 void every_kernel_on_every_family(void **state);
 void large_y(void **state);

@@ -2,7 +2,7 @@
 
 #include <float.h>
 
-/* Neumaier's sum, in long double. */
+/* Neumaier's compensated sum in long double. */
 typedef struct compensated {
     long double sum, lost;
 } compensated;
@@ -50,7 +50,7 @@ double element_at(const void *data, spry_type type, int64_t i)
     return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
-/* The bits of a number that f16 holds as a normal one. */
+/* Returns the bits of a value that is a normal f16 number. */
 static uint16_t bits_of_f16(double value)
 {
     int exponent;

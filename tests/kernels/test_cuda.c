@@ -1,4 +1,4 @@
-/* The GPU's kernels, plain and transposed, by the same tests as the CPU's. Skipped where there is no GPU. */
+/* Runs the tests of the CPU's kernels on the GPU's kernels, plain and transposed. Skipped without a GPU. */
 #include "cuda_support.h"
 #include "kernel_tests.h"
 #include "trials.h"

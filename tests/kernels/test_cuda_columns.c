@@ -1,6 +1,6 @@
 /*
- * Blocks of vectors on a GPU, row by row and column by column, with room between them: every kernel, vectors in its
- * memory and on the host. Needs the CUDA run-time; skipped where there is no GPU.
+ * Blocks of vectors on a GPU, row-major and column-major, with gaps: every kernel, with vectors in device memory and on
+ * the host. Needs the CUDA run-time. Skipped without a GPU.
  */
 #include "catalogue/catalogue.h"
 #include "cuda_support.h"
@@ -11,7 +11,7 @@
 
 enum { BETWEEN = 77 };
 
-/* Numbers of columns, and the room between them: rows that are aligned to 16 bytes, to 8, and to none. */
+/* Column counts and gaps: rows are aligned to 16 bytes, to 8 bytes, or not. */
 static const struct shape {
     int64_t columns, gap;
 } shapes[] = {{3, 2}, {2, 0}, {8, 0}, {6, 4}, {1, 0}, {7, 0}, {9, 1}, {16, 2}, {33, 1}, {64, 0}, {70, 2}};
@@ -22,7 +22,7 @@ static const struct shape {
         if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
     } while (0)
 
-/* A block of vectors on the host, and its copy in the GPU's memory. */
+/* A block of vectors on the host, and its copy on the GPU. */
 typedef struct block {
     spry_vector host, there;
     int64_t numbers;
@@ -63,7 +63,7 @@ static int64_t at(const spry_vector *v, int64_t i, int64_t c)
     return i * v->row_stride + c * v->column_stride;
 }
 
-/* y = 2*A*x + 0.5*y: columns are 1, 2 and 3 times x, and y is 4 before. */
+/* Checks y = 2*A*x + 0.5*y. The columns are 1, 2 and 3 times x, and y is 4 before the run. */
 static void multiply(const spry_spmv_plan *plan, const char *kernel, const problem *p, const void *x,
                      const void *product, const struct shape *shape, int row_major, int on_gpu)
 {
@@ -121,7 +121,7 @@ static void every_kernel(spry_type type, const char *ordering)
             const size_t many = several ? sizeof shapes / sizeof *shapes : 1;
             for (size_t n = 0; n < many; n++) {
                 multiply(plan, kernel, &p, x, product, &shapes[n], 1, on_gpu);
-                multiply(plan, kernel, &p, x, product, &shapes[n], 0, on_gpu); /* these are taken too */
+                multiply(plan, kernel, &p, x, product, &shapes[n], 0, on_gpu); /* column-major */
             }
             spry_spmv_plan_destroy(plan);
         }

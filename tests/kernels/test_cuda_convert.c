@@ -1,6 +1,6 @@
 /*
- * Storages that are made on the device hold what the host's build and an upload would have put there, to the bit, and
- * are refused with the same words. Needs the CUDA run-time; skipped where there is no GPU.
+ * Storages built on the device are bitwise equal to the upload of the host's build, and refusals have equal messages.
+ * Needs the CUDA run-time. Skipped without a GPU.
  */
 #include "arrays.h"
 #include "catalogue/catalogue.h"
@@ -13,7 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* Names with parameters, and the product that the format has on GPUs. */
+/* Formats with parameters, and the product of each format on GPUs. */
 static const struct {
     const char *format;
     spry_op op;
@@ -46,7 +46,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Formats that store a pattern as one on GPUs. */
+/* Formats that store no values for a pattern on GPUs. */
 static int takes_patterns(const char *format)
 {
     return strncmp(format, "sell", 4) == 0 || strcmp(format, "packed") == 0 || strncmp(format, "windowed", 8) == 0;
@@ -71,7 +71,7 @@ static void discard(const void *device)
     OK(cudaFree((void *)(uintptr_t)device));
 }
 
-/* The host's own storage of A, as for the GPU that there is. */
+/* Builds the storage of A on the host, as for the present GPU. */
 static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format, spryi_cost *cost,
                                  const spry_matrix *A, const spry_spmv_options *options, spry_error *err)
 {
@@ -91,7 +91,7 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
     return status;
 }
 
-/* Section by section, the device's against the host's. */
+/* Compares the sections on the device with the sections on the host. */
 static void compare(const char *what, const spry_spmv_plan *plan, void *host)
 {
     spryi_section ours[SPRYI_MOST_SECTIONS], theirs[SPRYI_MOST_SECTIONS];
@@ -132,7 +132,10 @@ static int is_same_refusal(const spry_error *err, const spry_error *expected)
     return strcmp(err->argument, "memory_limit_bytes") == 0 && err->limit == expected->limit && err->value > err->limit;
 }
 
-/* A on the host or on the device in one format: the same storage as `on_host` has, or the same refusal. */
+/*
+ * Converts A, which is on the host or on the device, to one format. Expects the storage of `on_host`, or an equal
+ * refusal.
+ */
 static void try_format(spry_context *context, const char *what, const spry_matrix *A, const spry_matrix *on_host, int n,
                        int64_t limit)
 {
@@ -171,7 +174,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     on_device.device = 1;
     spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    spry_matrix *checked = create_matrix(context, a); /* A learns nothing of its order */
+    spry_matrix *checked = create_matrix(context, a); /* A does not record its order */
     if (spry_matrix_check(checked, NULL, SPRY_CHECK_ALL, &err) != SPRY_OK) fail_msg("%s: %s", name, err.message);
     spry_matrix_destroy(checked);
     A = create_matrix(context, a);
@@ -183,7 +186,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
         const int with_parameters = strchr(cases[n].format, ':') != NULL;
         if (plain_only && with_parameters) continue;
         for (int device = 0; device < 2; device++) {
-            if (with_parameters && (n + turn) % 2 != device) continue; /* where A lies matters little then */
+            if (with_parameters && (n + turn) % 2 != device) continue; /* A in either memory */
             snprintf(what, sizeof what, "%s, %s, %s, %s offsets, in %s memory", cases[n].format, name,
                      spry_type_name(a->value_type), a->offset_type == SPRY_I32 ? "32-bit" : "64-bit",
                      device ? "device" : "host");
@@ -197,7 +200,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     discard(on_device.values);
 }
 
-/* One of six variants: types of values, of offsets, and patterns. */
+/* Runs one of six variants: value types, offset types, and patterns. */
 static void try_family(spry_context *context, const family *f, int variant, int64_t limit, int turn, const char *only)
 {
     const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
@@ -209,7 +212,7 @@ static void try_family(spry_context *context, const family *f, int variant, int6
     free(values);
 }
 
-/* Two of the six variants of each family, in turn: all take minutes. */
+/* Runs two of the six variants of each family, by rotation: all would take minutes. */
 static void every_family(void **state)
 {
     spry_context *context = context_of(2);
@@ -217,7 +220,7 @@ static void every_family(void **state)
         family f = family_make(number);
         for (int variant = turn % 3; variant < 6; variant += 3) {
             try_family(context, &f, variant, 0, turn, NULL);                     /* the guard refuses some */
-            try_family(context, &f, variant, (int64_t)64 << 20, turn + 1, NULL); /* in place of the guard */
+            try_family(context, &f, variant, (int64_t)64 << 20, turn + 1, NULL); /* replaces the guard */
         }
         family_free(&f);
     }
@@ -227,17 +230,17 @@ static void every_family(void **state)
 
 /* ---- packed -------------------------------------------------------------------------------------------- */
 
-/* What the rows of a stretch of packed's super-super-rows are like. */
+/* Kind of rows in a stretch of packed's super-super-rows. */
 typedef enum stretch {
-    STEPS,      /* at the same distances from the row */
-    HOLES,      /* the same, but for one in eight, or five */
-    BLOCKS,     /* rows of a block alike, columns in dense blocks that step or not */
-    BROKEN,     /* the same, but for one entry */
-    NEAR,       /* columns in 60 000 */
-    FAR,        /* anywhere */
-    UNEVEN,     /* lengths from 0 to 40: rows are sorted */
+    STEPS,      /* at equal distances from the row */
+    HOLES,      /* STEPS with one entry in eight missing, or five */
+    BLOCKS,     /* equal rows within a block; columns in dense blocks, strided or not */
+    BROKEN,     /* BLOCKS, except one row in 97 */
+    NEAR,       /* columns within 60 000 */
+    FAR,        /* columns anywhere */
+    UNEVEN,     /* lengths from 0 to 39: rows are sorted */
     HEAVY,      /* few rows of very many entries */
-    DISORDERED, /* unsorted, and entries at one position */
+    DISORDERED, /* unsorted, with repeated positions */
     STRETCHES
 } stretch;
 
@@ -248,7 +251,7 @@ static int64_t draw(uint64_t *state, int64_t below)
     return (int64_t)(family_random(state) % (uint64_t)below);
 }
 
-/* Entries of row i, at most `room`, to columns; b: of blocks. */
+/* Writes at most `room` entries of row i to columns. b: size of blocks. */
 static int64_t draw_row(stretch kind, uint64_t *state, int64_t i, int64_t b, uint64_t seed, int64_t *columns)
 {
     uint64_t own = seed + (uint64_t)(i / STRETCH) * 977, of_block = seed * 31 + (uint64_t)(i / b);
@@ -270,7 +273,7 @@ static int64_t draw_row(stretch kind, uint64_t *state, int64_t i, int64_t b, uin
     return n;
 }
 
-/* Stretches in an order drawn by seed; b of all blocks, which are most of it where that is not 1. */
+/* Draws stretches in a random order. b: size of blocks; if b is not 1, most stretches are BLOCKS. */
 static family draw_family(uint64_t seed, int64_t b)
 {
     uint64_t state = seed;
@@ -292,7 +295,7 @@ static family draw_family(uint64_t seed, int64_t b)
     return f;
 }
 
-/* Kinds of slices that change within super-super-rows and between them, lists that are shared or not, long rows. */
+/* Kinds of slices that change within and between super-super-rows, shared and separate lists, long rows. */
 static void packed_slices(void **state)
 {
     spry_context *context = context_of(2);
@@ -316,12 +319,15 @@ static int compare_columns(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Rows without entries, short ones, some that are near each other, repeat a column or are longer than a block. */
+/*
+ * Draws empty rows, short rows, rows with neighbouring columns, rows that repeat a column, and rows longer than a
+ * block.
+ */
 static family draw_uneven(uint64_t seed)
 {
     enum { COUNT = 3001, LONGEST = 30000 };
     uint64_t state = seed;
-    /* further than an offset tells, with blocks more than a key holds; or often the same */
+    /* columns beyond the range of an offset, with more blocks than a key holds; or few columns */
     const int64_t cols = seed % 4 == 1 ? (int64_t)1 << 30 : seed % 2 ? (int64_t)1 << 23 : 5000;
     family f = {.rows = COUNT, .cols = cols, .offsets = calloc(COUNT + 1, 8), .columns = malloc((size_t)COUNT * 800)};
     assert_true(f.offsets && f.columns);
@@ -346,7 +352,7 @@ static family draw_uneven(uint64_t seed)
     return f;
 }
 
-/* Cuts inside of rows, further sums, entries that wait for a group, far columns, rows that are not sorted. */
+/* Cuts within rows, additional sums, entries that wait for a group, far columns, unsorted rows. */
 static void swept_blocks(void **state)
 {
     spry_context *context = context_of(2);
@@ -365,7 +371,7 @@ static void swept_blocks(void **state)
 
 enum { NX = 37, NY = 41, NODES = NX * NY };
 
-/* The numbers of a node and of those around it, rising; node[] is a permutation of the grid, number[] its inverse. */
+/* Lists a node and its neighbours in ascending order. node[] is a permutation of the grid, number[] its inverse. */
 static int64_t around(const int64_t *node, const int64_t *number, int64_t n, int64_t *found)
 {
     int64_t count = 0;
@@ -376,7 +382,10 @@ static int64_t around(const int64_t *node, const int64_t *number, int64_t n, int
     return count;
 }
 
-/* Unknowns of a node side by side or apart, nodes in order or not; some rows lack an entry, some are long. */
+/*
+ * Draws unknowns of a node adjacent or separate, and nodes in order or shuffled. Some rows lack an entry, some are
+ * long.
+ */
 static family draw_mesh(uint64_t seed)
 {
     enum { LONGEST = 3000 };
@@ -415,7 +424,10 @@ static family draw_mesh(uint64_t seed)
     return f;
 }
 
-/* Runs of far columns, more in 32 rows than other windows may have; every third row is as the one before. */
+/*
+ * Draws runs of far columns. 32 rows have more columns than other windows may have. Every third row equals the row
+ * before.
+ */
 static family draw_wide(uint64_t seed)
 {
     enum { COUNT = 330, WIDEST = 512 };
@@ -437,7 +449,7 @@ static family draw_wide(uint64_t seed)
     return f;
 }
 
-/* Windows of 64 rows, or 32, that meet just as many columns as may be, and one more. */
+/* Draws windows of 64 or 32 rows that have exactly the permitted number of columns, and one window with one more. */
 static family draw_full(uint64_t seed)
 {
     enum { COUNT = 256 };
@@ -474,7 +486,9 @@ static void windowed_windows(void **state)
 
 /* ---- large --------------------------------------------------------------------------------------------- */
 
-/* Matrices of up to some millions of entries; what conversion took is told beside it, the upload of CSR apart. */
+/*
+ * Matrices of up to some millions of entries. Prints the time of the conversion and, separately, of the upload of CSR.
+ */
 static void large_matrices(void **state)
 {
     static const char *const specs[] = {"grid7,x=80,y=80,z=80", "rmat,scale=17,edges=16,seed=11", "circuit,rows=60000",

@@ -1,7 +1,7 @@
 /*
- * Device memory and the current device: out of memory is a status with nothing leaked, a matrix in device memory is
- * planned without a copy of its values, and the caller's current device stays what it was. Needs the CUDA run-time;
- * skipped where there is no GPU. Nothing else may run on the GPU meanwhile: free memory is compared.
+ * Device memory and the current device. Out of memory is a status, and nothing leaks. A matrix in device memory is
+ * planned without a copy of its values. The caller's current device is unchanged. Needs the CUDA run-time; skipped
+ * without a GPU. The GPU must be idle, because free memory is compared.
  */
 #include "cuda_memory.h"
 #include "cuda_support.h"
@@ -11,13 +11,13 @@
 #include "spry/tune.h"
 #include "trials.h"
 
-/* What takes the memory away. */
+/* Blocks that use up the device memory. */
 typedef struct hog {
     void *blocks[256];
     int count;
 } hog;
 
-/* All but `left` bytes, in ever smaller blocks. */
+/* Allocates all but `left` bytes, in ever smaller blocks. */
 static void take_memory(hog *h, int64_t left)
 {
     void *kept = NULL;
@@ -38,13 +38,13 @@ static void give_back(hog *h)
     while (h->count > 0) OK(cudaFree(h->blocks[--h->count]));
 }
 
-/* A kernel's plan fits once enough is left, and fails until then, each time with the status and nothing kept. */
+/* A kernel's plan fails until enough memory is free. Each failure returns the status and leaks nothing. */
 static void starve(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
 {
     enum { STEP = 4 * MIB, MOST = 512 * MIB, SLACK = 4 * MIB }; /* SLACK: the driver's own blocks of small arrays */
     spry_spmv_options options = gpu_options(kernel, op, 0);
     spry_spmv_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
-    (void)spry_context_trim(context);                            /* or the plan would fit into what that one left */
+    (void)spry_context_trim(context);                            /* otherwise the plan could reuse this memory */
     const int64_t before = free_memory(), held = context_bytes(context);
     int failures = 0, fits = 0;
     for (int64_t left = 0; left < MOST && !fits; left += left < 8 * STEP ? STEP : left / 8) {
@@ -78,7 +78,7 @@ static void out_of_device_memory(void **state)
     int64_t before = free_memory();
     int index = 0;
     const int64_t room_for_tests = (int64_t)1 << 30;
-    if (before > room_for_tests) { /* so that each step takes little */
+    if (before > room_for_tests) { /* so that each step needs little memory */
         OK(cudaMalloc(&most.blocks[0], (size_t)(before - room_for_tests)));
         most.count = 1;
     }
@@ -112,7 +112,7 @@ static void too_much_at_once(void **state)
     spry_context_destroy(context);
 }
 
-/* 64 MB of columns and 128 MB of values, of which a plan in csr copies neither. */
+/* 64 MB of columns and 128 MB of values. A plan in csr copies neither. */
 static void matrix_in_device_memory(void **state)
 {
     enum { ROWS = 1 << 20, PER_ROW = 16 };
@@ -153,7 +153,7 @@ static void matrix_in_device_memory(void **state)
         (void)spry_context_trim(context);
         int64_t before = free_memory(), host = context_peak_bytes(context);
         spry_spmv_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
-        assert_true(before - free_memory() < 40 * MIB); /* x, y and row numbers */
+        assert_true(before - free_memory() < 40 * MIB); /* x, y and row indices */
         assert_true(host < 40 * MIB);
         assert_int_equal(spry_spmv_plan_run(plan, (spry_vector){.data = y, .length = ROWS, .type = SPRY_F64}, NULL,
                                             (spry_const_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,
@@ -176,7 +176,10 @@ static void matrix_in_device_memory(void **state)
     spry_context_destroy(context);
 }
 
-/* Every public call that works on GPU `device` (the library's number), with `current` (CUDA's) the caller's. */
+/*
+ * Runs every public call that works on GPU `device` (library index) while `current` (CUDA index) is the caller's
+ * device.
+ */
 static void stays_current(int device, int current)
 {
     char name[32];
@@ -230,7 +233,7 @@ static void current_device(void **state)
     stays_current(1, 0);
 }
 
-/* Two GPUs, each worked on with each current. */
+/* Uses each of two GPUs while each of them is current. */
 static void other_current_device(void **state)
 {
     int count = 0;
@@ -277,7 +280,10 @@ static void *hook_allocate(void *user, int device, int64_t bytes)
     return made;
 }
 
-/* What is given back is overwritten at once, in a stream that waits for no other: a kernel that reads it yet errs. */
+/*
+ * Overwrites freed memory immediately in a non-blocking stream: a kernel that still reads the memory gives wrong
+ * results.
+ */
 static void hook_release(void *user, int device, void *pointer, int64_t bytes)
 {
     handed_out *g = user;
@@ -315,7 +321,7 @@ static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, vo
     return create_matrix(context, &a);
 }
 
-/* A plan, converted on the GPU where it can be, run with vectors there and here, and destroyed while it runs. */
+/* A plan, converted on the GPU if possible, that runs with device and host vectors and is destroyed during a run. */
 static void hooked_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
 {
     const int64_t n = spry_matrix_rows(A);
@@ -382,7 +388,7 @@ static void hooks_have_all(void **state)
     }
     double gbps = 0;
     assert_int_equal(spry_device_measure_copy(context, &gbps, 1, NULL), SPRY_OK);
-    assert_int_equal(context_cached_bytes(context), 0); /* the library's own pool has not been asked */
+    assert_int_equal(context_cached_bytes(context), 0); /* the library's own pool is not used */
     spry_matrix_destroy(moved);
     for (int n = 0; n < 3; n++) spry_device_free(context, 1, blocks[n]);
     spry_matrix_destroy(A);
@@ -392,7 +398,7 @@ static void hooks_have_all(void **state)
     assert_int_equal(g.faults, 0);
 }
 
-/* Plans of a pattern in device memory own at least what the hooks have handed out for them, ones included. */
+/* Plans of a pattern in device memory own at least the bytes that the hooks allocated for them, including ones. */
 static void owned_bytes_of_patterns(void **state)
 {
     handed_out g = {.calls = 0};
@@ -414,7 +420,7 @@ static void owned_bytes_of_patterns(void **state)
     a.values = NULL;
     a.ownership = SPRY_BORROW;
     spry_matrix *pattern = create_matrix(context, &a);
-    enum { EMPTY_ARRAYS = 8 }; /* each takes a byte */
+    enum { EMPTY_ARRAYS = 8 }; /* each allocates one byte */
     const int64_t before = g.held_bytes;
     for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));) {
         spry_spmv_plan *plan = gpu_plan(context, pattern, kernel, SPRY_NO_TRANSPOSE, 1);

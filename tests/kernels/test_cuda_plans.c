@@ -1,7 +1,7 @@
 /*
- * What a plan on a GPU promises beside the product: it can be captured into a CUDA graph, run in several streams and
- * threads, repeated with the same bits, updated, refused for want of memory without a leak, and it leaves the caller's
- * current device alone. Needs the CUDA run-time; skipped where there is no GPU.
+ * Guarantees of a plan on a GPU in addition to the product. Runs can be captured into a CUDA graph, use multiple
+ * streams and threads, repeat with bitwise equal results, and follow updates. Out of memory leaks nothing. The caller's
+ * current device is unchanged. Needs the CUDA run-time; skipped without a GPU.
  */
 #include "cuda_support.h"
 #include "reference.h"
@@ -42,7 +42,7 @@ static spry_vector vector_at(void *data, int64_t length, spry_type type, int dev
                          .device = device};
 }
 
-/* y = 2*A*x + 0.5*y, or with first = 1 y = A*x. */
+/* Computes y = 2*A*x + 0.5*y, or y = A*x if first = 1. */
 static spry_status product(const spry_spmv_plan *plan, const problem *p, spry_op op, void *x, void *y, int device,
                            int first, spry_spmv_run_options *o, spry_error *err)
 {
@@ -59,7 +59,7 @@ static void must(spry_status status, const char *kernel, const spry_error *err)
     if (status != SPRY_OK) fail_msg("%s: %s", kernel, err->message);
 }
 
-/* The device's y is `expected`, to the bit. */
+/* Checks that the device's y is bitwise equal to `expected`. */
 static void expect_y(const char *kernel, const char *what, const problem *p, spry_op op, const void *y_device,
                      const void *expected)
 {
@@ -75,7 +75,7 @@ static void expect_y(const char *kernel, const char *what, const problem *p, spr
     free(y);
 }
 
-/* Calls test for every kernel, product and type; of deterministic ones alone if so wanted. */
+/* A test that is called for every kernel, product and type, or only for deterministic kernels. */
 typedef void (*kernel_test)(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel,
                             spry_op op);
 
@@ -103,7 +103,7 @@ static void every_kernel(kernel_test test, int exact, int deterministic)
     every_kernel_of(test, exact, deterministic, 0);
 }
 
-/* Plans that renumber: rows and columns of a square matrix, rows of another. */
+/* Plans with an ordering: of rows and columns of a square matrix, of the rows of other matrices. */
 static void every_kernel_ordered(kernel_test test, int exact, int deterministic)
 {
     gpu_order_plans("rcm");
@@ -117,7 +117,7 @@ static void every_kernel_ordered(kernel_test test, int exact, int deterministic)
 
 /* ---- graphs --------------------------------------------------------------------------------------- */
 
-/* The first run of a plan is captured, in the strictest mode: a call that allocates or waits would end the capture. */
+/* Captures the first run of a plan in the strictest mode: a call that allocates or waits would end the capture. */
 static void replay(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
 {
     spry_error err = SPRY_ERROR_INIT;
@@ -218,7 +218,7 @@ static void two_streams_with_an_ordering(void **state)
     every_kernel_ordered(both_streams, 1, 0);
 }
 
-/* A thread plans and runs, with host vectors; faults are counted, since only the main thread may fail the test. */
+/* A thread that plans and runs with host vectors. It counts faults, because only the main thread may fail the test. */
 typedef struct worker {
     spry_context *context;
     const problem *p;
@@ -272,7 +272,7 @@ static void two_plans_in_two_threads(void **state)
 
 /* ---- the same bits -------------------------------------------------------------------------------- */
 
-/* Ten runs of a plan, then one with host vectors of another. */
+/* Runs a plan ten times, then another plan once with host vectors. */
 static void repeat(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
 {
     spry_error err = SPRY_ERROR_INIT;
@@ -314,7 +314,7 @@ static void same_bits_with_an_ordering(void **state)
 
 /* ---- values that change --------------------------------------------------------------------------- */
 
-/* Of a matrix in host memory, then of one in device memory, whose values are changed there. */
+/* Updates a matrix in host memory, then a matrix in device memory whose values change on the device. */
 static void update(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
 {
     spry_error err = SPRY_ERROR_INIT;
@@ -376,7 +376,7 @@ static void updated_values_with_an_ordering(void **state)
 
 /* ---- calls that CUDA refuses ---------------------------------------------------------------------- */
 
-/* An update in a stream that is captured fails. The calls after it work: CUDA's error does not reach them. */
+/* An update in a captured stream fails. Later calls succeed: CUDA's error does not reach them. */
 static void after_a_refused_call(void **state)
 {
     spry_context *context = context_of(2);
@@ -415,7 +415,7 @@ static void after_a_refused_call(void **state)
     spry_context_destroy(context);
 }
 
-/* "auto" is refused under a limit with a number of bytes, never because csr has no kernel for transposed products. */
+/* Under a limit, "auto" is refused with a number of bytes, never because csr has no kernel for transposed products. */
 static void limits_of_transposed_products(void **state)
 {
     spry_context *context = context_of(2);
@@ -441,7 +441,7 @@ static void limits_of_transposed_products(void **state)
     spry_context_destroy(context);
 }
 
-/* An argument names the tests to run: "*ordering". */
+/* An argument selects tests by name: "*ordering". */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {

@@ -1,7 +1,7 @@
 /*
- * The pool that device memory comes from: what is given back is kept and given away as promised, memory is not handed
- * on while kernels of any stream may read it, and what is kept does not make an allocation fail. Skipped without a GPU,
- * and where there is no pool (SPRY_CUDA_POOL=off). Nothing else may run on the GPU meanwhile.
+ * The pool of device memory. Freed memory is kept and released as documented. A block is not reused while kernels of
+ * any stream may read it. Kept memory never makes an allocation fail. Skipped without a GPU, and without a pool
+ * (SPRY_CUDA_POOL=off). The GPU must be idle.
  */
 #include "cuda_memory.h"
 #include "cuda_support.h"
@@ -25,14 +25,14 @@ static int pools_there(void)
     return supported && !(choice && strcmp(choice, "off") == 0);
 }
 
-/* Of the pool, and larger than its blocks. */
+/* One size from the pool's blocks, and one larger than them. */
 static void kept_and_given_back(void **state)
 {
     static const int64_t sizes[] = {16 * MIB, 256 * MIB};
     for (int n = 0; n < 2; n++) {
         const int64_t bytes = sizes[n];
         spry_context *context = context_of(1), *other = context_of(1);
-        assert_true(spry_device_count(other) > 1); /* uses the plug-in from here on */
+        assert_true(spry_device_count(other) > 1); /* the plug-in is in use from here on */
         spry_device_free(context, 1, allocate(context, MIB));
         (void)spry_context_trim(context);
         const int64_t before = free_memory();
@@ -43,7 +43,7 @@ static void kept_and_given_back(void **state)
         spry_device_free(context, 1, block);
         assert_int_equal(free_memory(), with); /* kept */
         spry_device_free(context, 1, allocate(context, bytes - MIB));
-        assert_int_equal(free_memory(), with); /* and serves for a smaller one */
+        assert_int_equal(free_memory(), with); /* reused for a smaller block */
         const int64_t cached = context_cached_bytes(context);
         const int64_t freed = spry_context_trim(context);
         if (freed < bytes || freed > cached)
@@ -60,7 +60,7 @@ static void kept_and_given_back(void **state)
     }
 }
 
-/* Of a context without caches nothing stays, nor does it take what others keep away from them. */
+/* A context without caches keeps nothing, and does not use memory that other contexts keep. */
 static void switched_off(void **state)
 {
     static const int64_t sizes[] = {16 * MIB, 256 * MIB};
@@ -83,7 +83,7 @@ static void switched_off(void **state)
     spry_context_destroy(other);
 }
 
-/* At most a quarter of the device stays when everything is given back. */
+/* At most a quarter of the device memory is kept after all blocks are freed. */
 static void bounded(void **state)
 {
     size_t unused = 0, all = 0;
@@ -115,7 +115,10 @@ static void aligned(void **state)
     spry_context_destroy(context);
 }
 
-/* Kept memory in pieces is no reason to fail: with all else of the device taken, three quarters of it are one block. */
+/*
+ * Kept memory in pieces does not make an allocation fail. All other device memory is in use, and a block takes three
+ * quarters of the pieces.
+ */
 static void pieces_serve(void **state)
 {
     enum { PIECES = 64, PIECE = 4 * MIB };
@@ -132,13 +135,13 @@ static void pieces_serve(void **state)
         size /= 2;
     }
     for (int b = 0; b < PIECES; b++) spry_device_free(context, 1, pieces[b]);
-    void *block = allocate(context, (int64_t)PIECES / 4 * 3 * PIECE); /* a large one, which no piece can be */
+    void *block = allocate(context, (int64_t)PIECES / 4 * 3 * PIECE); /* a large block, larger than every piece */
     spry_device_free(context, 1, block);
     while (hogs > 0) OK(cudaFree(hog[--hogs]));
     spry_context_destroy(context);
 }
 
-/* A plan is destroyed while its runs are under way in a stream that waits for no other; its memory is overwritten. */
+/* Destroys a plan during its runs in a non-blocking stream, then overwrites its memory. */
 static void freed_under_way(void **state)
 {
     enum { RUNS = 300, BLOCKS = 48, SIDE = 1000, ROWS = SIDE * SIDE };
@@ -187,7 +190,7 @@ static void freed_under_way(void **state)
 
 enum { TURNS = 400, MOST_BYTES = 48 * MIB };
 
-/* A thread with a context of its own: no block is another thread's while it is held. */
+/* A thread with its own context. While it holds a block, no other thread gets the block. */
 static void *one_thread(void *number)
 {
     const unsigned own = (unsigned)(uintptr_t)number;

@@ -1,6 +1,6 @@
 /*
- * What a user of a GPU gets by default: a first product that does not wait for code it does not need, and a format that
- * is not far behind the best one. Times are compared within this process. Skipped where there is no GPU.
+ * Default behaviour on a GPU: the first product does not wait for code that it does not need, and the chosen format is
+ * almost as fast as the best. Times are compared within this process. Skipped without a GPU.
  */
 #include "cuda_support.h"
 #include "in_blocks.h"
@@ -40,7 +40,7 @@ static spry_matrix *generate(const char *spec, spry_type type)
     return A;
 }
 
-/* Before anything else in the process, so that nothing of the kernels is loaded. */
+/* Runs before all other tests, so that no kernel is loaded. */
 static void first_products(void **state)
 {
     static const double MOST_US = 2000;
@@ -59,14 +59,14 @@ static void first_products(void **state)
 
 typedef struct mesh {
     const char *spec;
-    int b; /* 0: the generated matrix itself */
+    int b; /* 0: the generated matrix, not in blocks */
     unsigned holes;
 } mesh;
 
-/* Matrices that are no grids, large enough that a launch is not what counts. */
+/* Matrices other than grids, large enough that the launch time does not dominate. */
 static void default_is_near_the_best(void **state)
 {
-    static const double MOST = 1.25; /* times the best: what a single matrix may lose (docs/choosing.md) */
+    static const double MOST = 1.25; /* times the best: the limit for a single matrix (docs/choosing.md) */
     static const char *const formats[] = {"packed", "sell", "csr", "bsr", "swept"};
     static const mesh meshes[] = {
         {"rgg20,scale=16", 3, 0}, {"rgg20,scale=15", 4, 1u << 3 | 1u << 13}, {"rgg20,scale=17", 0, 0},
@@ -91,7 +91,7 @@ static void default_is_near_the_best(void **state)
         }
 }
 
-/* However few products are expected, there is a plan, with the same bits in every run unless others are allowed. */
+/* For any number of expected calls a plan exists. It is deterministic unless nondeterminism is allowed. */
 static void a_plan_for_few(void **state)
 {
     spry_matrix *A = generate("grid5,x=90,y=70", SPRY_F64);

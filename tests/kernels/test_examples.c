@@ -1,5 +1,5 @@
 /*
- * The examples that the tutorial and the lecture print: products by every kernel of the CPU, the lecture's arrays in
+ * The examples printed in the tutorial and the lecture: products by every kernel of the CPU, the lecture's arrays in
  * each of its layouts, and its table of storage.
  */
 #include "examples.h"
@@ -16,7 +16,7 @@ static void every_kernel_of_the_cpu(void **state)
     assert_true(multiply_examples(context, "cpu") >= 20);
 }
 
-/* Rows as they should be, and as printed: the last three columns and rows are those of no array above them. */
+/* Rows as they must be, and as printed. The last three printed columns and rows match no array above them. */
 static const int32_t IR[] = {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4}, printed_IR[] = {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3};
 static const int32_t printed_JA[] = {0, 3, 0, 1, 3, 0, 2, 3, 4, 2, 0, 1};
 
@@ -45,7 +45,7 @@ static void multiply(const spry_matrix *A, const char *format, double *y)
     spry_spmv_plan_destroy(plan);
 }
 
-/* COO with the tails put right is the CSR printed; as printed it is another matrix, whose rows 3 and 4 differ. */
+/* COO with corrected tails equals the printed CSR. The printed COO is another matrix: rows 3 and 4 differ. */
 static void coordinates_as_printed(void **state)
 {
     double y[MOST_ROWS];
@@ -88,7 +88,7 @@ static spry_spmv_plan *plan_in(const spry_matrix *A, const char *format)
     return create_plan(context, A, &options);
 }
 
-/* Column-major, as wide as the longest row: element s of row i at i + s*rows. */
+/* Column-major, as wide as the longest row. Element s of row i is at i + s*rows. */
 static void slots(void **state)
 {
     static const double values[] = {1, 3, 6, 5, 25, 1, 2, 8, 9, 0, 0, 3, 9, 0, 0, 0, 0, 2, 0, 0};
@@ -104,7 +104,7 @@ static void slots(void **state)
     spry_matrix_destroy(A);
 }
 
-/* "Set ELL width to average row length, put overflow in COO": 12/5 is 2.4, so 2. */
+/* "Set ELL width to average row length, put overflow in COO": 12/5 is 2.4, rounded to 2. */
 static void hybrid(void **state)
 {
     static const double values[] = {1, 3, 6, 5, 25, 1, 2, 8, 9, 0}, rest[] = {3, 9, 2};
@@ -132,8 +132,8 @@ static int64_t words(const spry_matrix *A, const char *format)
 }
 
 /*
- * M = N = 5, K = 4, nnz = 12. HYB takes 2 M W + 3 rest. The bounds printed, over 3 nnz and under 2 M K, hold neither
- * here nor where all rows are alike.
+ * M = N = 5, K = 4, nnz = 12. HYB needs 2 M W + 3 rest words. The printed bounds are over 3 nnz and under 2 M K. This
+ * matrix is below the first bound. With rows of equal length both bounds fail.
  */
 static void words_of_the_table(void **state)
 {
@@ -150,7 +150,10 @@ static void words_of_the_table(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Lane and Booth 2022, section 2.3: a longest row of 40 entries and a mean of 10 cost ELL 300 % over the entries. */
+/*
+ * Lane and Booth 2022, section 2.3: with a longest row of 40 entries and a mean of 10, ELL needs 300 % more than the
+ * entries.
+ */
 static void overhead_of_ell(void **state)
 {
     static const int32_t offsets[] = {0, 40, 40, 40, 40};

@@ -1,4 +1,4 @@
-/* The examples that the tutorial and the lecture print, by every kernel of a GPU. Skipped where there is none. */
+/* The examples printed in the tutorial and the lecture, by every kernel of a GPU. Skipped without a GPU. */
 #include "cuda_support.h"
 #include "examples.h"
 #include "trials.h"

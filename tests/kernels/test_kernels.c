@@ -1,9 +1,9 @@
-/* Plain products, and whether their judge sees what is wrong. */
+/* Plain products, and tests of the comparison that judges them. */
 #include "formats/csr/csr.h"
 #include "kernel_tests.h"
 #include "trials.h"
 
-/* The families do what they are there for: rows in runs and rows in pieces are really met. */
+/* The families have the properties they claim: runs of rows, and rows in pieces. */
 static void families_hold_what_they_say(void **state)
 {
     spry_context *context = context_of(2);
@@ -26,7 +26,7 @@ static void families_hold_what_they_say(void **state)
     spry_context_destroy(context);
 }
 
-/* The judge of all these tests must see what is wrong. */
+/* The comparison must find wrong results. */
 static void comparator_rejects(void **state)
 {
     for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
@@ -45,7 +45,7 @@ static void comparator_rejects(void **state)
                 double bound = (double)reference_bound(r, s.type, i, alpha, beta, before);
                 const double bad[] = {right + 3 * bound, right - 3 * bound, NAN, INFINITY, before};
                 for (int b = 0; b < 5; b++) {
-                    if (b == 4 && fabs(before - right) < 2 * bound) continue; /* by chance it is no error */
+                    if (b == 4 && fabs(before - right) < 2 * bound) continue; /* no error, by chance */
                     set_number(y.data, s.type, i, bad[b]);
                     c = reference_compare(r, s.type, alpha, beta, s.before.data, y.data);
                     if (c.wrong != 1 || c.worst_row != i)
@@ -58,7 +58,7 @@ static void comparator_rejects(void **state)
         }
 }
 
-/* Writing one entry beside an array is seen, before it and behind. */
+/* The guards detect one element written before or after an array. */
 static void guards_see_writes(void **state)
 {
     guarded end = guarded_make(24, AT_END), start = guarded_make(24, AT_START);

@@ -1,21 +1,21 @@
 /*
- * Several columns of so many rows that kernels write y past the caches, which asks for an alignment: y begins at a
- * number, at 16 and 32 bytes, and at a line of the cache. Values and x are small whole numbers, which add up without
- * rounding: every result is compared for equality.
+ * Blocks of columns with many rows: kernels use non-temporal stores for y, which need alignment. y begins one element,
+ * 16, 32 and 64 bytes after a cache line. Values and x are small integers, so results are exact and compared for
+ * equality.
  */
 #include "reference.h"
 #include "spry/tune.h"
 
 enum { ROWS = 263000, COLUMNS = 16, NEAR = 3, NNZ = ROWS * NEAR, LINE = 64 };
 
-static const int columns_of[] = {9, 16}; /* with a rest, and whole registers */
+static const int columns_of[] = {9, 16}; /* with a remainder, and whole registers */
 
 typedef struct numbers {
     int32_t *offsets, *indices;
-    double *values, *x, *y; /* y: of COLUMNS columns, row by row */
+    double *values, *x, *y; /* y: of COLUMNS columns, row-major */
 } numbers;
 
-/* Row i has columns i, and two that lie some way off. */
+/* Row i has column i and two columns at some distance. */
 static numbers make_numbers(void)
 {
     numbers n = {malloc((ROWS + 1) * sizeof(int32_t)), malloc(NNZ * sizeof(int32_t)), malloc(NNZ * sizeof(double)),
@@ -32,7 +32,7 @@ static numbers make_numbers(void)
     return n;
 }
 
-/* Runs with y so many bytes behind a line; nothing is written beside it. */
+/* Runs with y at different offsets from a cache line. Checks that nothing is written next to y. */
 static void check_places(const numbers *n, const spry_spmv_plan *plan, const char *kernel, spry_type type, int columns,
                          const void *x, char *line)
 {
@@ -59,7 +59,7 @@ static void check_places(const numbers *n, const spry_spmv_plan *plan, const cha
     }
 }
 
-/* Every kernel that the processor has of the formats that may write past the caches. */
+/* Runs every available kernel of the formats that may use non-temporal stores. */
 static void check_kernels(spry_context *context, const numbers *n, spry_type type, const void *values, const void *x,
                           char *line)
 {

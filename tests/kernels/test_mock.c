@@ -1,4 +1,7 @@
-/* The mock device's kernels, plain and transposed, by the same tests as the CPU's; then with storages made there. */
+/*
+ * Runs the tests of the CPU's kernels on the mock device, plain and transposed, with storages built on the host and on
+ * the device.
+ */
 #include "kernel_tests.h"
 #include "mock/mock.h"
 #include "trials.h"
@@ -12,7 +15,7 @@ int main(void)
     };
     int failed = 0;
     tested_device = "mock";
-    tested_briefly = 1; /* it is there for the ways to a kernel; the kernels are plain */
+    tested_briefly = 1; /* the device tests the paths to a kernel; its kernels are plain */
     for (mock.converts = 0; mock.converts < 2; mock.converts++)
         for (int transposed = 0; transposed < 2; transposed++) {
             if (INSTRUMENTED && transposed == mock.converts) continue; /* two of the four are enough */

@@ -1,7 +1,7 @@
 /*
- * More than 2^31 entries: offsets that 32 bits do not hold, in products and in plans. The arrays are borrowed and are a
- * few megabytes, mapped again and again, so the matrix repeats itself every PERIOD rows. Its values and x are small
- * whole numbers, which f32 adds up without rounding: every result is compared for equality.
+ * More than 2^31 entries: 64-bit offsets in products and plans. The borrowed arrays are a few megabytes that are mapped
+ * repeatedly, so the matrix repeats every PERIOD rows. Values and x are small integers, which f32 sums exactly, so
+ * every result is compared for equality.
  */
 #include "arrays.h"
 
@@ -13,7 +13,7 @@ enum { COLUMNS = 1024, PERIOD = 4096, REPEATS = 513 };
 #define ENTRIES (ROWS * COLUMNS) /* 2^31 + 2^22 */
 static const size_t file_bytes = (size_t)PERIOD * COLUMNS * 4;
 
-/* REPEATS times the same pages; *once is where they can be written. NULL: the system does not let us. */
+/* Maps the same pages REPEATS times. *once is a writable mapping. Returns NULL if the system refuses. */
 static void *map_repeatedly(void **once)
 {
     int file = memfd_create("spry-test", 0);
@@ -34,7 +34,7 @@ static void *map_repeatedly(void **once)
 
 typedef struct giant {
     int64_t *offsets;
-    int32_t *columns, *columns_once; /* of a period: the columns of a row in an order of its own */
+    int32_t *columns, *columns_once; /* of a period: each row has its own order of columns */
     float *values, *values_once;
     spry_arrays a;
 } giant;
@@ -97,7 +97,7 @@ static void products(void **state)
 {
     giant g = {0};
     if (INSTRUMENTED || sizeof(size_t) < 8) skip();
-    if (!make(&g)) skip(); /* a system that does not map so much; what was mapped goes with the program */
+    if (!make(&g)) skip(); /* the system cannot map the arrays; the process's exit frees partial mappings */
     spry_context *context = context_of(0);
     float *x = malloc((size_t)ROWS * sizeof *x), *y = malloc((size_t)ROWS * sizeof *y);
     double *sums = calloc(COLUMNS, sizeof *sums), *weights = calloc(PERIOD, sizeof *weights);

@@ -1,4 +1,4 @@
-/* spry_spmv_verify against this folder's own reference: right results pass, each corruption is seen. */
+/* Compares spry_spmv_verify with this folder's reference: correct results pass, and each corruption is found. */
 #include "arrays.h"
 #include "families.h"
 #include "reference.h"
@@ -26,7 +26,7 @@ static int drop_context(void **state)
     return close_context((void **)&context);
 }
 
-/* One product that is judged: matrix, vectors and what is right. */
+/* One product to verify: matrix, vectors and the correct result. */
 typedef struct product {
     family f;
     spry_type type;
@@ -94,7 +94,7 @@ static void clear(product *p)
     family_free(&p->f);
 }
 
-/* Both judges say the same of y as it stands. */
+/* Checks that both verifiers give the same verdict on the current y. */
 static void judges_agree(const product *p, int64_t wrong, int64_t row)
 {
     comparison c = reference_compare(&p->r, p->type, p->alpha, p->beta, p->before.data, p->y.data);
@@ -117,8 +117,8 @@ static void corrupt(product *p)
         double bound = (double)reference_bound(&p->r, p->type, i, p->alpha, p->beta, before);
         const double bad[] = {right + 3 * bound + DBL_MIN, right - 3 * bound - DBL_MIN, NAN, -INFINITY, before};
         for (int b = 0; b < 5; b++) {
-            if (b < 2 && (bound == 0 || p->type == SPRY_F32) && bound < 1e-30) continue; /* not to be told apart */
-            if (b == 4 && fabs(before - right) < 2 * bound + 1e-30) continue;            /* by chance it is no error */
+            if (b < 2 && (bound == 0 || p->type == SPRY_F32) && bound < 1e-30) continue; /* indistinguishable */
+            if (b == 4 && fabs(before - right) < 2 * bound + 1e-30) continue;            /* no error, by chance */
             set_number(p->y.data, p->type, i, bad[b]);
             judges_agree(p, 1, i);
         }
@@ -126,7 +126,7 @@ static void corrupt(product *p)
     }
 }
 
-/* Where races are looked for, a third of the families. */
+/* Tests a third of the families if SAMPLED. */
 enum { SOME = SAMPLED ? 3 : 1 };
 
 static void right_passes_and_wrong_does_not(void **state)
@@ -134,7 +134,7 @@ static void right_passes_and_wrong_does_not(void **state)
     for (int number = 0; number < family_count(); number += number < 60 ? SOME : 5)
         for (int h = 0; h < FORMS; h++)
             for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-                if (!TEST_FULL && (number + op) % FORMS != h) continue; /* forms take turns */
+                if (!TEST_FULL && (number + op) % FORMS != h) continue; /* forms rotate */
                 product p;
                 int other = (number + h + op) % 2;
                 set_up(&p, number, other ? SPRY_F32 : SPRY_F64, (spry_op)op, &forms[h], -1.5, other ? 0 : 0.75);
@@ -146,7 +146,7 @@ static void right_passes_and_wrong_does_not(void **state)
             }
 }
 
-/* Within half a bound is accepted, past it is not: the bound is that of the header, to a percent. */
+/* Errors of 0.8 times the header's bound pass, and errors of 1.25 times the bound fail. */
 static void bound_is_where_the_header_says(void **state)
 {
     product p;
@@ -166,7 +166,7 @@ static void bound_is_where_the_header_says(void **state)
     }
 }
 
-/* Where the result is infinite or NaN by rights, y must be so too. */
+/* If the exact result is infinite or NaN, y must be equal. */
 static void infinities_that_are_due(void **state)
 {
     const int32_t offsets[] = {0, 1, 3, 4, 4}, columns[] = {0, 0, 1, 2};
@@ -189,7 +189,10 @@ static void infinities_that_are_due(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Entries 3 and -1 at one position of an infinite x: NaN one by one, an infinity as 2; nothing else passes. */
+/*
+ * Entries 3 and -1 at one position multiply an infinite x. NaN (separate products) and Inf (summed first) pass, all
+ * else fails.
+ */
 static void duplicates_of_either_sign(void **state)
 {
     const int32_t starts[] = {0, 3, 4}, first[] = {0, 0, 0, 1}, second[] = {0, 0, 1, 1};
@@ -221,7 +224,7 @@ static void duplicates_of_either_sign(void **state)
         }
 }
 
-/* What cannot be compared is refused, and the verdict left as it was. */
+/* Input that cannot be compared is refused, and the verdict is unchanged. */
 static void refusals(void **state)
 {
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 2};

@@ -35,13 +35,13 @@ spry_spmv_plan *plan_of(spry_context *context, const trial *t, const given *g)
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = context_threads(context); /* however small */
+    options.threads = context_threads(context); /* for any size */
     options.op = t->op;
     options.kernel = t->kernel;
     options.vector_type = t->type;
     options.expected_calls = t->how->expected_calls;
     options.allow_nondeterministic = 1;
-    options.memory_limit_bytes = (int64_t)64 << 20; /* in place of the padding guard */
+    options.memory_limit_bytes = (int64_t)64 << 20; /* replaces the padding guard */
     if (spry_matrix_create(context, &A, &g->a, &err) != SPRY_OK) fail_msg("%s: %s", describe(t), err.message);
     spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s: %s", describe(t), err.message);
@@ -66,7 +66,7 @@ void run(const trial *t, const spry_spmv_plan *plan, double alpha, const guarded
     if (status != SPRY_OK) fail_msg("%s: %s", describe(t), err.message);
 }
 
-/* What y holds before a run: numbers, or NaN where it must not be read. */
+/* Sets y before a run: to `before`, or to NaN if beta is 0. */
 void fill_y(const guarded *y, spry_type type, const double *before, double beta)
 {
     if (beta == 0)
@@ -145,9 +145,9 @@ int kernel_offers(const spry_kernel_info *kernel, spry_op op)
     return kernel->available && (op == SPRY_TRANSPOSE ? transposed != NULL : transposed != kernel->operations);
 }
 
-/* ---- several columns of x and y, multiplied in one run and judged one by one ---------------------------- */
+/* ---- multiple columns of x and y, multiplied in one run and compared one by one -------------------------- */
 
-/* Columns of x and y that lie row by row, with room behind each row, or apart, with room behind each column. */
+/* Columns of x and y, row-major with a gap after each row, or column-major with a gap after each column. */
 typedef struct rows_of_columns {
     int64_t columns;
     int apart;
@@ -162,7 +162,7 @@ static int64_t place_of(const spry_vector *v, int64_t i, int64_t c)
     return i * v->row_stride + c * v->column_stride;
 }
 
-/* Column c of x is x_numbers, from number c on. */
+/* Fills column c of x with x_numbers from index c on. */
 static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns, int apart)
 {
     const size_t size = spry_type_bytes(s->type);
@@ -191,7 +191,7 @@ static void rows_free(rows_of_columns *r)
     guarded_free(&r->y);
 }
 
-/* y's numbers are s->y_numbers in every column before; afterwards column c is in column[c]. */
+/* Sets every column of y to s->y_numbers and runs the plan. Copies column c of the result to column[c]. */
 static void run_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const rows_of_columns *r,
                      const double scaling[2], guarded *column)
 {
@@ -218,8 +218,8 @@ static void run_rows(const material *s, const trial *t, const spry_spmv_plan *pl
 }
 
 /*
- * Every column within the bound, and of the same bits as among the most columns. If SAMPLED, each call takes the most
- * columns and two other numbers of columns, which rotate; if RACES_SAMPLED, one other.
+ * If SAMPLED, each call runs the most columns and two other column counts by rotation; if RACES_SAMPLED, one other
+ * count.
  */
 void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int apart)
 {
@@ -253,7 +253,7 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
     for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&column[c]);
 }
 
-/* Bits, or NaN in both. */
+/* Returns whether both are bitwise equal or both are NaN. */
 static int same_number(const void *a, const void *b, spry_type type, int64_t i)
 {
     const size_t size = spry_type_bytes(type);

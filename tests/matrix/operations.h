@@ -1,4 +1,4 @@
-/* Samples of matrices, and the operations on matrices computed with dense arrays. */
+/* Samples of matrices, and dense reference versions of the operations on matrices. */
 #pragma once
 
 #include "matrix/matrix.h"
@@ -20,24 +20,27 @@ typedef struct sample {
     test_form form;
     int index_base;
     bool duplicates; /* positions may repeat */
-    bool sorted;     /* rows (CSC: columns) are sorted */
+    bool sorted;     /* rows are sorted (CSC: columns) */
     uint64_t seed;
 } sample;
 
-/* Creates a matrix of small integers, whose sums and products are exact. Its arrays are copies. */
+/* Creates a matrix of small integers, whose sums and products are exact. The matrix owns copies of the arrays. */
 spry_matrix *sample_matrix(spry_context *context, const sample *s);
 
 /* A dense matrix. */
 typedef struct dense {
     int64_t rows, columns;
-    double *value; /* by rows */
+    double *value; /* row-major */
     int *stored;   /* number of entries at each position; 0: none */
 } dense;
 
 dense dense_new(int64_t rows, int64_t columns);
 void dense_free(dense *d);
 
-/* Sums the entries of A in host memory, with those that a triangle stands for. A pattern has ones. */
+/*
+ * Sums the entries of A, which is in host memory, including entries that a stored triangle represents. Entries of a
+ * pattern are ones.
+ */
 dense dense_of(const spry_matrix *A);
 
 dense dense_transpose(const dense *a);
@@ -48,13 +51,16 @@ dense dense_extract(const dense *a, const int64_t *rows, int64_t row_count, cons
                     int64_t column_count);
 dense dense_scale(const dense *a, const double *rows, const double *columns);
 
-/* Returns NULL if B, in host memory, has the entries and values of *d and its claims hold, else the fault. */
+/*
+ * Returns NULL if B, in host memory, has the entries and values of *d and its claims hold. Otherwise describes the
+ * first fault.
+ */
 const char *fault_of(spry_matrix *B, const dense *d, const spry_matrix_options *o);
 
 /* Fails the test if fault_of finds a fault. Destroys B and frees *d. */
 void expect_matrix(spry_matrix *B, dense *d, const spry_matrix_options *o, const char *what);
 
-/* The call fails with this status, argument and message, and leaves the matrix B NULL. */
+/* Expects the call to fail with this status, argument and message, and to leave the matrix B NULL. */
 #define REFUSED(call, wanted, name, text)                                                                              \
     do {                                                                                                               \
         spry_error err = {0};                                                                                          \

@@ -33,7 +33,7 @@ static void *copy_back(spry_context *context, const void *from, int64_t bytes)
     return here;
 }
 
-/* Places CSR with all entries. */
+/* Copies CSR with all entries to the device. */
 static placed place(spry_context *context, const spry_matrix *host)
 {
     placed p;
@@ -231,7 +231,7 @@ static spry_const_vector vector_of(spry_context *context, const double *numbers,
     return v;
 }
 
-/* The numbers are no integers: products are rounded alike on both devices. */
+/* The values are not integers: both devices must round products equally. */
 static void scales(void **state)
 {
     for (int n = 0; n < SAMPLES; n++) {
@@ -320,7 +320,7 @@ static void empty_ones(void **state)
     }
 }
 
-/* Large enough for many blocks, with a row that is a third of the matrix. */
+/* Large enough for many blocks. One row has a third of all entries. */
 static void large(void **state)
 {
     for (int n = 0; n < 4; n++) {
@@ -372,7 +372,7 @@ static void check_block_product(spry_spmv_plan *plan, int by)
     for (int i = 0; i < SIDES; i++) assert_true(y[i] == sums[i]);
 }
 
-/* Blocks in host memory, multiplied on the device: copied as they are where the device has a kernel for them. */
+/* Blocks in host memory, multiplied on the device. The plan copies blocks if the device has a kernel for them. */
 static void blocks(void **state)
 {
     spry_arrays a = csr_arrays(2, SIDES, block_offsets, block_columns, block_values, SPRY_F64);
@@ -486,7 +486,7 @@ static void nothing_leaks(void **state)
     }
 }
 
-/* The stream is awaited before A is read. */
+/* Operations wait for the stream before they read A. */
 static void waits_for_the_stream(void **state)
 {
     if (!operations_mock) skip();

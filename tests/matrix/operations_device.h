@@ -1,4 +1,4 @@
-/* Operations on matrices in a device's memory: results equal those in host memory. */
+/* Operations on matrices in device memory: results equal those in host memory. */
 #pragma once
 
 #include "mock/mock.h"

@@ -114,7 +114,7 @@ typedef struct ordered {
     spry_spmv_plan *plan;
     spry_spmv_plan_info info;
     int64_t x_length, y_length;
-    int on_device; /* vectors */
+    int on_device; /* vectors are on the device */
     char what[200];
 } ordered;
 
@@ -136,7 +136,7 @@ static spry_vector vector_with(const ordered *p, int64_t length, int device, dou
     return v;
 }
 
-/* alpha and beta on the host, or (scalars) on the device; workspace NULL: the plan's own. */
+/* Checks a product. scalars: alpha and beta are on the device. workspace NULL: the plan uses its own. */
 static void check(const ordered *p, double alpha, double beta, int scalars, void *workspace)
 {
     const spry_type type = p->m->type;
@@ -213,7 +213,7 @@ static void check_plan(spry_context *context, const integers *m, const spry_spmv
     spry_spmv_plan_destroy(p.plan);
 }
 
-/* The next of the device's kernels that is there and has the product; NULL: no more. *index starts at 0. */
+/* Returns the next available kernel of the device that has the product, or NULL. *index starts at 0. */
 static const char *next_kernel(spry_context *context, spry_op op, int *index)
 {
     while (*index < spmv_kernel_count()) {
@@ -238,7 +238,10 @@ static spry_spmv_options options_of(const char *kernel, const char *ordering, sp
     return o;
 }
 
-/* Every kernel, ordering and product, all types and index pairs, square matrices and others, vectors here and there. */
+/*
+ * Every kernel, ordering and product, all types and index pairs, square and other matrices, vectors on the host and on
+ * the device.
+ */
 static void every_kernel(void **state)
 {
     int ran = 0;
@@ -250,7 +253,7 @@ static void every_kernel(void **state)
                 const spry_op op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 int index = 0;
                 for (const char *kernel; (kernel = next_kernel(*state, op, &index));) {
-                    if (SAMPLED && (index + s + c) % 3) continue; /* kernels take turns */
+                    if (SAMPLED && (index + s + c) % 3) continue; /* kernels rotate */
                     spry_spmv_options o = options_of(kernel, orderings[c / 2], op, (s + f + c) % 2);
                     check_plan(*state, &m, &o);
                     ran++;
@@ -261,7 +264,7 @@ static void every_kernel(void **state)
     assert_true(ran >= (SAMPLED ? 4 : 12) * TEST_COUNT(specs));
 }
 
-/* Several right-hand sides go through one workspace one after another. */
+/* Multiple right-hand sides use one workspace, one after another. */
 static void columns_of_vectors(void **state)
 {
     integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
@@ -284,7 +287,7 @@ static void columns_of_vectors(void **state)
     discard(&m);
 }
 
-/* A matrix whose arrays are in device memory: copies of m's, for free_on_device. */
+/* Creates a matrix in device memory with copies of m's arrays. free_on_device frees both. */
 static spry_matrix *on_device(spry_context *context, const integers *m, spry_arrays *a)
 {
     const int64_t size = (int64_t)spry_type_bytes(m->type);
@@ -301,7 +304,7 @@ static spry_matrix *on_device(spry_context *context, const integers *m, spry_arr
     return create_matrix(context, a);
 }
 
-/* With its arrays; D may be NULL. */
+/* Destroys D, which may be NULL, and frees its arrays. */
 static void free_on_device(spry_context *context, spry_matrix *D, const spry_arrays *a)
 {
     spry_matrix_destroy(D);
@@ -311,7 +314,7 @@ static void free_on_device(spry_context *context, spry_matrix *D, const spry_arr
     spry_device_free(context, 1, (void *)(uintptr_t)a->values);
 }
 
-/* Changed on the host, and in device memory; groups of Band-k outlive the first build. */
+/* Values change on the host and in device memory. Groups of Band-k outlive the first build. */
 static void new_values(void **state)
 {
     for (int s = 0; s < 4; s++)
@@ -344,7 +347,7 @@ static void new_values(void **state)
 
 /* ---- transposed products as plain ones of the transposed matrix ------------------------------------------ */
 
-/* The format of that number, "auto" behind the last; NULL: no more. */
+/* Returns the name of a format, "auto" after the last one, then NULL. */
 static const char *format_number(int number)
 {
     if (number == format_count()) return "auto";
@@ -353,7 +356,7 @@ static const char *format_number(int number)
     return format.name;
 }
 
-/* Products with values changed again and again. 1: there is such a plan. */
+/* Runs products and changes the values repeatedly. Returns 1 if the plan can be created. */
 static int check_transposed(spry_context *context, integers *m, spry_matrix *A, const spry_arrays *there,
                             const spry_spmv_options *o)
 {
@@ -383,13 +386,13 @@ static int check_transposed(spry_context *context, integers *m, spry_matrix *A, 
     return 1;
 }
 
-/* In every format and the one chosen, arrays here and there, renumbered and not; on the CPU too. */
+/* Every format and "auto", arrays on the host and on the device, with and without an ordering, and the CPU. */
 static void transposed(void **state)
 {
     int ran = 0;
     for (int s = 0; s < TEST_COUNT(specs); s++)
         for (int c = 0; c < 12; c++) {
-            const int on = c % 3; /* the CPU, a device with arrays of the host, and with its own */
+            const int on = c % 3; /* the CPU, a device with arrays of the host, and a device with its own arrays */
             integers m = matrix_of(*state, specs[s], (s + c) % 2 ? SPRY_F32 : SPRY_F64, SPRY_I32);
             spry_arrays there = {0};
             spry_matrix *D = on == 2 ? on_device(*state, &m, &there) : NULL;
@@ -410,7 +413,9 @@ static void transposed(void **state)
 
 /* ---- figures and refusals --------------------------------------------------------------------------- */
 
-/* The copy lives on the device alone; places are 4 bytes a row each way, and a run allocates nothing. */
+/*
+ * The permuted copy exists only on the device. The two permutations need 4 bytes per row each. Runs allocate nothing.
+ */
 static void bytes_are_told(void **state)
 {
     integers m = matrix_of(*state, "grid5,x=100,y=70,shuffle=1", SPRY_F64, SPRY_I32);
@@ -441,7 +446,10 @@ static void bytes_are_told(void **state)
     discard(&m);
 }
 
-/* Nothing is left on either side when the device has no more memory; `least` allocations are made. */
+/*
+ * Lets each device allocation fail in turn. Nothing leaks on the host or the device. Expects at least `least`
+ * allocations.
+ */
 static void refuse_allocations(void **state, const spry_spmv_options *o, int least)
 {
     integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
@@ -461,16 +469,16 @@ static void refuse_allocations(void **state, const spry_spmv_options *o, int lea
             assert_true(n > least);
             break;
         }
-        assert_true(status == SPRY_OUT_OF_MEMORY || o->op == SPRY_TRANSPOSE); /* what the device cannot, the host may */
+        assert_true(status == SPRY_OUT_OF_MEMORY || o->op == SPRY_TRANSPOSE); /* the host may build instead */
     }
     discard(&m);
 }
 
 static void every_device_allocation_refused(void **state)
 {
-    if (!tested_mock) return; /* test_cuda_memory.c does that */
+    if (!tested_mock) return; /* test_cuda_memory.c tests this */
     spry_spmv_options o = options_of("csr_plain_mock", "rcm", SPRY_NO_TRANSPOSE, 0);
-    refuse_allocations(state, &o, 7); /* three arrays, places, workspace, x and y */
+    refuse_allocations(state, &o, 7); /* three arrays, permutations, workspace, x and y */
     o = options_of(NULL, "none", SPRY_TRANSPOSE, 0);
     o.memory_limit_bytes = 0;
     for (tested_mock->converts = 0; tested_mock->converts < 2; tested_mock->converts++)

@@ -1,6 +1,6 @@
 /*
- * Plans on a device with memory of its own that renumber by themselves, through the public interface alone: by every
- * kernel of the mock device, whose memory the host cannot touch, or of a GPU.
+ * Plans with an ordering on a device with separate memory, tested only through the public interface. Runs every kernel
+ * of the mock device, whose memory the host cannot access, or of a GPU.
  */
 #pragma once
 
@@ -9,4 +9,4 @@
 extern const char *tested_device; /* the name of device 1 */
 extern mock_state *tested_mock;   /* NULL: a GPU */
 
-int plans_with_an_ordering(void); /* runs the tests; the number of those that failed */
+int plans_with_an_ordering(void); /* runs the tests; returns the number of failures */

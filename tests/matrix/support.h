@@ -1,4 +1,4 @@
-/* What the tests of matrices share: a context whose n-th allocation fails, random arrays, hashes. */
+/* Helpers for tests of matrices: a context whose n-th allocation fails, random arrays, hashes. */
 #pragma once
 
 #include "spry/io.h"
@@ -8,7 +8,7 @@
 
 int test_setup(void **state); /* for cmocka: *state is a context with defaults */
 
-/* Fails the test where the library refuses. */
+/* Fails the test if the library refuses. */
 spry_matrix *test_generate(spry_context *context, const char *spec, const spry_read_options *options);
 
 uint64_t test_random(uint64_t *state);
@@ -16,7 +16,7 @@ uint64_t test_random(uint64_t *state);
 void test_set(void *data, spry_type type, int64_t i, double value); /* f64 or f32 */
 void test_set_index(void *array, spry_index_type type, int64_t k, int64_t value);
 
-/* A matrix given entry by entry, in a layout and types of choice. Arrays are the matrix's own copies. */
+/* A matrix given by entries, in any layout and types. The matrix owns copies of the arrays. */
 typedef struct test_entry {
     int64_t i, j;
     double value;
@@ -31,19 +31,19 @@ typedef struct test_form {
 enum { TEST_FORMS = 27 };
 test_form test_form_number(int number);
 
-/* Entries must come row by row for CSR, column by column for CSC. */
+/* Entries must be in row order for CSR, and in column order for CSC. */
 spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, const test_entry *entries, int64_t nnz,
                          test_form form);
 
-/* The lower triangle of a symmetric matrix: CSR, 32-bit indices, f64; the caller's arrays. */
+/* The lower triangle of a symmetric matrix: CSR with 32-bit indices and f64. The arrays are the caller's. */
 spry_arrays test_lower_triangle(int64_t rows, const int32_t *offsets, const int32_t *columns, const double *values);
 
-/* Reading any arrays. */
+/* Reads elements of arrays of any type. */
 int64_t test_offset(const spry_arrays *a, int64_t k);
 int64_t test_index(const spry_arrays *a, int64_t k);
 int64_t test_row(const spry_arrays *a, int64_t k);
 double test_value(const spry_arrays *a, int64_t k);
 
-/* FNV-1a over 64-bit words: sizes, offsets and indices; the bits of the values as doubles. */
+/* FNV-1a over 64-bit words. Structure: sizes, offsets and indices. Values: the bits of the values as doubles. */
 uint64_t test_structure_hash(const spry_arrays *a);
 uint64_t test_value_hash(const spry_arrays *a);

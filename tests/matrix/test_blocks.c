@@ -1,4 +1,7 @@
-/* Arrays in blocks: plans of format bsr read them in place, everything else builds CSR of their elements. */
+/*
+ * Matrices in blocks: plans of format bsr use the arrays without a copy, all other functions build CSR from the
+ * elements.
+ */
 #include "operations.h"
 
 enum { BLOCK = 3, ROWS = 12, COLUMNS = 9 };
@@ -75,7 +78,7 @@ static void change_values(int by)
     for (int k = 0; k < 6 * BLOCK * BLOCK; k++) values[k] = (k + by) % 5 - 1;
 }
 
-/* Creates a plan and multiplies with it, before and after the values change. Returns false if there is no kernel. */
+/* Creates a plan and multiplies before and after a change of the values. Returns false if no kernel exists. */
 static bool follows_the_values(spry_context *context, spry_matrix *A, const spry_spmv_options *o, bool in_place)
 {
     static const double x[ROWS] = {1, -2, 3, 4, 5, -6, 7, 8, 9, 1, 2, 3};
@@ -151,13 +154,13 @@ static void plans_borrow_the_blocks(void **state)
     assert_string_equal("the arrays are blocks of 3 x 3, which format bsr reads in place", info.reason);
     assert_int_equal(SPRY_REASON_STORED, info.reason_code);
     assert_true(info.owned_bytes < (int64_t)sizeof values);
-    spry_matrix_destroy(A); /* the plan has its own reference */
+    spry_matrix_destroy(A); /* the plan holds its own reference */
     static const double x[ROWS] = {3, 1, 4, 1, 5, 9, 2, 6, 5};
     check_product(plan, x, SPRY_NO_TRANSPOSE);
     spry_spmv_plan_destroy(plan);
 }
 
-/* Block columns that fall, or blocks over 16 x 16, are converted. */
+/* Blocks larger than 16 x 16, and block columns in descending order, are converted. */
 static void others_are_converted(void **state)
 {
     enum { LARGE = 17 };
@@ -186,7 +189,7 @@ static void others_are_converted(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan for both directions; what explain predicts is what a plan has. */
+/* A plan for both directions. The prediction of explain equals the plan. */
 static void both_directions(void **state)
 {
     const spry_arrays a = block_arrays();
@@ -221,7 +224,7 @@ static void both_directions(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Counting from 1, copied, 64 bits; an empty matrix. */
+/* Index base 1, copied arrays, 64-bit indices; an empty matrix. */
 static void other_forms(void **state)
 {
     int64_t wide_offsets[5], wide_columns[6];
@@ -319,7 +322,7 @@ static void reports(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Explain and plans agree about a memory limit: blocks are read in place, CSR of them is owned. */
+/* Explain and plans agree on a memory limit: blocks are used without a copy, CSR built from blocks is owned. */
 static void limits(void **state)
 {
     enum { NODES = 60 };

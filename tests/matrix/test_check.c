@@ -1,7 +1,7 @@
 #include "spry/matrix.h"
 #include "support.h"
 
-/* What a report says when nothing is wrong. */
+/* Returns the report of a matrix without faults. */
 static spry_matrix_report clean(void)
 {
     spry_matrix_report r = SPRY_INIT(spry_matrix_report);
@@ -38,7 +38,10 @@ static void assert_report(const spry_matrix_report *got, const spry_matrix_repor
         if (g[f] != e[f]) fail_msg("report: %s is %lld, expected %lld", names[f], (long long)g[f], (long long)e[f]);
 }
 
-/* Arrays to spoil: 4 rows, 10 columns, 9 entries. Creation looks at the ends of the offsets, so spoil later. */
+/*
+ * Arrays for faults: 4 rows, 10 columns, 9 entries. Creation checks the first and last offset, so faults are added
+ * later.
+ */
 typedef struct sample {
     int32_t offsets[5], rows[9], columns[9];
     double values[9];
@@ -78,7 +81,7 @@ static void expect_fault(spry_matrix *A, const spry_matrix_report *expected, con
     assert_int_equal(err.value, value);
     assert_int_equal(err.limit, limit);
     assert_int_equal(err.status, SPRY_INVALID_MATRIX);
-    spry_arrays a = arrays_of(A); /* nothing was learned */
+    spry_arrays a = arrays_of(A); /* the check recorded nothing */
     assert_int_equal(a.sorted, SPRY_NOT_KNOWN);
     assert_int_equal(a.unique, SPRY_NOT_KNOWN);
     assert_int_equal(spry_matrix_check(A, NULL, SPRY_CHECK_ALL, NULL), SPRY_INVALID_MATRIX);
@@ -127,13 +130,13 @@ static void bad_offsets(void **state)
 
     r.bad_ends = 0;
     r.first_decreasing = 1;
-    s.offsets[2] = 2; /* row 2 then runs into row 0's entries and is left out */
+    s.offsets[2] = 2; /* row 2 then includes row 0's entries and is skipped */
     expect_fault(s.csr, &r, "offsets", 2, 3, "offsets[2] = 2 is smaller than offsets[1] = 3");
 
     s.offsets[2] = INT32_MAX;
-    r.decreasing_offsets = 2; /* past the end, and row 2 ends before it */
+    r.decreasing_offsets = 2; /* beyond the end, and row 2 ends before its beginning */
     expect_fault(s.csr, &r, "offsets", INT32_MAX, 9, "offsets[2] = 2147483647 is past nnz = 9");
-    s.offsets[2] = 10; /* one past */
+    s.offsets[2] = 10; /* one beyond the end */
     expect_fault(s.csr, &r, "offsets", 10, 9, "offsets[2] = 10 is past nnz = 9");
     s.offsets[2] = INT32_MIN;
     r.decreasing_offsets = 1;
@@ -141,15 +144,15 @@ static void bad_offsets(void **state)
     sample_destroy(&s);
 }
 
-/* Faults of entries are found where the offsets can still be trusted. */
+/* Faults of entries are found in rows with valid offsets. */
 static void bad_offsets_and_entries(void **state)
 {
     sample s;
     sample_create(&s, *state);
     spry_matrix_report r = clean();
-    s.offsets[2] = 12; /* rows 1 and 2 are no ranges; rows 0 and 3 are */
+    s.offsets[2] = 12; /* rows 1 and 2 have no valid range; rows 0 and 3 have */
     s.columns[1] = 10;
-    s.columns[4] = 99; /* in row 2: not looked at */
+    s.columns[4] = 99; /* in row 2: not inspected */
     s.columns[8] = -1;
     r.decreasing_offsets = 2;
     r.first_decreasing = 1;
@@ -192,7 +195,7 @@ static void out_of_range(void **state)
     r.first_out_of_range_value = -5;
     expect_fault(s.csr, &r, "indices", -5, 9, "column -5 of entry 0 (row 0) is outside 0..9 (counted from 0)");
 
-    s.rows[0] = 4; /* and the row of the same entry */
+    s.rows[0] = 4; /* also the row of this entry */
     r.out_of_range = 3;
     r.first_out_of_range_major = 4;
     r.first_out_of_range_value = 4;
@@ -249,7 +252,7 @@ static void order_duplicates_and_values(void **state)
     expect_sound(s.coo, &r);
     sample_destroy(&s);
 
-    sample_create(&s, *state); /* the same position in rows far apart: COO alone */
+    sample_create(&s, *state); /* an equal position in distant rows: only COO */
     s.rows[8] = 0;
     s.columns[8] = 4;
     r = clean();
@@ -301,9 +304,11 @@ static void of_columns(void **state)
     spry_matrix_destroy(A);
 }
 
-/* ---- against the naive way --------------------------------------------------------------------- */
+/* ---- comparison with a simple check ------------------------------------------------------------- */
 
-/* Of sound offsets. Quadratic in the length of a row, and of COO altogether. */
+/*
+ * Checks arrays with valid offsets. Takes quadratic time in the length of a row, and for COO in the number of entries.
+ */
 static spry_matrix_report naive(const spry_arrays *a)
 {
     spry_matrix_report r = clean();
@@ -350,7 +355,7 @@ static void random_one(spry_context *context, int form_number, int64_t rows, int
     int64_t step = nnz / rows + 1;
     for (int64_t k = 0; k < nnz; k++) {
         int64_t i = k / step, j = (int64_t)(test_random(&seed) % (uint64_t)cols);
-        if (seed % 3 == 0) j = (k % step) * cols / step; /* often in order */
+        if (seed % 3 == 0) j = (k % step) * cols / step; /* often sorted */
         if (form.layout == SPRY_COO && test_random(&seed) % 8 == 0) i = (int64_t)(test_random(&seed) % (uint64_t)rows);
         if (test_random(&seed) % 4096 == 0) j = cols;
         entries[k] = form.layout == SPRY_CSC ? (test_entry){j, i, 1} : (test_entry){i, j, 1};
@@ -371,11 +376,11 @@ static void random_ones(void **state)
 {
     for (int f = 0; f < TEST_FORMS; f++) {
         for (uint64_t s = 1; s < 20; s++) random_one(*state, f, 5 + (int64_t)s, 30, 60, s * 977 + (uint64_t)f);
-        if (test_form_number(f).layout != SPRY_COO) random_one(*state, f, 900, 500, 40000, 4321); /* threads */
+        if (test_form_number(f).layout != SPRY_COO) random_one(*state, f, 900, 500, 40000, 4321); /* uses threads */
     }
 }
 
-/* Garbage in every array: nothing outside them may be touched (the sanitizers watch), and nothing takes long. */
+/* Random bytes in every array: the check must not access other memory (sanitizers detect it) and must be fast. */
 static void garbage(void **state)
 {
     uint64_t seed = 31;
@@ -418,7 +423,7 @@ static void garbage(void **state)
     }
 }
 
-/* Offsets that swing between the ends must not cost rows times entries. */
+/* Offsets that alternate between 0 and nnz must not cost rows times entries. */
 static void swinging_offsets_take_no_time(void **state)
 {
     enum { ROWS = 400001, NNZ = 400000 };
@@ -431,7 +436,7 @@ static void swinging_offsets_take_no_time(void **state)
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
     assert_int_equal(spry_matrix_check(A, &report, SPRY_CHECK_ALL, NULL), SPRY_INVALID_MATRIX);
     assert_int_equal(report.decreasing_offsets, ROWS / 2);
-    assert_int_equal(report.duplicates, NNZ - 1); /* of row 0 alone */
+    assert_int_equal(report.duplicates, NNZ - 1); /* only of row 0 */
     spry_matrix_destroy(A);
     free(offsets);
     free(columns);

@@ -3,7 +3,7 @@
 #include "matrix/matrix.h"
 #include "spry/matrix.h"
 
-/* ---- the naive way ----------------------------------------------------------------------------- */
+/* ---- simple conversion -------------------------------------------------------------------------- */
 
 typedef struct placed {
     int64_t major, minor, number;
@@ -18,13 +18,13 @@ static int by_place(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The value as A stores it, then as B does. */
+/* Rounds the value to the type of A, then to the type of B. */
 static double rounded(double value, spry_type type)
 {
     return type == SPRY_PATTERN ? 1 : type == SPRY_F32 ? (double)(float)value : value;
 }
 
-/* Sorted entries of the result; returns how many. */
+/* Lists the sorted entries of the result. Returns their number. */
 static int64_t expect(placed *list, const test_entry *entries, int64_t nnz, spry_type from, spry_type to, int by_column,
                       int keep_duplicates)
 {
@@ -44,7 +44,7 @@ static int64_t expect(placed *list, const test_entry *entries, int64_t nnz, spry
     return count;
 }
 
-/* 1 if B holds the list. */
+/* Returns 1 if B equals the list. */
 static int holds(const spry_arrays *b, const placed *list, int64_t count)
 {
     if (b->nnz != count || b->sorted != SPRY_KNOWN_YES) return 0;
@@ -73,7 +73,7 @@ static int by_column(const void *left, const void *right)
     return a->j < b->j ? -1 : a->j > b->j;
 }
 
-/* Random entries with some repeated positions, in the order that a layout demands. */
+/* Draws random entries with some repeated positions, in the order that the layout requires. */
 static void random_entries(test_entry *entries, int64_t rows, int64_t cols, int64_t nnz, spry_layout layout,
                            uint64_t *state)
 {
@@ -158,7 +158,7 @@ static void by_hand(void **state)
     assert_memory_equal(b.values, ((float[]){7, 2, 3, 4, 1}), 20);
     assert_int_equal(b.unique, SPRY_KNOWN_NO);
 
-    spry_matrix *C = NULL; /* and on from CSC, in 64/64 */
+    spry_matrix *C = NULL; /* then from CSC, in 64/64 */
     options.layout = SPRY_COO;
     options.index_type = SPRY_I64;
     options.keep_duplicates = 0;
@@ -209,10 +209,10 @@ static void release_little(void *user, void *pointer, size_t bytes)
     free(pointer);
 }
 
-/* Under a sanitizer, where these take long, every second pair of forms. */
+/* Sanitizers are slow, so they test every second pair of forms. */
 enum { SOME = INSTRUMENTED ? 2 : 1 };
 
-/* COO has no offsets: a billion rows with few entries take memory for the entries alone. */
+/* COO has no offsets: a billion rows with few entries need memory only for the entries. */
 static void few_entries_in_many_rows(void **state)
 {
     static const int64_t counts[] = {0, 1, 2, 700, 30000};
@@ -241,7 +241,7 @@ static void few_entries_in_many_rows(void **state)
     spry_context_destroy(context);
 }
 
-/* Every form to every other, small. */
+/* Converts small matrices of every form to every other form. */
 static void every_pair_of_forms(void **state)
 {
     static const int64_t sizes[][3] = {{6, 7, 20}, {1, 9, 60}, {9, 1, 60}, {40, 3, 5}, {3000, 5, 50}};
@@ -252,7 +252,7 @@ static void every_pair_of_forms(void **state)
                                  test_form_number(to), (from + to + s) % 2, (uint64_t)(1 + from * 100 + to * 7 + s));
 }
 
-/* Large enough for several threads, many buckets and radix sorting. */
+/* Large enough for multiple threads, many buckets and radix sorting. */
 static void large(void **state)
 {
     for (int from = 0; from < TEST_FORMS; from += 2 * SOME)
@@ -283,7 +283,7 @@ static void empty_ones(void **state)
         }
 }
 
-/* 1 + 2^-24 + 2^-24: summed in f32 that would be 1. */
+/* 1 + 2^-24 + 2^-24 is 1 if summed in f32. */
 static void sums_are_rounded_once(void **state)
 {
     static const test_entry entries[] = {{0, 0, 1}, {0, 0, 0x1p-24}, {0, 0, 0x1p-24}};
@@ -308,7 +308,7 @@ static void patterns(void **state)
     options.value_type = SPRY_F64;
     B = convert_matrix(*state, A, &options);
     spry_arrays b = arrays_of(B);
-    assert_true(test_value(&b, 0) == 2 && test_value(&b, 1) == 1); /* each counted as 1 */
+    assert_true(test_value(&b, 0) == 2 && test_value(&b, 1) == 1); /* each counts as 1 */
     assert_int_equal(B->field, SPRYI_INTEGER);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -326,7 +326,7 @@ static void claims_of_symmetry(void **state)
     a.value_type = SPRY_F64;
     a.row_indices = rows;
     a.values = values;
-    a.symmetry = SPRY_SYMMETRIC; /* as if it were */
+    a.symmetry = SPRY_SYMMETRIC; /* a false claim */
     const struct {
         const int32_t *columns;
         spry_type to;
@@ -372,7 +372,7 @@ static void same_bits_for_any_thread_count(void **state)
     test_entry *entries = calloc(NNZ, sizeof *entries);
     uint64_t seed = 5;
     random_entries(entries, ROWS, COLS, NNZ, SPRY_COO, &seed);
-    for (int k = 0; k < NNZ; k++) entries[k].value = 1.0 / (k + 1); /* sums depend on their order */
+    for (int k = 0; k < NNZ; k++) entries[k].value = 1.0 / (k + 1); /* sums depend on the order */
     uint64_t structure = 0, values = 0;
     static const int threads[] = {1, 2, 5};
     for (int t = 0; t < TEST_COUNT(threads); t++) {
@@ -435,7 +435,7 @@ static void refusals(void **state)
     assert_int_equal(spry_matrix_convert(context, &B, NULL, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "A");
     assert_null(B);
-    assert_int_equal(memory.calls, calls); /* all of it before anything was allocated */
+    assert_int_equal(memory.calls, calls); /* the call failed before any allocation */
 
     B = convert_matrix(context, A, NULL);
     spry_arrays b = arrays_of(B);
@@ -456,7 +456,7 @@ typedef struct oom_case {
 static spry_status convert_and_drop(spry_context *context, const void *input, spry_error *err)
 {
     const oom_case *c = input;
-    /* The source lives in a context of its own, so that only the conversion's allocations fail. */
+    /* The source is in its own context, so only allocations of the conversion fail. */
     spry_context *quiet = context_of(0);
     enum { NNZ = 600 };
     test_entry *entries = calloc(NNZ, sizeof *entries);
@@ -480,7 +480,7 @@ static spry_status convert_and_drop(spry_context *context, const void *input, sp
 
 static void every_allocation_fails(void **state)
 {
-    if (RACES_ALONE) skip(); /* what is refused races with nothing */
+    if (RACES_ALONE) skip(); /* refused calls have no races */
     for (int from = 0; from < TEST_FORMS; from += 4)
         for (int to = from % SOME; to < TEST_FORMS; to += 5 * SOME)
             for (int keep = 0; keep < 2; keep++) {

@@ -4,7 +4,7 @@
 
 /* ---- small matrices by hand ------------------------------------------------------------------ */
 
-/* Rows of a 4 x 5 or smaller matrix, "." where nothing is stored. */
+/* Compares with the drawn rows, at most 4 x 5. "." marks positions without entries. */
 static void check_drawing(spry_context *context, const char *spec, int64_t rows, int64_t cols, const char *drawing)
 {
     spry_matrix *A = test_generate(context, spec, NULL);
@@ -78,7 +78,7 @@ static void laplace_values(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Rows of a Laplacian sum to what its missing neighbours would hold, in any order of the unknowns. */
+/* The sum of a Laplacian's row equals the number of missing neighbours, for any order of the unknowns. */
 static void relabelling_keeps_given_values(void **state)
 {
     static const char *const specs[] = {"laplace7,x=6,y=7,z=8", "laplace7,x=6,y=7,z=8,shuffle=5",
@@ -120,7 +120,7 @@ static void random_density(void **state)
         double away = (double)a.nnz - cases[c].expected;
         if (!(away < 5 * cases[c].deviation && away > -5 * cases[c].deviation))
             fail_msg("%s: %lld entries", cases[c].spec, (long long)a.nnz);
-        /* Every column as likely: the first and the last tenth hold about a tenth each. */
+        /* Columns are equally likely: the first and the last tenth have about a tenth of the entries each. */
         int64_t head = 0, tail = 0;
         for (int64_t k = 0; k < a.nnz; k++) {
             head += test_index(&a, k) < a.columns / 10;
@@ -135,7 +135,7 @@ static void random_density(void **state)
 
 /* ---- every generator of the list --------------------------------------------------------------- */
 
-/* "NAME,key=value,..." with a small value for each size that the generator has. */
+/* Writes "NAME,key=value,..." with a small value for each size parameter of the generator. */
 static void small_spec(char *spec, size_t size, const spry_generator_info *info)
 {
     static const char *const small[] = {"x=5",       "y=4",      "z=3",         "dof=2",      "side=7",
@@ -179,7 +179,7 @@ static void each_generator_is_sound(void **state)
     assert_int_equal(spry_generator_get_info(NULL, 0, NULL), SPRY_INVALID_ARGUMENT);
 }
 
-/* 1 if the generator makes a graph, whose values are the weights of its links. */
+/* Returns 1 if the generator makes a graph, whose values are weights of edges. */
 static int makes_a_graph(const spry_generator_info *info)
 {
     static const char *const beginnings[] = {"road", "rgg", "rmat", "uni", "debruijn"};
@@ -189,7 +189,9 @@ static int makes_a_graph(const spry_generator_info *info)
     return found;
 }
 
-/* Graphs: 0 < value <= 1, in any order of the nodes. All others with 40 entries and more have some that are not. */
+/*
+ * Graphs have 0 < value <= 1 for any order of the nodes. Other matrices with 40 or more entries have some other values.
+ */
 static void graphs_have_weights(void **state)
 {
     int graphs = 0;
@@ -218,7 +220,7 @@ static void graphs_have_weights(void **state)
 }
 
 #ifdef SPRY_STUDIES
-/* Every kind of twin, whatever the sizes: never more entries than asked, nor a longer row. */
+/* Twins of every kind and size never have more entries than requested, nor a longer row. */
 static void twins_of_any_size(void **state)
 {
     static const char *const kinds[] = {"mesh2", "mesh3", "kkt",     "triangles", "hexagons", "road",    "words",
@@ -250,7 +252,7 @@ static void twins_of_any_size(void **state)
 /* The parameters shown are the defaults. */
 static void shown_parameters_are_the_defaults(void **state)
 {
-    if (RACES_ALONE) skip(); /* one matrix after another */
+    if (RACES_ALONE) skip(); /* sequential */
     static const char *const names[] = {"rmat16", "laplace5", "diagonal"};
     for (int n = 0; n < TEST_COUNT(names); n++)
         for (int g = 0; g < generator_count(); g++) {
@@ -270,7 +272,7 @@ static void shown_parameters_are_the_defaults(void **state)
 
 static void presets_are_their_parameters(void **state)
 {
-    if (RACES_ALONE) skip(); /* one matrix after another */
+    if (RACES_ALONE) skip(); /* sequential */
     static const char *const same[][2] = {{"rmat16", "rmat,scale=16,edges=16"},
                                           {"rmat16:d", "rmat,scale=16,order=degree"},
                                           {"fem3s", "fem3,x=40,y=40,z=40"},
@@ -356,7 +358,7 @@ static void bad_specifications(void **state)
     static const struct {
         const char *spec;
         spry_status status;
-        const char *message; /* or its beginning */
+        const char *message; /* or the beginning of the message */
     } cases[] = {
         {"", SPRY_UNKNOWN_NAME, "no generator ''; there are grid5 grid7 grid7p grid9 "},
         {"grid", SPRY_UNKNOWN_NAME, "no generator 'grid'; there are grid5 grid7 grid7p grid9 "},
@@ -437,7 +439,7 @@ static void bad_options(void **state)
     assert_null(A);
 }
 
-/* Refused at once, whatever is asked for. */
+/* Refused immediately for any generator. */
 static void too_large_for_memory(void **state)
 {
     static const char *const specs[] = {"grid7,x=100000,y=100000,z=100000",

@@ -9,11 +9,10 @@ typedef struct known {
 } known;
 
 /*
- * Counts and hashes from the reference generator of the benchmark's matrices, a C++ program that shares no code
- * with this library: compiled without fused multiply-add, its matrices hashed as in support.c. To get the same
- * for another matrix, hash n, m, offsets, columns; then the bits of the values. Of graphs (road, rgg, rmat, uniform)
- * the structure is that program's, but its values are u - 1/2: those here, 1 - u, come from another program, which
- * gives the hashes of u - 1/2, too.
+ * Counts and hashes from the benchmark's reference generator, a C++ program that shares no code with this library. It
+ * was compiled without fused multiply-add, and its matrices were hashed as in support.c: first n, m, offsets and
+ * columns, then the bits of the values. For graphs (road, rgg, rmat, uniform) that program has values u - 1/2. Their
+ * hashes here are for 1 - u and come from another program, which reproduces the hashes for u - 1/2.
  */
 static const known small_ones[] = {
     {"grid5,x=3,y=4", 12, 46, 0x6b16f31ac1835fc2u, 0x80e5ce5b7a00b5b0u},
@@ -68,7 +67,7 @@ static const known small_ones[] = {
     {"circuit:d,rows=40000", 40000, 377854, 0x4c342a5947a1d1b9u, 0xadb89cc492aea775u},
 };
 
-/* Under a second each; a third of them where a sanitizer watches. */
+/* Each takes less than a second. Sanitizers run a third of them. */
 static const known medium_ones[] = {
     {"grid27s", 512000, 13481272, 0xde1b6dd01a0a9147u, 0x522ae80affe8ded7u},
     {"fem3s", 192000, 14787288, 0x35ec947eb379b818u, 0x40f9dffaef4da225u},
@@ -84,7 +83,7 @@ static const known medium_ones[] = {
     {"circuit1:d", 1000000, 9495777, 0x02aa7f3e3ae12d1eu, 0x0451c62728556e7au},
 };
 
-/* With SPRY_TEST_LARGE in the environment. */
+/* Run only if SPRY_TEST_LARGE is set in the environment. */
 static const known large_ones[] = {
     {"grid5", 4000000, 19992000, 0xe10ec7559add05c6u, 0xea316b884a454818u},
     {"grid7", 2744000, 19090400, 0x017031aebd904a4du, 0xa91444c992bcae18u},
@@ -102,7 +101,7 @@ static const known large_ones[] = {
     {"grid5:d", 4000000, 19992000, 0xeda05310022180cfu, 0xd6ca50b522c16b01u},
 };
 
-/* 1 if it is the known matrix. */
+/* Returns 1 if A equals the known matrix. */
 static int is_known(const spry_arrays *a, const known *expected)
 {
     return a->rows == expected->rows && a->columns == expected->rows && a->nnz == expected->nnz &&

@@ -1,4 +1,7 @@
-/* Values of 16 bits: every pattern of bits widened and rounded, what a conversion tells, and who refuses them. */
+/*
+ * 16-bit values: widening and rounding of every bit pattern, reports of conversions, and the functions that refuse
+ * them.
+ */
 #include "plan/plan.h"
 #include "testing.h"
 
@@ -11,7 +14,7 @@
 
 #include <fenv.h>
 
-/* A format by its definition, without bits of C's numbers. */
+/* A floating-point format by its definition, independent of C's types. */
 typedef struct layout {
     int exponent_bits, fraction_bits;
 } layout;
@@ -58,10 +61,13 @@ static void every_pattern_of_bits(void **state)
     check_bits(f16);
 }
 
-/* Between neighbours: the nearer, of two as near the even one; beyond the largest infinity; in any environment. */
+/*
+ * Values between neighbours round to the nearer one, ties to even. Values beyond the largest become infinity. The
+ * rounding mode of the environment has no effect.
+ */
 static void check_between(layout l)
 {
-    const unsigned largest = ((1u << l.exponent_bits) - 1) << l.fraction_bits; /* infinity's */
+    const unsigned largest = ((1u << l.exponent_bits) - 1) << l.fraction_bits; /* of infinity */
     for (unsigned bits = 0; bits < largest; bits++) {
         const double low = value_of(l, bits);
         const double high = bits + 1 < largest ? value_of(l, bits + 1) : 2 * low - value_of(l, bits - 1);
@@ -105,7 +111,7 @@ static spry_matrix *convert(spry_context *context, const double *values, spry_ty
     return B;
 }
 
-/* The two entries at (2, 0) are one, whose sum is rounded once. */
+/* The two entries at (2, 0) become one entry, whose sum is rounded once. */
 static void what_a_conversion_tells(void **state)
 {
     spry_context *context = *state;
@@ -143,7 +149,7 @@ static void what_a_conversion_tells(void **state)
     spry_matrix_destroy(B);
 }
 
-/* A large matrix, by threads: the same as entry by entry. */
+/* Threads convert a large matrix. The result equals the conversion entry by entry. */
 static void rounding_of_many(void **state)
 {
     spry_context *context = *state;
@@ -172,7 +178,7 @@ static void rounding_of_many(void **state)
     spry_matrix_destroy(B);
 }
 
-/* A negative image keeps its size; NaN its bits. */
+/* A negated mirror image keeps its magnitude; NaN keeps its bits. */
 static void both_triangles(void **state)
 {
     spry_context *context = *state;
@@ -191,7 +197,7 @@ static void both_triangles(void **state)
     spry_matrix_destroy(B);
 }
 
-/* ---- who takes them, and who refuses them ------------------------------------------------------------ */
+/* ---- functions that accept 16-bit values, and functions that refuse them ------------------------------ */
 
 static spry_status plan_status(spry_context *context, const spry_matrix *A, spry_type vectors, const char *format,
                                const char *kernel, spry_spmv_plan_info *info, spry_error *err)
@@ -249,7 +255,7 @@ static void plans_and_refusals(void **state)
     spry_matrix_destroy(S);
 }
 
-/* Products of f64 vectors are within the bound of f64 of the values as they are stored. */
+/* Products with f64 vectors are within the f64 bound for the stored values. */
 static void f64_sums_of_f32_values(void **state)
 {
     spry_context *context = *state;
@@ -271,7 +277,7 @@ static void f64_sums_of_f32_values(void **state)
     spry_matrix_destroy(S);
 }
 
-/* Text and back: the shortest decimals, read with one rounding. */
+/* Written to text and read again: the shortest decimals, rounded once. */
 static void text(void **state)
 {
     spry_context *context = *state;
@@ -290,7 +296,7 @@ static void text(void **state)
     spry_matrix_destroy(C);
 }
 
-/* A file and back: the same bits, and the type. */
+/* Written to a file and read again: equal bits and type. */
 static void containers(void **state)
 {
     spry_context *context = *state;

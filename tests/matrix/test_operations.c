@@ -1,9 +1,9 @@
-/* Transposing, adding, extracting, scaling and the diagonal in host memory, against dense matrices. */
+/* Transposing, adding, extracting, scaling and the diagonal in host memory, compared with dense matrices. */
 #include "operations.h"
 
 enum { ALPHA = 2, BETA = -3 };
 
-/* Each result form is used with some operand forms. */
+/* Returns options so that each result form is used with some operand forms. */
 static spry_matrix_options form_of(int number, bool keep_duplicates)
 {
     spry_matrix_options o = SPRY_INIT(spry_matrix_options);
@@ -28,7 +28,7 @@ static const char *text_of(const sample *s, const char *operation)
     return text;
 }
 
-/* Numbers whose values are no pattern's: a value type that keeps what the operation computes. */
+/* Replaces the value type if it is a pattern, which cannot store the operation's values. */
 static void no_pattern(spry_matrix_options *o)
 {
     if (o->value_type == SPRY_PATTERN) o->value_type = SPRY_F64;
@@ -115,7 +115,7 @@ static const int64_t reversed[] = {8, 7, 6, 5, 4, 3, 2, 1, 0}, some[] = {3, 0, 7
                      rising[] = {1, 2, 6, 7}, following[] = {4, 5, 6, 7, 8};
 static const struct {
     const int64_t *list;
-    int64_t count, first, range; /* count of the list, or of the range as the selection states it */
+    int64_t count, first, range; /* count of the list, or of the range in the selection */
     bool listed;
 } selections[] = {{reversed, 9, 0, 0, true},   {some, 3, 0, 0, true}, {repeated, 7, 0, 0, true},
                   {rising, 4, 0, 0, true},     {some, 0, 0, 0, true}, {following, 5, 4, 5, false},
@@ -151,7 +151,7 @@ static void extracts(void **state)
     }
 }
 
-/* Columns from 4 on, and none. */
+/* Columns 4 to the end, and an empty selection. */
 static void ranges_end_with_the_matrix(void **state)
 {
     const sample s = sample_number(1);
@@ -236,7 +236,7 @@ static void diagonals(void **state)
 
 /* ---- other values and sizes ------------------------------------------------------------------------------ */
 
-/* Values of 16 bits are moved with all their bits. */
+/* 16-bit values are moved with all their bits. */
 static void moves_narrow_values(void **state)
 {
     sample s = sample_number(3);
@@ -295,7 +295,7 @@ static void empty_ones(void **state)
     }
 }
 
-/* 0.1 * (d_i d_j) rounds: scaling a symmetric matrix keeps it exactly symmetric. */
+/* 0.1 * (d_i d_j) is rounded: scaling a symmetric matrix keeps it exactly symmetric. */
 static void scaling_keeps_symmetry_to_the_bit(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "laplace5,x=30,y=30"), *B = NULL;
@@ -372,7 +372,7 @@ static void assert_same(const spry_arrays *a, const spry_arrays *b)
     }
 }
 
-/* Large enough for several threads. The values are no integers. */
+/* Large enough for multiple threads. The values are not integers. */
 static void any_number_of_threads(void **state)
 {
     spry_context *one = context_of(1), *more = context_of(3);
@@ -539,7 +539,7 @@ static void refused_selections(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A comparison that finds nothing is worth nothing. */
+/* The comparison must find wrong results. */
 static void comparison_rejects_faults(void **state)
 {
     sample s = sample_number(0);

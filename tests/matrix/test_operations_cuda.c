@@ -1,4 +1,4 @@
-/* Skipped where there is no GPU. */
+/* Skipped without a GPU. */
 #include "operations_device.h"
 
 #include "support.h"

@@ -1,4 +1,4 @@
-/* Plans that renumber by themselves, and groups of Band-k in csr2 and csr3: always in the caller's numbering. */
+/* Plans with an ordering, and groups of Band-k in csr2 and csr3. Vectors are always in the caller's order. */
 #include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -45,7 +45,7 @@ static void *numbers(int64_t length, spry_type type, uint64_t seed)
     return data;
 }
 
-/* alpha*op(A)*x + beta*y within the bound of section 5, in the caller's numbering. */
+/* Checks alpha*op(A)*x + beta*y within the bound of section 5, in the caller's order. */
 static void check_product(spry_context *context, const spry_matrix *A, const product *p, spry_op op, double alpha,
                           double beta, const char *what)
 {
@@ -102,7 +102,7 @@ static spry_matrix *converted(spry_context *context, const spry_matrix *A, spry_
 
 static const char *const specs[] = {"grid5,x=20,y=15,shuffle=7",
                                     "rgg20,scale=8,shuffle=5",
-                                    "random,rows=150,cols=150,density=0.02", /* not symmetric, several parts */
+                                    "random,rows=150,cols=150,density=0.02", /* not symmetric, multiple components */
                                     "random,rows=70,cols=300,density=0.03",
                                     "random,rows=300,cols=70,density=0.03",
                                     "diagonal,rows=90",
@@ -125,7 +125,7 @@ static void every_type_and_layout(void **state)
             const test_form form = test_form_number(f);
             spry_matrix *A = converted(*state, source, form.layout, form.value_type, form.offset_type, form.index_type);
             for (int c = 0; c < 8; c++) {
-                if (SAMPLED && (c + f + s) % 4) continue; /* the operations take turns */
+                if (SAMPLED && (c + f + s) % 4) continue; /* the operations rotate */
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.ordering = orderings[c / 2];
                 o.op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -150,7 +150,7 @@ static void every_kernel(void **state)
             read.value_type = f32 ? SPRY_F32 : SPRY_F64;
             spry_matrix *A = test_generate(*state, specs[s], &read);
             for (int k = 0; k < 8 * spmv_kernel_count(); k++) {
-                if (SAMPLED && (k + k / 8 + s + f32) % 4) continue; /* likewise */
+                if (SAMPLED && (k + k / 8 + s + f32) % 4) continue; /* the kernels rotate */
                 spry_kernel_info kernel = kernel_info(*state, k / 8);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.op = k % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -203,12 +203,12 @@ static void scalings(void **state)
         }
 }
 
-/* Large enough that the passes over vectors are shared among threads. */
+/* Large enough that threads share the passes over vectors. */
 static void threads_and_runs_give_the_same_bits(void **state)
 {
     static const int threads[] = {1, 2, 5};
     for (int m = 0; m < 8; m++) {
-        if (INSTRUMENTED && (m + m / 2) % 2) continue; /* likewise */
+        if (INSTRUMENTED && (m + m / 2) % 2) continue; /* half of the cases */
         double *first = NULL;
         for (int t = 0; t < 3; t++) {
             test_memory memory = {0};
@@ -308,7 +308,7 @@ static void new_values(void **state)
                 o.format = formats[c / 4];
                 o.memory_limit_bytes = INT64_C(1) << 30;
                 product p = plan_with(*state, A, &o);
-                double *values = (double *)(uintptr_t)a.values; /* the matrix owns them, and nobody else looks */
+                double *values = (double *)(uintptr_t)a.values; /* owned by the matrix, not read elsewhere */
                 for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)((k * 31) % 17) - 8.25;
                 assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
                 check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[c / 4]);
@@ -318,7 +318,7 @@ static void new_values(void **state)
             }
 }
 
-/* A pattern has no values to change, also where the copy that the storage was made of is gone. */
+/* Updating a plan of a pattern succeeds and changes nothing, even if the plan no longer has the permuted copy. */
 static void nothing_new(void **state)
 {
     static const char *const formats[] = {"csr", "ell", "sell", "csr3", "csc"};
@@ -339,7 +339,7 @@ static void nothing_new(void **state)
 
 /* ---- groups ------------------------------------------------------------------------------------- */
 
-/* A plan of B with the groups of its ordering computes B*x, and its bytes tell as many groups as there are. */
+/* A plan of B with the groups of its ordering computes B*x. Its bytes include one pointer per group. */
 static void groups_of_an_ordering(void **state)
 {
     spry_matrix *A = test_generate(*state, "rgg20,scale=11,shuffle=5", NULL), *B = NULL;
@@ -371,7 +371,10 @@ static void groups_of_an_ordering(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan with ordering bandk takes the groups itself: as many bytes as one of B with the ordering's. */
+/*
+ * A plan with ordering bandk uses the groups of Band-k. Its bytes differ from a plan with equal groups by about 8 per
+ * group.
+ */
 static void bandk_makes_the_groups(void **state)
 {
     spry_matrix *A = test_generate(*state, "rgg20,scale=11,shuffle=5", NULL);
@@ -389,12 +392,12 @@ static void bandk_makes_the_groups(void **state)
         o.format = k == 3 ? "csr3:srs=12:ssrs=4" : "csr2:srs=12";
         o.ordering = "bandk";
         product p = plan_with(*state, A, &o);
-        o.ordering = "rcm"; /* equal groups beside the same arrays */
+        o.ordering = "rcm"; /* equal groups of a matrix of equal size */
         product q = plan_with(*state, A, &o);
         const int64_t equal = (a.rows + 11) / 12, super = (equal + 3) / 4;
         const int64_t more = found.groups->sr_count - equal + (k == 3 ? found.groups->ssr_count - super : 0);
         assert_true(more != 0);
-        /* but for blocks and runs: those of 24 bytes and less are some, groups of either are far more */
+        /* The tolerance is for blocks and runs, which need little memory compared with the groups. */
         assert_true(llabs(p.info.storage_bytes - q.info.storage_bytes) < 8 * llabs(more) + 4096);
         assert_true(p.info.owned_bytes >= a.nnz * 12 + (a.rows + 1) * 4 + 8 * found.groups->sr_count + 8 * a.rows);
         check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1, 0, o.format);
@@ -415,7 +418,7 @@ static void bytes_are_told(void **state)
     for (int f = 0; f < 2; f++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.format = formats[f];
-        o.expected_calls = 1; /* csr looks for no runs, which depend on the numbering */
+        o.expected_calls = 1; /* csr then searches no runs, which depend on the order */
         product plain = plan_with(*state, A, &o);
         o.ordering = "degree";
         const int64_t before = context_bytes(*state);
@@ -426,7 +429,7 @@ static void bytes_are_told(void **state)
         assert_int_equal(p.info.storage_bytes, plain.info.storage_bytes + maps);
         assert_int_equal(p.info.owned_bytes,
                          plain.info.owned_bytes + copy + maps + p.info.workspace_bytes - plain.info.workspace_bytes);
-        assert_in_range(held, p.info.owned_bytes, p.info.owned_bytes + 8192); /* handles beside it */
+        assert_in_range(held, p.info.owned_bytes, p.info.owned_bytes + 8192); /* additional bytes for handles */
         assert_true(p.info.setup_us > 0);
         spry_spmv_plan_destroy(p.plan);
         spry_spmv_plan_destroy(plain.plan);
@@ -474,7 +477,7 @@ static void mistakes(void **state)
         if (!strstr(err.message, cases[c].message)) fail_msg("'%s' in: %s", cases[c].message, err.message);
         assert_null(plan);
     }
-    /* y may not lie on what the plan reads again when values are updated */
+    /* y must not overlap the values that the plan reads again on an update */
     const spry_arrays a = arrays_of(A);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.ordering = "rcm";
@@ -520,7 +523,7 @@ static spry_status plan_run_and_update(spry_context *context, const void *input,
         double again[512];
         yv.data = again;
         if (spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL) ==
-            SPRY_OK) /* a failed update leaves it as it was */
+            SPRY_OK) /* a failed update leaves the plan unchanged */
             assert_memory_equal(y, again, (size_t)a.rows * 8);
     }
     spry_spmv_plan_destroy(plan);

@@ -1,4 +1,4 @@
-/* Skipped where there is no GPU. */
+/* Skipped without a GPU. */
 #include "plan_order_device.h"
 
 #include "support.h"

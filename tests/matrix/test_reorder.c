@@ -40,7 +40,7 @@ static void check_permutation(const int64_t *perm, int64_t n)
     free(seen);
 }
 
-/* From 0 to `total` without an empty group, and none of more than half above its size. */
+/* Checks that the groups cover 0 to `total`. No group is empty or larger than 1.5 times its nominal size. */
 static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64_t size)
 {
     assert_non_null(ptr);
@@ -135,8 +135,7 @@ static void sizes_of_groups(void **state)
             assert_int_equal(o.info.groups->srs, how.srs);
             assert_int_equal(o.info.groups->ssrs, how.ssrs);
             check_ordering(&o, m, m);
-            assert_true(o.info.groups->sr_count <=
-                        2 * m / how.srs + 8); /* the wanted size is reached, not half of it */
+            assert_true(o.info.groups->sr_count <= 2 * m / how.srs + 8); /* the full size, not half of it */
             if (k == 3) assert_true(o.info.groups->ssr_count <= 2 * o.info.groups->sr_count / how.ssrs + 8);
             spry_ordering_destroy(o.handle);
         }
@@ -145,7 +144,7 @@ static void sizes_of_groups(void **state)
     ordered cpu = order_with(*state, A, how);
     assert_int_equal(cpu.info.groups->srs, 96);
     assert_int_equal(cpu.info.groups->ssrs, 8);
-    how.tuning = "volta"; /* of 7 to 8 entries a row: 10.146 - 1.50 ln 7.4 = 7.1, 8.900 - 1.25 ln 7.4 = 6.4 */
+    how.tuning = "volta"; /* 7 to 8 entries per row: 10.146 - 1.50 ln 7.4 = 7.1, 8.900 - 1.25 ln 7.4 = 6.4 */
     ordered volta = order_with(*state, A, how);
     const double density = (double)arrays_of(A).nnz / (double)m;
     if (density <= 8) assert_in_range(volta.info.groups->srs, 6, 8);
@@ -159,7 +158,7 @@ static void bandwidth_is_small(void **state)
 {
     static const struct {
         const char *spec;
-        int64_t rcm, bandk; /* at most */
+        int64_t rcm, bandk; /* upper limits */
     } cases[] = {{"grid5,x=300,y=300,shuffle=1", 300, 1500},
                  {"banded,rows=5000,half=1,shuffle=3", 1, 200},
                  {"grid5,x=20,y=1000,shuffle=4", 21, 105}};
@@ -178,8 +177,10 @@ static void bandwidth_is_small(void **state)
 
 static void any_number_of_threads(void **state)
 {
-    /* the last two are large enough that several threads share their levels, in the graph or in its first walk; in the
-       last some nodes find many others */
+    /*
+     * Threads share levels in the last two, in the graph or in its first traversal. In the last, some nodes find many
+     * others.
+     */
     static const char *const specs[] = {"rgg20,scale=13,shuffle=5", "rmat16,scale=12",
                                         "random,rows=9000,cols=4000,density=0.001",
                                         "random,rows=40000,cols=9000,density=0.0001", "rmat,scale=17,edges=3"};
@@ -227,7 +228,7 @@ static int by_column(const void *left, const void *right)
     return a->j != b->j ? (a->j < b->j ? -1 : 1) : a->i < b->i ? -1 : a->i > b->i;
 }
 
-/* Some random entries, each position once; `mirrored`: with their images; loops: 1 with, 0 without a diagonal. */
+/* Draws distinct random entries. mirrored: with mirror images. loops: 1 with a diagonal, 0 without. */
 static int64_t random_entries(test_entry *entries, uint64_t seed, int mirrored, int loops)
 {
     char there[N][N] = {{0}};
@@ -261,8 +262,7 @@ static void unsymmetric_is_made_symmetric(void **state)
     test_entry one[N * N], both[N * N];
     const test_form csr = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
     for (uint64_t seed = 1; seed < 20; seed++) {
-        int64_t nnz = random_entries(one, seed, 0, 1),
-                all = random_entries(both, seed, 1, 0); /* and loops do not count */
+        int64_t nnz = random_entries(one, seed, 0, 1), all = random_entries(both, seed, 1, 0); /* loops do not count */
         for (int f = 0; f < TEST_FORMS; f++) {
             test_form form = test_form_number(f);
             qsort(one, (size_t)nnz, sizeof *one, form.layout == SPRY_CSC ? by_column : by_row);
@@ -291,7 +291,7 @@ static void forms_of_symmetric(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Claims that are false, entries twice and out of order: orderings may be bad, but have to be permutations. */
+/* False claims, repeated and unsorted entries: orderings may be bad, but must be permutations. */
 static void odd_input(void **state)
 {
     for (uint64_t seed = 1; seed < 40; seed++) {
@@ -318,7 +318,7 @@ static void odd_input(void **state)
     }
 }
 
-/* Row r covers columns s .. s+2 where s is its place in a chain: rows have to come along the chain. */
+/* Row r has columns s .. s+2, where s is its position in a chain. Ordered rows must follow the chain. */
 static void rectangular_rows_follow_columns(void **state)
 {
     enum { ROWS = 50, COLS = ROWS + 2 };
@@ -332,7 +332,7 @@ static void rectangular_rows_follow_columns(void **state)
         test_matrix(*state, ROWS, COLS, entries, 3 * ROWS, (test_form){SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32});
     ordered o = order(*state, A, "rcm");
     check_ordering(&o, ROWS, COLS);
-    for (int p = 1; p < ROWS; p++) /* two rows of one level may change places */
+    for (int p = 1; p < ROWS; p++) /* two rows of one level may swap */
         assert_in_range(llabs(place[o.info.row_perm[p]] - place[o.info.row_perm[p - 1]]), 1, 4);
     spry_ordering_destroy(o.handle);
     o = order(*state, A, "bandk");
@@ -413,7 +413,7 @@ static void symmetry_and_figures(void **state)
         ordered o = order(*state, claimed, methods[m]);
         spry_matrix *B = permuted(*state, claimed, o.info.row_perm, o.info.column_perm);
         spry_matrix_stats before = SPRY_INIT(spry_matrix_stats), after = SPRY_INIT(spry_matrix_stats);
-        assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK); /* the claim too */
+        assert_int_equal(spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL), SPRY_OK); /* the claim holds */
         assert_int_equal(arrays_of(B).symmetry, SPRY_SYMMETRIC);
         assert_int_equal(spry_matrix_get_stats(A, &before, NULL), SPRY_OK);
         assert_int_equal(spry_matrix_get_stats(B, &after, NULL), SPRY_OK);
@@ -426,7 +426,7 @@ static void symmetry_and_figures(void **state)
         assert_true(figures_of(&again, B).sectors_before == f.sectors_after);
         spry_ordering_destroy(again.handle);
         spry_matrix_destroy(B);
-        B = permuted(*state, claimed, o.info.row_perm, NULL); /* one side alone: no longer symmetric */
+        B = permuted(*state, claimed, o.info.row_perm, NULL); /* one side only: no longer symmetric */
         assert_int_equal(arrays_of(B).symmetry, SPRY_GENERAL);
         spry_matrix_destroy(B);
         spry_ordering_destroy(o.handle);
@@ -446,7 +446,7 @@ static void product_in_the_users_numbering(void **state)
         spry_arrays a = arrays_of(A);
         const size_t m = (size_t)a.rows, n = (size_t)a.columns;
         double *x = calloc(n, 8), *y = calloc(m, 8), *x2 = calloc(n, 8), *y2 = calloc(m, 8);
-        for (size_t j = 0; j < n; j++) x[j] = (double)((j * 7919) % 1001); /* whole numbers: sums are exact */
+        for (size_t j = 0; j < n; j++) x[j] = (double)((j * 7919) % 1001); /* integers, so sums are exact */
         assert_int_equal(spry_spmv(*state, spry_vector_f64(y, a.rows), NULL, A, spry_const_vector_f64(x, a.columns),
                                    NULL, NULL),
                          SPRY_OK);

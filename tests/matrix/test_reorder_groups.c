@@ -1,4 +1,4 @@
-/* Orderings with groups where memory runs out: the caller's groups, and Band-k of two to four levels. */
+/* Orderings with groups when allocations fail: the caller's groups, and Band-k of two to four levels. */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/study.h"

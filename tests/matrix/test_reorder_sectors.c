@@ -1,4 +1,4 @@
-/* Sectors of x an entry, before and after an ordering. */
+/* Sectors of x per entry, before and after an ordering. */
 #include "spry/matrix.h"
 #include "support.h"
 
@@ -13,7 +13,7 @@ static spry_ordering_stats stats_of(spry_context *context, const spry_matrix *A,
     return stats;
 }
 
-/* Of x as it is met in order, out of order, and by a row that meets all of it. */
+/* Counts the sectors of x for a diagonal, for rows with distant columns, and for one dense row. */
 static void sectors_of_x(void **state)
 {
     enum { ROWS = 70 };
@@ -42,7 +42,7 @@ static void sectors_of_x(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Rows of a shuffled grid that share columns come together, breadth first. */
+/* A breadth-first ordering of a shuffled grid places rows that share columns next to each other. */
 static void bfs_shares_x(void **state)
 {
     spry_matrix *A = test_generate(*state, "grid7,x=24,y=24,z=24,shuffle=1", NULL);

@@ -19,7 +19,7 @@ static void by_hand(void **state)
         test_form form = test_form_number(f);
         test_entry ordered[7];
         memcpy(ordered, entries, sizeof entries);
-        if (form.layout == SPRY_CSC) { /* column by column */
+        if (form.layout == SPRY_CSC) { /* in column order */
             static const int order[] = {0, 1, 2, 5, 3, 6, 4};
             for (int k = 0; k < 7; k++) ordered[k] = entries[order[k]];
         }
@@ -72,7 +72,7 @@ static int is_stored(const test_entry *entries, int64_t count, int64_t i, int64_
     return 0;
 }
 
-/* Of the positions off the diagonal, the share whose mirror image is one too. */
+/* Returns the share of stored off-diagonal positions whose mirror image is also stored. */
 static double mirrored(const test_entry *entries, int64_t nnz)
 {
     int positions = 0, pairs = 0;
@@ -94,14 +94,14 @@ static void symmetry(void **state)
         {"0 1 5, 1 0 5", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
         {"0 1 5, 1 0 -5", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 1 5, 1 2 5", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
-        {"0 0 1, 0 1 5, 0 2 1, 1 0 5, 1 2 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO}, /* half of them */
+        {"0 0 1, 0 1 5, 0 2 1, 1 0 5, 1 2 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO}, /* half of the positions */
         {"0 2 5, 1 0 1, 1 2 5, 2 0 5, 2 1 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
         {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2, 2 1 3", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
         {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2, 2 1 4", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
         {"0 1 1, 1 0 1, 1 2 3, 2 0 2, 2 1 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
         {"0 2 1, 1 2 1, 2 1 1", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
-        /* values that are sums: 2 + 3 against 5 */
+        /* sums of entries: 2 + 3 against 5 */
         {"0 1 2, 0 1 3, 1 0 5", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
         {"0 1 2, 0 1 3, 1 0 4", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         /* unsorted */
@@ -109,7 +109,7 @@ static void symmetry(void **state)
         {"0 2 7, 0 1 6, 1 0 7, 2 0 6", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 0 0, 1 1 -0", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
         {"0 1 0, 1 0 -0", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
-        {"0 0 nan", SPRY_KNOWN_YES, SPRY_KNOWN_YES}, /* its own image */
+        {"0 0 nan", SPRY_KNOWN_YES, SPRY_KNOWN_YES}, /* its own mirror image */
         {"0 1 nan, 1 0 nan", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 1 inf, 1 0 inf", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
     };
@@ -118,7 +118,7 @@ static void symmetry(void **state)
             test_form form = test_form_number(f);
             test_entry entries[16];
             int64_t nnz = parse_entries(entries, cases[c].entries);
-            for (int64_t k = 0; k < nnz && form.layout == SPRY_CSC; k++) { /* rows of the transpose: as symmetric */
+            for (int64_t k = 0; k < nnz && form.layout == SPRY_CSC; k++) { /* rows of the transpose */
                 int64_t i = entries[k].i;
                 entries[k].i = entries[k].j;
                 entries[k].j = i;
@@ -137,7 +137,7 @@ static void symmetry(void **state)
         }
 }
 
-/* A large symmetric matrix, and what one changed entry does to the verdict. */
+/* One changed entry of a large symmetric matrix changes the result. */
 static void one_changed_entry_is_seen(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "laplace7,x=15,y=16,z=17,shuffle=4");
@@ -149,14 +149,14 @@ static void one_changed_entry_is_seen(void **state)
     int32_t *columns = (int32_t *)(uintptr_t)a.indices;
     for (int64_t i = 1; i < a.rows; i += 97) {
         int64_t k = test_offset(&a, i);
-        if (columns[k] == i) continue; /* the diagonal, which is its own mirror image */
+        if (columns[k] == i) continue; /* on the diagonal */
         values[k] += 1;
         s = stats_of(A);
         assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_YES);
         assert_int_equal(s.value_symmetric, SPRY_KNOWN_NO);
         values[k] -= 1;
         int32_t kept = columns[k];
-        columns[k] = kept > 0 ? kept - 1 : columns[k + 1] - 1; /* elsewhere, still in order */
+        columns[k] = kept > 0 ? kept - 1 : columns[k + 1] - 1; /* another column, still sorted */
         if (columns[k] != kept) assert_int_equal(stats_of(A).pattern_symmetric, SPRY_KNOWN_NO);
         columns[k] = kept;
     }
@@ -165,7 +165,7 @@ static void one_changed_entry_is_seen(void **state)
 }
 
 #ifdef SPRY_STUDIES
-/* Twins of so much symmetry have it; what is not square has none. */
+/* Twins have the requested symmetry. A matrix that is not square has none. */
 static void share_of_twins(void **state)
 {
     static const char *const specs[] = {"twin,rows=4000,entries=30000,longest=40,kind=web,symmetry=100",
@@ -184,7 +184,7 @@ static void share_of_twins(void **state)
 }
 #endif
 
-/* ---- against the naive way ---------------------------------------------------------------------- */
+/* ---- comparison with a simple count -------------------------------------------------------------- */
 
 static void random_ones(void **state)
 {

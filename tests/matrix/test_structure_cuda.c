@@ -1,11 +1,13 @@
-/* A GPU finds every fault of a structure that the host finds, and tells it in the host's words. Skipped without one. */
+/*
+ * A GPU finds every structural fault that the host finds, and reports it with the same message. Skipped without a GPU.
+ */
 #include "base/types.h"
 #include "spry/cuda.h"
 #include "support.h"
 
 enum { GPU = 1 };
 
-/* Numbers in host memory as indices of a type, in the GPU's. */
+/* Copies indices to the GPU in the given type. */
 static void *on_gpu(spry_context *context, const int64_t *numbers, int64_t count, spry_index_type type)
 {
     const int64_t bytes = count * (int64_t)spryi_index_type_bytes(type);
@@ -27,7 +29,7 @@ static spry_status look(spry_context *context, spry_arrays arrays, spry_error *e
     return status;
 }
 
-/* Both places of rows x cols with 64-bit numbers, of which the GPU has some as 32-bit. */
+/* Checks a matrix on the host and on the GPU. The host uses 64-bit indices; the GPU also uses 32-bit indices. */
 static void compare(spry_context *context, int64_t rows, int64_t cols, int64_t *offsets, int64_t *indices, int64_t nnz,
                     int sound)
 {

@@ -1,11 +1,14 @@
-/* The structure alone: every fault of offsets and indices is found, in host memory and a device's, and nothing else. */
+/*
+ * Checks of the structure only: faults of offsets and indices are found in host and device memory, faults of values are
+ * ignored.
+ */
 #include "matrix/matrix.h"
 #include "mock/mock.h"
 #include "spry/cuda.h"
 #include "spry/matrix.h"
 #include "support.h"
 
-/* A copy of an array in the mock's memory. */
+/* Copies an array to the mock's memory. */
 static const void *on_device(spry_context *context, const void *array, int64_t bytes)
 {
     void *there = NULL;
@@ -15,7 +18,7 @@ static const void *on_device(spry_context *context, const void *array, int64_t b
     return there;
 }
 
-/* The same arrays in device memory, as far as CSR may lie there, are told of in the same words. */
+/* Checks the arrays in device memory, if they are CSR, and expects the host's message. */
 static void check_on_device(spry_context *context, const spry_arrays *a, spry_status status, const char *message)
 {
     if (a->layout != SPRY_CSR) return;
@@ -34,13 +37,13 @@ static void check_on_device(spry_context *context, const spry_arrays *a, spry_st
     spry_device_free(context, 1, (void *)(uintptr_t)there.values);
 }
 
-/* What spry_matrix_check says of the same arrays, which both functions have to agree on. */
+/* Checks only the structure. SPRY_CHECK_ALL must give the same status and message. */
 static void check(spry_context *context, const spry_arrays *a, spry_status expected)
 {
     spry_error structure = SPRY_ERROR_INIT, all = SPRY_ERROR_INIT;
     spry_matrix *A = create_matrix(context, a);
     const spry_status status = spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &structure);
-    assert_int_equal(SPRY_NOT_KNOWN, A->a.sorted); /* nothing is learned */
+    assert_int_equal(SPRY_NOT_KNOWN, A->a.sorted); /* the check records nothing */
     assert_int_equal(SPRY_NOT_KNOWN, A->a.unique);
     assert_int_equal(expected, status);
     assert_int_equal(expected, spry_matrix_check(A, NULL, SPRY_CHECK_ALL, &all));
@@ -50,7 +53,7 @@ static void check(spry_context *context, const spry_arrays *a, spry_status expec
     spry_matrix_destroy(A);
 }
 
-/* 6 x 5, or its transpose in CSC: out of order, with an entry twice and a NaN, all of which is legal. */
+/* 6 x 5, or its transpose in CSC: unsorted, with a repeated entry and a NaN, which are valid. */
 static void test_faults(void **state)
 {
     static const test_entry entries[] = {{0, 3, 1}, {0, 1, NAN}, {0, 1, 2}, {2, 0, 3}, {3, 4, 4}, {5, 2, 5}, {5, 0, 6}};
@@ -95,7 +98,7 @@ static void test_faults(void **state)
     spry_context_destroy(context);
 }
 
-/* Several threads: the first fault is told, whoever finds it. */
+/* The first fault is reported, no matter which thread finds it. */
 static void test_first(void **state)
 {
     spry_context *context = context_of(3);
@@ -125,7 +128,7 @@ static spry_status check_copied(spry_context *context, const void *input, spry_e
     return status;
 }
 
-/* Copies of device memory on the host are given back. */
+/* Host copies of device memory are freed if an allocation fails. */
 static void test_out_of_memory(void **state)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};

@@ -1,4 +1,4 @@
-/* One stored triangle: whatever reads entries sees the whole matrix, of the values that there are now. */
+/* One stored triangle: every function that reads entries uses the whole matrix with the current values. */
 #include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -11,13 +11,13 @@
 
 enum { N = 40, MOST = N * N };
 
-/* A triangle as the caller gives it, the whole matrix, and what keeps the caller's arrays. */
+/* A triangle, the whole matrix, and the matrix that owns the arrays of the triangle. */
 typedef struct both {
     spry_matrix *triangle, *whole, *arrays;
     spry_arrays given;
 } both;
 
-/* Diagonally dominant, skew without a diagonal; by rows, or by columns. */
+/* Lists a diagonally dominant matrix, or a skew-symmetric one without a diagonal, in row or column order. */
 static int64_t list(test_entry *entries, int by_column, spry_symmetry symmetry, spry_triangle triangle)
 {
     int64_t count = 0;
@@ -158,7 +158,7 @@ static void test_convert(void **state)
     for_all_forms(convert, 1);
 }
 
-/* Bits of op(A)*x of both plans. */
+/* Checks that op(A)*x of both plans is bitwise equal. */
 static void assert_same_products(spry_context *context, const spry_spmv_plan *t, const spry_spmv_plan *w,
                                  spry_type type)
 {
@@ -182,7 +182,7 @@ static void assert_same_products(spry_context *context, const spry_spmv_plan *t,
     spry_vector_destroy(context, &y[1]);
 }
 
-/* Multiplies an array of values by `factor`, into another one. */
+/* Multiplies an array of values by `factor` and writes another array. */
 static void scale(void *to, const void *from, spry_type type, int64_t nnz, double factor)
 {
     for (int64_t k = 0; k < nnz; k++)
@@ -197,7 +197,10 @@ static const struct {
 } kinds[] = {{NULL, NULL},    {"csr", NULL},  {"ell", NULL},  {"csc", NULL},
              {"coo", "none"}, {"csr", "rcm"}, {"sell", "rcm"}};
 
-/* Plans of the triangle and of the whole: the same bits, also of values changed in place, and of another array. */
+/*
+ * Plans of the triangle and of the whole matrix give bitwise equal products, also after updates in place and from
+ * another array.
+ */
 static void plans(spry_context *context, both *b, spry_type type)
 {
     for (int k = 0; k < 2 * TEST_COUNT(kinds); k++) {
@@ -218,7 +221,7 @@ static void plans(spry_context *context, both *b, spry_type type)
         assert_same_products(context, t, w, type);
         info = plan_info(w);
         assert_int_equal(0, info.expanded);
-        MUST(spry_spmv_plan_update(t, NULL, err)); /* of a pattern nothing changes */
+        MUST(spry_spmv_plan_update(t, NULL, err)); /* a pattern is unchanged */
         if (b->given.value_type != SPRY_PATTERN) {
             void *mine = calloc((size_t)b->given.nnz + 1, 8), *all = calloc((size_t)MOST, 8);
             void *in_place = (void *)(uintptr_t)b->given.values;
@@ -256,7 +259,7 @@ static void test_plans(void **state)
 
 /* ---- faults and duplicates ------------------------------------------------------------------------------ */
 
-/* Entry (1, 2) is not of the lower triangle, (2, 1) not of the upper one. */
+/* Entry (1, 2) is outside the lower triangle, entry (2, 1) outside the upper one. */
 static void test_other_triangle(void **state)
 {
     spry_context *context = context_of(0);
@@ -292,7 +295,7 @@ static void test_other_triangle(void **state)
     spry_context_destroy(context);
 }
 
-/* Counted from 1, with an entry twice; a skew diagonal that is not zero is kept, and found out. */
+/* Index base 1 and a repeated entry. A nonzero skew diagonal is kept, and the check reports it. */
 static void test_duplicates(void **state)
 {
     static const int64_t rows[] = {3, 1, 3, 2}, columns[] = {1, 1, 1, 1};
@@ -381,7 +384,7 @@ static void orders(spry_context *context, both *b)
     }
 }
 
-/* Products, their verification, and plans of them that follow the triangle's values. */
+/* Products, their verification, and plans of products that follow the triangle's values. */
 static void sparse_products(spry_context *context, both *b)
 {
     for (int op = 0; op < 2; op++) {
@@ -444,7 +447,7 @@ static void solvers(spry_context *context, both *b)
     assert_int_equal(0, v.wrong_rows);
 }
 
-/* Text and containers of a triangle are those of the whole matrix. */
+/* Text and containers of a triangle equal those of the whole matrix. */
 static void files(spry_context *context, both *b)
 {
     static const char *const names[] = {"mtx", "spry"};
@@ -483,7 +486,7 @@ static void test_functions(void **state)
 
 /* ---- out of memory ------------------------------------------------------------------------------------------ */
 
-/* A plan of borrowed arrays, with or without an ordering, and an update of it. */
+/* Creates a plan of borrowed arrays, with or without an ordering, and updates it. */
 static spry_status plan_and_update(spry_context *context, const void *input, spry_error *err)
 {
     static const int32_t offsets[] = {0, 1, 3, 5}, columns[] = {0, 0, 1, 0, 2};

@@ -1,4 +1,4 @@
-/* Plans of one triangle on a device, which follow the values of the host. */
+/* Plans of one triangle on a device. They follow the host's values. */
 #include "mock/mock.h"
 #include "support.h"
 
