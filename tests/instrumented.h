@@ -1,7 +1,9 @@
-/* How much of a long test runs: less under sanitizers and in ./check --quick, all of it only in ./check --full. */
+/* Size of long tests: sanitizers and ./check --quick run a sample, ./check --full runs all trials. */
 #pragma once
 
-/* 1 under AddressSanitizer or ThreadSanitizer, where tests take turns with what they would else combine. */
+/*
+ * 1 under AddressSanitizer or ThreadSanitizer. Tests then alternate between choices instead of combining all of them.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define INSTRUMENTED 1
 #elif defined(__has_feature)
@@ -13,7 +15,10 @@
 #define INSTRUMENTED 0
 #endif
 
-/* 1 under ThreadSanitizer, which looks for races alone: they are in how rows are dealt out, not in the numbers. */
+/*
+ * 1 under ThreadSanitizer, which only looks for data races. Races depend on how rows are distributed over threads, not
+ * on values.
+ */
 #if defined(__SANITIZE_THREAD__)
 #define RACES_ALONE 1
 #elif defined(__has_feature)
@@ -30,13 +35,13 @@
 #define TEST_FULL 0
 #endif
 
-/* 1: long tests run their smallest sample in a build without a sanitizer, too (SPRY_TEST_QUICK). */
+/* 1: long tests run their smallest sample, even without a sanitizer (SPRY_TEST_QUICK). */
 #ifndef TEST_QUICK
 #define TEST_QUICK 0
 #endif
 
-/* 1: under ThreadSanitizer an even smaller sample. */
+/* 1: long tests run an even smaller sample, under ThreadSanitizer. */
 #define RACES_SAMPLED (RACES_ALONE && !TEST_FULL)
 
-/* 1: the smallest sample. */
+/* 1: long tests run their smallest sample. */
 #define SAMPLED (RACES_ALONE || TEST_QUICK || (INSTRUMENTED && !TEST_FULL))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run_python.sh MODULE TEST.py: runs it by a Python that has the module. Ends with 77, which is skipped, where there is
-# none.
+# run_python.sh MODULE TEST.py: runs TEST.py by a Python that has MODULE. Ends with status 77 (skipped) if no Python has
+# it.
 set -u
 module=$1 test=$2
 for python in "${SPRY_PYTHON:-}" python3 /usr/bin/python3; do

@@ -1,4 +1,4 @@
-/* What a test does in a build without the studies (SPRY_STUDIES). */
+/* Chooses values of tests by whether the build has the studies (SPRY_STUDIES). */
 #pragma once
 
 /* `study` if this build has the studies, else `other`. */

@@ -15,10 +15,10 @@ static void *count_allocate(void *user, size_t bytes, size_t alignment)
     if (m->limit > 0 && ((int64_t)bytes > m->limit || m->bytes + (int64_t)bytes > m->limit)) return NULL;
     void *pointer = NULL;
     const size_t least = alignment < sizeof(size_t) * 2 ? sizeof(size_t) * 2 : alignment;
-    /* the size stands in front, to be compared on release */
+    /* the size is stored before the block and compared on release */
     if (posix_memalign(&pointer, least, bytes + least) != 0) return NULL;
     char *block = (char *)pointer + least;
-    memset(block, 0xa5, bytes); /* nothing may count on zeros */
+    memset(block, 0xa5, bytes); /* no caller may rely on zeros */
     ((size_t *)(void *)block)[-1] = bytes;
     ((size_t *)(void *)block)[-2] = least;
     m->blocks++;
@@ -36,7 +36,7 @@ static void count_release(void *user, void *pointer, size_t bytes)
     }
     m->blocks--;
     m->bytes -= (int64_t)bytes;
-    memset(pointer, 0x5a, bytes); /* nothing may be read later */
+    memset(pointer, 0x5a, bytes); /* no caller may read the block afterwards */
     free((char *)pointer - ((size_t *)pointer)[-2]);
 }
 
@@ -83,7 +83,7 @@ int call_failed(const test_memory *memory)
     return memory->fail_from > 0 && memory->calls >= memory->fail_from;
 }
 
-/* Returns the number of calls; *failed: one of them failed. */
+/* Returns the number of calls. Sets *failed if a call failed. */
 static int64_t run_failing(test_work work, const void *input, int threads, int64_t n, int onwards, int *failed)
 {
     test_memory m = {0};

@@ -1,4 +1,4 @@
-/* What every test includes: cmocka, the C library, the public interface, and contexts whose allocations can fail. */
+/* Included by every test: cmocka, the C library, the public interface, and contexts whose allocations can fail. */
 #pragma once
 
 #include <setjmp.h>
@@ -30,9 +30,9 @@
 /* Allocations of one context. */
 typedef struct test_memory {
     _Atomic int64_t calls, blocks, bytes, most_bytes;
-    _Atomic int64_t faults;        /* requests of a bad size or alignment, releases of another size */
+    _Atomic int64_t faults;        /* requests with a bad size or alignment, and releases with the wrong size */
     int64_t fail_from, fail_until; /* calls that fail, counted from 1; 0: none */
-    int64_t limit;                 /* bytes that the context may hold; 0: any number */
+    int64_t limit;                 /* bytes that the context may hold; 0: no limit */
 } test_memory;
 
 spry_context *context_of(int threads); /* with the default allocator */
@@ -56,7 +56,7 @@ spry_status create_groups(spry_context *context, spry_ordering **ordering, const
 uint64_t next_random(uint64_t *state); /* xorshift64; state is not 0 */
 
 enum { SKIPPED = 77 }; /* exit status of a test that cannot run on this machine */
-int has_gpu(void);     /* prints its name, or why there is none */
+int has_gpu(void);     /* prints the device's name, or why no device is available */
 
 /* Makes the n-th of the next calls fail, counted from 1, and with `onwards` all after it. n = 0: no call fails. */
 void fail_call(test_memory *memory, int64_t n, int onwards);

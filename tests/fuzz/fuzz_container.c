@@ -1,13 +1,14 @@
 /*
- * libFuzzer target: containers whose checksums hold, whatever else is wrong. Bytes changed at random would all
- * end at a hash, so that the input is no file but a list of changes to one that the library wrote: at the start there
- * is a container of each format, value type and index pair (and of the three layouts of a matrix); after the changes
- * sections are laid out and hashed again. Then the reader refuses the file, or gives a sound matrix that multiplies.
+ * libFuzzer target for containers with valid checksums. Bytes changed at random would always fail at a hash. Therefore
+ * the input is not a file but a list of changes to a file that the library wrote. At the start, the target writes one
+ * container of each format, value type and index pair, and of the three layouts of a matrix. After the changes,
+ * sections are laid out and hashed again. The reader must then refuse the file or return a sound matrix that
+ * multiplies.
  *
- *     byte 0       which container (modulo their number)
- *     byte 1       bit 0, 1: hashes of sections, checksum of the head are left as they were; bits 2, 3: type to read as
- *     13 bytes     a change: where (0 head and table, s section s), u32 byte in it, bits 0-1 of the next: log2 bytes,
- *     each         bits 2-3: set, add, or make the section as many items long; 7 bytes little-endian: the number
+ *     byte 0       index of the container (modulo their number)
+ *     byte 1       bits 0, 1: do not update the section hashes, the head checksum; bits 2, 3: value type to read as
+ *     13 bytes     a change: target (0: head, s: section s), u32 byte offset, bits 0-1 of the next: log2 bytes,
+ *     each         bits 2-3: set, add, or resize the section to that many items; 7 bytes little-endian: the number
  */
 #include "io/container.h"
 #include "limits.h"
@@ -22,7 +23,7 @@
 
 enum { MOST_SECTION = 1 << 14, MOST_CHANGES = 24, CHANGE = 13, MOST_TEMPLATES = 250 };
 
-/* ---- the containers that changes are made to ---------------------------------------------------- */
+/* ---- containers to change ------------------------------------------------------------------------ */
 
 typedef struct container {
     spryi_container_head head;
@@ -73,7 +74,7 @@ static void add_template(const spry_matrix *A, const char *format)
     take_apart(&templates[template_count++], file);
 }
 
-/* One for each format in use: steps, blocks with fill, rows of any length. */
+/* Adds a container for each format in use, with steps, blocks with fill, and rows of any length. */
 static void add_templates(spry_context *context, spry_type type, spry_index_type offset, spry_index_type index)
 {
     static const char *const made[][2] = {
@@ -122,7 +123,7 @@ static void change_bytes(unsigned char *at, size_t bytes, int add, uint64_t numb
     memcpy(at, &number, bytes);
 }
 
-/* Past what it had, a section has zeros, or what an earlier change left there. */
+/* Applies a change. A section that grows contains zeros, or bytes that an earlier change left. */
 static void change(container *c, const uint8_t *data)
 {
     uint32_t where = 0;
@@ -143,7 +144,9 @@ static void change(container *c, const uint8_t *data)
         change_bytes(c->sections[s - 1] + where % (MOST_SECTION - 8) / bytes * bytes, bytes, way, (uint64_t)number);
 }
 
-/* The file, with all that makes a reader look further: places, lengths, hashes. Returns its bytes. */
+/*
+ * Writes the file with valid positions, lengths and hashes, so that the reader continues past them. Returns the bytes.
+ */
 static size_t assemble(spry_context *context, unsigned char *file, container *c, int keep_hashes, int keep_checksum)
 {
     size_t end = SPRYI_CONTAINER_HEAD;
@@ -168,9 +171,9 @@ static size_t assemble(spry_context *context, unsigned char *file, container *c,
     return end;
 }
 
-/* ---- what must hold ----------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------- */
 
-/* x too large for products is none of the reader's faults. */
+/* Multiplies by op(A). A vector x too large to allocate is not an error of the reader. */
 static void multiply(spry_context *context, const spry_matrix *A)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -195,7 +198,7 @@ static void check_matrix(spry_context *context, spry_matrix *A)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-    multiply(context, A); /* where it lies in the file */
+    multiply(context, A); /* A's arrays are in the file */
     spry_status status = spry_matrix_get_arrays(A, &a, NULL);
     if (status == SPRY_OUT_OF_MEMORY) return;
     require(status == SPRY_OK, "arrays");
@@ -240,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     spry_context *context = open_context();
     size_t length = assemble(context, file, &c, flags & 1, flags & 2);
     spry_context_destroy(context);
-    /* A copy of the very length: reads past its end are seen. */
+    /* A copy of exactly `length` bytes, so that AddressSanitizer detects reads past its end. */
     unsigned char *copy = malloc(length);
     require(copy != NULL, "no memory");
     memcpy(copy, file, length);

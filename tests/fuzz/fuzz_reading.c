@@ -1,9 +1,11 @@
 /*
- * Three libFuzzer targets that read a matrix, each by its options: fuzz_mtx, Matrix Market text, gzip of it, and
- * whatever else a file may begin with; fuzz_edges, lists of edges, plain or gzip; fuzz_npz, archives of
- * scipy.sparse.save_npz, whose checksums are compared at the end of each array. Whatever bytes come, the reader returns
- * a status that it documents, keeps no memory, and gives the same answer at 1 and 3 threads; what it accepts is a sound
- * matrix.
+ * Three libFuzzer targets that read a matrix, each with its own options:
+ * fuzz_mtx    Matrix Market text, gzip of the text, and any other kind of file
+ * fuzz_edges  lists of edges, plain or gzip
+ * fuzz_npz    archives of scipy.sparse.save_npz. Checksums are compared at the end of each array.
+ *
+ * For any bytes, the reader returns a documented status, keeps no memory, and gives the same result with 1 and 3
+ * threads. A matrix that the reader accepts is sound.
  *
  *     clang -DFUZZ_mtx -fsanitize=fuzzer,address,undefined ...
  *     tests/fuzz/seeds.sh seeds && ./fuzz_mtx -dict=tests/fuzz/mtx.dict corpus seeds/mtx
@@ -44,7 +46,7 @@ static spry_status read_with(int threads, const uint8_t *data, size_t bytes, con
     require(spry_context_create(&context, &context_options, NULL) == SPRY_OK, "context");
     spry_matrix *A = NULL;
     spry_status status = spry_matrix_read_memory(context, &A, data, bytes, name, options, err);
-    /* An option of edge lists, where the bytes turn out to be another kind of file, is the caller's mistake. */
+    /* If the bytes are another kind of file, an option of edge lists is the caller's mistake. */
     const int has_option = options->index_base || options->undirected || options->drop_duplicates || options->input;
     require(status == SPRY_OK || status == SPRY_BAD_FILE || status == SPRY_UNSUPPORTED ||
                 status == SPRY_OUT_OF_MEMORY || (status == SPRY_INVALID_ARGUMENT && has_option),
@@ -60,7 +62,7 @@ static spry_status read_with(int threads, const uint8_t *data, size_t bytes, con
     return status;
 }
 
-/* The bytes as the content of a file of that name. */
+/* Reads the bytes as a file of that name, with 1 and with 3 threads. */
 static void read_twice(const uint8_t *data, size_t bytes, const char *name, const spry_read_options *options)
 {
     spry_error one = {0}, three = {0};
@@ -76,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     spry_read_options options = SPRY_INIT(spry_read_options);
     const char *name = "fuzz";
-    options.value_type = (spry_type)(bytes % 4); /* default, f32, f64, pattern: by the length */
+    options.value_type = (spry_type)(bytes % 4); /* default, f32, f64 or pattern, chosen by the length */
 #ifdef FUZZ_edges
     name = "fuzz.csv";
     options.index_base = (int)(bytes / 4 % 2);

@@ -1,4 +1,4 @@
-/* What every fuzz target gives the library: memory that is counted and ends soon, and a check that ends the run. */
+/* Memory hooks with a small limit, and a check that ends the process. All fuzz targets use both. */
 #pragma once
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A case must not take much memory and time only because a size in it says so: past this, there is none. */
+/* Most bytes that a case may hold. Otherwise a size in the input could make a case take much memory and time. */
 enum { MOST_BYTES = 32 << 20 };
 static _Atomic int64_t live;
 

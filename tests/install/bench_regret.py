@@ -1,4 +1,4 @@
-"""bench_regret.py ROOT SPRY: bench/regret.py on records whose figures are known, and on a run of the program."""
+"""bench_regret.py ROOT SPRY: tests bench/regret.py on records with known figures, and on a run of the program."""
 import contextlib
 import gzip
 import importlib.util
@@ -25,7 +25,7 @@ def record(kernel, setup, time, **other):
 
 
 def choice(calls, setup, time, **other):
-    """csr takes 10 us and its set-up 20."""
+    """Returns a choice. csr takes 10 us per call, and 20 us for set-up."""
     return {**COMMON, "policy": "cost", "calls": calls, "format": "sell:c=16:sigma=512", "kernel": "ours",
             "setup_us": setup, "time_us": time, "baseline_us": None, "predicted_us": None, "break_even": None,
             "csr_kernel": "csr_ours", "csr_setup_us": 20, "csr_upload_us": 0, "csr_time_us": 10, "csr_spread_us": 0.1,
@@ -52,7 +52,7 @@ class Regret(unittest.TestCase):
 
     def test_losses(self):
         records = [record("csr_ours", 20, 10), record("fast", 1000, 4), record("ours", 205, 5)]
-        # 1: 205 over csr's 30; 100: 700, csr 1020, fast 1400; 1000: 5200 over 5000; many: 5 over 4
+        # 1 call: 205 over csr's 30; 100: 700, csr 1020, fast 1400; 1000: 5200 over 5000; many: 5 over 4
         for calls, loss, over_csr, best in (
                 (1, 205 / 30, 205 / 30, (30, "csr_ours")), (100, 1, 700 / 1020, (700, "ours")),
                 (1000, 1.04, 5200 / 10020, (5000, "fast")), (0, 1.25, 0.5, (4, "fast"))):
@@ -63,7 +63,7 @@ class Regret(unittest.TestCase):
 
     def test_upload_is_in_no_cost(self):
         c = self.judged([record("fast", 1000, 4, upload_us=900)], 10, 300, 5, upload_us=100)
-        self.assertEqual(c["best"][0], 120)  # csr's 20 + 100; the kernel's is 140
+        self.assertEqual(c["best"][0], 120)  # csr: 20 + 100; the kernel: 140
         self.assertAlmostEqual(c["loss"], 250 / 120)
 
     def test_who_does_not_count(self):
@@ -83,7 +83,7 @@ class Regret(unittest.TestCase):
 
     def test_sums(self):
         lines = []
-        for matrix, time in (("a", 4), ("b", 8), ("c", 16)):  # losses 1, 2 and 4; 0.4, 0.8 and 1.6 over csr
+        for matrix, time in (("a", 4), ("b", 8), ("c", 16)):  # losses 1, 2, 4; over csr 0.4, 0.8, 1.6
             of = {"matrix": matrix}
             lines += [record("fast", 0, 4, **of), {"regret": choice(0, 0, time, **of)},
                       {"regret": choice(0, 0, 4, policy="tree", **of)}, {"regret_sum": {"cases": 9}}]
@@ -94,7 +94,8 @@ class Regret(unittest.TestCase):
         self.assertIn("sell:c=16:sigma=512 ours 0 not measured", " ".join(text.split()))
 
     def test_peers(self):
-        """Ahead of one peer; behind one within the spread, one by over 5 % and the spread, one by less than 5 %."""
+        """Faster than one peer, slower than three: within the spread, by over 5 % and the spread, and by less than 5 %.
+        """
         peers = [record("slow", 0, 10, peer=True), record("near", 0, 4.5, peer=True, spread_us=0.6),
                  record("fast", 0, 4.5, peer=True), record("close", 0, 4.8, peer=True),
                  record("gone", 0, None, peer=True, status="skipped")]
@@ -105,18 +106,18 @@ class Regret(unittest.TestCase):
         self.assertEqual([self.row(text, [*start, name])[-1] for name in ("near", "fast", "close")], ["0", "1", "0"])
         self.assertEqual(self.row(text, ["a", *start]), ["a", *start, "fast", "0.900"])
         self.assertNotIn("gone", text)
-        c = self.judged([record("dear", 895, 5, peer=True)], 100, 500, 5)  # set-up counts as ours does
+        c = self.judged([record("dear", 895, 5, peer=True)], 100, 500, 5)  # peers' set-up counts
         self.assertAlmostEqual(c["peers"][0][1], 1.395)
 
     def test_predictions(self):
-        c = choice(0, 500, 5, baseline_us=20, predicted_us=11)  # half of csr's time, pays after 100 calls
+        c = choice(0, 500, 5, baseline_us=20, predicted_us=11)  # half of csr's time, break-even after 100 calls
         self.assertAlmostEqual(regret.prediction_error(c), 1.1)
         for even, right in ((56, False), (149, True), (None, False)):
             self.assertEqual(regret.break_even_is_right({**c, "break_even": even}), right)
         self.assertIsNone(regret.break_even_is_right({**c, "time_us": 9.5}))
         self.assertAlmostEqual(regret.prediction_error({**c, "device": "cuda"}), 2.2)
         lines = [record("csr_ours", 20, 10)]
-        # 1.1, 1.4, 2.2 and, in csr, 0.5 times the measured share
+        # predicted share: 1.1, 1.4, 2.2 and, in csr, 0.5 times the measured share
         in_csr = {"format": "csr", "time_us": 10}
         for predicted, even, other in ((11, 100, {}), (14, 200, {}), (22, 300, {}), (10, 400, in_csr)):
             chosen = choice(0, 500, 5, baseline_us=20, predicted_us=predicted, break_even=even)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# build_id.sh ROOT FOLDER CMAKE: the build's id changes with every file of the tree that the CUDA plug-in shares with
-# libspry: the headers that its sources include, also through others, and the C sources that both have. It does not
-# change with what is the plug-in's alone, nor when nothing does.
+# build_id.sh ROOT FOLDER CMAKE: the build's id changes with each file that the CUDA plug-in shares with libspry. These
+# are the headers that the plug-in's sources include, directly or indirectly, and the C sources in both. The id does not
+# change with files only in the plug-in, or without a change.
 set -eu
 root=$1 folder=$2/build_id cmake=$3
 rm -rf "$folder"
@@ -16,7 +16,7 @@ id()
     sed -n 's/^#define SPRYI_BUILD_ID "\(.*\)"$/\1/p' "$folder/build_id.h"
 }
 
-# Headers of the tree that the files include, a line each.
+# Prints the tree's headers that the files include, one per line.
 included_by()
 {
     sed -n 's/^#include "\(.*\.\(h\|cuh\)\)"$/\1/p' "$@" | sort -u | while read -r header; do
@@ -42,7 +42,7 @@ shared=$(sed -n '/^set(spry_cuda_shared/,/)/p' "$root/cmake/SpryBuildId.cmake" |
 before=$(id)
 [ -n "$before" ] || { echo "no id was written" >&2; exit 1; }
 status=0
-# expect same|other FILE: the id after FILE got another line.
+# expect same|other FILE: compares the id after a line is added to FILE.
 expect()
 {
     cp "$2" "$folder/kept"

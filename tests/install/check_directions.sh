@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_directions.sh ROOT NM LIST...: symbols go the ways that directions.txt states. The lists name object files that
-# are linked with each other; a symbol that one folder's objects need and another's define is an arrow, and the table
-# has to have it. Headers are checked by check_includes.sh.
+# check_directions.sh ROOT NM LIST...: checks that symbols are used only in the directions of directions.txt. The lists
+# name object files that are linked together. If objects of one folder need a symbol that another folder defines, the
+# table must contain this dependency. check_includes.sh checks headers.
 set -u
 root=$1 nm=$2
 shift 2
@@ -25,7 +25,7 @@ cat "$@" | tr '\n' '\0' | xargs -0 "$nm" -A -g -f posix | awk -v table="$root/te
             }
         }
     }
-    # "PATH/spry_objects.dir/src/FOLDER/FILE.o: NAME TYPE [VALUE SIZE]", or generated/ for src/
+    # "PATH/spry_objects.dir/src/FOLDER/FILE.o: NAME TYPE [VALUE SIZE]", or generated/ in place of src/
     { file = $1; sub(/:$/, "", file); sub(/.*\.dir\/(\.\/)?((src|generated)\/)?/, "", file); folder = folder_of(file) }
     !(folder in folders) { print file ": directions.txt does not have its folder"; bad = 1 }
     $3 ~ /^[TDRBC]$/ { home[$2] = folder; from[$2] = file }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_exports.sh ROOT LIBRARY NM: the library exports the SPRY_API functions of the headers and nothing else. Their
-# names are recorded in exports.txt. The library has the right SONAME, calls nothing that prints or ends the process,
-# and is small.
+# check_exports.sh ROOT LIBRARY NM: the library exports exactly the SPRY_API functions of the headers. exports.txt
+# records their names. The library has the right SONAME, calls no function that prints or ends the process, and is
+# small.
 set -eu
 root=$1 library=$2 nm=$3
 status=0
@@ -48,7 +48,7 @@ fi
 
 bytes=$(stat -L -c %s "$library")
 echo "libspry.so: $bytes bytes"
-# 0.15 MB of it are the instances of windowed for AVX2.
+# 0.15 MB are the AVX2 instances of windowed.
 if [ "$bytes" -gt 4620000 ]; then
     echo "libspry.so has $bytes bytes, over 4620000" >&2
     status=1

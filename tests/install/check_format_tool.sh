@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_format_tool.sh ROOT: on a machine without clang-format, ./check goes on and says so, and ./check --format
-# installs it. The machine is a PATH of a few tools and an apt-get that installs a formatter which notes its calls.
+# check_format_tool.sh ROOT: without clang-format, ./check continues and reports it, and ./check --format installs the
+# formatter. The test's PATH has only a few tools and an apt-get that installs a formatter which records its calls.
 set -eu
 root=$1
 folder=$(mktemp -d)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# check_functions.sh ROOT: no function is longer than 60 lines, from its { to its }, which clang-format sets in column
-# 0. Tables end with "};" and may be longer; so may the exception below. No struct has more than 20 members; those of
-# structs that are defined inside of it count.
+# check_functions.sh ROOT: no function is longer than 60 lines, from its { to its }, which clang-format puts in column
+# 0. Tables, which end with "};", and the exception below may be longer. No struct has more than 20 members, including
+# members of structs defined inside.
 set -u
 cd "$1" || exit 1
 
 mapfile -t files < <(find src study cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
 [ "${#files[@]}" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
 
-# The kernel of pairs of slices, one loop whose steps share their registers.
+# The kernel of pairs of slices is one loop whose steps share registers.
 exception=src/formats/packed/packed_pairs.cuh
 
 awk -v exception="$exception" 'FNR == 1 { begin = 0 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# check_header.sh ROOT LANGUAGE COMPILER STANDARD: each header compiles alone, pedantically, and SPRY_INIT works.
+# check_header.sh ROOT LANGUAGE COMPILER STANDARD: each header compiles alone with pedantic warnings, and SPRY_INIT
+# works.
 set -eu
 root=$1 language=$2 compiler=$3 standard=$4
 
@@ -22,5 +23,5 @@ spry_const_vector vector(const double *x)
 }
 END
 
-# And once more with nothing defined or included before it.
+# Compiles the header again, with nothing defined or included before.
 for header in spry matrix spgemm solve io cuda tune study; do echo "#include <spry/$header.h>" | "${compile[@]}"; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_includes.sh ROOT: #include lines of src, study, cli, bench and common go the ways that directions.txt states.
-# Standard headers are free. The program sees the benchmark only through bench/bench.h, in
-# cli/bench*.c and cli/tune_command.c.
+# check_includes.sh ROOT: #include lines of src, study, cli, bench and common follow the directions of directions.txt.
+# Standard headers are allowed everywhere. The program includes only bench/bench.h of the benchmark, and only in
+# cli/bench*.[ch] and cli/tune_command.c.
 set -u
 cd "$1" || exit 1
 

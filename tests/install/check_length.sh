@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_length.sh ROOT: a file that is longer than 900 lines or wider than 120 columns is hard to find one's way in.
-# The public header, the only one and read from top to bottom, may have 1100.
+# check_length.sh ROOT: files have at most 900 lines and 120 columns, no tabs, and no blanks at line ends. spry.h, the
+# public header that users read from top to bottom, may have 1100 lines.
 set -u
 cd "$1" || exit 1
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check_names.sh ROOT: in src, cli, bench and common, every file has its own base name. In src/, only the folder of a
-# family and the catalogue name the family's formats, in a string or at the start of an identifier. Everything else
+# check_names.sh ROOT: in src, cli, bench and common, each file has a unique base name. In src/, a format's name may
+# appear in a string or at the start of an identifier only in the family's folder and in the catalogue. All other code
 # iterates over the catalogue.
 set -u
 cd "$1" || exit 1
 names='packed|windowed|bsr|sell|swept'
-# Exceptions: the list of the plug-in's kernels, which it resolves by name, and SciPy's own format name in .npz files.
+# Exceptions: the plug-in's list of kernels, which are resolved by name, and SciPy's own format name in .npz files.
 exceptions='src/device/cuda/kernels\.h|src/io/npz\.c'
 
 status=0
@@ -20,7 +20,7 @@ mapfile -t sources < <(find src -type f \( -name '*.c' -o -name '*.h' -o -name '
     ! -path 'src/formats/*' ! -path 'src/catalogue/*' | sort)
 [ "${#sources[@]}" -gt 0 ] || { echo "found no source files in $1/src" >&2; exit 1; }
 
-# "FILE:LINE:text" without comments.
+# Prints "FILE:LINE:text" without comments.
 found=$(grep -nE "\b($names)|(spryi|SPRYI)_($names|${names^^})" "${sources[@]}" /dev/null |
     sed -E 's|/\*.*\*/||; s|/\*.*||' | grep -vE '^[^:]*:[0-9]*:[[:space:]]*\*' |
     grep -E "\"[^\"]*\b($names)\b[^\"]*\"|\b(spryi_|SPRYI_)?($names|${names^^})_" | grep -vE "^($exceptions):")

@@ -13,7 +13,7 @@ rm -rf "$work"
 ctest=${cmake%cmake}ctest
 "$ctest" --test-dir "$work" --output-on-failure --no-tests=error
 
-# A version that this one does not stand in for has to be refused.
+# The package must refuse a version that it is not compatible with.
 for wanted in 0.9 1.0; do
     rm -rf "$work-$wanted"
     if "$cmake" -S "$root/tests/install/consumer" -B "$work-$wanted" -DCMAKE_PREFIX_PATH="$prefix" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# consumer_pkg_config.sh ROOT PREFIX WORK PKG_CONFIG CC: builds and runs a program with what spry.pc says.
+# consumer_pkg_config.sh ROOT PREFIX WORK PKG_CONFIG CC: builds and runs a program with the flags of spry.pc.
 set -eu
 root=$1 prefix=$2 work=$3/consumer-pkg-config pkg_config=$4 cc=$5
 . "$root/tests/install/lib.sh"

@@ -1,4 +1,4 @@
-"""The work of doc_commands.sh, which tells what is run and what has to hold."""
+"""Runs and checks the commands for doc_commands.sh, which documents the rules."""
 import difflib
 import os
 import re
@@ -13,13 +13,13 @@ NUMBER = re.compile(r"-?\b\d[\d  ]*(?:\.\d+)?(?:e[-+]?\d+)?" + UNITS)
 
 
 class Block:
-    """A fenced block of commands: its lines, where they are, and what the comment before it says."""
+    """A fenced block of commands: lines, number of the first line, and text of the comment before the block."""
 
     def __init__(self, first, lines, marks):
         self.first, self.lines, self.marks = first, lines, marks
 
     def commands(self):
-        """Pairs of a command and the lines below it."""
+        """Returns pairs of a command and the lines below the command."""
         found = []
         for line in self.lines:
             if line.startswith("$ "):
@@ -54,13 +54,13 @@ def masked(lines, marks):
 
 
 def getting_ready(root):
-    """The commands with which the tutorial begins."""
+    """Returns the commands at the beginning of the tutorial."""
     text = (root / "docs/tutorial/01-sparse-matrices.md").read_text(encoding="utf-8")
     return re.search(r"^```sh\n(.*?)^```$", text, re.M | re.S)[1]
 
 
 class Folder:
-    """What a page's commands run in."""
+    """Folder and environment that a page's commands run in."""
 
     def __init__(self, root, program, page):
         self.path = Path(tempfile.mkdtemp())
@@ -77,7 +77,7 @@ class Folder:
             self.get_ready(getting_ready(root))
 
     def get_ready(self, commands):
-        """Takes over the folder and the PATH in which the commands end."""
+        """Runs commands and keeps their final folder and PATH."""
         script = f"set -e\n{commands}\nprintf '%s\\n' \"$PWD\" \"$PATH\""
         done = subprocess.run(["bash", "-c", script], cwd=self.work, env=self.environment, stdout=subprocess.PIPE,
                               text=True, check=True)
@@ -88,12 +88,12 @@ class Folder:
         environment = dict(self.environment)
         if to_be_shown:
             del environment["SPRY_BENCH_COPY_BYTES"]
-        if "|" in command:  # a pipe has no width, as where the reader types the command
+        if "|" in command:  # with a pipe, the output has no terminal width
             del environment["COLUMNS"]
         result = subprocess.run(["bash", "-c", f"{command}\nexit ${{PIPESTATUS[0]}}"], cwd=self.work,
                                 env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT if with_errors else subprocess.PIPE, text=True, timeout=120)
-        # A program whose reader has seen enough (| head) may end by SIGPIPE.
+        # A program may end by SIGPIPE if its reader ends first (| head).
         status = 0 if result.returncode == 141 else result.returncode
         return status, result.stdout.replace(str(self.work) + "/", "").rstrip("\n").split("\n"), result.stderr or ""
 
@@ -102,7 +102,7 @@ class Folder:
 
 
 def run_page(page, root, program, write):
-    """Runs a page's commands: the number of faults; with `write` the page is written anew."""
+    """Runs a page's commands and returns the number of faults. With `write`, updates the page."""
     lines = page.read_text(encoding="utf-8").split("\n")
     folder, faults, count, new = Folder(root, program, page), 0, 0, {}
     for block in blocks_of(lines):

@@ -1,5 +1,5 @@
-"""doc_links.py FOLDER: every link of the HTML files in FOLDER that stays within it leads to a file that is there, and
-every anchor to an element. Scripts, styles, fonts and pictures come from FOLDER, too."""
+"""doc_links.py FOLDER: each link of the HTML files in FOLDER to a file or anchor in FOLDER must resolve. Scripts,
+styles, fonts and pictures must also come from FOLDER."""
 import sys
 from html.parser import HTMLParser
 from pathlib import Path

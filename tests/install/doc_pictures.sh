@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# doc_pictures.sh ROOT PROGRAM: the pictures of the tutorial show the arrays that the program makes. The picture in
+# doc_pictures.sh ROOT PROGRAM: the tutorial's pictures show the arrays that the program creates. The picture in
 # README.md and the tables of docs/performance.md show the records of bench/records.
 set -eu
 root=$1 program=$2
@@ -10,7 +10,7 @@ fi
 python3 -B "$root/docs/tutorial/draw.py" "$program" --check
 python3 -B "$root/docs/pictures/draw_mesh.py" --check
 python3 -B "$root/bench/records/tables.py" --check
-# Only where a picture that is wrong is found out does this say anything.
+# Checks that a wrong picture is detected.
 wrong=$(mktemp -d)
 trap 'rm -rf "$wrong"' EXIT
 mkdir -p "$wrong/docs" "$wrong/examples/data"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# doc_site.sh ROOT WORK LIBRARY NM: the site of the documentation is built without a warning; every link and anchor
-# within it resolves; nothing is fetched from a network; and every function that the library exports is in the reference
-# of the headers, with every struct and enum of theirs. Ends with status 77 where the generator is missing (docs/build
-# tells which packages).
+# doc_site.sh ROOT WORK LIBRARY NM: the documentation's site is built without warnings. Each link and anchor within the
+# site resolves, and nothing is fetched from a network. The reference of the headers contains each exported function,
+# and each struct and enum of the headers. Ends with status 77 if the generator is missing (docs/build lists the
+# packages).
 set -eu
 root=$1 work=$2/site library=$3 nm=$4
 here=$root/tests/install

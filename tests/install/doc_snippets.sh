@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# doc_snippets.sh ROOT CC: every block ```c of the how-to pages compiles against the public headers, as statements in a
-# function that has what the pages speak of: a context, a matrix, a plan, options, arrays and an error.
+# doc_snippets.sh ROOT CC: each block ```c of the how-to pages compiles against the public headers, as statements in a
+# function. The function declares the objects that pages use: a context, a matrix, a plan, options, arrays and an error.
 set -eu
 root=$1 cc=$2
 work=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 count=0 failed=0
 for page in "$root"/docs/how-to/*.md; do
-    # A block a file: page, number of its first line.
+    # Writes each block to a file named by page and first line.
     awk -v to="$work/${page##*/}" '/^```c$/ { file = to "." NR + 1 ".c"; next }
         /^```$/ { file = "" }
         file { print > file }' "$page"

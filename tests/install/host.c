@@ -1,7 +1,7 @@
 /*
- * host LIBRARY CYCLES: a program that loads libspry, multiplies with several threads, and closes it again, so many
- * times; it destroys the context in every other cycle. It is not linked with the library, whose threads would wake in
- * code that is not there any more if dlclose unmapped it.
+ * host LIBRARY CYCLES: repeatedly loads libspry, multiplies with multiple threads, and closes the library. Every other
+ * cycle destroys the context. The program is not linked with the library. If dlclose unmapped the library, its sleeping
+ * threads would wake in unmapped code.
  */
 #include "spry/spry.h"
 
@@ -27,7 +27,7 @@ static void make_matrix(void)
     }
 }
 
-/* *function = the library's function of that name; the two are of one size, as POSIX has it. */
+/* Sets *function to the library's function of that name. POSIX requires equal sizes of both pointer types. */
 static void find(void *library, const char *name, void **function)
 {
     *function = dlsym(library, name);
@@ -87,7 +87,7 @@ static int cycle(const char *path, int destroys)
     return dlclose(library) == 0 && good;
 }
 
-/* Of this process; 0 where the system does not tell. */
+/* Returns the number of threads of this process, or 0 if the system does not report it. */
 static int thread_count(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
@@ -110,7 +110,7 @@ int main(int count, char **arguments)
         nanosleep(&moment, NULL); /* the threads stop spinning meanwhile */
         if (c == 0) threads = thread_count();
     }
-    /* those of contexts that were not destroyed are still there, the others' are gone */
+    /* threads of contexts that were not destroyed still exist, all others have ended */
     if (thread_count() > 1 + (threads - 1) * ((cycles + 1) / 2)) {
         fprintf(stderr, "%d threads after the first cycle, %d after the last\n", threads, thread_count());
         return 1;

@@ -186,7 +186,7 @@ spry_status twice(void *user, spry_vector y, spry_const_vector x, void *, spry_e
     return SPRY_OK;
 }
 
-// A system of f32 that is given by its products.
+// A system in f32, given by its product callback.
 void operators(const spry::context &context)
 {
     int calls = 0;

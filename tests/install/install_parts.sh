@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_parts.sh ROOT BUILD WORK CMAKE: installs a copy of the build in which programs and modules are missing: what
-# is there is installed, and each file that is not there is named.
+# install_parts.sh ROOT BUILD WORK CMAKE: installs a copy of the build, whole and with each program or module missing.
+# Existing files are installed, and each missing file is reported.
 set -eu
 root=$1 build=$2 work=$3/parts cmake=$4
 
@@ -17,7 +17,7 @@ find . \( -path ./patches -o -path './tests/install/*/*' \) -prune -o \
     -name cmake_install.cmake -exec cp --parents {} "$work/build" \;
 cd - >/dev/null
 find "$work/build" -name cmake_install.cmake -exec sed -i "s#$build/#$work/build/#g" {} +
-# Files that the scripts install, of programs and modules apart from the library.
+# Lists the files of programs and modules that the scripts install, without the library.
 mapfile -t files < <(find "$work/build" -name cmake_install.cmake -exec grep -oh "\"$work/build/[^\"]*\"" {} + |
     tr -d '"' | sed "s#$work/build/##" | grep -v cmake_install | sort -u)
 parts=()

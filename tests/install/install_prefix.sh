@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install_prefix.sh BUILD PREFIX CMAKE: installs into a prefix of its own and looks whether all is there.
+# install_prefix.sh BUILD PREFIX CMAKE: installs into a separate prefix and checks for all files.
 set -eu
 build=$1 prefix=$2 cmake=$3
 
@@ -24,13 +24,13 @@ for pattern in include/spry/{spry,matrix,spgemm,solve,io,cuda,tune,study}.h incl
     fi
 done
 
-# Nothing that is installed may name the folder it was built in.
+# Installed files must not name the build folder.
 if grep -rIl --exclude-dir=.git -F "$build" "$prefix"; then
     echo "the files above name the build folder $build" >&2
     status=1
 fi
 
-# The installed program finds the library by itself.
+# The installed program finds the library without settings.
 if [ -x "$prefix/bin/spry" ] && ! env -u LD_LIBRARY_PATH "$prefix/bin/spry" --version >/dev/null; then
     echo "$prefix/bin/spry does not run" >&2
     status=1

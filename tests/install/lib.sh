@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the consumer tests.
 
-# expect_time_loop PROGRAM...: runs it, and looks for the temperature of examples/time_loop.c in what it prints.
+# expect_time_loop PROGRAM...: runs PROGRAM and checks the printed temperature of examples/time_loop.c.
 expect_time_loop()
 {
     local printed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# manual.sh PROGRAM SHARE: man pages without a warning of mandoc, each option of each command in them, and completion
-# that the shells take. A shell or mandoc that is not here is told and left out.
+# manual.sh PROGRAM SHARE: mandoc reports no warning for the man pages, they contain each option of each command, and
+# the shells accept the completion. If a shell or mandoc is missing, its check is skipped with a message.
 set -eu
 program=$1 share=$2
 
@@ -31,11 +31,11 @@ for command in $commands; do
     grep -q "Xr spry-$command 1" "$share/man/man1/spry.1" || { echo "spry.1 lacks $command" >&2; status=1; }
 done
 if has mandoc; then
-    # Of styles that matter here none is left out but for pages that are not installed.
+    # All warnings are errors, except references to pages that are not installed.
     if mandoc -Tlint "$share"/man/man1/*.1 | grep -v "referenced manual not found" >&2; then status=1; fi
 fi
 
-# What bash would offer behind a command line.
+# Prints bash's completions of a command line.
 offers()
 {
     bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _spry; printf "%s\n" "${COMPREPLY[@]}"' \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # patches.sh ROOT WORK CMAKE CC FULL: applies tests/patches/*.patch, the worked examples of CONTRIBUTING.md, to a copy
-# of the tree. A new format or device may change one line of an existing file. If FULL is ON, also builds the copy and
-# runs the tests of all formats and kernels, unedited, and the tests in the patches. INSTRUMENTED and RACES_ALONE make
-# tests as short as under ThreadSanitizer.
+# of the tree. A new format or device may change one line of an existing file. If FULL is ON, the script also builds the
+# copy and runs the unedited tests of all formats and kernels, and the tests of the patches. INSTRUMENTED and
+# RACES_ALONE shorten the tests as under ThreadSanitizer.
 set -eu
 root=$1 work=$2/patches cmake=$3 cc=$4 full=$5
 tests=(formats_formats kernels_kernels kernels_transposed io_container io_there_and_back core_plan)
@@ -36,8 +36,8 @@ if command -v ccache >/dev/null; then
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
 fi
-# What is inlined by force, for speed alone, is called: csr_avx512_cpu.c takes a third of the time. gcc then takes
-# arrays that are filled elsewhere for ones that are not.
+# Disables forced inlining, which serves only speed: csr_avx512_cpu.c then compiles in a third of the time. gcc then
+# reports some arrays as uninitialised, although other functions fill them.
 calls="-Dalways_inline= -Wno-maybe-uninitialized"
 if ! { "$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" "${launcher[@]}" \
     -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 $calls -DINSTRUMENTED=1 -DRACES_ALONE=1" -DSPRY_WERROR=ON \
@@ -48,7 +48,7 @@ if ! { "$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$c
 fi
 built=$SECONDS
 
-# The tests would pass as well if nothing had come.
+# Checks that the library lists the new names, because the tests also pass without them.
 for table in formats kernels; do "$work/build/tests/install/spry_tables" $table; done >"$work/tables"
 for name in $(sed -n -E 's|^\+    \.name = "(.*)",$|\1|p' "$root"/tests/patches/format.patch); do
     grep -qw "$name" "$work/tables" || { echo "the library does not list $name" >&2; exit 1; }

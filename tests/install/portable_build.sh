@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# portable_build.sh ROOT WORK CMAKE CC: builds the library for a processor other than x86-64, whose programs do not run
-# here, within the CMake project that docs/how-to/build-variants.md shows. Runs a product with it, linked in each way
-# that the page shows.
+# portable_build.sh ROOT WORK CMAKE CC: builds the library for a processor other than x86-64, in the CMake project that
+# docs/how-to/build-variants.md shows. Programs of this build do not run on this machine. Runs a product with the
+# library, linked in each way that the page shows.
 set -eu
 root=$1 work=$2/portable cmake=$3 cc=$4
 . "$root/tests/install/lib.sh"
@@ -15,7 +15,7 @@ cp "$root/examples/time_loop.c" "$work/project/program.c"
     printf 'cmake_minimum_required(VERSION 3.25)\nproject(program C)\nadd_executable(program program.c)\n'
     sed -n '/^```cmake$/,/^```$/{/^```/d;p}' "$page"
 } >"$work/project/CMakeLists.txt"
-# Programs need a loader that this machine does not have.
+# The toolchain's programs need a loader that this machine lacks.
 printf '%s\n' 'set(CMAKE_SYSTEM_NAME Linux)' 'set(CMAKE_SYSTEM_PROCESSOR other)' "set(CMAKE_C_COMPILER $cc)" \
     'set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--dynamic-linker=/another/machine/ld.so")' >"$work/toolchain.cmake"
 
@@ -38,7 +38,7 @@ library=$(find "$work/build" -name libspry.so -printf '%h\n')
 "$cc" -std=c17 -I "$root/include" -o "$work/time_loop" "$root/examples/time_loop.c" -L "$library" -lspry
 LD_LIBRARY_PATH=$library expect_time_loop "$work/time_loop"
 
-# The line that links a static library, in a folder with what it names.
+# Runs the page's line that links the static library, in a folder with the files that the line names.
 mkdir -p "$work/static/build"
 ln -s "$root/include" "$work/static/include"
 ln -s "$(find "$work/build" -name libspry_static.a)" "$work/static/build"
@@ -47,7 +47,7 @@ line=$(grep '^cc .*libspry_static\.a' "$page")
 (cd "$work/static" && eval "${line/#cc/$cc} -o program")
 expect_time_loop "$work/static/program"
 
-# A project without a type of build gets an optimised library.
+# A project without a build type gets an optimised library.
 "$cmake" -S "$work/project" -B "$work/untyped" -G Ninja -DCMAKE_C_COMPILER="$cc" -DSPRY_CUDA=OFF >"$work/log" 2>&1 || {
     cat "$work/log" >&2
     exit 1

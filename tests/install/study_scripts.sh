@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# study_scripts.sh ROOT: study/compare.py and study/tune_sizes.py on records whose figures are known.
+# study_scripts.sh ROOT: tests study/compare.py and study/tune_sizes.py on records with known figures.
 set -u
 root=$1
 folder=$(mktemp -d)
@@ -51,11 +51,11 @@ expect 0 'Geometric mean of the ratios 1.00, lowest 0.50' one.jsonl --kernel bes
 expect 0 'Also skipped: a f64 p3: skipped' one.jsonl --kernel ours --against p1
 expect 1 'Not compared: a f64 p3: skipped' one.jsonl --kernel ours --against p3
 expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --against p1
-# Both sides of a ratio are of one run: 300 over 100, never 300 over 10.
+# Both times of a ratio come from one run: 300 over 100, never 300 over 10.
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
 
-# Times that are least at the sizes of a known formula: the search finds them. 4 and 16 are within 1 % of the fastest.
+# The search finds a known formula if times are least at its sizes. 4 and 16 are within 1 % of the fastest.
 PYTHONPATH=$root/study python3 -B - <<'END' || failed=1
 import tune_sizes
 
@@ -70,7 +70,7 @@ assert [sizes_by(d) for d in densities] == wanted, lines
 assert sizes_by(1e9) == (32, 8), lines
 assert lines[2] == "cuda whole 8 32", lines
 assert abs(tune_sizes.search(swept)[2] - 1) < 1e-12
-for s in swept[1]["times"]:  # no formula has 32 at 5, and 8 at 3 and 7
+for s in swept[1]["times"]:  # no formula gives 32 at 5, and 8 at 3 and 7
     swept[1]["times"][s] = 50 + abs(s[0] - 32)
 assert tune_sizes.search(swept)[2] > 1.01
 assert [len(tune_sizes.sizes_of("cpu", k)) for k in (2, 3)] == [18, 90]

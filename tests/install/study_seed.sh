@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# study_seed.sh ROOT SEED PROGRAM: a seed's study. Its tests on records that were made up (study/test_seedSEED.py), if
-# it has some; then a quick run, which goes on where one was interrupted, and whose records give the same tables again;
-# and the records in study/records, which must be readable.
+# study_seed.sh ROOT SEED PROGRAM: tests a seed's study. Runs its tests on invented records (study/test_seedSEED.py), if
+# present. Then does a quick run, interrupts and continues it, and checks that its records give the same tables again.
+# Also checks that the records in study/records are readable.
 set -u
 root=$1 seed=$2
 export SPRY=$3
@@ -9,7 +9,7 @@ unset SPRY_MATRIX_DIR SPRY_CUDA_PLUGIN SPRY_CHOICES SPRY_TUNING
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# One that can draw, if there is one.
+# Chooses a Python with matplotlib, if one is available.
 python=
 for candidate in "$root/.peers/venv/bin/python" python3 /usr/bin/python3; do
     command -v "$candidate" >/dev/null || continue
@@ -37,7 +37,7 @@ fi
 
 quick=(--no-figures)
 "$python" -c 'import matplotlib' 2>/dev/null && quick=()
-# Without its site packages this Python cannot draw: the script finds one that can.
+# Without site packages, this Python cannot draw. The script must find another Python.
 "$python" -S "$root/study/run" "$seed" --quick "${quick[@]}" --out "$folder/first" 2>"$folder/log" ||
     fail "study/run $seed --quick ended with status $?: $(tail -5 "$folder/log")"
 grep -q 'A quick run' "$folder/first/report.md" || fail "report.md does not say that it is no result"
@@ -49,7 +49,7 @@ for picture in "$folder"/first/figures/*.png; do
     grep -q 'id="axes_1"' "${picture%.png}.svg" || fail "${picture%.png}.svg has no axes"
 done
 
-# The last job has no end any more: it is measured again, and no other.
+# Removes the end of the last job. Only this job is measured again.
 sed -i '$d' "$folder/first/records.jsonl"
 "$python" "$root/study/run" "$seed" --quick --no-figures --out "$folder/first" 2>"$folder/log" >/dev/null ||
     fail "study/run $seed, interrupted, ended with status $?: $(tail -5 "$folder/log")"
@@ -58,7 +58,7 @@ sed -i '$d' "$folder/first/records.jsonl"
     2>"$folder/log" >/dev/null || fail "study/run $seed --from ended with status $?: $(tail -5 "$folder/log")"
 diff -r "$folder/first/tables" "$folder/again/tables" || fail "records give other tables"
 
-# The records of earlier runs can be read.
+# Checks that records of earlier runs are readable.
 (cd "$root/study" && "$python" -B - "$seed" records/*/"$seed.jsonl.xz") <<'END' || fail "no records of study $seed"
 import sys
 from common import records

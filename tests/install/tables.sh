@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tables.sh --check|--write ROOT PROGRAM: the tables of docs/reference/formats.md and docs/kernels.md
-# against what the library's descriptors say. They stand between the lines <!-- table: NAME --> and <!-- end -->.
+# tables.sh --check|--write ROOT PROGRAM: compares the tables of docs/reference/formats.md and docs/kernels.md with the
+# library's descriptors, or updates the tables. Tables are between the lines <!-- table: NAME --> and <!-- end -->.
 set -eu
 mode=$1 root=$2 program=$3
 status=0

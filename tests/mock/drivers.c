@@ -1,7 +1,7 @@
-/* The list of devices of tests with the mock device, in place of src/device/drivers.c. */
+/* List of devices of tests with the mock device. It replaces src/device/drivers.c. */
 #include "device/drivers.h"
 
-/* Devices of tests, a line each: MOCK(NAME) stands for NAME_driver, defined in a folder tests/mock*. */
+/* One device per line. MOCK(NAME) stands for NAME_driver, defined in a folder tests/mock*. */
 /* clang-format off */
 #define MOCKS(MOCK)                                                                                                    \
     MOCK(mock)                                                                                                         \

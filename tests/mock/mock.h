@@ -1,31 +1,31 @@
 /*
- * A device for tests: host memory that counts as another device's. The host that touches it dies of it; work runs as
- * late as the interface allows; allocations fail on demand. Tests that are linked with this folder have it as device 1,
- * "mock"; drivers.c is their list of devices.
+ * Mock device for tests: host memory that acts as the memory of a device. A host access to this memory crashes the
+ * process. Work runs as late as the interface allows. Allocations fail on request. Tests that are linked with this
+ * folder have the mock as device 1, "mock". drivers.c is their list of devices.
  */
 #pragma once
 
 #include "core/device.h"
 
-/* Counters, and the failures that are asked for. Tests may set and clear all of it. */
+/* Counters, and requested failures. Tests may set and clear every field. */
 typedef struct mock_state {
-    int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
-    int64_t blocks;               /* that are held */
+    int64_t allocations, fail_at; /* index of the call that fails, from 1; 0: none */
+    int64_t blocks;               /* blocks held */
     int64_t copies_back, products, maps, conversions;
-    int64_t looks;             /* at entries and sums, by the set-up of PageRank */
-    int64_t gathers, gathered; /* calls, and pieces that they brought */
-    int64_t stream_waits;      /* for a stream that is not the default one */
-    void *stream;              /* where a test expects work; what comes in others: */
+    int64_t looks;             /* inspections of entries and sums, during the set-up of PageRank */
+    int64_t gathers, gathered; /* gather calls, and pieces gathered */
+    int64_t stream_waits;      /* waits for a stream other than the default stream */
+    void *stream;              /* stream in which a test expects all work; work in other streams is counted: */
     int64_t stray_copies, stray_work;
-    int64_t spgemm_bytes; /* of workspace that a sparse product takes beside its own */
-    int spgemm_fails;     /* 1: its numeric phase fails */
-    int converts;         /* 1: storages of formats are made on the device where that can be */
-    int absent;           /* 1: a context that looks for it finds none */
-    int records;          /* 1: it records rounds of an iteration ... */
+    int64_t spgemm_bytes; /* workspace of a sparse product in addition to the usual workspace */
+    int spgemm_fails;     /* 1: the numeric phase of sparse products fails */
+    int converts;         /* 1: storages of formats are built on the device if possible */
+    int absent;           /* 1: a new context finds no mock device */
+    int records;          /* 1: the device records rounds of an iteration */
 } mock_state;
 extern mock_state mock;
 
-extern spryi_driver mock_driver; /* its start_us may be changed */
+extern spryi_driver mock_driver; /* tests may change its start_us */
 extern const spryi_device_ops mock_ops;
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const spryi_matrix_functions mock_matrix;
@@ -34,26 +34,26 @@ extern const spryi_kernel mock_spgemm_kernel;
 struct spryi_vector_ops;
 const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
-/* The device's kernel of a format; NULL: it has none. */
+/* Returns the device's kernel for a format, or NULL. */
 const spryi_kernel *mock_kernel_of(const char *format);
 
-/* Storages are decoded with the memory of this context. */
+/* Sets the context whose memory storages are decoded with. */
 void mock_use(spry_context *context);
 
-extern _Thread_local int mock_entered; /* how often this thread has made the device current, and not left it */
+extern _Thread_local int mock_entered; /* depth of nested uses of the device by this thread */
 
-/* Between them device memory can be touched; they nest. */
+/* Open and close device memory for host access. Calls nest. */
 void mock_open_memory(void);
 void mock_close_memory(void);
 
-/* Has `bytes` of args copied and run(copy) called later, with the memory open. */
+/* Copies `bytes` of args and queues run(copy). run is called later, with the device memory open. */
 void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes);
 
-/* Counts what is not in the stream that a test expects it in, if it does. */
+/* Adds 1 to *strays if the test expects a stream and `stream` is another stream. */
 void mock_note(void *stream, int64_t *strays);
 
-/* Tasks that are waiting. */
+/* Returns the number of queued tasks. */
 int mock_waits(void);
 
-/* Runs all that is waiting. */
+/* Runs all queued tasks. */
 void mock_finish(void);

@@ -49,7 +49,7 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
     if (++mock.allocations != mock.fail_at && slot < MOST_BLOCKS)
         made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of device memory for %s", what);
-    memset(made, 0xa5, size); /* nothing may count on zeros */
+    memset(made, 0xa5, size); /* no caller may rely on zeros */
     memory[slot].at = *pointer = made;
     memory[slot].bytes = size;
     mock.blocks++;
@@ -57,7 +57,7 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
     return SPRY_OK;
 }
 
-/* Given back when all work is done. */
+/* Runs all queued work, then frees the block. */
 static void release(const spryi_device *device, void *pointer)
 {
     (void)device;
@@ -70,12 +70,12 @@ static void release(const spryi_device *device, void *pointer)
         mock.blocks--;
         return;
     }
-    abort(); /* no block of this device's */
+    abort(); /* not a block of this device */
 }
 
 /* ---- work that runs later ------------------------------------------------------------------------------- */
 
-/* One queue for all streams: an order that a device may take. */
+/* One queue for all streams. A device may run work in this order. */
 enum { MOST_TASKS = 4096 };
 static struct {
     void (*run)(void *args);
@@ -118,7 +118,7 @@ void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes)
 typedef struct copy_task {
     void *to;
     const void *from;
-    void *staged; /* the host's bytes, as they were when the copy was asked for; NULL: from is the device's */
+    void *staged; /* copy of the host's bytes at the time of the request; NULL: `from` is device memory */
     size_t bytes;
 } copy_task;
 
@@ -178,7 +178,7 @@ static spry_status summarize_rows(const spryi_device *device, spryi_row_summary 
 static spry_status gather(const spryi_device *device, const spryi_gather *request, spry_error *err)
 {
     (void)device, (void)err;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* looks have several threads */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* multiple threads gather */
     pthread_mutex_lock(&lock);
     mock_finish();
     mock_open_memory();
@@ -235,7 +235,7 @@ static void leave(const spryi_device *device, int previous)
 
 /* ---- passes over vectors -------------------------------------------------------------------------------- */
 
-/* An alpha or beta: a number of the host's, taken at once, or where it lies on the device. */
+/* An alpha or beta: a host value, read at the call, or an address on the device. */
 typedef struct number {
     double value;
     const void *address;
@@ -257,7 +257,7 @@ static double value_of(const number *n)
     return n->address ? spryi_value_at(n->address, n->type, 0) : n->value;
 }
 
-/* y_i = sum + beta*y_i; a y that is overwritten is not read. */
+/* Computes y_i = sum + beta*y_i. Does not read y if beta is 0. */
 static void put(void *y, spry_type type, int64_t i, double sum, double beta)
 {
     if (beta != 0) sum += beta * spryi_value_at(y, type, i);
@@ -329,7 +329,7 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
 
 /* ---- y = alpha*op(A)*x + beta*y -------------------------------------------------------------------------- */
 
-static spry_context *context_of_device; /* the last one that has looked for it, or is used */
+static spry_context *context_of_device; /* last context that looked for the device or was passed to mock_use */
 
 void mock_use(spry_context *context)
 {
@@ -345,7 +345,7 @@ typedef struct product_task {
     number alpha, beta;
 } product_task;
 
-/* y = alpha*op(A)*x + beta*y, entry by entry. */
+/* Computes y = alpha*op(A)*x + beta*y, entry by entry. */
 static void multiply(const spry_arrays *a, const product_task *p)
 {
     const spry_type type = p->alpha.type;
@@ -373,7 +373,7 @@ static void multiply(const spry_arrays *a, const product_task *p)
     free(sums);
 }
 
-/* Storages other than the matrix's own layouts are decoded first. */
+/* Runs a product. Decodes storages other than the matrix's own layouts first. */
 static void run_product(void *args)
 {
     const product_task *p = args;
@@ -383,7 +383,7 @@ static void run_product(void *args)
     if (!a.offsets && !a.row_indices) {
         if (p->format->to_csr(context_of_device, &csr, p->storage, NULL) != SPRY_OK) abort();
         a = csr->a;
-    } else if (strcmp(p->format->name, "csc") == 0) { /* stores the transpose as CSR */
+    } else if (strcmp(p->format->name, "csc") == 0) { /* the format stores the transpose as CSR */
         a.layout = SPRY_CSR;
         as_stored.op = p->op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
     }
@@ -411,7 +411,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
     return SPRY_OK;
 }
 
-/* Each format's name, and whether it stores patterns without values. */
+/* Name of each format, and whether the format stores patterns without values. */
 /* clang-format off */
 #define EVERY_FORMAT(FORMAT)                                                                                           \
     FORMAT(csr, 1)                                                                                                     \
@@ -466,7 +466,7 @@ const spryi_kernel *mock_kernel_of(const char *format)
     return NULL;
 }
 
-/* What a kernel keeps beside a storage: a block that must be there still when it is discarded. */
+/* Allocates an auxiliary block of a kernel. The block must still exist when the storage is discarded. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     *bytes = 64;
@@ -501,7 +501,7 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
 
 /* ---- conversions ------------------------------------------------------------------------------------------- */
 
-/* The host's build of the device's CSR, moved to device memory. */
+/* Builds the device's CSR on the host and moves it to device memory. */
 static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     spry_matrix *A = NULL;
@@ -523,7 +523,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     request.copied = 1;
     SPRYI_TRY(spryi_storage_build(context_of_device, format, &built, &request, err));
     memcpy(c->storage, built, format->layout.size);
-    c->cost.borrowed = 0; /* all arrays are made anew */
+    c->cost.borrowed = 0; /* all arrays are allocated */
     const int count = spryi_storage_device_sections(format, c->storage, sections);
     for (int s = 0; s < count; s++) {
         const size_t bytes = (size_t)(sections[s].count * sections[s].item_bytes);

@@ -1,4 +1,4 @@
-/* Operations of the mock device on matrices: entry by entry, in the device's memory. */
+/* Matrix operations of the mock device, entry by entry in device memory. */
 #include "mock/mock.h"
 
 #include "base/element.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry of a result, with its place among all. */
+/* An entry of a result, with its index among all entries. */
 typedef struct entry {
     int64_t row, column, number;
     double value;
@@ -37,7 +37,7 @@ static void add_entry(list *l, int64_t row, int64_t column, double value)
     l->count++;
 }
 
-/* The list, whose rows do not fall, becomes the arrays of *made. Frees the list. */
+/* Writes the list to the arrays of *made. The list's rows are in ascending order. Frees the list. */
 static spry_status give(const spryi_device *device, spry_arrays *made, list *l, spry_error *err)
 {
     spry_status status = SPRY_OK;

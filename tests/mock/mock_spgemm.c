@@ -1,4 +1,4 @@
-/* Sparse products of the mock device: sums over all columns, in A's order, a row at a time. */
+/* Sparse products of the mock device: sums over all columns in A's order, one row at a time. */
 #include "mock/mock.h"
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 typedef struct product_state {
-    void *workspace; /* device: a number a column, NaN-free, and what the test asks for */
+    void *workspace; /* device memory: one finite value per column, and the bytes that the test requests */
     int64_t bytes;
 } product_state;
 
@@ -23,7 +23,7 @@ static double value(const void *array, spry_type type, int64_t k)
     return type == SPRY_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
 }
 
-/* The row's columns are marked and its values summed; how many columns that are. */
+/* Marks the row's columns and sums its values. Returns the number of columns. */
 static int64_t sum_row(const spryi_device_product *p, int64_t i, double *sums, char *marks)
 {
     int64_t found = 0;
@@ -55,7 +55,7 @@ static void clear_marks(const spryi_device_product *p, char *marks)
     for (int64_t j = 0; j < p->b.columns; j++) marks[j] = 0;
 }
 
-/* All that a product does with the device finds it current. */
+/* Opens device memory for a phase of a product. Aborts unless this thread has made the device current. */
 static void begin(void)
 {
     if (mock_entered == 0) abort();
@@ -176,7 +176,7 @@ static int64_t drop_zeros_bytes(spry_type type, int64_t rows, int64_t nnz)
     return nnz + 1;
 }
 
-/* Made up, so that sums over chunks can be told; there is no scan. */
+/* Reports invented times that identify sums over chunks. No scan time is reported. */
 static spry_status stages(spryi_device_product *p, spryi_spgemm_stages *stages, spry_error *err)
 {
     (void)err;

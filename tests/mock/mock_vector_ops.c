@@ -1,4 +1,4 @@
-/* Vector work of the mock device. */
+/* Vector operations of the mock device. */
 #include "base/element.h"
 #include "device/vector_ops.h"
 #include "mock/mock.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- set-up of PageRank: plain loops, at once ------------------------------------------------ */
+/* ---- set-up of PageRank: plain loops, run immediately ---------------------------------------- */
 
 static void open_all(void)
 {
@@ -109,7 +109,7 @@ static spry_status transpose(const spryi_device *device, void *offsets, void *in
 
 static const spryi_links_passes links_passes = {.look = look, .add = add, .invert = invert, .transpose = transpose};
 
-/* ---- recorded rounds: what a method starts is started again, and the state copied ------------ */
+/* ---- recorded rounds: repeat the start of a method and copy its state ------------------------ */
 
 enum { LOOKS = 2 };
 
@@ -145,7 +145,7 @@ static spry_status record(const spryi_vector_work *w, spryi_start_fn start, void
 static spry_status replay(const spryi_vector_work *w, void *rounds, spry_error *err)
 {
     recorded *r = rounds;
-    if (r->started - r->seen == LOOKS) abort(); /* a copy that nobody has seen would be lost */
+    if (r->started - r->seen == LOOKS) abort(); /* the next copy would overwrite a copy that was not read */
     const look_task look = {w->state.data, r->copies[r->started++ % LOOKS]};
     const spry_status status = r->start(r->user, w->stream, err);
     mock_enqueue(run_look, &look, sizeof look);
@@ -176,7 +176,7 @@ static void record_rounds(spryi_vector_ops *ops)
     ops->forget = forget;
 }
 
-/* ---- passes: the CPU's, later ---------------------------------------------------------------- */
+/* ---- passes: those of the CPU, queued -------------------------------------------------------- */
 
 typedef struct pass_task {
     spry_status (*run)(const struct pass_task *p);
@@ -185,7 +185,7 @@ typedef struct pass_task {
     const void *in[3];
 } pass_task;
 
-/* As it waits: the caller's work may be gone by then. */
+/* A queued pass with a copy of its work: the caller's work may no longer exist when the pass runs. */
 typedef struct waiting_pass {
     pass_task task;
     spryi_vector_work work;

@@ -1,4 +1,7 @@
-/* What the programs of this folder make and compare: an aij matrix and one of ours, and what is done with both. */
+/*
+ * Helpers of the programs in this folder: pairs of an aij matrix and an aijspry matrix, and comparisons of their
+ * products.
+ */
 #pragma once
 
 #include <petscmat.h>
@@ -45,7 +48,7 @@ static inline PetscErrorCode same_matrices(Mat expected, Mat found, const char w
 
 /* ---- matrices ---- */
 
-/* rows x cols with `per_row` entries a row at places that follow from `seed`; rank `empty` has no rows. */
+/* Sets `per_row` entries in most rows, at columns derived from `seed`, and the diagonal. */
 static inline PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
 {
     PetscInt begin, end, cols;
@@ -53,7 +56,7 @@ static inline PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
     PetscCall(MatGetSize(A, NULL, &cols));
     PetscCall(MatGetOwnershipRange(A, &begin, &end));
     for (PetscInt i = begin; i < end; i++) {
-        if (i % 7 != 3) /* some rows are empty */
+        if (i % 7 != 3) /* the other rows have at most a diagonal entry */
             for (PetscInt k = 0; k < per_row; k++)
                 PetscCall(MatSetValue(A, i, (i * 3 + k * k * 5 + seed * (k + 1)) % cols,
                                       (PetscScalar)(1 + (i + 2 * k + seed) % 9), INSERT_VALUES));
@@ -64,7 +67,7 @@ static inline PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The last of several ranks has no rows, and of a square matrix no columns. */
+/* Creates a matrix. With multiple ranks, the last rank has no rows, and no columns if the matrix is square. */
 static inline PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt per_row, PetscInt seed, Mat *A)
 {
     const PetscInt sizes[2] = {rows, cols};
@@ -111,7 +114,7 @@ static inline PetscErrorCode pair_destroy(Pair *p)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All products with vectors, `rounds` times. */
+/* Compares all products with vectors, `rounds` times. */
 static inline PetscErrorCode same_products(Mat aij, Mat ours, int rounds, const char what[])
 {
     Vec x, y[2], tx, ty[2];

@@ -1,11 +1,11 @@
 /*
- * Sparse products of one process that are reused after the program changed C or an operand, and products without their
- * whole diagonal, compared with those of aij and with products made anew. Over several ranks products are PETSc's own,
- * with rules of their own. It ends with an error where two results differ.
+ * Sparse products of one process, compared with aij's and with new products. Products are reused after the program
+ * changed C or an operand. Some products lack a full diagonal. On multiple ranks, PETSc computes the products by its
+ * own rules. The program ends with an error if two results differ.
  */
 #include "compare.h"
 
-/* C gets entries that the product does not have; they become zero, and all others what they were. */
+/* C gets entries that the product lacks. A reused product sets these entries to zero and restores all others. */
 static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair *b)
 {
     const Mat left[] = {a->aij, a->ours}, right[] = {b->aij, b->ours};
@@ -29,7 +29,10 @@ static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A loses rows: there is a place for all that is left. Then it gets more than there is a place for, an error. */
+/*
+ * A loses rows, and all remaining products have a place in C. Then A gains entries without a place in C, which is an
+ * error.
+ */
 static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
 {
     const PetscInt rows[] = {3, 4, 5};
@@ -61,7 +64,7 @@ static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A takes the data of other matrices, twice, so that its arrays may lie where they lay. B is full, and C with it. */
+/* A takes the data of other matrices, twice, so that new arrays may have the old addresses. B and C are full. */
 static PetscErrorCode replaced_operand(MatProductType type)
 {
     Mat A, B, C, anew;
@@ -91,7 +94,7 @@ static PetscErrorCode replaced_operand(MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Row i has entries in columns i + shift and i + shift + 7, where there are such; with `skip` some rows have none. */
+/* Row i has entries in columns i + shift and i + shift + 7, if these exist. With `skip`, some rows are empty. */
 static PetscErrorCode make_shifted(MatType type, PetscInt shift, PetscInt skip, Mat *A)
 {
     enum { SIZE = 60 };
@@ -109,7 +112,10 @@ static PetscErrorCode make_shifted(MatType type, PetscInt shift, PetscInt skip, 
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products that have their whole diagonal, though operands have not, are ours; others are PETSc's. */
+/*
+ * aijspry computes products with a full diagonal, even if operands lack a diagonal entry. PETSc computes other
+ * products.
+ */
 static PetscErrorCode products_and_diagonals(MatProductType type)
 {
     static const PetscInt cases[][4] = {{0, 0, 0, 0},  {1, 0, 1, 0}, {3, 0, -3, 0}, {-10, 0, 3, 0}, {1, 0, 0, 0},
@@ -144,7 +150,7 @@ static PetscErrorCode products_and_diagonals(MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each number of C is the other's within rounding, or is no number or infinite as the other's is. */
+/* Compares values within rounding. NaN and infinities must match. */
 static PetscErrorCode same_numbers(Mat expected, Mat found, const char what[])
 {
     const PetscInt *offsets[2];
@@ -165,7 +171,7 @@ static PetscErrorCode same_numbers(Mat expected, Mat found, const char what[])
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of P come in runs with the same columns, some of them empty, and rows of A within a run differ. */
+/* Rows of P form runs with the same columns, and some rows are empty. Rows of A within a run differ. */
 static PetscErrorCode make_runs(MatType type, PetscInt rows, PetscInt cols, Mat *P)
 {
     PetscFunctionBegin;
@@ -198,7 +204,7 @@ static PetscErrorCode products_by_runs(void)
     PetscCall(PetscObjectQuery((PetscObject)C[1], "__spry_product__", &ours));
     PetscCheck(ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "P in runs of rows: PETSc's own product");
     PetscCall(same_numbers(C[0], C[1], "P in runs of rows"));
-    for (int t = 0; t < 2; t++) { /* C gets a place that the product does not have */
+    for (int t = 0; t < 2; t++) { /* C gets an entry that the product lacks */
         PetscCall(MatSetValue(C[t], 0, COLS - 1, 7, ADD_VALUES));
         PetscCall(MatAssemblyBegin(C[t], MAT_FINAL_ASSEMBLY));
         PetscCall(MatAssemblyEnd(C[t], MAT_FINAL_ASSEMBLY));
@@ -206,7 +212,7 @@ static PetscErrorCode products_by_runs(void)
         PetscCall(MatPtAP(t ? a.ours : a.aij, P[t], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[t]));
     }
     PetscCall(same_numbers(C[0], C[1], "P in runs of rows, C with more entries"));
-    for (int t = 0; t < 2; t++) { /* infinity stays where it belongs */
+    for (int t = 0; t < 2; t++) { /* infinities do not spread to other entries */
         PetscCall(MatSetValue(P[t], 19, 2, (PetscScalar)PETSC_INFINITY * 10, INSERT_VALUES));
         PetscCall(MatAssemblyBegin(P[t], MAT_FINAL_ASSEMBLY));
         PetscCall(MatAssemblyEnd(P[t], MAT_FINAL_ASSEMBLY));
@@ -221,7 +227,7 @@ static PetscErrorCode products_by_runs(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row of A, and of C, has more entries than 16 bits count. */
+/* One row of A and of C has more than 2^16 entries. */
 static PetscErrorCode long_row(void)
 {
     enum { SIZE = 66000 };
@@ -259,7 +265,7 @@ static PetscErrorCode long_row(void)
 static PetscErrorCode changed_products(void)
 {
     static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_PtAP};
-    static const PetscInt per_row[] = {3, 3, 1, 12}; /* short rows of P take another way than long ones */
+    static const PetscInt per_row[] = {3, 3, 1, 12}; /* short rows of P use a different method than long rows */
     PetscFunctionBegin;
     for (int k = 0; k < 4; k++) {
         Pair a, b;

@@ -3,15 +3,15 @@
 
 PLUGIN    libspry-petsc.so of the PETSc that pkg-config calls PETSc (--module NAME: another one)
 EXAMPLES  the folder src of PETSc's examples (Debian: libpetsc3.18-dev-examples)
-WORK      a folder for what is compiled
+WORK      a folder for compiled programs
 FILE.c    below EXAMPLES; none: all of mat/tests, ksp/ksp/tests and ksp/ksp/tutorials
 
-A program says at its end, in a comment TEST, how it is run. Each such run that passes with aij is done again with every
-sequential aij matrix a seqaijspry, in csr from the first product on. It has to end as well and to print the same: lines
-alike but for their numbers, which may differ by 1e-5 of their size and by 1e-9 of the largest in their line. Where it
-fails, runs with seqaijperm, a type of PETSc's own, and with aij once more tell whether PETSc is to blame. Runs that
-agreed are compared with programs.txt, which lists those that have to; --write lists them anew. Ends with status 1 where
-a run differs that seqaijperm and aij pass, or a listed one is missing.
+A program describes its runs in a comment TEST at its end. Each run that passes with aij is repeated. Every sequential
+aij matrix is then a seqaijspry, in csr from the first product on. The run has to end and to print the same lines.
+Numbers may differ by 1e-5 of their size and by 1e-9 of the largest number in their line. If the run fails, runs with
+PETSc's type seqaijperm and with aij show whether PETSc is the cause. Runs that agreed are compared with programs.txt,
+which lists the runs that must agree. --write updates the list. The status is 1 if a run differs that seqaijperm and aij
+pass, or if a listed run is missing.
 """
 import argparse
 import concurrent.futures
@@ -28,7 +28,7 @@ LIST = Path(__file__).with_name("programs.txt")
 OURS = "-mat_seqaij_type seqaijspry -mat_spry_format csr -mat_spry_calls 100"
 CONTROL = "-mat_seqaij_type seqaijperm"
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
-# What a run must not need: data files and packages that a PETSc may lack.
+# Requirements that exclude a run: data files and packages that a PETSc build may lack.
 NEEDS = re.compile(r"datafilespath|cuda|kokkos|mkl|hypre|superlu|mumps|metis|complex|viennacl|hip|elemental|strumpack|"
                    r"single|quad|__float128|matlab|umfpack|suitesparse|zoltan|scalapack|pastix|hdf5|\bml\b|ptscotch|"
                    r"chaco|triangle|ctetgen|exodus|p4est|moab|raja|cholmod|klu|lusol|htool|h2opus|openmp|spai|64bit|"
@@ -39,7 +39,7 @@ MOST_RANKS, MOST_COMBINATIONS, SECONDS = 4, 6, 60
 
 
 def entries(text):
-    """The tests in a comment TEST, each a dictionary of its lines; those of its build come first."""
+    """Returns the tests of a comment TEST, each a dictionary of its lines. The lines of the build come first."""
     body = re.search(r"/\*TEST(.*?)TEST\*/", text, re.S)
     if not body:
         return None, []
@@ -54,7 +54,7 @@ def entries(text):
 
 
 def argument_lists(text):
-    """`-a {{1 2}} -b {{3 4}}` stands for four lists of arguments."""
+    """Expands `-a {{1 2}} -b {{3 4}}` to four lists of arguments."""
     loop = re.compile(r"\{\{(.*?)\}\}(?:separate output|shared output)?")
     choices = [shlex.split(words) or [""] for words in loop.findall(text)]
     for combination in itertools.islice(itertools.product(*choices), MOST_COMBINATIONS):
@@ -76,7 +76,7 @@ def same(expected, found):
         if a != b and NUMBER.sub("#", a) != NUMBER.sub("#", b):
             return False
         pairs = list(zip(map(float, NUMBER.findall(a)), map(float, NUMBER.findall(b))))
-        small = 1e-9 * max([1.0, *(abs(p) for p, _ in pairs)])  # what is left where larger numbers cancel
+        small = 1e-9 * max([1.0, *(abs(p) for p, _ in pairs)])  # rounding errors after cancellation of larger numbers
         if any(abs(p - q) > 1e-5 * max(abs(p), abs(q)) + small for p, q in pairs):
             return False
     return True
@@ -107,7 +107,7 @@ class Runner:
         return lines(done.stdout) if done.returncode == 0 else None
 
     def judge(self, program, ranks, arguments):
-        """'same', 'differs', 'petsc too' or 'no': it does not run with aij."""
+        """Returns 'same', 'differs', 'petsc too', or 'no' if the program does not run with aij."""
         expected = self.run(program, ranks, arguments, "")
         if expected is None:
             return "no"
@@ -121,7 +121,7 @@ class Runner:
         return "differs"
 
     def file(self, name):
-        """The verdict of each run of a file, by the run's name."""
+        """Returns the verdict of each run of a file, by the run's name."""
         verdicts = {}
         build, tests = entries((self.options.examples / name).read_text(errors="replace"))
         program = self.options.work / name.replace("/", "_")[:-2]

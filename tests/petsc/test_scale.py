@@ -1,4 +1,4 @@
-"""The simulation of docs/scale.md: its counts against matrices made entry by entry, its times against what went in."""
+"""Tests the simulation of docs/scale.md: counts against matrices built entry by entry, times against the input."""
 import subprocess
 import sys
 import unittest
@@ -19,7 +19,7 @@ def machine(*options):
 
 
 def entries(dims):
-    """Rows and columns of every entry, in the grid's natural order."""
+    """Returns rows and columns of all entries, in the grid's natural order."""
     at = np.arange(scale.points(dims)).reshape(dims[::-1])
     rows, columns = [at.ravel()], [at.ravel()]
     for axis in range(len(dims)):
@@ -30,7 +30,7 @@ def entries(dims):
 
 
 def owners(dims, ranks, blocks):
-    """The rank of every point."""
+    """Returns the rank of each point."""
     if blocks == "rows":
         return np.repeat(np.arange(ranks), scale.split(scale.points(dims), ranks))
     counts = scale.processes(dims, ranks)
@@ -76,13 +76,14 @@ class Counts(unittest.TestCase):
                 self.assertEqual((part.diagonal + part.off).sum(), scale.entries_of(dims))
 
     def test_halo_by_hand(self):
-        # 8 x 8 on 2 x 2 ranks: each box of 4 x 4 has two faces of 4 columns, 8 bytes each, and 7 rows at them.
+        # 8 x 8 points on 2 x 2 ranks. Each box of 4 x 4 has two neighbours, 4 columns of 8 bytes each. 7 rows use these
+        # columns.
         part = scale.box_blocks((8, 8), 4)
         self.assertEqual((8 * part.received()).tolist(), [64] * 4)
         self.assertEqual(part.filled.tolist(), [7] * 4)
-        # In rows of two lines each, ranks in the middle need a line of each neighbour.
+        # With two grid lines per rank, middle ranks need one line from each neighbour.
         self.assertEqual((8 * scale.row_blocks((8, 8), 4).received()).tolist(), [64, 128, 128, 64])
-        # 4 x 4 x 4 on 2 x 2 x 2 ranks: three faces of 4 columns.
+        # 4 x 4 x 4 points on 2 x 2 x 2 ranks: three neighbours with 4 columns each.
         self.assertEqual(scale.box_blocks((4, 4, 4), 8).received().tolist(), [12] * 8)
 
     def test_processes_as_a_dmda(self):
@@ -93,7 +94,7 @@ class Counts(unittest.TestCase):
 
 
 class Times(unittest.TestCase):
-    # No cache, and memory that any number of ranks may have to itself: what is left is work and messages.
+    # No cache, and unlimited memory bandwidth for each rank: only computation and messages take time.
     PLAIN = ("--cache", "0", "--memory", "1e9", "--core", "1e9", "--cores", "16")
 
     def test_one_rank_takes_what_was_measured(self):
@@ -118,13 +119,13 @@ class Times(unittest.TestCase):
 
     def test_small_blocks_are_petsc(self):
         m = machine("--grid5-cache", "80,40,40", "--grid5-memory", "5000,2500,2500")
-        small, large = scale.row_blocks((40, 40), 1), scale.row_blocks((60, 60), 1)  # 7840 entries, 17760
+        small, large = scale.row_blocks((40, 40), 1), scale.row_blocks((60, 60), 1)  # 7840 and 17760 entries
         self.assertEqual(len({scale.mult(m, "grid5", name, small) for name in scale.TYPES}), 1)
         aij, csr = (scale.mult(m, "grid5", name, large) for name in ("aij", "csr"))
         self.assertAlmostEqual(aij / csr, 2)
 
     def test_memory_of_a_node_is_shared(self):
-        # Sixteen ranks share 16 GB/s: 1 GB/s each, less than what one of them would use.
+        # Sixteen ranks share 16 GB/s: 1 GB/s per rank, less than one rank alone could use.
         m = machine("--cache", "0", "--memory", "16", "--cores", "16")
         part = scale.row_blocks((1024, 1024), 16)
         for name in scale.TYPES:
@@ -132,7 +133,8 @@ class Times(unittest.TestCase):
             self.assertGreaterEqual(scale.mult(m, "grid5", name, part), least)
 
     def test_messages(self):
-        # One line of 512 columns of the neighbour: within a node on top of the product, between nodes behind it.
+        # One line of 512 columns from the neighbour: within a node it is added to the product, between nodes it follows
+        # the product.
         part, slow = scale.row_blocks((512, 512), 2), ("--cache", "0", "--memory", "1e9")
         free = ("--local-latency", "0", "--local-bandwidth", "1e9")
         alone = scale.mult(machine(*slow, "--cores", "2", *free), "grid5", "aij", part)

@@ -1,15 +1,15 @@
-! PETSc's matrix types of bindings/petsc against aij, from Fortran, on any number of ranks: products before and after
-! new values, of transposes, of converted matrices, and solves. Entries and vectors are small integers, or such over a
-! power of two, so that every result is exact in any order; so results have to be equal. The plug-in is loaded by
-! PETSC_OPTIONS, as a user loads it. The program ends with an error where two results differ.
+! Compares PETSc's matrix types of bindings/petsc with aij, from Fortran, on any number of ranks. It tests products
+! before and after new values, products with the transpose and with converted matrices, and solves. Entries and vectors
+! are small integers, or integers divided by a power of two. Every sum is exact in any order, so results must be equal.
+! PETSC_OPTIONS loads the plug-in, as for a user. The program ends with an error if two results differ.
 program types
 #include <petsc/finclude/petscksp.h>
     use petscksp
     implicit none
 
-    PetscInt, parameter :: side = 120                   ! of a grid, with enough entries for a plan on two ranks
+    PetscInt, parameter :: side = 120                   ! side of a grid, with enough entries for a plan on two ranks
     integer, parameter :: rounds = 45                   ! enough products for every stage of planning
-    Mat :: matrices(2), back                            ! aij and ours
+    Mat :: matrices(2), back                            ! aij and aijspry
     PetscMPIInt :: rank
     PetscErrorCode :: ierr
     PetscScalar :: factor
@@ -74,7 +74,7 @@ contains
         PetscCallA(VecWAXPY(difference, minus_one, expected, found, ierr))
         PetscCallA(VecNorm(difference, NORM_INFINITY, distance, ierr))
         PetscCallA(VecDestroy(difference, ierr))
-        if (.not. distance == 0) call fail(what//': results differ') ! NaN, too
+        if (.not. distance == 0) call fail(what//': results differ') ! also if it is NaN
     end subroutine same_vectors
 
     ! The five-point Laplacian of a square grid.
@@ -104,7 +104,7 @@ contains
         PetscCallA(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY, ierr))
     end subroutine make
 
-    ! Other values on the diagonal.
+    ! Sets other values on the diagonal.
     subroutine set_values(A)
         Mat, intent(in) :: A
         PetscInt :: first, last, row, one
@@ -119,7 +119,7 @@ contains
         PetscCallA(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY, ierr))
     end subroutine set_values
 
-    ! Integers that follow from the places.
+    ! Sets integers derived from the positions.
     subroutine fill(x)
         Vec, intent(in) :: x
         PetscInt :: first, last, row, one
@@ -134,7 +134,7 @@ contains
         PetscCallA(VecAssemblyEnd(x, ierr))
     end subroutine fill
 
-    ! A*x, A^T*x and x + A*x, several times.
+    ! Compares A*x, A^T*x and x + A*x, repeatedly.
     subroutine same_products(A, times, what)
         Mat, intent(in) :: A(2)
         integer, intent(in) :: times
@@ -164,7 +164,7 @@ contains
         PetscCallA(VecDestroy(x, ierr))
     end subroutine same_products
 
-    ! x by CG with Jacobi's preconditioner, and the iterations that it took.
+    ! Sets x by CG with Jacobi's preconditioner, and the number of iterations.
     subroutine solve(A, b, x, iterations)
         Mat, intent(in) :: A
         Vec, intent(in) :: b, x
@@ -188,7 +188,7 @@ contains
         PetscCallA(KSPDestroy(solver, ierr))
     end subroutine solve
 
-    ! Equal iterations, and a small residual of our solution under aij.
+    ! Requires equal iterations, and a small residual of aijspry's solution under aij.
     subroutine solves(A)
         Mat, intent(in) :: A(2)
         Vec :: b, x, residual

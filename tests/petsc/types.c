@@ -1,9 +1,9 @@
 /*
- * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
- * structure change, of duplicates, of stored values, of matrices converted to and from other types, of rectangular
- * ones and of ranks without rows, sparse products with their structure kept, mixed products, solves. It runs on any
- * number of ranks and ends with an error where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user
- * loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has such.
+ * Compares aijspry with aij in a PETSc program. It tests products before and after values and structure change,
+ * duplicates, stored values, conversions to and from other types, rectangular matrices, and ranks without rows. It also
+ * tests sparse products with a reused structure, mixed products and solves. The program runs on any number of ranks and
+ * ends with an error if two results differ. PETSC_OPTIONS loads the plug-in, as for a user. With -vectors cuda, vectors
+ * are on a GPU if PETSc supports GPUs.
  */
 #include "compare.h"
 #include <petscksp.h>
@@ -72,7 +72,7 @@ static PetscErrorCode duplicates_and_conversions(void)
     PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "a converted matrix is not aij");
     PetscCall(same_products(p.aij, back, PRODUCTS, "converted back in place"));
     PetscCall(MatDestroy(&back));
-    PetscCall(MatTranspose(p.aij, MAT_INPLACE_MATRIX, &p.aij)); /* the header takes another matrix's data */
+    PetscCall(MatTranspose(p.aij, MAT_INPLACE_MATRIX, &p.aij)); /* the matrix object gets the data of another matrix */
     PetscCall(MatTranspose(p.ours, MAT_INPLACE_MATRIX, &p.ours));
     PetscCall(same_products(p.aij, p.ours, PRODUCTS, "transposed in place"));
     PetscCall(MatHeaderReplace(p.ours, &copy));
@@ -82,7 +82,7 @@ static PetscErrorCode duplicates_and_conversions(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values that are stored, lost and retrieved. */
+/* Stores, overwrites and retrieves values. */
 static PetscErrorCode retrieved_values(void)
 {
     Pair p;
@@ -101,7 +101,7 @@ static PetscErrorCode retrieved_values(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that loses all its entries, and gets others. */
+/* A matrix that loses all its entries, then gets other entries. */
 static PetscErrorCode emptied_matrix(void)
 {
     Pair p;
@@ -123,7 +123,7 @@ static PetscErrorCode emptied_matrix(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The whole matrix on each rank, brought there again after it changed. */
+/* Copies the whole matrix to each rank, and again after the matrix changed. */
 static PetscErrorCode whole_matrices(void)
 {
     Pair p;
@@ -213,8 +213,10 @@ static PetscErrorCode symmetrize(Pair *p)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* To other types and from them, by a copy, into a matrix that is there, and in place. Products of the others are
-   PETSc's own, of which sell's are not all right where rows are empty (3.18). */
+/*
+ * Converts to and from other types, by a copy, into an existing matrix, and in place. PETSc computes the products of
+ * the other types. PETSc 3.18's products of sell are wrong for some matrices with empty rows.
+ */
 static PetscErrorCode other_types(void)
 {
     static const MatType types[] = {MATBAIJ, MATSBAIJ, MATDENSE, MATIS, MATSELL, "aijperm", "aijcrl"};
@@ -242,7 +244,7 @@ static PetscErrorCode other_types(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a type that is aij's too. */
+/* Products with a matrix of a type derived from aij. */
 static PetscErrorCode mixed_products(void)
 {
     Pair p;
@@ -295,7 +297,7 @@ static PetscErrorCode solves(void)
     PetscCall(MatCreateVecs(p.aij, &x[0], &b));
     PetscCall(VecDuplicate(x[0], &x[1]));
     PetscCall(VecSet(b, 1));
-    PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD)); /* as -mat_view does, when a matrix is assembled */
+    PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD)); /* as -mat_view prints a matrix when it is assembled */
     for (int turn = 0; turn < 3; turn++) {
         for (int k = 0; k < 2; k++) {
             KSP ksp;

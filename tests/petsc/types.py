@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""types.py INTEGERS: PETSc's matrix types of bindings/petsc against aij, from Python (petsc4py).
+"""types.py INTEGERS: compares PETSc's matrix types of bindings/petsc with aij, from Python (petsc4py).
 
-INTEGERS  int32 or int64: those of the PETSc that is meant
+INTEGERS  int32 or int64: the integers of the tested PETSc
 
-All is done with aij and with aijspry and compared, on any number of ranks: products before and after new values and
-structure, sparse products with their structure kept, conversions, solves. Entries and vectors are integers, or such
-over a power of two, of so many bits that every result is exact in any order, but not in a narrower type; so results
-have to be equal. The plug-in is loaded by PETSC_OPTIONS, as a user loads it. Ends with an exception where two results
-differ.
+The program does the same work with aij and with aijspry, on any number of ranks, and compares the results. It tests
+products before and after new values and structure, sparse products with a reused structure, conversions, and solves.
+Entries and vectors are integers, or integers divided by a power of two. They have enough bits that sums are exact in
+any order, but not in a narrower type. Results must therefore be equal. PETSC_OPTIONS loads the plug-in, as for a user.
+The program ends with an exception if two results differ.
 """
 import sys
 
@@ -20,16 +20,16 @@ from petsc4py import PETSc
 
 ROUNDS = 45  # enough products for every stage of planning
 ROWS, PER_ROW = 6000, 9  # enough entries for a plan in each block of two ranks
-ROOM = np.finfo(PETSc.RealType).nmant + 1 - 5  # bits of a product of which 32 can be added
+ROOM = np.finfo(PETSc.RealType).nmant + 1 - 5  # bits of a product, such that 32 products can be added exactly
 ENTRY_BITS = ROOM * 3 // 5
 VECTOR_BITS = ROOM - ENTRY_BITS
-FACTOR_BITS = ROOM // 3 - 1  # three such entries are multiplied
+FACTOR_BITS = ROOM // 3 - 1  # three such entries are multiplied exactly
 OURS = "aijspry"
 
 
 # ---- comparing ----
 def require(condition, what):
-    """An exception on all ranks where the condition does not hold on one."""
+    """Raises an exception on all ranks if the condition is false on one rank."""
     failed = PETSc.Vec().createMPI((1, None))
     failed.setValue(PETSc.COMM_WORLD.rank, 0 if condition else 1)
     failed.assemble()
@@ -42,7 +42,7 @@ def same_vectors(expected, found, what):
 
 
 def same_matrices(expected, found, what):
-    """The same entries in the same places."""
+    """Checks for the same entries at the same positions."""
     names = ("row offsets", "columns", "values")
     for name, a, b in zip(names, expected.getValuesCSR(), found.getValuesCSR()):
         require(np.array_equal(a, b), f"{what}: {name} differ")
@@ -58,7 +58,7 @@ def integers(generator, bits, count):
 
 
 def random_rows(begin, end, cols, per_row, bits, seed):
-    """CSR arrays of some rows: `per_row` random places or fewer, and the diagonal."""
+    """Returns CSR arrays of some rows: at most `per_row` random entries per row, and the diagonal."""
     generator = np.random.default_rng([seed, begin])
     rows = np.arange(begin, end)
     places = (rows[:, None] * cols + generator.integers(cols, size=(end - begin, per_row))).ravel()
@@ -69,7 +69,7 @@ def random_rows(begin, end, cols, per_row, bits, seed):
 
 
 def laplacian(begin, end, side):
-    """CSR arrays of some rows of the five-point Laplacian of a square grid."""
+    """Returns CSR arrays of some rows of the five-point Laplacian of a square grid."""
     rows = np.arange(begin, end)
     x, y = rows % side, rows // side
     there = np.stack([y > 0, x > 0, x >= 0, x < side - 1, y < side - 1], axis=1)
@@ -90,7 +90,7 @@ def make(kind, shape, rows_of, *arguments):
 
 
 def pair(shape, rows_of, *arguments):
-    """The same matrix as aij and as ours."""
+    """Returns the same matrix as aij and as aijspry."""
     matrices = [make(kind, shape, rows_of, *arguments) for kind in ("aij", OURS)]
     require_type(matrices[0], "aij")
     require_type(matrices[1], OURS)
@@ -108,7 +108,7 @@ def random_vector(vector, seed):
 
 
 def same_products(matrices, rounds, what):
-    """All products with vectors, `rounds` times."""
+    """Compares all products with vectors, `rounds` times."""
     x, tx = (random_vector(v, k) for k, v in enumerate(matrices[0].createVecs()))
     results = []
     for A in matrices:
@@ -126,7 +126,7 @@ def same_products(matrices, rounds, what):
 
 # ---- cases ----
 def set_some_values(A, turn):
-    """Every seventh row gets the opposite values and another diagonal."""
+    """Negates the values of every seventh row and replaces its diagonal."""
     begin, end = A.getOwnershipRange()
     offsets, columns, values = A.getValuesCSR()
     for i in range(begin, end, 7):

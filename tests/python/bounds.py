@@ -1,16 +1,16 @@
-"""Comparators: results against sums of extended precision, entry by entry, under the bounds that spry.h states."""
+"""Compares results with extended-precision sums, entry by entry, under the error bounds of spry.h."""
 
 import numpy as np
 
 
 def _wide(A):
-    """Rows, columns and values of all stored entries; duplicates stay."""
+    """Returns rows, columns and values of all stored entries, including duplicates."""
     A = A.tocoo()
     return A.row, A.col, A.data.astype(np.longdouble)
 
 
 def product_error(y, A, x, alpha=1.0, beta=0.0, before=None):
-    """The largest |computed - exact| over its bound; up to 1 keeps the promise of spry_spmv_plan_create."""
+    """Returns the largest |computed - exact| / bound. Values up to 1 satisfy the bound of spry_spmv_plan_create."""
     rows, cols, values = _wide(A)
     x = np.asarray(x).astype(np.longdouble)
     shape = (A.shape[0], *x.shape[1:])
@@ -35,13 +35,14 @@ def assert_product(y, A, x, alpha=1.0, beta=0.0, before=None):
 
 
 def spgemm_error(C, A, B):
-    """The same of C = A @ B under the bound of spry_spgemm, position by position. Small matrices: sums become dense."""
+    """Returns the largest |computed - exact| / bound of C = A @ B, under the bound of spry_spgemm. For small matrices,
+    because sums are dense."""
     rows, middle, a = _wide(A)
     row_of_b, columns, b = _wide(B)
     order = np.argsort(row_of_b, kind="stable")
     columns, b = columns[order], b[order]
     starts = np.searchsorted(row_of_b[order], np.arange(B.shape[0] + 1))
-    counts = np.diff(starts)[middle]  # entries of B that each entry of A meets
+    counts = np.diff(starts)[middle]  # entries of B that each entry of A multiplies
     left = np.repeat(np.arange(len(a)), counts)
     right = np.arange(len(left)) + np.repeat(starts[middle] - np.cumsum(counts) + counts, counts)
     products = a[left] * b[right]

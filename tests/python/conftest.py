@@ -1,4 +1,4 @@
-"""What the tests share. Hypothesis takes as long on a busy machine as it takes, and the same examples in every run."""
+"""Shared fixtures. Hypothesis has no deadline and uses the same examples in each run."""
 
 import hypothesis
 import numpy as np
@@ -27,6 +27,6 @@ def grid():
 
 @pytest.fixture
 def all_threads():
-    """The limit of threads is taken away again."""
+    """Removes the limit of threads after the test."""
     yield
     spry.set_num_threads(None)

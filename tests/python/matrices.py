@@ -1,4 +1,4 @@
-"""Matrices and vectors of every kind that SciPy and NumPy have, for hypothesis."""
+"""Strategies of hypothesis: matrices and vectors of each kind that SciPy and NumPy have."""
 
 import warnings
 
@@ -15,7 +15,8 @@ def random_csr(rng, rows, cols, density=0.1):
 
 
 def coo(draw, rows, cols, dtype):
-    """Entries in any order, several at a position among them; small integers and fractions that round."""
+    """Returns entries in any order, some positions multiple times. Values are small integers or fractions that round.
+    """
     most = 0 if rows == 0 or cols == 0 else 3 * (rows + cols)
     count = draw(st.integers(0, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -25,7 +26,7 @@ def coo(draw, rows, cols, dtype):
 
 
 def compressed(A, name):
-    """csr or csc whose rows keep the order and the duplicates of coo's entries."""
+    """Returns csr or csc whose rows keep the order and the duplicates of coo's entries."""
     major, minor, count = (A.row, A.col, A.shape[0]) if name == "csr" else (A.col, A.row, A.shape[1])
     order = np.argsort(major, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=count))])
@@ -34,7 +35,7 @@ def compressed(A, name):
 
 
 def widen(A, index):
-    """Index arrays of that type, past SciPy, which would choose one itself."""
+    """Sets index arrays of the given type. SciPy's constructors would choose a type themselves."""
     for name in ("indptr", "indices"):
         if A.format in ("csr", "csc"):
             setattr(A, name, getattr(A, name).astype(index))
@@ -50,7 +51,7 @@ def sparse(draw, rows=st.integers(0, 9), cols=st.integers(0, 9), formats=FORMATS
     name = draw(st.sampled_from(formats))
     if name in ("csr", "csc"):
         A = compressed(A, name)
-    elif name != "coo" and m > 0 and n > 0:  # SciPy has not all formats without rows
+    elif name != "coo" and m > 0 and n > 0:  # SciPy lacks some formats without rows
         A = A.tocsr().asformat(name)
     A = widen(A, draw(st.sampled_from([np.int32, np.int64])))
     if draw(st.booleans()):
@@ -68,7 +69,7 @@ def _negative(x):
 
 
 def _slice(x):
-    """Columns of a wider block."""
+    """Returns a view of the columns of a wider block."""
     wide = np.full((*x.shape[:-1], x.shape[-1] + 3), np.nan, x.dtype)
     wide[..., 1:-2] = x
     return wide[..., 1:-2]
@@ -110,7 +111,7 @@ LAYOUTS = {
 
 @st.composite
 def dense(draw, length, dtype):
-    """(x as it is handed over, the same as a plain array)."""
+    """Returns (x in a drawn memory layout, x as a plain array)."""
     shape = (length,) if draw(st.booleans()) else (length, draw(st.integers(0, 5)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     x = rng.standard_normal(shape).astype(dtype)

@@ -1,8 +1,7 @@
-"""Runs a notebook, and compares it with what is stored of it: notebooks.py NOTEBOOK [--write]
+"""Runs a notebook and compares its outputs with the stored outputs: notebooks.py NOTEBOOK [--write]
 
-Text that a cell prints has to be the same, but in cells with the tag "machine", whose times and names of devices are
-one machine's. Of pictures there have to be as many. Nothing may go to standard error. --write stores the outputs of
-this run in the notebook.
+Printed text must be the same, except in cells with the tag "machine", which print times and device names. The number of
+pictures must be the same. No cell may write to standard error. --write stores the outputs of this run.
 """
 
 import os
@@ -14,16 +13,17 @@ import nbformat
 from nbclient import NotebookClient
 from traitlets.config import Config
 
-LIMIT = 400_000  # bytes of a notebook with its outputs
+LIMIT = 400_000  # most bytes of a notebook with its outputs
 
 
 def run(path: Path):
-    """The notebook with new outputs. Its kernel is this Python, and what that writes for itself goes to a folder."""
+    """Returns the notebook with new outputs. The kernel is this Python. Its configuration files are written to a
+    temporary folder."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "MPLCONFIGDIR"):
             os.environ[name] = str(Path(folder, name))
-        # By sockets of the folder, not by TCP, which others on the machine could reach.
+        # Uses sockets in the folder. Other users of the machine could reach TCP ports.
         sockets = Config(KernelManager={"transport": "ipc", "ip": str(Path(folder, "kernel"))})
         NotebookClient(notebook, kernel_name="python3", config=sockets, timeout=300, record_timing=False,
                        coalesce_streams=True, resources={"metadata": {"path": str(path.parent)}}).execute()
@@ -39,7 +39,7 @@ def kind_of(output):
 
 
 def faults(stored, made):
-    """Sentences on what differs."""
+    """Returns sentences that describe the differences."""
     found = []
     for number, (old, new) in enumerate(zip(stored.cells, made.cells, strict=True), 1):
         if new.cell_type != "code":
@@ -56,7 +56,7 @@ def faults(stored, made):
 
 
 def write(path: Path, notebook):
-    """As it is stored: nothing that only this run has, but its outputs."""
+    """Stores the notebook with its outputs, and without metadata of this run."""
     notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
                          "language_info": {"name": "python"}}
     for cell in notebook.cells:

@@ -1,7 +1,7 @@
-"""Runs the Python that pages of Markdown show.
+"""Runs the Python code of Markdown pages.
 
-The blocks ```python of a page are one program. Where a comment ends the line of a print, it has to be what was printed.
-The line `<!-- run: no, REASON -->` before a block leaves it out, as in tests/install/doc_commands.sh.
+The blocks ```python of a page are one program. A comment at the end of a print's line must equal the printed text. The
+line `<!-- run: no, REASON -->` before a block excludes the block, as in tests/install/doc_commands.sh.
 """
 
 import ast
@@ -18,7 +18,7 @@ class WrongOutput(AssertionError):
 
 
 def blocks_of(text):
-    """(number of the first line, code) of each block that is run."""
+    """Returns (number of the first line, code) of each block to run."""
     lines, begin, skip = text.split("\n"), None, False
     for number, line in enumerate(lines):
         if begin is None and line == "```python":
@@ -30,7 +30,7 @@ def blocks_of(text):
 
 
 def run_statement(node, code, name, names):
-    """Runs one statement; compares what it prints with its comment: how many comments that were."""
+    """Runs one statement and compares its output with its comment. Returns the number of comments compared."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(ast.Module([node], []), name, "exec"), names)
@@ -41,7 +41,7 @@ def run_statement(node, code, name, names):
 
 
 def run_page(page: Path, names=None):
-    """(blocks run, outputs compared); what fails is told with the page's line."""
+    """Returns (blocks run, outputs compared). Errors name the page's line."""
     names = {"__name__": "__main__"} if names is None else names
     blocks = compared = 0
     for first, code in blocks_of(page.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""A plug-in of pytest: all tests run with spry.patch_scipy(), of however few entries, and Spry's products are counted.
+"""Plug-in of pytest that runs all tests with spry.patch_scipy(), for any number of entries, and counts Spry's products.
 
 python -m pytest -p patched_scipy --pyargs scipy.sparse.tests.test_base -k TestCSR
 """
@@ -13,7 +13,7 @@ _patched = spry.patch_scipy(least_entries=0)
 
 
 class Counting:
-    """The extension as spry._patch sees it."""
+    """Replaces the extension in spry._patch and counts calls."""
 
     Matrix = _core.Matrix
 

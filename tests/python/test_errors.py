@@ -1,4 +1,4 @@
-"""Refusals: the input, the exception, the message."""
+"""Refused calls: input, exception, message."""
 
 import array
 import subprocess
@@ -56,7 +56,7 @@ def test_unsound_matrices_are_refused_everywhere(call):
 
 
 def test_check_false_skips_the_look():
-    spry.plan(csr(indices=(0, 1, 2)), check=False, expected_calls=1)  # not to be multiplied
+    spry.plan(csr(indices=(0, 1, 2)), check=False, expected_calls=1)  # not multiplied
 
 
 def test_values_with_gaps_are_refused():
@@ -146,7 +146,7 @@ def test_outs(out, error, message):
     ((2, 3), (16, 8), True),
     ((2, 3), (8, 24), False),
     ((2, 3), (64, 16), False),
-    ((2, 3), (24, 16), False),  # 0 16 32 and 24 40 56: between one another, but apart
+    ((2, 3), (24, 16), False),  # bytes 0 16 32 and 24 40 56: interleaved without overlap
 ])
 def test_outs_whose_entries_share_memory(shape, strides, shared):
     plan, x = spry.plan(csr()), np.arange(6.0).reshape(2, 3)
@@ -196,7 +196,7 @@ def test_whole_numbers(name, call):
 
 
 def test_names_of_arguments(tmp_path):
-    """Those of Python, where the library has others."""
+    """Messages use Python's names of arguments if the library's names differ."""
     cases = [
         (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "entry 0 of personalization", "personalization"),
         (lambda: spry.pagerank(csr(), personalization=np.zeros(2)), "entries of personalization sum to 0",
@@ -209,7 +209,7 @@ def test_names_of_arguments(tmp_path):
         with pytest.raises(spry.Error, match=message) as caught:
             call()
         assert argument in (None, caught.value.argument)
-    path = tmp_path / "memory_limit_bytes.txt"  # the name of a file stays as it is
+    path = tmp_path / "memory_limit_bytes.txt"  # a file's name in a message is unchanged
     path.write_text("0 1\n")
     with pytest.raises(spry.BadFileError, match=r"memory_limit_bytes.txt:1: .*; .*read it with index_base=0"):
         spry.mmread(path, index_base=1)

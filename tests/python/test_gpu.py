@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory: CuPy's, PyTorch's and those of others. All is skipped where there is none."""
+"""Arrays in GPU memory, from CuPy, PyTorch and other packages. Skipped without a GPU."""
 
 import pickle
 
@@ -47,7 +47,7 @@ class WithCuPy:
         self.module.cuda.Device().synchronize()
 
     def busy(self, x):
-        """Work of some milliseconds in the present stream, then x."""
+        """Queues work of some milliseconds in the current stream, then returns x."""
         big = self.module.ones((4000, 4000), np.float32)
         for _ in range(20):
             big = big @ big * 0
@@ -221,7 +221,7 @@ def test_the_present_stream(gpu, rng):
 
 
 def test_streams_side_by_side(gpu, rng):
-    """A plan with a workspace has one for each stream."""
+    """A plan with a workspace has a separate workspace for each stream."""
     A = random_csr(rng, 3000, 3000, 0.01)
     x = gpu.array(rng.standard_normal(3000))
     plan = spry.plan(gpu.sparse(A), ordering="rcm")
@@ -256,7 +256,7 @@ def test_spgemm(gpu, rng):
     C = spry.spgemm(gpu.sparse(A), gpu.sparse(B))
     assert C.shape == (300, 250)
     np.testing.assert_allclose(gpu.scipy(C).toarray(), (A @ B).toarray(), atol=1e-12)
-    D = spry.spgemm(C, gpu.sparse(random_csr(rng, 250, 10)))  # what came out goes in
+    D = spry.spgemm(C, gpu.sparse(random_csr(rng, 250, 10)))  # a result as an operand
     assert D.shape == (300, 10)
     x = rng.standard_normal(250)
     np.testing.assert_allclose(gpu.numpy(spry.plan(C) @ gpu.array(x)), A @ (B @ x), atol=1e-11)
@@ -340,7 +340,7 @@ def test_empty(gpu):
 
 
 def test_nothing_is_copied():
-    """A plan in csr owns neither values nor indices, and a product allocates its result alone."""
+    """A plan in csr owns no values or indices, and a product allocates only its result."""
     cupy = pytest.importorskip("cupy")
 
     class Count(cupy.cuda.MemoryHook):

@@ -1,4 +1,4 @@
-"""Threads, forks, Ctrl-C, threadpoolctl, what an import brings."""
+"""Threads, forks, Ctrl-C, threadpoolctl, and imported modules."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ def test_one_plan_in_many_threads(rng):
 
 
 def spins_meanwhile(call):
-    """How often a thread of Python comes to run while `call` is at work."""
+    """Returns how often a Python thread runs during `call`."""
     count, ended = 0, threading.Event()
 
     def spin():
@@ -49,7 +49,7 @@ def spins_meanwhile(call):
 
     thread = threading.Thread(target=spin)
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(100)  # the lock changes hands where it is released, and nowhere else
+    sys.setswitchinterval(100)  # threads switch only when the lock is released
     try:
         thread.start()
         before = count
@@ -71,7 +71,7 @@ def test_the_lock_is_released_in_long_calls():
         for _ in range(300):
             plan @ x
 
-    assert spins_meanwhile(lambda: run(small)) < 20  # not released, so that a count means something
+    assert spins_meanwhile(lambda: run(small)) < 20  # the lock is not released, so the other counts are meaningful
     assert spins_meanwhile(lambda: run(plan)) > 40
     assert spins_meanwhile(lambda: spry.spgemm(A, A)) > 2
     assert spins_meanwhile(lambda: spry.cg(A, x, max_iterations=200)) > 2
@@ -152,7 +152,7 @@ def test_a_limit_holds_for_plans_that_there_are(all_threads):
 def test_a_forked_child_works():
     A = spry.generate("grid5", x=300, y=300)
     plan, x = spry.plan(A), np.ones(A.shape[1])
-    expected = pickle.dumps((plan @ x, spry.spgemm(A, A).data))  # threads run now
+    expected = pickle.dumps((plan @ x, spry.spgemm(A, A).data))  # starts the library's threads
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -183,7 +183,7 @@ INTERRUPTED = {
 
 @pytest.mark.parametrize("what", sorted(INTERRUPTED))
 def test_ctrl_c(what, tmp_path):
-    """A signal comes once the call is at work; KeyboardInterrupt within a second of it."""
+    """Sends a signal during the call. KeyboardInterrupt arrives within a second."""
     path = tmp_path / "endless.mtx"
     os.mkfifo(path)
     program = f"""if True:
@@ -210,7 +210,7 @@ def test_ctrl_c(what, tmp_path):
         assert process.stdout.readline() == "interrupted\n"
         took = time.perf_counter() - start
         assert took < (0.5 if "set-up" in what else 2)
-        assert process.wait(timeout=20) == 0  # what is still at work ends with the process
+        assert process.wait(timeout=20) == 0  # background work ends with the process
     finally:
         process.kill()
         process.wait()

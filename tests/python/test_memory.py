@@ -1,4 +1,4 @@
-"""Nothing leaks over ten thousand cycles, and nothing is copied that is said not to be."""
+"""Nothing leaks over ten thousand cycles, and documented views are not copied."""
 
 import gc
 import resource
@@ -11,7 +11,7 @@ import scipy.sparse
 import spry
 
 CYCLES = 10_000
-LEAK = 500  # kilobytes in so many cycles: 50 bytes in each
+LEAK = 500  # kilobytes in CYCLES cycles: 50 bytes per cycle
 
 
 def resident_kilobytes():
@@ -35,7 +35,7 @@ def cycle_plan(A, x, out):
     plan.update(A.data)
 
 
-def cycle_run(A, x, out, plan=[]):  # noqa: B006  one plan for all
+def cycle_run(A, x, out, plan=[]):  # noqa: B006  one plan for all cycles
     if not plan:
         plan.append(spry.plan(A))
     plan[0].run(x, out, alpha=2.0, beta=1.0)
@@ -84,23 +84,23 @@ def test_cycles(cycle):
     gc.collect()
     references = [sys.getrefcount(thing) for thing in watched]
     held = spry._core.held_bytes()
-    # An allocator takes a megabyte at times; what leaks grows in every round.
+    # An allocator may grow by a megabyte once. A leak grows in each round.
     assert min(growth(lambda: cycle(A, x, out)) for _ in range(3)) < LEAK
     after = [sys.getrefcount(thing) for thing in watched]
-    assert max(a - b for a, b in zip(after, references, strict=True)) < 50  # None is in use elsewhere
+    assert max(a - b for a, b in zip(after, references, strict=True)) < 50  # other code also references None
     assert after[:5] == references[:5]
     assert spry._core.held_bytes() == held
 
 
 def test_a_leak_would_be_seen():
-    """What the cycles look at does grow where something is kept, beyond what the heap had free."""
+    """The checks of a leak detect kept objects, beyond the memory that the heap had free."""
     kept, data = [], spry.generate("laplace5", x=5, y=5).data
     references = sys.getrefcount(data)
 
     def keep():
         kept.append((data, bytearray(2000)))
 
-    for _ in range(20):  # tests before may have left tens of megabytes
+    for _ in range(20):  # earlier tests may have left tens of megabytes
         if growth(keep) > LEAK:
             break
     assert min(growth(keep) for _ in range(3)) > LEAK
@@ -116,7 +116,7 @@ def test_a_plan_in_csr_copies_nothing(large):
     before = spry._core.held_bytes()
     plan = spry.plan(large, format="csr", threads=1)
     assert plan.info.values_in_place
-    # what set-up keeps of the structure is a small part of the matrix
+    # the plan's own data is a small part of the matrix
     assert spry._core.held_bytes() - before < 0.1 * large.data.nbytes
 
 
@@ -145,7 +145,7 @@ def test_runs_allocate_nothing(large):
 
 
 def test_memory_of_large_results_serves_again():
-    """Only where nobody sees it: not while the result, or a part of it, is there, and in its own form alone."""
+    """Memory is reused only if neither the result nor a part of it exists, and only for a result of the same form."""
     n = 5_000_000
     A = scipy.sparse.csr_array((np.ones(n), np.zeros(n, np.int32), np.arange(n + 1, dtype=np.int32)), shape=(n, 1))
     plan, address = spry.plan(A, format="csr"), lambda y: y.__array_interface__["data"][0]

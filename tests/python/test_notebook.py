@@ -1,4 +1,4 @@
-"""The tutorial's notebook runs, and prints what is stored in it."""
+"""The tutorial's notebook runs, and its outputs equal the stored outputs."""
 
 import copy
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_it_runs_and_prints_what_is_stored(stored, made):
 
 
 def test_what_differs_is_found(stored):
-    """Another number, a picture that is missing, a warning."""
+    """A different number, a missing picture and a warning are detected."""
     printing = next(cell for cell in stored.cells if "tags" not in cell.metadata and cell.get("outputs")
                     and cell.outputs[0].get("name") == "stdout")
     one = nbformat.v4.new_notebook(cells=[printing])

@@ -1,4 +1,4 @@
-"""What the documentation's pages show in Python runs, and prints what they say."""
+"""Python code on the documentation's pages runs and prints the shown outputs."""
 
 import contextlib
 from pathlib import Path

@@ -31,7 +31,7 @@ def methods():
 
 @pytest.fixture
 def counted(monkeypatch):
-    """Products that Spry makes, by name."""
+    """Returns a list to which Spry adds the name of each product."""
     calls = []
     for name in ("spmv", "spgemm"):
         function = getattr(spry._core, name)
@@ -100,7 +100,7 @@ def test_types_of_indices(grid, index, kind):
 
 
 def test_changes_in_place_are_seen(grid, rng, counted):
-    """Values and structure alike: nothing is remembered."""
+    """Changed values and structures are seen, because nothing is cached."""
     x, block = rng.standard_normal(400), rng.standard_normal((400, 3))
     with spry.patch_scipy(least_entries=0):
         for change in range(4):
@@ -119,7 +119,7 @@ def test_changes_in_place_are_seen(grid, rng, counted):
 def test_what_stays_with_scipy(grid, counted):
     x = np.ones(400)
     with spry.patch_scipy(least_entries=0):
-        assert (grid.T @ x == grid @ x).all()  # one of them is csc's
+        assert (grid.T @ x == grid @ x).all()  # one of the products is by csc
         assert counted == ["spmv"]
         grid.astype(int) @ x
         grid.astype("f4") @ x
@@ -165,8 +165,8 @@ def run_scipys_tests(arguments):
     return subprocess.run([*command, *arguments], capture_output=True, text=True, env=environment, timeout=1500)
 
 
-# What does not pass through Spry: SciPy 1.18 tries whether cgs converges in single precision, which it does or does not
-# by the last bits of products; of neighbours of this case it says the same, and skips them.
+# Excludes a case of SciPy 1.18 whose products bypass Spry. The case checks whether cgs converges in single precision,
+# which depends on the last bits of products. SciPy skips similar cases for this reason.
 DIFFERENT = "not (poisson2d-F and cgs)"
 
 

@@ -1,4 +1,4 @@
-"""Plans as Python's objects: transposes, new values, what they tell, pickling, operators of SciPy."""
+"""Plans as Python objects: transposes, new values, information, pickling, SciPy's operators."""
 
 import copy
 import gc
@@ -55,7 +55,7 @@ def test_large_results_begin_with_a_cache_line(order, rng):
     places = set()
     for k in range(8):
         y = plan @ (k * x)
-        if k > 5:  # in each of both places
+        if k > 5:  # in each of the two memory blocks
             assert_product(y, A, k * x)
         places.add(y.ctypes.data)
     assert len(places) == 2
@@ -163,7 +163,7 @@ def test_weak_references(grid):
     gc.disable()
     try:
         del plan
-        assert ref() is None  # plan and plan.T make no cycle
+        assert ref() is None  # plan and plan.T have no reference cycle
     finally:
         gc.enable()
 
@@ -196,7 +196,7 @@ def test_eigenvalues_of_scipy(grid):
 
 
 def test_matrix_exponential_of_scipy(grid, rng):
-    """SciPy knows an operator by its class, so that a plan is wrapped."""
+    """SciPy recognises an operator by its class, so the plan is wrapped."""
     plan, x = spry.plan(grid), rng.standard_normal(grid.shape[0])
     operator = scipy.sparse.linalg.aslinearoperator(plan)
     wanted = scipy.sparse.linalg.expm_multiply(grid, x)
@@ -239,7 +239,7 @@ def with_duplicates(rng, name):
 
 @pytest.mark.parametrize("name", ["csr", "csc"])
 def test_a_structure_that_scipy_changes_in_place_is_seen(rng, name):
-    """abs() and others add up duplicates in place: later plans of the arrays look again."""
+    """abs() and others sum duplicates in place. Later plans of the arrays inspect the structure again."""
     for _ in range(20):
         A = with_duplicates(rng, name)
         wanted = A.toarray()
@@ -257,7 +257,7 @@ def test_a_structure_that_scipy_changes_in_place_is_seen(rng, name):
 def test_updates_reach_all_that_share_values(rng):
     A = random_csr(rng, 30, 20)
     x, z = rng.standard_normal(20), rng.standard_normal(30)
-    T = spry.plan(A).T  # whose own parent is gone
+    T = spry.plan(A).T  # the parent plan is deleted
     A.data = A.data * 3
     T.update()
     np.testing.assert_allclose(T @ z, A.T @ z, atol=1e-12)

@@ -1,4 +1,5 @@
-"""Products with vectors and blocks against exact ones, over matrices, vectors, strides and orders of every kind."""
+"""Products with vectors and blocks, compared with exact sums, for matrices, vectors, strides and orders of each kind.
+"""
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_options_of_a_plan(data):
         "check": data.draw(st.booleans()),
     }
     if options["dtype"] and A.dtype == np.float32 and options["format"] != "csr":
-        options["format"] = None  # not all formats have such products
+        options["format"] = None  # some formats lack these products
     plan = spry.plan(A, **options)
     given_x, x = data.draw(dense(A.shape[1], plan.dtype))
     assert_product(plan @ given_x, A, x)
@@ -123,7 +124,7 @@ def test_order_of_results(grid, rng):
 
 
 def test_large_products_of_threads_and_blocks(rng):
-    """Past the size from which Python's lock is released."""
+    """Products large enough to release Python's lock."""
     A = spry.generate("rmat", scale=13)
     plan = spry.plan(A)
     for x in (rng.standard_normal(A.shape[1]), rng.standard_normal((A.shape[1], 8))):

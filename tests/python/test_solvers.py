@@ -1,4 +1,4 @@
-"""Conjugate Gradient and PageRank, called as SciPy's."""
+"""Conjugate Gradient and PageRank, called like SciPy's solvers."""
 
 import pickle
 
@@ -118,7 +118,7 @@ def test_pagerank_is_a_fixed_point(graph, rng, alpha, personalized):
     x, info, result = spry.pagerank(graph, alpha, tol=1e-12, personalization=v if personalized else None,
                                     full_output=True)
     assert info == 0 and abs(x.sum() - 1) < 1e-12
-    assert (graph.sum(axis=1) == 0).any()  # nodes that link nowhere are among them
+    assert (graph.sum(axis=1) == 0).any()  # some nodes have no links
     assert np.abs(step(graph, x, alpha, v / v.sum()) - x).sum() <= 2e-12
     assert result.error_bound <= 1e-11
 

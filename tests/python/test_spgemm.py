@@ -1,4 +1,4 @@
-"""Sparse products against exact ones, and their plans."""
+"""Sparse products, compared with exact sums, and their plans."""
 
 import gc
 import pickle
@@ -104,7 +104,7 @@ def test_plan(data):
     B = data.draw(sparse(rows=st.just(A.shape[1]), formats=("csr", "csc", "coo")))
     plan = spry.spgemm_plan(A, B)
     assert spgemm_error(plan.run(), A, B) <= 1
-    if A.dtype == B.dtype:  # else one of both was converted, and is the plan's own
+    if A.dtype == B.dtype:  # otherwise the plan owns a converted copy of an operand
         kept = A.data.copy()
         plan.update(a=A.data * 3)
         assert (A.data == kept).all()
@@ -138,7 +138,7 @@ def test_plan_keeps_its_arrays(grid):
     again = pickle.loads(pickle.dumps(plan))
     del plan, grid
     gc.collect()
-    assert ref() is None  # C's arrays keep what they need of it
+    assert ref() is None  # C's arrays keep the memory that they need
     assert abs(C - expected).max() == 0
     assert abs(again.run() - expected).max() == 0
     assert repr(again) == f"<spry.SpgemmPlan of 400 x 400, {C.nnz} entries, float64>"

@@ -1,4 +1,4 @@
-"""The stub names what there is, with the parameters and defaults that there are."""
+"""The stub names all public functions and classes, with their parameters and defaults."""
 
 import ast
 import inspect
@@ -10,12 +10,12 @@ STUB = pathlib.Path(spry.__file__).with_name("__init__.pyi")
 
 
 def stubbed(body):
-    """Functions by name: the last of several overloads."""
+    """Returns functions by name. With overloads, the last one."""
     return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
 
 
 def parameters(node):
-    """(name, default as text or None) of a function of the stub."""
+    """Returns (name, default as text or None) of each parameter of a function of the stub."""
     a = node.args
     plain = [*a.posonlyargs, *a.args]
     defaults = [None] * (len(plain) - len(a.defaults)) + a.defaults
@@ -44,7 +44,7 @@ def test_functions():
 
 def test_classes():
     classes = {node.name: node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)}
-    classes = {name: node for name, node in classes.items() if not name.startswith("_")}  # what stubs alone have
+    classes = {name: node for name, node in classes.items() if not name.startswith("_")}  # only in the stub
     assert set(classes) == {name for name in spry.__all__ if inspect.isclass(getattr(spry, name))}
     for name, node in classes.items():
         for method, stub in stubbed(node.body).items():

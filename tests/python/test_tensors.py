@@ -1,4 +1,4 @@
-"""Tensors of PyTorch in host memory, which are shared with NumPy."""
+"""PyTorch tensors in host memory, which share memory with NumPy arrays."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_products(rng, name):
         y = plan @ torch.tensor(x)
         assert torch.is_tensor(y)
         assert_product(y.numpy(), A, x)
-        assert_product(plan @ x, A, x)  # of NumPy: NumPy's
+        assert_product(plan @ x, A, x)  # a NumPy x gives a NumPy result
     z = torch.tensor(rng.standard_normal(300))
     assert_product((plan.T @ z).numpy(), A.T, z.numpy())
     assert_product((z @ plan).numpy(), A.T, z.numpy())

@@ -1,4 +1,4 @@
-"""Records for the tests of reports, and the package under test."""
+"""Records for the tests of reports, and the path of the tested package."""
 import json
 import os
 import sys
@@ -19,7 +19,7 @@ DEFAULTS = {
 
 
 def record(**fields):
-    """A record; class_ stands for class."""
+    """Returns a record. The argument class_ sets the field "class"."""
     if "class_" in fields:
         fields["class"] = fields.pop("class_")
     return {**DEFAULTS, **fields}
@@ -35,7 +35,7 @@ def lines(records):
 
 
 def small_run():
-    """Three matrices, three kernels, a peer and auto; one of them skipped, one wrong, one disturbed."""
+    """Returns records of three matrices, three kernels, a peer and auto. One is skipped, one wrong, one disturbed."""
     found = []
     for number, (matrix, class_) in enumerate((("one", "regular"), ("two", "regular"), ("three", "irregular"))):
         size = {"matrix": matrix, "class_": class_, "nnz": 5000 * (number + 1)}

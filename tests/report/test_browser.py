@@ -1,7 +1,5 @@
-"""
-The page in a real browser, where there is one: neither blank nor wider than the window, at desktop and phone width, light
-and dark.
-"""
+"""The page in a real browser, skipped without one. The page is neither blank nor wider than the window, at desktop and
+phone width, in light and dark mode."""
 import os
 import shutil
 import subprocess
@@ -13,7 +11,8 @@ import support
 from test_page import make_page
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-# A window is never narrower than 500 pixels, so the phone is a frame of that width; its title tells how wide the page is.
+# Shows the phone's page in a frame, because windows have at least 500 pixels. The window's title reports the page's
+# width.
 FRAME = """<!DOCTYPE html><body style="margin:0"><iframe id="f" src="page.html" style="border:0" width="{width}" height="1600">
 </iframe><script>document.getElementById("f").onload = function () {{
   var page = this.contentDocument.documentElement;
@@ -29,7 +28,7 @@ def run_browser(folder, *options):
 
 
 def colours(path):
-    """(the corner's lightness from 0 to 1, how many different colours, share of pixels unlike the corner)."""
+    """Returns (lightness of the corner from 0 to 1, number of colours, share of pixels that differ from the corner)."""
     from matplotlib import image
     pixels = image.imread(path)[..., :3]
     corner = pixels[2, 2]

@@ -1,4 +1,4 @@
-"""Verdicts of --compare: on cases that are known, and on noise."""
+"""Verdicts of --compare on known cases and on noise."""
 import math
 import random
 import unittest
@@ -8,13 +8,14 @@ from spry_report.compare import compare, text
 
 
 def run(times, **fields):
-    """A case a matrix, with these times and a spread of 1 %."""
+    """Returns one case per matrix, with these times and a spread of 1 %."""
     return [support.case(**{"matrix": f"m{n}", "time_us": time, "spread_us": 0.01 * time, **fields})
             for n, time in enumerate(times)]
 
 
 def noisy(random_, scale=1.0, slow=None, noise=0.01, drift=0.01, cases=20):
-    """A run of 20 matrices: the whole machine is off by a little, and each case by as much again."""
+    """Returns a run of 20 matrices. Random factors change all times together (drift) and each time separately (noise).
+    """
     machine = math.exp(random_.gauss(0, drift))
     return run([100 * (n + 1) * machine * (slow if slow and n == 7 else scale) * math.exp(random_.gauss(0, noise))
                 for n in range(cases)])
@@ -86,7 +87,8 @@ class Verdicts(unittest.TestCase):
 
 
 class Noise(unittest.TestCase):
-    """Seeds are fixed, so a run is what it was; the rates are far from what would be a fault."""
+    """Rates of verdicts under noise. Seeds are fixed, so results are reproducible. The limits leave a wide margin.
+    """
     TRIALS = 300
 
     def test_false_alarms_are_rare(self):

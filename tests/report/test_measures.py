@@ -1,4 +1,4 @@
-"""Figures of the report against numbers that were computed by hand."""
+"""Figures of the report, compared with numbers computed by hand."""
 import math
 import unittest
 
@@ -15,13 +15,13 @@ class Measures(unittest.TestCase):
         self.assertIsNone(measures.geometric_mean([]))
 
     def test_profile(self):
-        factors = [1, 1.5, None, 3]  # None: it failed there, so it is never within any factor
+        factors = [1, 1.5, None, 3]  # None: the kernel failed, so no factor includes it
         self.assertEqual([measures.profile(factors, at) for at in (1, 1.49, 1.5, 3, 1e9)],
                          [0.25, 0.25, 0.5, 0.75, 0.75])
         self.assertEqual(measures.profile_steps(factors), [(1, 0.25), (1.5, 0.5), (3, 0.75)])
 
     def test_break_even(self):
-        # 1000 us dearer, and 10 us less a call: paid after 100 calls; 1001 us, after 101.
+        # 1000 us more set-up and 10 us less per call break even after 100 calls; 1001 us after 101 calls.
         self.assertEqual(measures.break_even(1100, 90, 100, 100), 100)
         self.assertEqual(measures.break_even(1101, 90, 100, 100), 101)
         self.assertEqual(measures.break_even(100, 90, 100, 100), 0)
@@ -31,7 +31,7 @@ class Measures(unittest.TestCase):
         self.assertIsNone(measures.break_even(None, 90, 100, 100))
 
     def test_cost_of_calls(self):
-        self.assertEqual(measures.cost_of_calls(100, 40, 10, 5), 110)  # the upload is not counted
+        self.assertEqual(measures.cost_of_calls(100, 40, 10, 5), 110)  # the upload does not count
         self.assertEqual(measures.cost_of_calls(100, 40, 10, None), 10)
         self.assertIsNone(measures.cost_of_calls(None, 0, 10, 5))
 
@@ -41,19 +41,19 @@ class Measures(unittest.TestCase):
         self.assertIsNone(measures.regret(None, [100]))
 
     def test_noise(self):
-        # 0.93 of a spread of 4 % over the root of 16 batches; above 20 batches none counts.
+        # 0.93 times a spread of 4 %, divided by the root of 16 batches. Batches above 20 do not count.
         self.assertAlmostEqual(measures.standard_error(4, 16, 100), 0.93 * 0.04 / 4)
         self.assertEqual(measures.standard_error(4, 2000, 100), measures.standard_error(4, 20, 100))
         self.assertIsNone(measures.standard_error(None, 20, 100))
         self.assertAlmostEqual(measures.scatter([0, 1, 2, 3, 100]), 1.4826)
-        mean, half = measures.mean_interval([0.0, 0.2])  # deviation 0.1414, over the root of 2: 0.1; Student's 63.66
+        mean, half = measures.mean_interval([0.0, 0.2])  # deviation 0.1414 / sqrt(2) = 0.1; Student's t is 63.66
         self.assertAlmostEqual(mean, 0.1)
         self.assertAlmostEqual(half, 6.366)
         self.assertIsNone(measures.mean_interval([0.1])[1])
 
 
 class OfAGroup(unittest.TestCase):
-    """small_run: sell takes 50, 100 and 200 us, csr 100 everywhere, the peer 200, auto 110."""
+    """Figures of small_run: sell takes 50, 100 and 200 us, csr always 100, the peer 200, auto 110."""
 
     def setUp(self):
         cases = [support.case(**{k.replace("class", "class_") if k == "class" else k: v for k, v in r.items()})
@@ -76,7 +76,7 @@ class OfAGroup(unittest.TestCase):
         self.assertAlmostEqual(self.group.mean_factor(self.by_label["lib_csr"], regular), 8 ** 0.5)
 
     def test_break_even(self):
-        # 1000 us of set-up more: 50 us a call less on "one", no gain on "two", slower on "three".
+        # 1000 us more set-up: 50 us less per call on "one", no gain on "two", slower on "three".
         self.assertEqual(sections.paid_calls(self.group, self.by_label["sell_avx2_cpu"]), [20, math.inf, math.inf])
 
     def test_ratio_of_two_runs_is_never_made(self):

@@ -1,4 +1,4 @@
-"""The page as HTML: what is in it, whether it is sound, needs no network, and comes out the same again."""
+"""The HTML page: contents, validity, no network access, and equal output for equal input."""
 import html.parser
 import json
 import os
@@ -15,7 +15,7 @@ VOID = {"meta", "wbr", "br", "hr", "img", "link", "input"}
 
 
 class Checker(html.parser.HTMLParser):
-    """Keeps what a page must get right."""
+    """Parses a page and records its structure and faults."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class Checker(html.parser.HTMLParser):
 
 
 def make_page(records, *options):
-    """The renderer as the program calls it; (status, page, result)."""
+    """Runs the renderer as the program does. Returns (status, page, result)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.jsonl")
         result = os.path.join(folder, "result")
@@ -134,9 +134,9 @@ class Page(unittest.TestCase):
 
     def test_what_won(self):
         text = re.sub(r"\s+", " ", "".join(self.checker.text))
-        # sell is disturbed on the first matrix, so csr alone ran on all.
+        # sell is disturbed on the first matrix, so only csr ran on all.
         self.assertIn("csr_avx2_cpu was the fastest over 3 matrices (spmv, f64, cpu): nothing was faster", text)
-        # 200 us of the peer over 100 us; the disturbed 50 us do not count.
+        # 200 us of the peer divided by 100 us. The disturbed 50 us do not count.
         self.assertIn("on 3 of 3 matrices, and 2.00 times as fast on average (from 2.00 to 2.00 times as fast)", text)
         self.assertIn("1 of 12 cases ran while other programs used", text)
         self.assertIn("the headline ignores them", text)

@@ -1,4 +1,4 @@
-"""What is no record is refused, with file and line."""
+"""Invalid records are refused with file and line."""
 import json
 import os
 import tempfile

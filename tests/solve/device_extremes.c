@@ -1,4 +1,7 @@
-/* Conjugate Gradient on a GPU where squares underflow or overflow: the system is scaled, wherever its parts are. */
+/*
+ * Conjugate Gradient on a GPU where squares underflow or overflow: the solver scales the system, with data on the host
+ * or on the device.
+ */
 #include "device_tests.h"
 #include "spry/cuda.h"
 #include "spry/solve.h"
@@ -25,7 +28,7 @@ static void expect_solution(const spry_vector *x, double a, double b)
     }
 }
 
-/* A = a diag(1, 2, 3, 4, 1, ...). `there`: A, x and b are in the device's memory too. */
+/* Solves with A = a diag(1, 2, 3, 4, 1, ...). If `there` is 1, also with A, x and b in device memory. */
 static void solve_extreme(spry_type type, double a, double b, spry_precond precond, int there)
 {
     dense d = dense_make(N);
@@ -73,7 +76,10 @@ static spry_status divide(void *plan, spry_vector z, spry_const_vector r, void *
     return spry_spmv_plan_run(plan, z, NULL, r, NULL, &run, err);
 }
 
-/* M is the inverse of A = a diag(1, 2, 3, 4, 1, ...), applied on the device. guess: x0 = 77, of any residual. */
+/*
+ * Solves with a callback M, the inverse of A = a diag(1, 2, 3, 4, 1, ...), applied on the device. If `guess` is true,
+ * x0 is 77 everywhere.
+ */
 static void solve_by_callback(spry_type type, double a, double b, bool guess)
 {
     dense d = dense_make(N), inverse = dense_make(N);

@@ -1,4 +1,4 @@
-/* Plans of CG on a GPU: kept over runs, several columns, f32 inside, callbacks. */
+/* Plans of CG on a GPU: repeated runs, multiple columns, f32 inside, callbacks. */
 #include "device_tests.h"
 #include "spry/cuda.h"
 #include "spry/solve.h"
@@ -18,7 +18,7 @@ static spry_vector column(const spry_vector *v, int64_t c)
     return spry_vector_f64((double *)v->data + c * v->column_stride, v->length);
 }
 
-/* On the device, to be destroyed. */
+/* Returns a copy of v in device memory. The caller destroys the copy. */
 static spry_vector there(const spry_vector *v)
 {
     const int64_t bytes = v->length * (int64_t)sizeof(double);
@@ -57,7 +57,7 @@ void cg_plans_run_again(void **state)
         assert_int_equal(again.iterations, r.iterations);
         observed.seen = 0;
         first.max_iterations = 0;
-        first.start = SPRY_START_X; /* the solution: nothing is left to do */
+        first.start = SPRY_START_X; /* x is the solution: no iteration is needed */
         expect_status(spry_cg_plan_run(plan, far_x, &again, spry_vector_as_const(b), &first, &err), &err, SPRY_OK, "");
         assert_int_equal(again.iterations, 0);
         expect_status(spry_cg_plan_update(plan, &again, &err), &err, SPRY_OK, "");
@@ -71,7 +71,7 @@ void cg_plans_run_again(void **state)
     }
 }
 
-/* Columns that take different numbers of iterations, one of zeros, one that is scaled, one that is not finite. */
+/* Columns with different numbers of iterations. One column is zero, one is scaled, one is not finite. */
 void cg_columns_side_by_side(void **state)
 {
     enum { COLUMNS = 5, STRIDE = N + 3 };
@@ -128,7 +128,7 @@ void cg_with_f32_inside(void **state)
                 spry_cg_result r = SPRY_INIT(spry_cg_result);
                 spry_error err = {0};
                 spry_arrays a = arrays_of(A);
-                for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* no f32 */
+                for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* not an f32 value */
                 for (int64_t i = 0; i < N; i++) ((double *)b.data)[i] += 0.1;
                 o.precond = (spry_precond)precond;
                 o.precision = (spry_precision)inside;
@@ -139,7 +139,7 @@ void cg_with_f32_inside(void **state)
                 observed.seen = 0;
                 const spry_status status = spry_cg(tested_context, x, &r, A, spry_vector_as_const(b), &o, &err);
                 if (status == SPRY_UNSUPPORTED &&
-                    inside == SPRY_PRECISION_F32_VALUES) { /* a device without mixed rows */
+                    inside == SPRY_PRECISION_F32_VALUES) { /* a device without kernels of mixed precision */
                     expect_status(status, &err, SPRY_UNSUPPORTED, "f32 values and f64 vectors");
                 } else {
                     expect_status(status, &err, SPRY_OK, "");
@@ -171,7 +171,7 @@ static spry_status multiply(void *user, spry_vector y, spry_const_vector x, void
     return SPRY_OUT_OF_MEMORY;
 }
 
-/* Of a diagonal, M is one, too: r/4. */
+/* Applies M to r: r/4, the inverse of a diagonal. */
 static spry_status divide(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
     multiplier *m = user;

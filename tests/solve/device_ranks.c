@@ -1,4 +1,4 @@
-/* PageRank on a GPU against the CPU. */
+/* PageRank on a GPU, compared with the CPU. */
 #include "device_tests.h"
 #include "spry/cuda.h"
 #include "spry/matrix.h"
@@ -23,7 +23,7 @@ spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, c
     return spry_pagerank(tested_context, x, r, A, o, err);
 }
 
-/* x_0, where the options say that there is one */
+/* Sets x to the first guess, used if the options request a guess. */
 static void fill_guess(const spry_vector *x)
 {
     for (int64_t i = 0; i < x->length; i++) set_entry(x, i, (double)(i % 7));
@@ -65,7 +65,7 @@ static void compare_graph(const dense *links, spry_dangling mode)
     for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
         for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
             for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
-                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_DANGLING_REFUSE) continue; /* rows may well be empty */
+                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_DANGLING_REFUSE) continue; /* rows may be empty */
                 spry_matrix *A = sparse_of(tested_context, links, SPRY_CSR, (spry_type)type);
                 spry_pagerank_options o = rank_on_gpu();
                 o.norm = (spry_norm)norm;
@@ -78,7 +78,7 @@ static void compare_graph(const dense *links, spry_dangling mode)
             }
 }
 
-/* zero: every third column is one of zeros. */
+/* Returns random links. ones: every link is 1. zero: every third column is zero. */
 static dense random_graph(int n, int ones, int zero, uint64_t seed)
 {
     dense d = dense_make(n);
@@ -99,16 +99,16 @@ void pagerank_as_on_the_cpu(void **state)
         compare_graph(&d, SPRY_DANGLING_TELEPORT);
         dense_free(&d);
     }
-    dense one = dense_make(1); /* one node, without and with a loop */
+    dense one = dense_make(1); /* one node, without and with a self loop */
     compare_graph(&one, SPRY_DANGLING_TELEPORT);
     compare_graph(&one, SPRY_DANGLING_DROP);
     one.a[0] = 3;
     compare_graph(&one, SPRY_DANGLING_REFUSE);
     dense_free(&one);
-    dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
+    dense parts = dense_make(6); /* a pair, a cycle of three, a self loop */
     parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = parts.a[5 * 6 + 5] = 1;
     parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
-    compare_graph(&parts, SPRY_DANGLING_REFUSE); /* as it stands: no factors */
+    compare_graph(&parts, SPRY_DANGLING_REFUSE); /* stochastic without scaling factors */
     dense_free(&parts);
     for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
         spry_matrix *A = graph_of(tested_context, "rmat,scale=13", (spry_type)type);
@@ -143,12 +143,12 @@ void pagerank_dangling_nodes(void **state)
     dense_free(&none);
 }
 
-/* Weights and first guesses, on the host and on the device. */
+/* Weights and first guesses, in host memory and in device memory. */
 void pagerank_personalization(void **state)
 {
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int scale = 6; scale <= (INSTRUMENTED ? 10 : 13); scale += INSTRUMENTED ? 4 : 7)
-            for (int what = 1; what < 16; what++) { /* bits: v, x_0, v on the device, zero columns drop */
+            for (int what = 1; what < 16; what++) { /* bits: v, x_0, v on the device, zero columns dropped */
                 if (!(what & 3) || (what & 4 && !(what & 1))) continue;
                 const int64_t n = (int64_t)1 << scale;
                 char spec[32];
@@ -188,7 +188,7 @@ void pagerank_personalization(void **state)
             }
 }
 
-/* Entries that are refused, with x as it was. */
+/* Entries that are refused. x keeps its values. */
 void pagerank_bad_weights(void **state)
 {
     enum { N = 64 };
@@ -219,7 +219,7 @@ void pagerank_bad_weights(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Weighted links in rows of all lengths, one of them much longer than a warp adds up; each way and layout. */
+/* Weighted links in rows of all lengths. One row is much longer than one warp sums. Both directions and layouts. */
 void pagerank_links(void **state)
 {
     enum { N = 20011, MOST = 4 * N };
@@ -244,8 +244,7 @@ void pagerank_links(void **state)
                 spry_matrix_options to = SPRY_INIT(spry_matrix_options);
                 spry_pagerank_options o = rank_on_gpu();
                 if (INSTRUMENTED && (layout + edges + type) % 2) continue;
-                if (type == SPRY_F32 && edges == SPRY_COLUMN_TO_ROW)
-                    continue; /* f32 does not hold the long row's sum */
+                if (type == SPRY_F32 && edges == SPRY_COLUMN_TO_ROW) continue; /* f32 cannot hold the long row's sum */
                 to.layout = (spry_layout)layout;
                 to.value_type = (spry_type)type;
                 to.keep_duplicates = 1;
@@ -259,7 +258,7 @@ void pagerank_links(void **state)
     spry_matrix_destroy(rows);
 }
 
-/* The message for A on the GPU, in host memory and in the device's, is the CPU's. */
+/* Checks that the GPU's message equals the CPU's, for A in host memory and in device memory. */
 static void same_refusal(const spry_matrix *A, int64_t n, spry_type type, spry_edges edges)
 {
     spry_vector x = new_vector(n, type);
@@ -286,7 +285,7 @@ void pagerank_bad_links(void **state)
     for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++)
         for (int b = 0; b < 4; b++) {
             dense d = random_graph(33, 0, 0, 5);
-            const int at = edges == SPRY_COLUMN_TO_ROW ? 1 : 33; /* the next link of the node */
+            const int at = edges == SPRY_COLUMN_TO_ROW ? 1 : 33; /* stride of nodes; 34 - at: of links */
             for (int k = 0; k < 33; k++) d.a[5 * at + k * (34 - at)] = k == 7 ? bad[b] : 0;
             spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
             same_refusal(A, 33, SPRY_F64, (spry_edges)edges);
@@ -295,7 +294,7 @@ void pagerank_bad_links(void **state)
         }
 }
 
-/* A side of the graphs whose runs are stopped, many times each. */
+/* Log2 of the side of the graphs whose runs are stopped many times. */
 enum { SIDE_LOG = INSTRUMENTED ? 5 : 6 };
 
 static void check_stops(const spry_matrix *A, spry_dangling mode, double alpha, int64_t least)
@@ -316,7 +315,7 @@ static void check_stops(const spry_matrix *A, spry_dangling mode, double alpha, 
     for (int64_t k = 0; k < first.iterations; k++)
         assert_int_equal(history[k] <= o.tolerance, k == first.iterations - 1);
     o.tolerance = 1e-300;
-    for (int64_t left = first.iterations - 1; left >= 0; left -= left < 12 ? 1 : 12) { /* the last one: all of them */
+    for (int64_t left = first.iterations - 1; left >= 0; left -= left < 12 ? 1 : 12) { /* the last ones: all */
         o.max_iterations = first.iterations - left;
         expect_status(rank(&r, y, A, &o, &err), &err, SPRY_NOT_CONVERGED, "iteration limit");
         assert_int_equal(r.iterations, o.max_iterations);
@@ -346,7 +345,7 @@ void pagerank_stops_where_it_says(void **state)
     spry_matrix_destroy(A);
 }
 
-/* The same matrix with offsets and columns of 64 bits, in memory that the caller frees. */
+/* Returns the same matrix with 64-bit offsets and columns, in arrays that the caller frees. */
 static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **columns)
 {
     spry_arrays a = arrays_of(A);
@@ -361,7 +360,10 @@ static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **c
     return create_matrix(tested_context, &a);
 }
 
-/* The device's passes take columns of 32 bits: of others the host makes the links, and the device ranks if it can. */
+/*
+ * Compares ranks of a matrix with 64-bit columns. The device's passes need 32-bit columns. Otherwise the host builds
+ * the links, and the device ranks if possible.
+ */
 static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
 {
     int64_t *offsets, *columns;
@@ -376,11 +378,11 @@ static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
     o.edges = SPRY_ROW_TO_COLUMN;
     o.dangling = SPRY_DANGLING_TELEPORT;
     expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
-    o.device = SPRY_DEVICE_DEFAULT; /* where the matrix is */
+    o.device = SPRY_DEVICE_DEFAULT; /* the device that holds the matrix */
     o.kernel = NULL;
     spry_vector x_there = create_vector(tested_context, n, SPRY_F64, 1);
     const spry_status status = rank(&r, x_there, there, &o, &err);
-    if (status != SPRY_UNSUPPORTED) { /* its kernels have no such columns */
+    if (status != SPRY_UNSUPPORTED) { /* its kernels lack 64-bit columns */
         expect_status(status, &err, SPRY_OK, "");
         download(got, &x_there);
     }

@@ -52,7 +52,7 @@ spry_matrix *generated(const char *spec, spry_type type)
     return A;
 }
 
-/* The structure alone, every link 1. */
+/* Generates a structure and sets every link to 1. */
 spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type)
 {
     spry_matrix *P = NULL;
@@ -66,7 +66,7 @@ spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type)
     return A;
 }
 
-/* Tridiagonal, diagonally dominant, entries that an f32 holds. */
+/* Tridiagonal, diagonally dominant, with entries that f32 holds exactly. */
 static dense chain(int n)
 {
     dense d = dense_make(n);
@@ -136,7 +136,7 @@ static void compare_cg(spry_matrix *A, int64_t n, spry_type type, spry_precond p
     spry_error err = {0};
     double weight, eps = type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
     gpu.precond = cpu.precond = precond;
-    gpu.block_size = cpu.block_size = 2 + n % 4; /* within the passes, or apart */
+    gpu.block_size = cpu.block_size = 2 + n % 4; /* some sizes fit the fused passes, others need separate passes */
     gpu.tolerance = cpu.tolerance = tolerance;
     expect_status(solve(&told, y, A, b, &cpu, &err), &err, SPRY_OK, "");
     expect_status(solve(&r, x, A, b, &gpu, &err), &err, SPRY_OK, "");
@@ -157,7 +157,7 @@ static void compare_cg(spry_matrix *A, int64_t n, spry_type type, spry_precond p
 
 void cg_as_on_the_cpu(void **state)
 {
-    /* one entry, less than a piece of a GPU's pass, a whole one, one more, many */
+    /* one entry, less than a piece of a GPU's pass, one piece, one entry more, many pieces */
     static const char *const specs[] = {"laplace5,x=33,y=31", "laplace5,x=32,y=32", "laplace5,x=41,y=25",
                                         "laplace7,x=20,y=19,z=18", "laplace5,x=150,y=150"};
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
@@ -170,7 +170,7 @@ void cg_as_on_the_cpu(void **state)
                 dense_free(&d);
             }
             for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
-                if (SAMPLED && s >= 3 && ((int)s + type + precond) % 4) continue; /* large ones take turns */
+                if (SAMPLED && s >= 3 && ((int)s + type + precond) % 4) continue; /* alternates large ones */
                 spry_matrix *A = generated(specs[s], (spry_type)type);
                 spry_arrays a = arrays_of(A);
                 compare_cg(A, a.rows, (spry_type)type, (spry_precond)precond, type == SPRY_F32 ? 3e-3 : 1e-9);
@@ -211,7 +211,7 @@ void cg_verdicts(void **state)
         spry_cg_options o = on_gpu(), jacobi = o, limited = o, close = o;
         jacobi.precond = SPRY_PRECOND_JACOBI;
         dense d = chain(N), none = dense_make(N);
-        close.tolerance = type == SPRY_F32 ? 1e-10 : 1e-18; /* rounding keeps the true residual above it */
+        close.tolerance = type == SPRY_F32 ? 1e-10 : 1e-18; /* rounding keeps the true residual above the tolerance */
         close.max_iterations = 100000;
         spry_cg_result r = expect_ending(&d, &b, &close, SPRY_VERDICT_STAGNATION, "stagnation after", 0);
         assert_true(r.residual <= close.tolerance && r.true_residual > close.tolerance);
@@ -235,7 +235,7 @@ void cg_verdicts(void **state)
         dense_free(&none);
         spry_vector_destroy(tested_context, &b);
     }
-    /* a residual that rises for a while, and little patience */
+    /* a residual that rises for a while, with the least patience */
     spry_matrix *A = generated("laplace5,x=60,y=60,ay=0.001", SPRY_F64);
     spry_vector b = right_side(3600, SPRY_F64), x = new_vector(3600, SPRY_F64);
     spry_cg_options o = on_gpu();
@@ -250,7 +250,7 @@ void cg_verdicts(void **state)
     spry_matrix_destroy(A);
 }
 
-/* What is told of iteration k is what a run tells that may take no more than k, to the last bit. */
+/* A limit of k iterations gives the bits that the full run reports for iteration k. */
 void cg_stops_where_it_says(void **state)
 {
     enum { N = 90 * 70 };
@@ -301,7 +301,7 @@ void cg_guesses_and_observers(void **state)
     spry_cg_options o = on_gpu();
     spry_cg_result r;
     spry_error err = {0};
-    /* one iteration is enough; its beta cannot be predicted */
+    /* one iteration suffices; its beta cannot be predicted */
     expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_OK, "");
     assert_int_equal(r.iterations, 1);
     for (int i = 0; i < N; i++) assert_true(entry(&x, i) == entry(&b, i) / 2);
@@ -315,7 +315,9 @@ void cg_guesses_and_observers(void **state)
     expect_status(solve(&r, x, A, none, &o, &err), &err, SPRY_OK, "");
     assert_memory_equal(x.data, none.data, N * sizeof(double));
     spry_matrix_destroy(A);
-    /* an observer that has enough is heard at the next look: no later than all that was started */
+    /*
+     * an observer's request to stop takes effect at the next inspection, after all iterations that were already started
+     */
     A = generated("laplace5,x=100,y=50", SPRY_F64);
     o.start = SPRY_START_DEFAULT;
     for (observed.stop = 1; observed.stop < 60; observed.stop += 19) {
@@ -399,7 +401,7 @@ static void cg_with_data_there(void)
                 arrays.symmetry = SPRY_SYMMETRIC;
                 there = create_matrix(tested_context, &arrays);
             }
-            o.device = SPRY_DEVICE_DEFAULT; /* where the matrix is */
+            o.device = SPRY_DEVICE_DEFAULT; /* the device that holds the matrix */
             expect_status(solve(&r, x_there, there, b, &o, &err), &err, SPRY_OK, "");
             download(got, &x_there);
             assert_string_equal(r.kernel, tested_kernel);
@@ -414,7 +416,7 @@ static void cg_with_data_there(void)
     spry_matrix_destroy(A);
 }
 
-/* "auto" does not look into arrays that the host cannot read, and takes what it takes for those of the host. */
+/* "auto" does not read arrays that the host cannot read. It chooses the same as for the host's arrays. */
 static void auto_with_data_there(void)
 {
     spry_matrix *A = generated("laplace5,x=40,y=30", SPRY_F64);
@@ -436,7 +438,7 @@ static void auto_with_data_there(void)
     spry_spmv_plan_destroy(plan_of_host);
     spry_spmv_plan_destroy(plan);
     plan = NULL;
-    options.expected_calls = 2; /* nothing is looked at */
+    options.expected_calls = 2; /* too few calls: the matrix is not inspected */
     expect_status(spry_spmv_plan_create(tested_context, &plan, there, &options, &err), &err, SPRY_OK, "");
     info = plan_info(plan);
     assert_string_equal(info.format, "csr");
@@ -514,7 +516,7 @@ void bad_places(void **state)
 
 enum { STRIDE = 3 };
 
-/* Copies bytes between host memory and the device, or within host memory. */
+/* Copies bytes between host memory and device memory, or within host memory. */
 static void copy_bytes(void *to, int to_device, const void *from, int from_device, int64_t bytes)
 {
     if (to_device == 0 && from_device == 0) {
@@ -525,7 +527,7 @@ static void copy_bytes(void *to, int to_device, const void *from, int from_devic
     MUST(spry_device_synchronize(tested_context, 1, NULL, err));
 }
 
-/* Copies a vector of stride 1 in host memory to every STRIDE-th element of a block, which *block owns. */
+/* Copies a vector of stride 1 in host memory to every STRIDE-th element of a new block. The caller frees *block. */
 static spry_vector spread(spry_vector *block, const spry_vector *v, int device)
 {
     spry_vector host = create_vector(tested_context, STRIDE * v->length, v->type, 0);
@@ -548,7 +550,7 @@ static void expect_spread(const spry_vector *block, const spry_vector *v)
     free(host);
 }
 
-/* CG and PageRank have the same bits with vectors of stride 3, in host memory and on the device. */
+/* CG and PageRank give the same bits with vectors of stride 3, in host memory and in device memory. */
 void strided_vectors(void **state)
 {
     for (int what = 0; what < 8; what++) {

@@ -1,15 +1,15 @@
 /*
- * The solvers on a GPU against the CPU: the same tests for a real one and for the mock device. Products there
- * are tested_kernel's, unless a test says so.
+ * Tests of the solvers that compare a GPU with the CPU. The real GPU and the mock device run the same tests. Products
+ * on the device use tested_kernel unless a test says otherwise.
  */
 #pragma once
 
 #include "spry/solve.h"
 #include "support.h"
 
-extern const char *tested_device, *tested_kernel; /* device 1, and a kernel of csr that it has */
+extern const char *tested_device, *tested_kernel; /* name of device 1, and one of its kernels of csr */
 
-spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type); /* the structure, every link 1 */
+spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type); /* structure with every link 1 */
 
 int open_contexts(void **state); /* group set-up and tear-down */
 int close_contexts(void **state);
@@ -41,27 +41,28 @@ extern spry_context *tested_context;
 
 enum { MOST_HISTORY = 4000 };
 typedef struct observation {
-    int64_t seen, stop; /* stop: the iteration after which no more is wanted; 0: none */
+    int64_t seen, stop; /* stop: iteration after which the observer requests a stop; 0: none */
     double residual[MOST_HISTORY];
 } observation;
 extern observation observed;
-int watch(void *user, int64_t iteration, double residual); /* an observer, for it; iterations come in order */
-enum { MOST_AHEAD = 16 }; /* iterations that may have been started behind one: recorded rounds, twice */
+/* Observer that records into `observed` and checks the order of iterations. */
+int watch(void *user, int64_t iteration, double residual);
+enum { MOST_AHEAD = 16 }; /* most iterations started ahead of the observer: two groups of recorded rounds */
 
 spry_vector new_vector(int64_t n, spry_type type);
 
 spry_vector right_side(int64_t n, spry_type type);
 spry_matrix *generated(const char *spec, spry_type type);
-spry_cg_options on_gpu(void); /* with watch for observer */
-/* ||b - A*x|| / ||b|| in f64, and in *weight ||(|A| |x|)|| / ||b||, of which rounding is a share. */
+spry_cg_options on_gpu(void); /* with watch as observer */
+/* Returns ||b - A*x|| / ||b|| in f64. Sets *weight to ||(|A| |x|)|| / ||b||, which bounds the rounding error. */
 double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector *x, double *weight);
 
-spry_pagerank_options rank_on_gpu(void); /* A is B, zero columns are refused */
+spry_pagerank_options rank_on_gpu(void); /* A is used as B, and zero columns are refused */
 spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,
                  spry_error *err);
 void ranks_with_data_there(void);
 
-/* A copy of A's arrays on the GPU, to be freed from *there. */
+/* Copies A's arrays to the GPU and returns the matrix. free_matrix_there frees *there. */
 spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *there);
 void free_matrix_there(const spry_arrays *there);
 void download(void *to, const spry_vector *v);

@@ -1,9 +1,9 @@
-/* Conjugate Gradient against a direct solution, and every way in which it can end. */
+/* Conjugate Gradient compared with a direct solution, and each of its verdicts. */
 #include "spry/io.h"
 #include "spry/solve.h"
 #include "support.h"
 
-/* M'M + shift: symmetric, positive definite for shift > 0, with rounding kept out of the symmetry. */
+/* Returns M'M + shift, exactly symmetric despite rounding, and positive definite for shift > 0. */
 static dense definite(int n, double shift, uint64_t seed)
 {
     dense m = dense_make(n), d = dense_make(n);
@@ -26,7 +26,7 @@ static double norm(const double *v, int n)
     return sqrt(sum);
 }
 
-/* ||b - d*x|| / ||b||, in f64 whatever the type. */
+/* Returns ||b - d*x|| / ||b||, computed in f64 for every type. */
 static double residual_of(const dense *d, const double *b, const spry_vector *x)
 {
     double *r = calloc((size_t)d->n, sizeof *r);
@@ -62,7 +62,7 @@ static void against_a_direct_solution(void **state)
                     expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(right), &o, &err), &err, SPRY_OK, "");
                     assert_int_equal(r.verdict, SPRY_VERDICT_CONVERGED);
                     assert_at_most(r.true_residual, o.tolerance);
-                    /* what it tells is so, but for the rounding of A*x in its own type */
+                    /* the reported residual is right up to the rounding of A*x in the type */
                     double eps = type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
                     assert_at_most(fabs(residual_of(&d, b, &x) - r.true_residual), 20 * n * eps);
                     assert_at_most(distance(&x, exact),
@@ -78,7 +78,7 @@ static void against_a_direct_solution(void **state)
     }
 }
 
-/* The iterates of the method as books have it, one operation after the other, in f64. */
+/* Compares with the iterates of the textbook method, computed one operation after another in f64. */
 static void iterates_of_the_book(void **state)
 {
     enum { N = 30 };
@@ -187,7 +187,7 @@ static void verdicts(void **state)
     dense zero = dense_make(N); /* p'Ap = 0 */
     expect_ending(&zero, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is 0 in iteration 1", 0});
     dense_free(&zero);
-    /* f32 cannot hold a residual of 1e-10: the carried one gets there, the true one does not */
+    /* f32 cannot reach a true residual of 1e-10; the recursive residual reaches it */
     d = definite(N, 0.01, 8);
     f32.tolerance = 1e-10;
     f32.max_iterations = 100000;
@@ -201,7 +201,7 @@ static void verdicts(void **state)
     dense_free(&d);
 }
 
-/* The residual of this one rises for a while, which is none; with little patience it is called stagnation. */
+/* The residual rises for a while without stagnation. With little patience, the solver reports stagnation. */
 static void patience(void **state)
 {
     spry_matrix *A = generate_matrix(context, "laplace5,x=60,y=60,ay=0.001");
@@ -281,7 +281,7 @@ static void guesses_observers_and_nothing(void **state)
 static void same_bits_for_any_threads(void **state)
 {
     const int threads[] = {1, 2, 5};
-    const int64_t n = 150 * 150; /* several blocks, the last one short */
+    const int64_t n = 150 * 150; /* multiple blocks, the last one short */
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int precond = 0; precond < 2; precond++) {
             spry_vector x[3] = {{0}};
@@ -364,7 +364,7 @@ static void bad_arguments(void **state)
                   "device is 999");
     assert_true(x[0] == 5 && x[1] == 5);
     o.device = SPRY_DEVICE_DEFAULT;
-    o.tolerance = SPRY_TOLERANCE_ZERO; /* of a diagonal of ones x is exact */
+    o.tolerance = SPRY_TOLERANCE_ZERO; /* x is exact for a diagonal of ones */
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), &o, &err), &err, SPRY_OK, "");
     assert_true(x[0] == 1 && x[1] == 1);
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), NULL, NULL), &err, SPRY_OK, "");

@@ -1,10 +1,10 @@
-/* Conjugate Gradient with preconditioners, plans, several right sides, callbacks, f32 inside. */
+/* Conjugate Gradient with preconditioners, plans, multiple right-hand sides, callbacks, f32 inside. */
 #include "spry/matrix.h"
 #include "spry/solve.h"
 #include "support.h"
 
 enum { N = 45 };
-/* Symmetric, positive definite, in blocks of three that hang together more than others. */
+/* Symmetric and positive definite, with blocks of three that are coupled more strongly inside than outside. */
 static dense blocky(uint64_t seed)
 {
     dense d = dense_make(N);
@@ -79,7 +79,10 @@ static int64_t iterations_of(const spry_matrix *A, int64_t n, spry_cg_options o)
     return r.iterations;
 }
 
-/* What they are for. The estimate of the largest eigenvalue is of D A, whose eigenvalues are in (0, 2) here. */
+/*
+ * Preconditioners reduce the iterations. The estimated largest eigenvalue belongs to D A, whose eigenvalues are in (0,
+ * 2).
+ */
 static void preconditioners_save_iterations(void **state)
 {
     spry_matrix *A = generate_matrix(context, "laplace7,x=16,y=16,z=16");
@@ -104,7 +107,7 @@ static void preconditioners_save_iterations(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan outlives the matrix's handle, and takes new right sides, new values, other stops. */
+/* A plan outlives the matrix's handle. Its runs accept new right-hand sides, new values and other stopping criteria. */
 static void a_plan_runs_again(void **state)
 {
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
@@ -126,7 +129,7 @@ static void a_plan_runs_again(void **state)
         for (int turn = 0; turn < 4; turn++) {
             put_right_sides(b, 1);
             b[turn] = 3;
-            if (turn == 3) { /* twice the matrix */
+            if (turn == 3) { /* doubles the matrix */
                 assert_int_equal(spry_matrix_get_values(A, (void **)&values, NULL), SPRY_OK);
                 for (int64_t k = 0; k < spry_matrix_nnz(A); k++) values[k] *= 2;
                 for (int i = 0; i < N * N; i++) d.a[i] *= 2;
@@ -142,9 +145,9 @@ static void a_plan_runs_again(void **state)
         now.max_iterations = 2;
         expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), &now, &err), &err, SPRY_NOT_CONVERGED,
                       "iteration limit after 2");
-        for (int scaled = 0; scaled < 2; scaled++) { /* then of a plan whose matrix is scaled */
+        for (int scaled = 0; scaled < 2; scaled++) { /* the second pass has a plan whose matrix is scaled */
             const double entry = values[1];
-            values[1] *= 2; /* not symmetric any more */
+            values[1] *= 2; /* no longer symmetric */
             expect_status(spry_cg_plan_update(plan, &r, &err), &err, SPRY_NOT_CONVERGED, "not symmetric");
             assert_int_equal(r.verdict, SPRY_VERDICT_NOT_SYMMETRIC);
             expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), NULL, &err), &err, SPRY_INVALID_ARGUMENT,
@@ -215,7 +218,7 @@ static void bad_options(void **state)
                   "plan is NULL");
     spry_cg_plan_destroy(plan);
     spry_cg_plan_destroy(NULL);
-    d.a[7 * N + 7] = -1; /* a block without an inverse */
+    d.a[7 * N + 7] = -1; /* a singular block */
     spry_matrix *B = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     p = o;
     p.precond = SPRY_PRECOND_BLOCK_JACOBI;
@@ -251,7 +254,10 @@ static void stops(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Beside each other as each alone; extreme ones among them; gaps between columns stay as they are. */
+/*
+ * Columns solved together equal columns solved separately, with extreme columns among them. Gaps between columns are
+ * not written.
+ */
 static void several_right_sides(void **state)
 {
     enum { COLUMNS = 6, STRIDE = N + 2 };
@@ -288,7 +294,7 @@ static void several_right_sides(void **state)
         }
 }
 
-/* Entries at one position, each an f32 number, whose sum is none. */
+/* Two entries at one position. Each is an f32 value, their sum is not. */
 static void duplicates_that_f32_does_not_hold(void **state)
 {
     const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 0, 1};
@@ -310,7 +316,7 @@ static void duplicates_that_f32_does_not_hold(void **state)
         }
 }
 
-/* One column that fails is the one that is told of; the others have their solutions. */
+/* The error reports the column that fails. The other columns are solved. */
 static void a_column_that_fails(void **state)
 {
     dense d = blocky(5);
@@ -341,7 +347,7 @@ static void any_scale_and_f32_inside(void **state)
 {
     spry_matrix *A = generate_matrix(context, "laplace5,x=30,y=30");
     spry_arrays a = arrays_of(A);
-    for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* no f32 holds it */
+    for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* not an f32 value */
     const double scales[] = {1, 0x1p-900, 0x1p-130, 0x1p130, 0x1p900};
     for (int s = 0; s < 10; s++)
         for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
@@ -416,7 +422,7 @@ static void operators(void **state)
     expect_status(solve_by_products(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err, SPRY_OK, "");
     expect_status(spry_cg(context, others, &told, A, spry_vector_as_const(bs), &with_format, &err), &err, SPRY_OK, "");
     assert_memory_equal(x, same, N * sizeof(double));
-    assert_int_equal(c.calls, r.iterations + 1); /* and one for the true residual */
+    assert_int_equal(c.calls, r.iterations + 1); /* plus one product for the true residual */
     assert_string_equal(r.format, "");
     xs.count = bs.count = 2;
     expect_status(solve_by_products(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err, SPRY_OK, "");
@@ -537,7 +543,7 @@ static spry_status plan_and_solve(spry_context *own, const void *input, spry_err
     return status;
 }
 
-/* Nothing is left when memory runs out at any point. */
+/* Leaves no memory if an allocation fails at any point. */
 static void memory_runs_out(void **state)
 {
     dense d = blocky(8);

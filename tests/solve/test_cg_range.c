@@ -1,4 +1,4 @@
-/* Conjugate Gradient of systems whose squares underflow or overflow, and what the types can reach. */
+/* Conjugate Gradient of systems whose squares underflow or overflow, and the limits of the types. */
 #include "spry/io.h"
 #include "spry/solve.h"
 #include "support.h"
@@ -32,7 +32,7 @@ typedef struct solution {
     double x[N];
 } solution;
 
-/* 2^a A x = 2^b rhs. The guess, if there is one, is that of the plain system, times 2^(b-a). */
+/* Solves 2^a A x = 2^b rhs. The guess, if any, is the guess of the plain system times 2^(b-a). */
 static solution solve_scaled(int a, int b, spry_layout layout, spry_type type, spry_precond precond, int guessed)
 {
     double rhs[N], guess[N];
@@ -53,7 +53,7 @@ static solution solve_scaled(int a, int b, spry_layout layout, spry_type type, s
     s.status = spry_cg(context, x, &s.r, A, spry_vector_as_const(right), &o, &err);
     expect_status(s.status, &err, SPRY_OK, "");
     for (int i = 0; i < N; i++) s.x[i] = entry(&x, i);
-    for (int i = 0; i < N; i++) assert_true(entry(&right, i) == rhs[i]); /* the caller's */
+    for (int i = 0; i < N; i++) assert_true(entry(&right, i) == rhs[i]); /* the caller's b is unchanged */
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &right);
     spry_matrix_destroy(A);
@@ -77,8 +77,10 @@ static void compare_scaled(int a, int b, spry_layout layout, spry_type type)
         }
 }
 
-/* To the last bit: powers of two change nothing, whether or not the numbers' squares exist. (At the edge of what is
-   solved as it stands a run may begin anew on its way, and then ends elsewhere.) */
+/*
+ * Powers of two change no bit of the result, even if squares of the values underflow or overflow. Near the limit of
+ * unscaled systems, a run may restart with a scaled system and end elsewhere.
+ */
 static void powers_of_two(void **state)
 {
     static const int f64[] = {-1010, -900, -540, -260, -40, 0, 7, 240, 520, 900, 1015};
@@ -100,7 +102,7 @@ typedef struct hostile {
     spry_type type;
     double a[3], b[3];
     spry_verdict verdict;
-    const char *text; /* of the message; NULL: x_i is b_i / a_i but for rounding */
+    const char *text; /* part of the message; NULL: x_i is b_i / a_i up to rounding */
 } hostile;
 
 static void check_hostile(const hostile *h, spry_precond precond)
@@ -147,7 +149,7 @@ static void extreme_magnitudes(void **state)
         {SPRY_F64, {2e-310, 3e-310}, {1e-310, 1e-310}, SOLVED},
         {SPRY_F64, {1e300, 2e300}, {1e-5, 1e-5}, SOLVED},
         {SPRY_F64, {1e300, 2e300}, {1e300, 1e300}, SOLVED},
-        {SPRY_F64, {1, 1}, {0x1p-1070, 0x1p-1071}, SOLVED}, /* x is as small, and exact */
+        {SPRY_F64, {1, 1}, {0x1p-1070, 0x1p-1071}, SOLVED}, /* x has the same magnitude and is exact */
         {SPRY_F64, {1e-200, 1e-200}, {1e200, 1e200}, BEYOND},
         {SPRY_F64, {1e200, 1e200}, {1e-200, 1e-200}, BEYOND},
         {SPRY_F64, {3, 3}, {1e-322, 1e-322}, BEYOND},
@@ -163,7 +165,7 @@ static void extreme_magnitudes(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int precond = 0; precond < 2; precond++) check_hostile(&cases[c], (spry_precond)precond);
-    /* rows of very different size, which jacobi makes equal */
+    /* rows of very different magnitude, which jacobi equalises */
     static const hostile spread[] = {
         {SPRY_F64, {1e-200, 1, 1e200}, {1, 1, 1}, SOLVED},
         {SPRY_F64, {1e-300, 1e-200, 1e-100}, {1e-200, 1e-200, 1e-200}, SOLVED},
@@ -177,7 +179,7 @@ static void extreme_magnitudes(void **state)
          "bad diagonal: entry (0, 0), counted from 0, is 1e-42, which has no reciprocal in f32"},
     };
     for (size_t c = 0; c < sizeof spread / sizeof *spread; c++) check_hostile(&spread[c], SPRY_PRECOND_JACOBI);
-    /* what is no matter of range stays what it is, in the caller's numbers */
+    /* verdicts unrelated to range do not change; messages show the caller's values */
     static const hostile others[] = {
         {SPRY_F64, {-1e-300, -1e-300}, {1e-30, 1e-30}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-360 in iteration"},
         {SPRY_F64, {-1e200, -1e200}, {1e100, 1e100}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e+400 in iteration"},
@@ -189,7 +191,7 @@ static void extreme_magnitudes(void **state)
     for (size_t c = 0; c < sizeof others / sizeof *others; c++) check_hostile(&others[c], SPRY_PRECOND_NONE);
 }
 
-/* One large number leaves the others out of the norm, not out of the sums. */
+/* A large entry dominates the norm. The sums still include the other entries. */
 static void one_large_entry(void **state)
 {
     dense d = chain(0);
@@ -210,7 +212,10 @@ static void one_large_entry(void **state)
     dense_free(&d);
 }
 
-/* A guess that is far too large is corrected where its residual has a norm, and never taken for a solution. */
+/*
+ * The solver corrects a guess that is far too large if its residual has a finite norm. It never accepts the guess as
+ * the solution.
+ */
 static void extreme_guesses(void **state)
 {
     const double values[] = {2, 3}, guesses[] = {1e-320, 1e-200, 1e100, 1e200, 1e308, INFINITY, NAN};
@@ -232,7 +237,7 @@ static void extreme_guesses(void **state)
     dense_free(&d);
 }
 
-/* A guess of usual size beside a large A. Where the squares of its residual overflow, x = 0 takes its place. */
+/* A guess of usual magnitude with a large A. If the squares of its residual overflow, x = 0 replaces the guess. */
 static void guesses_beside_a_large_matrix(void **state)
 {
     enum { COLUMNS = 3 };
@@ -269,7 +274,7 @@ static void guesses_beside_a_large_matrix(void **state)
         spry_matrix_destroy(A);
         dense_free(&d);
     }
-    /* a matrix of usual size, and guesses whose products or their squares overflow */
+    /* a matrix of usual magnitude, and guesses whose products, or the products' squares, overflow */
     static const double guesses[] = {1e160, 1e200, 1e308};
     dense d = chain(0);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -289,7 +294,7 @@ static void guesses_beside_a_large_matrix(void **state)
 
 /* ---- preconditioners of the caller ----------------------------------------------------------------- */
 
-/* M = factor * 2^-exponent * diag(1/2, 1/3, 1/2 ...), and A*x of `exponent` for an operator. */
+/* State of the callbacks: M = factor * 2^-exponent * diag(1/4, 1/2, 1/4, ...), or the operator A*x times 2^exponent. */
 typedef struct callers {
     int exponent;
     double factor;
@@ -326,11 +331,11 @@ typedef struct case_of_caller {
     spry_type type;
     spry_precision inside;
     bool is_operator;
-    int a, b, m; /* 2^a A x = 2^b b, with M of 2^-m */
+    int a, b, m; /* Solves 2^a A x = 2^b b with M scaled by 2^-m. */
     int columns;
 } case_of_caller;
 
-/* In x the solution, times 2^(a-b). */
+/* Solves, and sets x to the solution times 2^(a-b). */
 static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, double *x, spry_status *status,
                                       spry_error *err)
 {
@@ -366,14 +371,14 @@ static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, do
     return r;
 }
 
-/* M of the size of 1/A, of 1, and of neither: the same bits, times a power of two. */
+/* Preconditioners of magnitude 1/A, 1 and others give the same bits, up to a power of two. */
 static void preconditioners_of_any_magnitude(void **state)
 {
     static const int f64[] = {-1000, -900, -600, -300, 0, 250, 600, 800, 1000},
                      f32[] = {-115, -100, -50, 0, 60, 100, 115};
     for (int k = 0; k < 9 * 3 * 3 * 4; k++) {
         const int f32_too = k / 81 == 3, way = k / 27 % 3, small_b = f32_too ? 40 : 250;
-        const int s = f32_too ? f32[k % 7] : k / 81 == 2 ? f64[k % 9] * 4 / 5 : f64[k % 9]; /* an operator's A stays */
+        const int s = f32_too ? f32[k % 7] : k / 81 == 2 ? f64[k % 9] * 4 / 5 : f64[k % 9]; /* operators are unscaled */
         case_of_caller plain =
             {f32_too ? SPRY_F32 : SPRY_F64, SPRY_PRECISION_FULL, k / 81 == 2, 0, 0, 0, 1 + k / 81 % 2};
         if (k / 81 == 1) plain.inside = SPRY_PRECISION_F32_VALUES;
@@ -388,14 +393,14 @@ static void preconditioners_of_any_magnitude(void **state)
         expect_status(status, &err, SPRY_OK, "");
         const spry_cg_result t = solve_of_caller(&scaled, 1, y, &status, &err);
         if (status != SPRY_OK) fail_msg("case %d, A 2^%d, b 2^%d, M 2^%d: %s", k, s, scaled.b, -scaled.m, err.message);
-        /* before A is scaled it has no f32 values, and z of f32 may be subnormal */
+        /* with f32 values: unscaled A is not rounded to f32, and z in f32 may be subnormal */
         const double room = f32_too ? 1e-3 : plain.inside == SPRY_PRECISION_FULL ? 0 : 1e-11;
         if (room == 0) assert_int_equal(t.iterations, r.iterations);
         for (int i = 0; i < plain.columns * N; i++)
             if (!(fabs(x[i] - y[i]) <= room))
                 fail_msg("case %d, A 2^%d, b 2^%d: x[%d] is %g, not %g", k, s, scaled.b, i, y[i], x[i]);
     }
-    /* verdicts stay what they are, in the caller's numbers: r is 2^b (1 2 ... 7 1 ...) */
+    /* verdicts do not change, and messages show the caller's values: r is 2^b (1 2 ... 7 1 ...) */
     static const int exponents[] = {0, 300, 900, -300, -900};
     for (int k = 0; k < 5; k++) {
         case_of_caller bad = {SPRY_F64, SPRY_PRECISION_FULL, false, exponents[k], 0, exponents[k], 1};
@@ -416,7 +421,10 @@ static void preconditioners_of_any_magnitude(void **state)
 
 /* ---- the default tolerance ------------------------------------------------------------------------- */
 
-/* Each type reaches its own on a mesh of condition 3000, and what is asked for explicitly holds as it is. */
+/*
+ * Each type reaches its own default tolerance on a mesh of condition number 3000. An explicit tolerance is used
+ * unchanged.
+ */
 static void default_tolerance(void **state)
 {
     const double reached[] = {0, 1e-3, 1e-8};
@@ -438,7 +446,7 @@ static void default_tolerance(void **state)
                 ((double *)b.data)[i] = 1;
         expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(b), NULL, &err), &err, SPRY_OK, "");
         assert_at_most(r.true_residual, reached[type]);
-        assert_true(r.true_residual > reached[type] / 1000); /* it stopped there */
+        assert_true(r.true_residual > reached[type] / 1000); /* the run stopped at the tolerance */
         o.tolerance = 1e-14;
         expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(b), &o, &err), &err, SPRY_NOT_CONVERGED,
                       "expected at most 1e-14");

@@ -1,4 +1,7 @@
-/* Conjugate Gradient: symmetry up to rounding, verdicts of tolerances out of reach, and what a run leaves in a plan. */
+/*
+ * Conjugate Gradient: symmetry up to rounding, verdicts of unreachable tolerances, and the state that a run leaves in a
+ * plan.
+ */
 #include "spry/matrix.h"
 #include "spry/solve.h"
 #include "support.h"
@@ -36,11 +39,11 @@ static void expect_symmetry(const dense *d, spry_type type, const spry_cg_option
     }
 }
 
-/* [4 off; off + by  9] and a third row on its own: the scale is sqrt(4 * 9) = 6. */
+/* Matrices [4 off; off + by  9] with a separate third row. The scale of the difference is sqrt(4 * 9) = 6. */
 static void at_the_limit(void **state)
 {
     static const struct {
-        double off, eps; /* a_12, and the difference in multiples of eps * 6 */
+        double off, eps; /* a_12, and the difference a_21 - a_12 in multiples of eps * 6 */
         double tolerance;
         spry_verdict verdict;
     } cases[] = {{1, 999, 0, SPRY_VERDICT_CONVERGED},
@@ -67,7 +70,7 @@ static void at_the_limit(void **state)
             }
 }
 
-/* G^T D G + I, each entry summed by rows of another order. */
+/* Returns G^T D G + I. Each entry is summed in a different order of the rows. */
 static void assembled(void **state)
 {
     enum { ROWS = 5000, N = 20 };
@@ -120,7 +123,7 @@ static void not_finite(void **state)
 
 /* ---- verdicts ------------------------------------------------------------------------------------ */
 
-/* Well-conditioned, of a size and of entries near `scale`. */
+/* Returns a well-conditioned system whose entries have the magnitude of `scale`. */
 static dense system_of(int n, double scale)
 {
     dense d = dense_make(n);
@@ -164,7 +167,7 @@ static void out_of_reach(void **state)
     }
 }
 
-/* Small systems whose rows differ by powers of two: stagnation comes before the default limit, save for a few. */
+/* Small systems whose rows differ by powers of two. Most runs stagnate before the default iteration limit. */
 static void out_of_reach_and_badly_scaled(void **state)
 {
     static const double tolerances[] = {SPRY_TOLERANCE_ZERO, 1e-300, 1e-20};
@@ -198,7 +201,7 @@ static void out_of_reach_and_badly_scaled(void **state)
     assert_in_range(limits, 0, 1);
 }
 
-/* ---- what a run leaves ---------------------------------------------------------------------------- */
+/* ---- state after a run --------------------------------------------------------------------------- */
 
 enum { N = 40, COLUMNS = 3 };
 
@@ -232,7 +235,7 @@ static void run_plan(spry_cg_plan *plan, double *x, const double *b, int columns
     (void)!spry_cg_plan_run(plan, to, &r, from, o, &err);
 }
 
-/* Runs that fail or end early are followed by runs of the same bits as a new plan's. */
+/* After a run that fails or ends early, the next runs give the bits of a new plan. */
 static void failed_runs_leave_nothing(void **state)
 {
     static const double scales[] = {1, 1e-90, 1e90};
@@ -278,7 +281,7 @@ static int counts(void *user, int64_t iteration, double residual)
     return 0;
 }
 
-/* Options of a run that are 0 or NULL are the plan's. */
+/* Run options that are 0 or NULL default to the plan's options. */
 static void runs_inherit(void **state)
 {
     dense d = system_of(N, 1);
@@ -309,7 +312,7 @@ static void runs_inherit(void **state)
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
     assert_true(r.iterations < iterations && seen == r.iterations);
     run.tolerance = 0;
-    run.start = SPRY_START_X; /* the next run starts from a solution to 1e-2, the one after it from zero again */
+    run.start = SPRY_START_X; /* this run starts from a solution to 1e-2, the next run from zero */
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
     assert_true(r.iterations < iterations);
     run.start = SPRY_START_DEFAULT;
@@ -323,7 +326,7 @@ static void runs_inherit(void **state)
     dense_free(&d);
 }
 
-/* SPRY_TOLERANCE_ZERO in a run removes the absolute tolerance of the plan. A or products is given, not both. */
+/* SPRY_TOLERANCE_ZERO in a run removes the plan's absolute tolerance. Only one of A and products may be given. */
 static void runs_without_absolute_tolerance(void **state)
 {
     dense d = system_of(N, 1);
@@ -360,7 +363,7 @@ static spry_status fails(void *user, spry_vector y, spry_const_vector x, void *s
     return SPRY_UNSUPPORTED;
 }
 
-/* Values of A that updates refuse, by the preconditioner. */
+/* Values of A that updates refuse, which depend on the preconditioner. */
 enum { REFUSALS = 4 };
 static double refused_value(int kind, int precond)
 {
@@ -374,7 +377,10 @@ static void expect_names(const spry_cg_result *r, const char *format)
     assert_true((r->kernel[0] != 0) == (format[0] != 0));
 }
 
-/* Runs that scale A, or end early, then updates that fail and are repaired: names, verdicts, and a new plan's bits. */
+/*
+ * Runs that scale A or end early, then updates that fail and are repaired. Checks names, verdicts, and the bits of a
+ * new plan.
+ */
 static void updates_after_any_run(void **state)
 {
     static const double guesses[] = {0, 1e200, NAN, 0.5};
@@ -405,7 +411,7 @@ static void updates_after_any_run(void **state)
         in_between.start = earlier > 0 ? SPRY_START_X : SPRY_START_DEFAULT;
         (void)!spry_cg_plan_run(plan, to, &r, bad, &in_between, NULL);
         expect_names(&r, o.format);
-        /* entry (0, 0), or the one after it in the first row, which has a mirror image */
+        /* changes entry (0, 0), or the next entry of the first row, which then differs from its mirror image */
         assert_int_equal(spry_matrix_get_values(A, (void **)&values, NULL), SPRY_OK);
         const int at = refusal == 3 && precond ? 0 : 1;
         const double value = values[at];
@@ -426,7 +432,7 @@ static void updates_after_any_run(void **state)
     }
 }
 
-/* A run that scaled A is followed by a run that sets A up anew, and reports what is wrong with it by then. */
+/* After a run that scaled A, the next run sets A up again and reports errors that A has by then. */
 static void a_run_refuses_the_matrix(void **state)
 {
     double x[N], b[N], *values = NULL;
@@ -462,7 +468,7 @@ static spry_status does_not_converge(void *user, spry_vector y, spry_const_vecto
     return --*calls ? same(NULL, y, x, stream, err) : SPRY_NOT_CONVERGED;
 }
 
-/* A callback's status is the call's, and the verdict is none, even if that status is the one of verdicts. */
+/* The call returns a callback's status without a verdict, even if the status is SPRY_NOT_CONVERGED. */
 static void callbacks_that_do_not_converge(void **state)
 {
     double x[2 * N], b[2 * N];
@@ -473,7 +479,7 @@ static void callbacks_that_do_not_converge(void **state)
     int calls = 0;
     spry_vector to = spry_vector_f64(x, N);
     spry_const_vector from = spry_const_vector_f64(b, N);
-    for (int i = 0; i < 2 * N; i++) b[i] = i < N ? 1 : 1e300; /* the second column is solved by itself */
+    for (int i = 0; i < 2 * N; i++) b[i] = i < N ? 1 : 1e300; /* column 1 is solved separately */
     O.n = N;
     O.type = SPRY_F64;
     O.apply = does_not_converge;
@@ -492,7 +498,7 @@ static void callbacks_that_do_not_converge(void **state)
                 calls = at;
                 const spry_status status = is_operator ? solve_by_products(context, to, &r, &O, from, NULL, &err)
                                                        : spry_cg(context, to, &r, A, from, &o, &err);
-                if (calls > 0) continue; /* it ended before */
+                if (calls > 0) continue; /* the solve ended before call `at` */
                 expect_status(status, &err, SPRY_NOT_CONVERGED, "has returned the status");
                 assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
                 assert_true(r.iterations == 0 && r.converged == 0 && isnan(r.residual));
@@ -502,7 +508,7 @@ static void callbacks_that_do_not_converge(void **state)
     dense_free(&d);
 }
 
-/* Strings are "" where there is nothing to name, and no result is left from a previous call. */
+/* Strings are "" if they have nothing to name. Results of a previous call are cleared. */
 static void results_are_whole(void **state)
 {
     dense d = dense_make(2);
@@ -554,7 +560,7 @@ static void results_are_whole(void **state)
 
 /* ---- PageRank -------------------------------------------------------------------------------------- */
 
-/* The bound of f32 ranks holds against f64's: chains, stars, and random graphs. */
+/* The error bound of f32 ranks holds against f64 ranks: chains, stars, and random graphs. */
 static void pagerank_bounds(void **state)
 {
     enum { NODES = 300 };
@@ -576,7 +582,7 @@ static void pagerank_bounds(void **state)
         to.value_type = SPRY_F64;
         spry_matrix *B = convert_matrix(context, A, &to);
         o.edges = k / 6 ? SPRY_COLUMN_TO_ROW : SPRY_ROW_TO_COLUMN;
-        o.tolerance = k % 2 ? 1e-9 : 0; /* the smaller one leaves nothing but rounding */
+        o.tolerance = k % 2 ? 1e-9 : 0; /* the smaller tolerance leaves only rounding errors */
         (void)!spry_pagerank(context, spry_vector_f32(x, NODES), &r, A, &o, NULL);
         o.tolerance = 1e-15;
         (void)!spry_pagerank(context, spry_vector_f64(exact, NODES), NULL, B, &o, NULL);

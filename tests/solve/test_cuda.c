@@ -1,4 +1,4 @@
-/* PageRank and Conjugate Gradient on a GPU against the CPU. Skipped where there is none. */
+/* PageRank and Conjugate Gradient on a GPU, compared with the CPU. Skipped if the machine has no GPU. */
 #include "device_tests.h"
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Solvers in a stream of the caller that waits for no other, behind work that writes b and A's values. Needs the CUDA
- * run-time; skipped where there is no GPU.
+ * Solvers in a non-blocking stream of the caller. Earlier work in the stream writes b and A's values. Needs the CUDA
+ * run-time. Skipped if the machine has no GPU.
  */
 #include "base/types.h"
 #include "spry/solve.h"
@@ -20,7 +20,7 @@ enum { SIDE = 200, N = SIDE * SIDE, MB = 1 << 20, DELAY_BYTES = 256 * MB, DELAYS
 static cudaStream_t stream;
 static char *delay;
 
-/* Some tens of milliseconds of work, which nobody waits for. */
+/* Queues some tens of milliseconds of work that no call waits for. */
 static void be_late(void)
 {
     for (int d = 0; d < DELAYS; d++)
@@ -37,7 +37,7 @@ static void download(double *to, const spry_vector *v)
     OK(cudaMemcpy(to, v->data, (size_t)v->length * sizeof *to, cudaMemcpyDeviceToHost));
 }
 
-/* x is what it is where b was there long before, to the bit; with b late, and zeros until then. */
+/* CG gives the same bits if b is zero until earlier work in the stream writes b. */
 static void conjugate_gradients(void **state)
 {
     spry_error err = {0};
@@ -61,7 +61,7 @@ static void conjugate_gradients(void **state)
         be_late();
         OK(cudaMemcpyAsync(late.data, b.data, N * sizeof *found, cudaMemcpyDeviceToDevice, stream));
         expect_status(spry_cg(context, x, NULL, A, spry_vector_as_const(late), &o, &err), &err, SPRY_OK, "");
-        assert_int_equal(cudaStreamQuery(stream), cudaSuccess); /* it has ended */
+        assert_int_equal(cudaStreamQuery(stream), cudaSuccess); /* all work in the stream has ended */
         download(found, &x);
         assert_memory_equal(found, expected, N * sizeof *found);
         download(found, &b);
@@ -74,7 +74,7 @@ static void conjugate_gradients(void **state)
     free(found);
 }
 
-/* The links' values are late: ones that were zeros until then. */
+/* PageRank gives the same ranks if the links' values are zero until earlier work in the stream writes the values. */
 static void ranks(void **state)
 {
     spry_error err = {0};
@@ -120,7 +120,7 @@ static void ranks(void **state)
     free(found);
 }
 
-/* Solves the system some times, which captures iterations each time. Returns the solutions that failed. */
+/* Solves the system repeatedly. Each solve captures iterations. Returns the number of solutions that failed. */
 static void *solve_again(void *matrix)
 {
     enum { SOLUTIONS = 40 };
@@ -139,7 +139,7 @@ static void *solve_again(void *matrix)
     return (void *)failed;
 }
 
-/* Two threads solve, while this one takes device memory and gives it back. */
+/* Two threads solve while this thread allocates and frees device memory. */
 static void beside_other_threads(void **state)
 {
     pthread_t threads[2];

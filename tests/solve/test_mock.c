@@ -1,4 +1,4 @@
-/* What the solvers do around a device's kernels, by the mock device, whose memory the host cannot touch. */
+/* Host side of the solvers on a device, tested with the mock device. The host cannot access the mock's memory. */
 #include "device/vector_ops.h"
 #include "device_tests.h"
 #include "mock/mock.h"
@@ -13,7 +13,7 @@ static spry_vector ones(spry_context *context, int64_t n)
     return v;
 }
 
-/* Scalars come back once for many iterations, and few products are in vain. */
+/* Scalars are copied back once per many iterations, and few products are unused. */
 static void few_looks(void **state)
 {
     spry_context *context = context_of(1);
@@ -31,7 +31,7 @@ static void few_looks(void **state)
     int64_t looks = mock.copies_back - before.copies_back, products = mock.products - before.products;
     assert_true(r.iterations > 250);
     assert_true(looks < r.iterations / 4);
-    assert_true(products >= r.iterations && products <= r.iterations + 31 + 1 + 10); /* in vain, true residual, timed */
+    assert_true(products >= r.iterations && products <= r.iterations + 31 + 1 + 10); /* unused, true residual, timed */
     spry_vector_destroy(context, &b);
     spry_vector_destroy(context, &x);
     spry_matrix_destroy(A);
@@ -51,7 +51,10 @@ static void few_looks(void **state)
     spry_context_destroy(context);
 }
 
-/* All passes, products and copies are in the caller's stream, but for the copies of planning, which it waits for. */
+/*
+ * All passes, products and copies run in the caller's stream. Only copies of planning run outside, and the solver waits
+ * for them.
+ */
 static void in_one_stream(void **state)
 {
     spry_context *context = context_of(1);
@@ -59,7 +62,7 @@ static void in_one_stream(void **state)
     int mark;
     spry_matrix *A = generate_matrix(context, "laplace5,x=20,y=20");
     spry_vector b = ones(context, 400), x = ones(context, 400), ranks = ones(context, 64);
-    for (int method = 0; method < 4; method++) { /* jacobi in 1, a system to be scaled in 2 */
+    for (int method = 0; method < 4; method++) { /* method 1 uses jacobi, method 2 needs scaling */
         spry_error err = {0};
         spry_spmv_options po = SPRY_INIT(spry_spmv_options);
         spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -86,8 +89,8 @@ static void in_one_stream(void **state)
             expect_status(spry_pagerank(context, ranks, NULL, G, &ro, &err), &err, SPRY_OK, "");
         assert_true(mock.products > passes + 10);
         assert_int_equal(mock.stray_work, 0);
-        assert_int_equal(mock.stray_copies, method == 3 ? 0 : of_planning); /* links lie there when it is planned */
-        assert_int_equal(mock_waits(), 0);                                  /* it has ended */
+        assert_int_equal(mock.stray_copies, method == 3 ? 0 : of_planning); /* links are there already */
+        assert_int_equal(mock_waits(), 0);                                  /* all work has ended */
         mock.stream = NULL;
     }
     spry_vector_destroy(context, &b);
@@ -98,7 +101,7 @@ static void in_one_stream(void **state)
     spry_context_destroy(context);
 }
 
-/* Recorded rounds: the same bits, and few of them in vain. */
+/* Recorded rounds give the same bits and few unused products. */
 static void rounds_foretold(void **state)
 {
     static const struct {
@@ -106,7 +109,7 @@ static void rounds_foretold(void **state)
         int64_t n;
         double alpha;
     } graphs[] = {{"rmat,scale=10", 1024, 0.85}, {"rmat,scale=14", 16384, 0.85}, {"laplace5,x=32,y=32", 1024, 0.95}};
-    enum { TIMED = 10 /* products at the end, for their time */ };
+    enum { TIMED = 10 /* products at the end, which measure a product's time */ };
     spry_context *context = context_of(1);
     for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
         spry_matrix *A = graph_of(context, graphs[g].spec, SPRY_F64);
@@ -137,7 +140,7 @@ static void rounds_foretold(void **state)
     spry_context_destroy(context);
 }
 
-/* Entries and sums are looked at where they are, and nothing of them comes back. */
+/* Entries and sums are inspected on the device. No entries are copied back. */
 static void links_made_there(void **state)
 {
     spry_context *context = context_of(1);
@@ -166,7 +169,7 @@ static void links_made_there(void **state)
     spry_context_destroy(context);
 }
 
-/* Patterns there, for formats that have them and for those that need ones: neither is made on the host. */
+/* Patterns are converted on the device, for formats that store patterns and for formats that need values of 1. */
 static void patterns_converted_there(void **state)
 {
     static const char *const formats[] = {"swept", "packed", "sell", "hyb", "coo"};
@@ -197,14 +200,14 @@ static void patterns_converted_there(void **state)
     spry_context_destroy(context);
 }
 
-/* Nothing is left on either side when the device has no more memory. */
+/* Host and device memory is released if a device allocation fails. */
 static void every_device_allocation_refused(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "laplace5,x=6,y=5");
     spry_vector b = ones(context, 30), x = ones(context, 30);
     int64_t held = context_bytes(context);
-    for (int method = 0; method < 5; method++) /* four kinds of CG, and PageRank */
+    for (int method = 0; method < 5; method++) /* four variants of CG, and PageRank */
         for (int64_t n = 1;; n++) {
             spry_error err = {0};
             spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -235,7 +238,7 @@ static void every_device_allocation_refused(void **state)
             }
             int refused = mock.allocations - before >= n;
             mock.fail_at = 0;
-            /* of links that find no room there the host looks at, for which there is */
+            /* if device memory for the links runs out, the host inspects the links and the call can succeed */
             if (method == 0 || !refused || status != SPRY_OK)
                 expect_status(status, &err, refused ? SPRY_OUT_OF_MEMORY : SPRY_OK, "out of device memory");
             assert_int_equal(mock.blocks, blocks);
@@ -249,7 +252,7 @@ static void every_device_allocation_refused(void **state)
     spry_context_destroy(context);
 }
 
-/* Without the device: the reason, and x as it was. */
+/* Without the device, the call reports the reason and keeps x. */
 static void no_device(void **state)
 {
     mock.absent = 1;

@@ -1,10 +1,10 @@
-/* PageRank against the dense system (I - alpha*B) x = (1-alpha)/n e, solved directly. */
+/* PageRank, compared with a direct solution of the dense system (I - alpha*B) x = (1-alpha)/n e. */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/solve.h"
 #include "support.h"
 
-/* A is B, whose columns have to have weight. */
+/* A is used as B. Its columns must have nonzero sums. */
 static spry_pagerank_options of_columns(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
@@ -13,7 +13,7 @@ static spry_pagerank_options of_columns(void)
     return o;
 }
 
-/* B of the links, by the mode; NaN never comes up. */
+/* Returns B of the links, by the mode. Never produces NaN. */
 static dense matrix_of_ranks(const dense *links, spry_dangling mode)
 {
     int n = links->n;
@@ -30,7 +30,7 @@ static dense matrix_of_ranks(const dense *links, spry_dangling mode)
 static void exact_ranks(const dense *links, spry_dangling mode, double alpha, double *x)
 {
     int n = links->n;
-    if (n < 1) abort(); /* gcc fears for calloc else */
+    if (n < 1) abort(); /* avoids a warning of gcc about calloc */
     dense B = matrix_of_ranks(links, mode);
     double *b = calloc((size_t)n, sizeof *b);
     for (int i = 0; i < n * n; i++) B.a[i] *= -alpha;
@@ -51,7 +51,7 @@ static dense transposed(const dense *d)
     return t;
 }
 
-/* Ranks of `links` in every layout and type, both ways, against the dense solution. */
+/* Compares ranks of `links` in each layout, type and direction with the dense solution. */
 static void check_graph(const dense *links, spry_dangling mode, double alpha)
 {
     int n = links->n, all_ones = 1;
@@ -102,7 +102,7 @@ static void against_a_dense_solution(void **state)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         dense d = random_graph(17, 0.3, seed % 2 == 0, seed);
-        for (int j = 0; j < 17; j++) d.a[((j + 5) % 17) * 17 + j] = 1; /* no zero column */
+        for (int j = 0; j < 17; j++) d.a[((j + 5) % 17) * 17 + j] = 1; /* no column is zero */
         check_graph(&d, SPRY_DANGLING_REFUSE, 0.85);
         check_graph(&d, SPRY_DANGLING_TELEPORT, 0.5);
         dense_free(&d);
@@ -142,7 +142,7 @@ static void dangling_nodes(void **state)
     dense_free(&d);
 }
 
-/* Options that say nothing, or none: row i holds the links of node i, and a node without links links everywhere. */
+/* Default options: row i holds the links of node i, and a node without links links to all nodes. */
 static void defaults_are_those_of_a_file(void **state)
 {
     dense files = random_graph(16, 0.3, 0, 21);
@@ -165,13 +165,13 @@ static void defaults_are_those_of_a_file(void **state)
     assert_at_most(distance(&v, exact), r.error_bound + 1e-14);
     assert_at_most(fabs(r.mass - 1), 1e-14);
     exact_ranks(&files, SPRY_DANGLING_TELEPORT, 0.85, exact);
-    assert_true(distance(&v, exact) > 1e-3); /* the reversed graph has other ranks */
+    assert_true(distance(&v, exact) > 1e-3); /* the reversed graph has different ranks */
     spry_matrix_destroy(A);
     dense_free(&links);
     dense_free(&files);
 }
 
-/* Self loops, one node, nothing but one node's loop, parts that do not touch, no links at all. */
+/* Self loops, a single node with and without a loop, disconnected parts, no links. */
 static void odd_graphs(void **state)
 {
     dense one = dense_make(1);
@@ -180,7 +180,7 @@ static void odd_graphs(void **state)
     one.a[0] = 3;
     check_graph(&one, SPRY_DANGLING_REFUSE, 0.85);
     dense_free(&one);
-    dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
+    dense parts = dense_make(6); /* a pair, a cycle of three, a self loop */
     parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = 1;
     parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
     parts.a[5 * 6 + 5] = 1;
@@ -194,7 +194,7 @@ static void odd_graphs(void **state)
     dense_free(&none);
 }
 
-/* The matrix of the tutorial's access patterns, ptr 0 2 4 7 9, given columns; x = B x by hand in every step. */
+/* The tutorial's matrix of access patterns, ptr 0 2 4 7 9, with columns. Each step x = B x is computed by hand. */
 static void the_tutorials_steps(void **state)
 {
     const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
@@ -230,7 +230,9 @@ static void the_tutorials_steps(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A column-stochastic matrix is used as it stands; a value a little off is not. */
+/*
+ * A column-stochastic matrix is used unchanged. A matrix with a slightly different value is divided by its column sums.
+ */
 static void stochastic_as_it_stands(void **state)
 {
     dense d = random_graph(12, 0.5, 0, 3);
@@ -255,7 +257,7 @@ static void stochastic_as_it_stands(void **state)
     dense_free(&B);
 }
 
-/* The bound holds in every iteration. */
+/* The error bound holds in each iteration. */
 static int stop_at(void *user, int64_t iteration, double residual)
 {
     return iteration == *(int64_t *)user;

@@ -1,9 +1,9 @@
-/* Personalised PageRank and first guesses, against (I - alpha*B) x = (1-alpha) v, solved directly. */
+/* Personalised PageRank and first guesses, compared with a direct solution of (I - alpha*B) x = (1-alpha) v. */
 #include "spry/solve.h"
 #include "support.h"
 
 enum { N = 23 };
-/* Links of which some nodes have none out; entry (i, j) is a link from i to j. */
+/* Returns links. Some nodes have no outgoing links. Entry (i, j) is a link from i to j. */
 static dense some_graph(int ones, uint64_t seed)
 {
     dense d = dense_make(N);
@@ -13,13 +13,13 @@ static dense some_graph(int ones, uint64_t seed)
     return d;
 }
 
-/* v: weights that do not sum to 1, many of them 0. */
+/* Sets v to weights that do not sum to 1. Many weights are 0. */
 static void some_weights(double *v, uint64_t seed)
 {
     for (int i = 0; i < N; i++) v[i] = i % 3 == 0 ? 0 : (double)(float)(5 * uniform(&seed));
 }
 
-/* B as it is iterated with, v being divided by its sum. */
+/* Solves (I - alpha*B) x = (1-alpha) v / sum(v) directly. */
 static void exact_ranks(const dense *links, spry_dangling mode, double alpha, const double *v, double *x)
 {
     dense system = dense_make(N);
@@ -93,15 +93,15 @@ static void against_a_dense_solution(void **state)
     }
 }
 
-/* Equal weights are the usual ranks; all that starts and goes to one node stays among those it reaches. */
+/* Equal weights give the usual ranks. If all weight is on one node, only nodes reachable from the node have ranks. */
 static void special_weights(void **state)
 {
-    dense d = some_graph(0, 9), pair = dense_make(4); /* 1 -> 2 -> 1, 3 -> 1, and 4 links nowhere */
+    dense d = some_graph(0, 9), pair = dense_make(4); /* 1 -> 2 -> 1, 3 -> 1; node 4 has no links */
     double even[N], usual[N], x[N];
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     spry_error err = {0};
-    for (int i = 0; i < N; i++) even[i] = 1e300; /* the sum is finite; that of squares is not */
+    for (int i = 0; i < N; i++) even[i] = 1e300; /* the sum is finite; the sum of squares overflows */
     o.tolerance = 1e-14;
     o.max_iterations = 1000;
     expect_status(spry_pagerank(context, spry_vector_f64(usual, N), NULL, A, &o, &err), &err, SPRY_OK, "");
@@ -117,7 +117,7 @@ static void special_weights(void **state)
     assert_at_most(fabs(x[0] - 1 / 1.85), 1e-13);
     assert_at_most(fabs(x[1] - 0.85 / 1.85), 1e-13);
     assert_true(x[2] == 0 && x[3] == 0);
-    /* x and v may be the same array: v is copied */
+    /* x and v may be the same array, because v is copied */
     memcpy(x, one, sizeof one);
     o.personalization = spry_const_vector_f64(x, 4);
     o.start = SPRY_START_X;
@@ -133,7 +133,7 @@ static int stop_at(void *user, int64_t iteration, double residual)
     return iteration == *(int64_t *)user;
 }
 
-/* x_k step for step from x_0, and the bound in each. */
+/* Compares each x_k, from x_0 on, and checks the bound in each step. */
 static void every_step(void **state)
 {
     dense d = some_graph(0, 21);
@@ -242,12 +242,12 @@ static void bad_weights(void **state)
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
                   "personalization is f32, expected f64");
     o.personalization = spry_const_vector_f64(v, 3);
-    o.struct_size = offsetof(spry_pagerank_options, personalization); /* of a program that does not know it */
+    o.struct_size = offsetof(spry_pagerank_options, personalization); /* of an older program */
     expect_status(spry_pagerank(context, of_x, NULL, A, &o, &err), &err, SPRY_OK, "");
     spry_matrix_destroy(A);
 }
 
-/* x stays as it was if memory runs out. */
+/* x is unchanged if memory runs out. */
 static spry_status rank_from_x(spry_context *own, const void *A, spry_error *err)
 {
     double x[N], v[N];

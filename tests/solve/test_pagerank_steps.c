@@ -1,13 +1,13 @@
-/* PageRank by the steps of the tutorial (Meister 2013, "Assignment: PageRank"), a to e, one test each. */
+/* PageRank by steps a to e of the tutorial (Meister 2013, "Assignment: PageRank"), one test per step. */
 #include "spry/solve.h"
 #include "support.h"
 
 enum { N = 4, NNZ = 9 };
-/* "Example data", ptr 0 2 4 7 9, which is no stochastic matrix; and the same divided by its column sums. */
+/* "Example data", ptr 0 2 4 7 9. The matrix is not stochastic; tests divide it by its column sums. */
 static const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
 static const double values[] = {1, 7, 2, 8, 5, 3, 9, 6, 4};
 
-/* A is B, and a column of zeros is refused. */
+/* A is used as B. A zero column is refused. */
 static spry_pagerank_options of_the_tutorial(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
@@ -23,7 +23,7 @@ static void divide(double *b)
     for (int k = 0; k < NNZ; k++) b[k] = values[k] / sums[columns[k]];
 }
 
-/* Steps c and d once: x = alpha*B*x + (1-alpha)/n*e. */
+/* Computes steps c and d once: x = alpha*B*x + (1-alpha)/n*e. */
 static void iterate(const double *b, double alpha, double *x)
 {
     double y[N] = {0};
@@ -43,7 +43,9 @@ static spry_pagerank_result rank(const int32_t *Ap, const int32_t *Aj, const dou
     return r;
 }
 
-/* "if B is not left stochastic: divide each entry in B by its column sum": the ranks are those of the quotients. */
+/*
+ * "if B is not left stochastic: divide each entry in B by its column sum": ranks equal the ranks of the divided matrix.
+ */
 static void a_divides(void **state)
 {
     double b[NNZ], x[N], of_quotients[N];
@@ -66,7 +68,7 @@ static void a_aborts(void **state)
     for (int i = 0; i < N; i++) assert_true(x[i] == 7);
 }
 
-/* "x <- 1/n e": which a permutation leaves as it is, so that the first step ends it. */
+/* "x <- 1/n e". A permutation keeps this x, so the first step ends the iteration. */
 static void b_begins_even(void **state)
 {
     static const int32_t each[] = {0, 1, 2, 3, 4}, turned[] = {2, 0, 3, 1};
@@ -79,7 +81,7 @@ static void b_begins_even(void **state)
     for (int i = 0; i < N; i++) assert_at_most(fabs(x[i] - 0.25), 1e-16);
 }
 
-/* "y <- B x", "x <- alpha y + (1 - alpha) 1/n e": step for step, the sum staying 1 and x in [0, 1]. */
+/* "y <- B x", "x <- alpha y + (1 - alpha) 1/n e", step by step. The sum of x remains 1, and x is in [0, 1]. */
 static void c_and_d(void **state)
 {
     static const double alphas[] = {0.15, 0.5, 0.85, 0.99};
@@ -117,7 +119,9 @@ static double step_in(spry_norm norm, const double *x, const double *before)
     return norm == SPRY_NORM_1 ? ones : norm == SPRY_NORM_2 ? sqrt(squares) : most;
 }
 
-/* "while error criterion is not fulfilled, back to step c": it ends with the first step that is short enough. */
+/*
+ * "while error criterion is not fulfilled, back to step c": the iteration ends with the first sufficiently short step.
+ */
 static void e_ends(void **state)
 {
     static const spry_norm norms[] = {SPRY_NORM_1, SPRY_NORM_2, SPRY_NORM_INF};

@@ -1,4 +1,4 @@
-/* Vectors in files: what is written reads back bit for bit; faults are told with their line. */
+/* Vectors in files: written values read back bit for bit, and errors name the line. */
 #include "spry/io.h"
 #include "support.h"
 
@@ -93,7 +93,7 @@ static void tables(void **state)
     expect_table(v, NULL, NULL, 0, "row,value1,value2\n0,1,1e+300\n1,-0.5,0.1\n");
 }
 
-/* Longer than what is held before it is written. */
+/* A table longer than the writer's buffer. */
 static void long_table(void **state)
 {
     enum { ROWS = 20000 };
@@ -122,7 +122,7 @@ static void long_table(void **state)
 static void what_is_read(void **state)
 {
     static const struct {
-        const char *text, *fault; /* NULL: reads as 1 0 -2.5 */
+        const char *text, *fault; /* NULL: the text reads as 1 0 -2.5 */
         spry_status status;
     } cases[] = {
         {"%%MatrixMarket matrix array real general\n3 1\n1\n0\n-2.5\n", NULL, SPRY_OK},
@@ -158,7 +158,7 @@ static void what_is_read(void **state)
     }
 }
 
-/* Column by column, whatever the order in memory; read back they lie one behind the other. */
+/* Columns are written one after another for any order in memory. Reading returns contiguous columns. */
 static void several_columns(void **state)
 {
     double by_columns[] = {1, 2, 3, 0, 99, 4, 5.5, 0, -6, 99}, by_rows[] = {1, 4, 99, 2, 5.5, 99, 3, 0, 99, 0, -6, 99};
@@ -180,7 +180,7 @@ static void several_columns(void **state)
     }
 }
 
-/* y = A x by products of a callback, which sees vectors of stride 1. */
+/* Computes y = A x by a callback, which receives vectors of stride 1. */
 static spry_status twice(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
 {
     (void)user, (void)stream, (void)err;
@@ -189,7 +189,7 @@ static spry_status twice(void *user, spry_vector y, spry_const_vector x, void *s
     return SPRY_OK;
 }
 
-/* Solvers and verification accept one vector with any stride. */
+/* Solvers and verification accept a single vector of any stride. */
 static void strides(void **state)
 {
     spry_matrix *A = NULL;
@@ -235,7 +235,7 @@ static void bad_arguments(void **state)
     expect_status(spry_vector_create(NULL, &v, 1, SPRY_F64, 0, &err), &err, SPRY_INVALID_ARGUMENT, "context is NULL");
     expect_status(spry_vector_create(context, &v, -1, SPRY_F64, 0, &err), &err, SPRY_INVALID_SIZE, "length is -1");
     expect_status(spry_vector_create(context, &v, 1, SPRY_PATTERN, 0, &err), &err, SPRY_INVALID_ARGUMENT, "type is 3");
-    spry_status far = spry_vector_create(context, &v, 1, SPRY_F64, 99, &err); /* no GPU, or not as many */
+    spry_status far = spry_vector_create(context, &v, 1, SPRY_F64, 99, &err); /* no GPU, or fewer GPUs */
     assert_true((far == SPRY_DEVICE_UNAVAILABLE || far == SPRY_INVALID_ARGUMENT) && strstr(err.message, "99"));
     expect_status(spry_vector_create(context, &v, INT64_MAX, SPRY_F64, 0, &err), &err, SPRY_TOO_LARGE, "overflow");
     expect_status(spry_vector_read(context, NULL, path, SPRY_F64, &err), &err, SPRY_INVALID_ARGUMENT, "v is NULL");

@@ -37,7 +37,7 @@ static double some_value(uint64_t *state)
     return (double)(test_below(state, 5) - 2); /* -2 .. 2 */
 }
 
-/* Row i with each column of [from, to) taken with so much probability out of 1000. */
+/* Adds row i. Each column of [from, to) is present with probability chance/1000. */
 static void sprinkle(test_entries *e, int64_t i, int64_t from, int64_t to, int64_t chance, uint64_t *state)
 {
     from = from < 0 ? 0 : from;
@@ -133,7 +133,7 @@ spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form
     for (int64_t m = 0; m < majors; m++) next[m + 1] += next[m];
     for (int64_t m = 0; m <= majors && !coo; m++) store(offsets, form.offset_type, m, next[m]);
     for (int64_t n = 0; n < e->nnz; n++) {
-        int64_t k = coo ? (n * 7919 + 3) % e->nnz : n; /* 7919 is prime */
+        int64_t k = coo ? (n * 7919 + 3) % e->nnz : n; /* 7919 is prime, so this is a permutation */
         if (coo && e->nnz % 7919 == 0) k = n;
         const int64_t at = coo ? n : next[of[k]]++;
         store(major, form.index_type, at, e->i[k]);

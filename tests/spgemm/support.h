@@ -1,4 +1,4 @@
-/* What the tests of sparse times sparse share: random matrices in any form, and a triple loop to compare with. */
+/* Helpers of the sparse product tests: random matrices in any form, and a triple loop as reference. */
 #pragma once
 
 #include "spry/spgemm.h"
@@ -7,7 +7,7 @@
 uint64_t test_random(uint64_t *state);
 int64_t test_below(uint64_t *state, int64_t limit);
 
-/* Entries in the order in which they are stored; the same list makes any layout. */
+/* Entries in storage order. The same list creates a matrix in any layout. */
 typedef struct test_entries {
     int64_t rows, cols, nnz;
     int64_t *i, *j;
@@ -18,22 +18,22 @@ typedef enum test_kind {
     TEST_UNIFORM,  /* columns anywhere, sorted, unique */
     TEST_SHUFFLED, /* rows unsorted, with duplicates */
     TEST_BANDED,   /* near the diagonal */
-    TEST_STENCIL,  /* each row the one before, moved by one */
+    TEST_STENCIL,  /* each row equals the row before, shifted by one column */
     TEST_GROUPED,  /* rows in groups of one pattern */
     TEST_IDENTITY, /* values 1 */
-    TEST_PERMUTED, /* one entry a row, all columns once where square */
+    TEST_PERMUTED, /* one entry per row; if square, each column once */
     TEST_ONE_ROW,  /* one dense row, the others empty or short */
     TEST_ONE_COLUMN,
     TEST_DENSE,
     TEST_KINDS
 } test_kind;
 
-/* Values are small integers, so that sums are exact in f32; those of about one in five are 0 or cancel. */
+/* Values are small integers, so that sums are exact in f32. About one in five values is 0 or cancels. */
 test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_row, uint64_t *state);
 void test_add(test_entries *e, int64_t i, int64_t j, double value);
 void test_discard(test_entries *e);
 
-/* Matrices of the generator, of one kind of rows each. */
+/* Matrix specs of the generator. Each has a different kind of rows. */
 enum { TEST_SPECS = 6 };
 extern const char *const test_specs[TEST_SPECS];
 spry_matrix *test_generate(spry_context *context, int number);
@@ -45,17 +45,19 @@ typedef struct test_form {
     spry_index_type offset_type, index_type;
 } test_form;
 
-/* Kernels of the CPU with all index pairs, from the reference on; some are not available on any processor. */
+/*
+ * Kernels of the CPU with all index pairs. The reference is first. Some kernels are not available on every processor.
+ */
 enum { TEST_KERNELS = 4 };
 extern const char *const test_kernels[TEST_KERNELS];
 
-/* The transpose: the same arrays, not to be discarded. */
+/* Returns the transpose. It shares e's arrays; do not discard it. */
 test_entries test_transposed(const test_entries *e);
 
-/* The arrays are the matrix's own copies. COO takes the entries in an order of its own. */
+/* The matrix owns copies of the arrays. COO stores the entries in a different order. */
 spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form form);
 
-/* alpha*A*op(B) by a triple loop over dense arrays; structure: 1 where a product fell. rows x cols numbers each. */
+/* alpha*A*op(B) by a triple loop over dense arrays of rows x cols elements. structure: 1 if a product contributes. */
 typedef struct test_dense {
     int64_t rows, cols, products, nnz;
     double *value;
@@ -65,10 +67,12 @@ test_dense test_multiply(const test_entries *a, const test_entries *b, spry_op o
                          int b_pattern);
 void test_dense_free(test_dense *d);
 
-/* Fails the test unless C is exactly d, sorted, each position once. drop: without the entries whose value is 0. */
+/*
+ * Fails the test unless C equals d exactly, with sorted rows and unique positions. drop: leave out entries of value 0.
+ */
 void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char *what);
 
-/* C's arrays, bit for bit. */
+/* Returns 1 if the arrays of both matrices are equal bit for bit. */
 int test_same_bits(const spry_matrix *C, const spry_matrix *D);
 
 int64_t test_index(const void *array, spry_index_type type, int64_t k);

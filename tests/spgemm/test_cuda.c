@@ -1,4 +1,7 @@
-/* Sparse times sparse on a GPU: each kernel against a triple loop, and the CPU; runs again, limits, results there. */
+/*
+ * Sparse products on a GPU, compared with a triple loop and the CPU: each kernel, repeated runs, limits, results on the
+ * GPU.
+ */
 #include "spgemm/support.h"
 
 #include "matrix/matrix.h"
@@ -22,7 +25,7 @@ static int gpu_is_there(void)
     return 0;
 }
 
-/* Each kernel of the GPU; NULL behind the last. */
+/* Names of the GPU's kernels, ended by NULL. */
 static const char *next_kernel(int *index)
 {
     while (*index < spgemm_kernel_count()) {
@@ -81,7 +84,10 @@ static void random_products(void **unused)
 }
 
 #ifdef SPRY_STUDIES
-/* The seed's kernels by their parameters: groups below a warp, of one and of several; claims; resets; sorts. */
+/*
+ * Parameters of the seed's kernels: groups smaller than a warp, of one warp and of multiple warps; claims; resets;
+ * sorts.
+ */
 static void ways_of_the_seed(void **unused)
 {
     static const char *const names[] = {
@@ -99,7 +105,7 @@ static void ways_of_the_seed(void **unused)
         for (int trial = 0; trial < TRIALS / 2; trial++) one_trial(names[n], (uint64_t)trial);
 }
 
-/* What no block has room for is refused, with the numbers. */
+/* Parameters that exceed a block's resources are refused. The message states the values. */
 static void wrong_ways(void **unused)
 {
     static const char *const cases[][2] = {
@@ -124,7 +130,7 @@ static void wrong_ways(void **unused)
     test_discard(&a);
 }
 
-/* 1: the same structure and numbers of f64; a zero may have either sign, by whether a sum began with 0. */
+/* Returns 1 if structures and f64 values are equal. The sign of zero may differ, because some sums start with 0. */
 static int same_numbers(const spry_matrix *C, const spry_matrix *D)
 {
     const double *c = C->a.values, *d = D->a.values;
@@ -136,7 +142,7 @@ static int same_numbers(const spry_matrix *C, const spry_matrix *D)
     return 1;
 }
 
-/* Rows from empty to full, whose groups end at very different times, and a plan of new values; sums are exact. */
+/* Rows from empty to full, so that groups end at very different times, and a plan with new values. Sums are exact. */
 static void seeds_of_irregular_rows(void **unused)
 {
     static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
@@ -167,7 +173,10 @@ static void seeds_of_irregular_rows(void **unused)
     test_discard(&a);
 }
 
-/* Stages of the seed's kernels, in one piece and in chunks, add up to less than the product; others tell none. */
+/*
+ * Stage times of the seed's kernels, whole and in chunks, sum to less than the product's time. Other kernels report
+ * none.
+ */
 static void stages_of_the_seed(void **unused)
 {
     static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
@@ -204,7 +213,7 @@ static void stages_of_the_seed(void **unused)
 }
 #endif
 
-/* Rows that take each way of spgemm_rows_cuda, up to windows of columns, against the CPU. */
+/* Rows for each method of spgemm_rows_cuda, up to windows of columns, compared with the CPU. */
 static void large_rows(void **unused)
 {
     static const int64_t cols[] = {3000, 40000, 70000, 1600000};
@@ -227,7 +236,10 @@ static void large_rows(void **unused)
     }
 }
 
-/* A grid's rows are one another moved; about one entry in `holes` is left out, so that runs of them end anywhere. */
+/*
+ * Rows of a grid are shifted copies of each other. About one in `holes` entries is missing, so that runs of rows end
+ * anywhere.
+ */
 static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64_t *state)
 {
     const int64_t offsets[] = {-width, -1, 0, 1, width};
@@ -245,7 +257,7 @@ static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64
     return e;
 }
 
-/* Runs of rows that share an order, against the CPU, whole and in chunks; sums are exact. */
+/* Runs of rows that share an order, compared with the CPU, whole and in chunks. Sums are exact. */
 static void runs_of_rows(void **unused)
 {
     static const int64_t widths[] = {2, 37, 140, 700}, holes[] = {1 << 30, 3000, 150};
@@ -271,7 +283,7 @@ static void runs_of_rows(void **unused)
     }
 }
 
-/* Chunks give what the whole gives. */
+/* Products in chunks equal the whole product. */
 static void chunks(void **unused)
 {
     uint64_t state = 5;
@@ -294,9 +306,9 @@ static void chunks(void **unused)
 }
 
 /*
- * Matrices whose rows are sorted by warps, go through networks, are looked at for runs by a sample, and are counted by
- * pairs: against every value and position, in chunks (where orders are not kept), and from a plan, whose second run has
- * the structure.
+ * Matrices for four methods: rows sorted by warps, sorting networks, runs found by a sample, and counting by pairs. All
+ * values and positions are compared, in chunks (without stored orders) and from a plan, whose second run has the
+ * structure.
  */
 static void ways_of_short_rows(void **unused)
 {
@@ -321,7 +333,7 @@ static void ways_of_short_rows(void **unused)
         assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
         if (v.wrong_rows > 0) fail_msg("%s: %d rows are wrong", matrices[m / 2], (int)v.wrong_rows);
         o.memory_limit_bytes = info.peak_bytes;
-        do { /* a limit first costs what would be kept between the phases, then makes chunks */
+        do { /* a lower limit first discards data kept between the phases, then creates chunks */
             o.memory_limit_bytes = o.memory_limit_bytes / 4 * 3;
             if (spry_spgemm(context, &D, &info, A, A, &o, &err) != SPRY_OK)
                 fail_msg("%s: %s", matrices[m / 2], err.message);
@@ -344,7 +356,7 @@ static void ways_of_short_rows(void **unused)
     }
 }
 
-/* Plans whose values change, also before the first run, of operands that the host converts first; sums are exact. */
+/* Plans with new values, also before the first run. The host converts the operands first. Sums are exact. */
 static void plans_of_new_values(void **unused)
 {
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
@@ -385,7 +397,10 @@ static void plans_of_new_values(void **unused)
     }
 }
 
-/* Under limits from nothing up: refused with the bytes, or done in chunks; either way the device holds what it did. */
+/*
+ * Limits from zero up: the call is refused with the bytes, or works in chunks. Device memory in use is the same
+ * afterwards.
+ */
 static void limits_from_nothing(void **unused)
 {
     enum { STEPS = 6 };
@@ -419,7 +434,7 @@ static void limits_from_nothing(void **unused)
     test_discard(&a);
 }
 
-/* Large operands and a large result over the bus, where the device is asked for and where it is chosen. */
+/* Large operands and a large result over the bus, with the device given and with device "auto". */
 static void large_copies(void **unused)
 {
     spry_context *many = context_of(5);
@@ -427,10 +442,10 @@ static void large_copies(void **unused)
     spry_matrix *A = generate_matrix(many, "gen:laplace5,x=1000,y=1000");
     spry_matrix *C = multiply_matrices(many, A, A, &o);
     spry_matrix *D = multiply_matrices(many, A, A, NULL);
-    assert_true(test_same_bits(C, D)); /* whole numbers: sums are exact in any order */
+    assert_true(test_same_bits(C, D)); /* integers: sums are exact in any order */
     spry_matrix_destroy(D);
     spry_matrix_destroy(C);
-    o.kernel = NULL; /* left to the library, which ends on a GPU that is used already, or not */
+    o.kernel = NULL; /* chosen by the library: a GPU that is already started, or the CPU */
     o.device = SPRY_DEVICE_AUTO;
     C = multiply_matrices(many, A, A, &o);
     assert_int_equal(C->a.nnz, 12980004);

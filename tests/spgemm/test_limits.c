@@ -1,12 +1,12 @@
 /*
- * Memory limits of sparse products: a call holds no more than its limit, scratch of conversions included, and a refusal
- * reports the caller's limit and one that suffices. Then what a run may write to, and what is promised of infinities.
+ * Memory limits of sparse products. A call holds at most its limit, including scratch of conversions. A refusal reports
+ * the caller's limit and a sufficient limit. Also tests the arrays that a run may write, and the rules for infinities.
  */
 #include "base/types.h"
 #include "spry/spgemm.h"
 #include "support.h"
 
-enum { TRIALS = TEST_FULL ? 150 : 30, SLACK = 16384 /* bytes of handles and heads of blocks, which are not counted */ };
+enum { TRIALS = TEST_FULL ? 150 : 30, SLACK = 16384 /* bytes of handles and block heads, which are not counted */ };
 
 static test_form drawn_form(spry_type type, uint64_t *state)
 {
@@ -26,7 +26,7 @@ static int64_t bytes_of(const spry_matrix *A)
            lines * (int64_t)(a.layout == SPRY_COO ? 0 : spryi_index_type_bytes(a.offset_type));
 }
 
-/* A product, or a plan of it, with a run. */
+/* Runs a product, or a plan of the product. */
 static spry_status multiply(spry_context *context, const spry_matrix *A, const spry_matrix *B, spry_spgemm_options *o,
                             int plans, spry_error *err)
 {
@@ -94,7 +94,7 @@ static void limits_hold_and_suffice(void **unused)
     assert_true(refused > TRIALS);
 }
 
-/* A run into the caller's values refuses what it reads. */
+/* A run refuses caller's values that overlap its inputs. */
 static void values_apart(void **unused)
 {
     spry_context *context = context_of(1);
@@ -119,7 +119,7 @@ static void values_apart(void **unused)
     spry_context_destroy(context);
 }
 
-/* A row of two entries at one position times an infinity, and C as a kernel gives it that adds first, or multiplies. */
+/* Returns 1 if verification accepts c as the product of two duplicates in A and the factor in B. */
 static int accepts(spry_context *context, const double *values, const double *factor, double c)
 {
     static const int32_t offsets[] = {0, 2}, columns[] = {0, 0}, one[] = {0, 1}, zero[] = {0};

@@ -1,6 +1,6 @@
 /*
- * Device "auto" of sparse products, by the mock device: when it is taken, and that the CPU takes over where a device
- * that was chosen cannot do it.
+ * Device "auto" of sparse products, tested with the mock device: when the GPU is chosen, and that the CPU computes
+ * products if the chosen GPU fails.
  */
 #include "base/context.h"
 #include "matrix/matrix.h"
@@ -21,7 +21,7 @@ static int teardown(void **state)
     return close_context(state) || mock.blocks != 0;
 }
 
-/* 400 000 products that no cache holds with C: the model gives them to a GPU that has started. */
+/* Returns a matrix whose square has 400 000 products and exceeds the caches. The model chooses a started GPU for it. */
 static spry_matrix *worth_a_gpu(spry_context *context, test_kind kind, test_form form)
 {
     uint64_t seed = 5;
@@ -43,7 +43,7 @@ static spry_matrix *on_cpu(spry_context *context, const spry_matrix *A)
     return multiply_matrices(context, A, A, NULL);
 }
 
-/* The product where it was expected, with the CPU's result; values are whole numbers. */
+/* Checks that the product ran on the expected device and equals the CPU's result. Values are integers. */
 static spry_spgemm_info check(spry_context *context, const spry_matrix *A, const spry_spgemm_options *o,
                               const char *device, const char *reason)
 {
@@ -52,7 +52,7 @@ static spry_spgemm_info check(spry_context *context, const spry_matrix *A, const
     spry_matrix *C = multiply_with_info(context, &info, A, A, o);
     assert_string_equal(info.device_name, device);
     if (!strstr(info.reason, reason)) fail_msg("\"%s\" has no \"%s\"", info.reason, reason);
-    if (C->a.index_type == expected->a.index_type) { /* a GPU's columns are of 32 bits */
+    if (C->a.index_type == expected->a.index_type) { /* a GPU needs 32-bit columns */
         assert_true(test_same_bits(C, expected));
     } else {
         spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
@@ -65,7 +65,10 @@ static spry_spgemm_info check(spry_context *context, const spry_matrix *A, const
     return info;
 }
 
-/* The first work of a process starts a device, which one product has to pay for and a plan, made for many, does not. */
+/*
+ * The first work of a process starts the device. A single product must pay for the start; a plan, used many times, need
+ * not.
+ */
 static void start_is_paid_for(void **state)
 {
     spry_context *context = *state;
@@ -75,11 +78,11 @@ static void start_is_paid_for(void **state)
     spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
     spry_spgemm_plan *plan = NULL;
     mock_driver.start_us = 1e9;
-    for (int times = 0; times < 3; times++) { /* whatever came before */
+    for (int times = 0; times < 3; times++) { /* regardless of earlier products */
         assert_int_equal(spry_spgemm_estimate(context, &e, A, A, &o, NULL), SPRY_OK);
         assert_string_equal(e.device_name, "cpu");
         check(context, A, &o, "cpu", "longer to start");
-        assert_int_equal(mock.products, 2 * times); /* a plan has one for its structure, and its run */
+        assert_int_equal(mock.products, 2 * times); /* a plan runs one product for its structure and one for its run */
         plan = create_spgemm_plan(context, A, A, &o);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
@@ -93,7 +96,10 @@ static void start_is_paid_for(void **state)
     spry_matrix_destroy(A);
 }
 
-/* However often, a product that a thread does while a GPU begins stays on the CPU, and one that fits its caches too. */
+/*
+ * Small products remain on the CPU, however often they run: one thread ends within the start of a GPU product, or the
+ * data fit the caches.
+ */
 static void small_products(void **state)
 {
     spry_context *context = *state;
@@ -110,7 +116,7 @@ static void small_products(void **state)
     assert_int_equal(mock.allocations, 0);
 }
 
-/* A GPU wants its operands otherwise: what is routed there is made anew, and goes back where that fails. */
+/* Operands in a form that the GPU cannot use are converted for the GPU. If the GPU fails, the CPU uses the original. */
 static void other_operands(void **state)
 {
     spry_context *context = *state;
@@ -127,7 +133,7 @@ static void other_operands(void **state)
     }
 }
 
-/* A limit that the CPU meets and the GPU does not; one that nobody meets names the CPU's bytes. */
+/* A limit that the CPU meets and the GPU exceeds. If both exceed the limit, the message states the CPU's bytes. */
 static void limits(void **state)
 {
     spry_context *context = *state;
@@ -143,7 +149,7 @@ static void limits(void **state)
     o.memory_limit_bytes = e.least_bytes - 1;
     assert_int_equal(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_int_equal(err.value, e.least_bytes);
-    o.device = 1; /* asked for, it does not become another */
+    o.device = 1; /* an explicit device is not replaced */
     o.memory_limit_bytes = e.least_bytes;
     assert_int_equal(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_null(C);
@@ -152,7 +158,7 @@ static void limits(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Plans are done in one piece, which a limit may allow the CPU alone. */
+/* Plans compute in one piece. A limit may allow one piece only on the CPU. */
 static void plans(void **state)
 {
     spry_context *context = *state;
@@ -163,7 +169,7 @@ static void plans(void **state)
     spry_spgemm_plan *plan = NULL;
     assert_int_equal(spry_spgemm_estimate(context, &e, A, A, NULL, NULL), SPRY_OK);
     for (int limited = 0; limited < 2; limited++) {
-        mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0; /* beside inputs: C no longer in one piece */
+        mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0; /* in addition to inputs: C no longer fits in one piece */
         o.memory_limit_bytes = limited ? e.least_bytes : 0;
         plan = create_spgemm_plan(context, A, A, &o);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
@@ -180,7 +186,7 @@ static void plans(void **state)
     spry_matrix_destroy(A);
 }
 
-/* What a plan on a device holds and writes: on the host and on the device, into its own arrays and the caller's. */
+/* Arrays that a plan on a device holds and writes: host and device, its own arrays and the caller's. */
 static void structure_and_values(void **state)
 {
     spry_context *context = *state;
@@ -219,7 +225,7 @@ static void structure_and_values(void **state)
             if (stays) mock_close_memory();
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
         }
-        assert_int_equal(mock.blocks, held - stays); /* its own values are given back, on the host else */
+        assert_int_equal(mock.blocks, held - stays); /* on the device, the plan frees its own values */
         assert_int_equal(mock.allocations, allocations);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
@@ -236,7 +242,7 @@ static void structure_and_values(void **state)
     spry_matrix_destroy(A);
 }
 
-/* op(A)*op(B) of operands that the host transposes: the CPU's bits, from products and from plans with new values. */
+/* op(A)*op(B) with operands that the host transposes gives the CPU's bits, in products and in plans with new values. */
 static void transposed(void **state)
 {
     spry_context *context = *state;
@@ -263,7 +269,7 @@ static void transposed(void **state)
     }
 }
 
-/* Each allocation on the device refused in turn: there is a right result all the same, and nothing is left behind. */
+/* Fails each device allocation in turn. The product succeeds, and all device memory is released. */
 static void device_memory_runs_out(void **state)
 {
     spry_context *context = *state;
@@ -278,12 +284,12 @@ static void device_memory_runs_out(void **state)
         const int to_cpu = info.device == SPRY_CPU;
         if (to_cpu && !strstr(info.reason, "out of device memory")) fail_msg("%s", info.reason);
         on_cpu_instead += to_cpu;
-        on_gpu += !to_cpu && mock.allocations < fail_at; /* past the last one */
+        on_gpu += !to_cpu && mock.allocations < fail_at; /* no allocation failed */
         assert_int_equal(C->a.nnz, info.nnz);
         spry_matrix_destroy(C);
         assert_int_equal(mock.blocks, 0);
     }
-    assert_true(on_cpu_instead >= 3); /* the operands' arrays at least: what comes then is tried in chunks first */
+    assert_true(on_cpu_instead >= 3); /* the operands' arrays; later failures retry in chunks first */
     mock.fail_at = 0;
     spry_matrix_destroy(A);
 }

@@ -1,4 +1,4 @@
-/* Times of a product's stages: which a kernel tells, on the CPU, and by the mock on a device, in pieces too. */
+/* Stage times of a product: the stages that a kernel reports, on the CPU and on the mock device, also in chunks. */
 #include "mock/mock.h"
 #include "spgemm/support.h"
 #include "spry/spgemm.h"
@@ -6,7 +6,7 @@
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 
-/* 1: told, 0: told as none, -1: not told. */
+/* 1: positive time, 0: zero time, -1: not reported. */
 typedef struct expected_stages {
     const char *kernel;
     int convert, count, scan, fill, sort;
@@ -49,7 +49,7 @@ static void check_stages(const spry_spgemm_stages *found, const expected_stages 
     check_stage(e->kernel, "sort", found->sort_us, e->sort);
 }
 
-/* The sequential ways tell all that they have; rows of two of them come out sorted. */
+/* The sequential kernels report all of their stages. Two of them produce sorted rows without a sorting stage. */
 static void of_the_cpu(void **state)
 {
     static const expected_stages kernels[] = {
@@ -78,7 +78,7 @@ static void of_the_cpu(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan counts when it is made, and fills in each run. */
+/* A plan counts when it is created, and fills in each run. */
 static void of_plans(void **state)
 {
     static const expected_stages made = {"a plan", -1, 1, 1, -1, -1}, run = {"its run", -1, 1, 1, 1, TEST_STUDY(1, -1)};
@@ -98,7 +98,7 @@ static void of_plans(void **state)
     spry_matrix_destroy(A);
 }
 
-/* On a device where they are asked for; those of chunks add up. */
+/* A device reports stages on request. Times of chunks are summed. */
 static void of_a_device(void **state)
 {
     spry_matrix *A = some_matrix(*state);
@@ -120,7 +120,7 @@ static void of_a_device(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan's runs do not add to one another. */
+/* Times of a plan's runs are not summed. */
 static void of_a_devices_plan(void **state)
 {
     spry_matrix *A = some_matrix(*state);

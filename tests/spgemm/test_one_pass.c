@@ -1,4 +1,4 @@
-/* Sparse times sparse on a CPU, in one pass: rows by groups of columns. */
+/* Sparse products on a CPU in one pass: rows by groups of columns. */
 #include "support.h"
 
 #include "matrix/matrix.h"
@@ -24,14 +24,20 @@ static test_entries room_for(int64_t rows, int64_t cols, int64_t nnz)
     return e;
 }
 
-/* Sums of these are rounded, and some are infinite or NaN: a lane too many, or out of order, would show. */
+/*
+ * Returns values whose sums round. Some sums are infinite or NaN. An extra lane or a different order would change the
+ * bits.
+ */
 static double some_value(uint64_t *state)
 {
     const int64_t k = test_below(state, 4001) - 2000;
     return k == 0 ? (double)INFINITY : k == 1 ? -0.0 : (double)k / 3;
 }
 
-/* Rows of `runs` stretches of columns that follow each other, all within `reach` of a place that moves with the row. */
+/*
+ * Rows of `runs` stretches of consecutive columns. All stretches are within `reach` of a position that moves with the
+ * row.
+ */
 static test_entries clustered(int64_t rows, int64_t cols, int64_t runs, int64_t reach, uint64_t *state)
 {
     enum { LONGEST = 24 };
@@ -46,7 +52,10 @@ static test_entries clustered(int64_t rows, int64_t cols, int64_t runs, int64_t 
     return e;
 }
 
-/* Rows of a few entries near each other, some of one or none, some of two far apart, and one of all columns. */
+/*
+ * Rows of a few nearby entries. Some rows have one entry or none, some two distant entries, and one row has all
+ * columns.
+ */
 static test_entries mostly_local(int64_t rows, int64_t cols, uint64_t *state)
 {
     test_entries e = room_for(rows, cols, rows * 24 + cols);
@@ -70,7 +79,7 @@ static int is_grouped(const spry_context *context, const spry_matrix *A, const s
     return spryi_spgemm_column_groups_pay(context, &job);
 }
 
-/* One thread or many, by groups or, with memory hooks, in two phases: the same bits. */
+/* Gives the same bits with one thread or many, by groups, and, with memory hooks, in two phases. */
 static void check(test_entries *b, spry_type type, uint64_t *state)
 {
     test_memory memory = {0};
@@ -102,21 +111,21 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
     for (int c = 0; c < 4; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Columns that a window holds; more of them, where rows that span little move through it and the others go round it. */
+/* Columns that fit a window, and more columns: rows of small span move through the window, others go around it. */
 static void by_groups(void **unused)
 {
     static const int64_t shapes[][3] = {{300, 4000, 4000}, {900, 70000, 2000}, {1500, 3000000, 60000}};
     uint64_t state = 11;
     for (int s = 0; s < 3; s++)
         for (int t = 0; t < 2; t++) {
-            if (INSTRUMENTED && (s + t) % 2) continue; /* the types take turns */
+            if (INSTRUMENTED && (s + t) % 2) continue; /* alternates the types */
             test_entries b = clustered(shapes[s][0], shapes[s][1], 4, shapes[s][2], &state);
             check(&b, t ? SPRY_F32 : SPRY_F64, &state);
             test_discard(&b);
         }
 }
 
-/* Columns in no order, or apart from each other, make no groups. */
+/* Columns in no order or with gaps form no groups. */
 static void no_groups(void **unused)
 {
     uint64_t state = 5;
@@ -132,7 +141,10 @@ static void no_groups(void **unused)
     spry_context_destroy(context);
 }
 
-/* The room of one product beside what the process has, in MiB of address space; 1: it is made, with `wanted`'s bits. */
+/*
+ * Returns 1 if one product fits in `mib` MiB of address space in addition to the process's current size, with
+ * `wanted`'s bits.
+ */
 static int made_within(const spry_matrix *A, const spry_matrix *wanted, const char *kernel, int64_t mib)
 {
     long pages = 0;
@@ -155,11 +167,11 @@ static int made_within(const spry_matrix *A, const spry_matrix *wanted, const ch
     return status == SPRY_OK;
 }
 
-/* Where address space is short, what one pass reserves and cannot use is given up for two phases. */
+/* With little address space, the one-pass method releases its unused reservation and two phases are used. */
 static void little_address_space(void **unused)
 {
-    enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* MiB; all products take 150 */
-    if (INSTRUMENTED) skip();                   /* shadows reserve terabytes */
+    enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* in MiB; all products need 150 */
+    if (INSTRUMENTED) skip();                   /* sanitizer shadows reserve terabytes */
     spry_context *context = context_of(1);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.kernel = "spgemm_rows_cpu";
@@ -182,8 +194,8 @@ static void little_address_space(void **unused)
 }
 
 /*
- * Every row of C is a piece in one pass, which takes more bytes than its pieces in two phases: no limit
- * from least_bytes on is refused, also where only the pieces pass it.
+ * Each row of C is a piece in one pass, which needs more bytes than the pieces of two phases. No limit of at least
+ * least_bytes is refused, even if only the pieces exceed the limit.
  */
 static void limits(void **unused)
 {
@@ -199,7 +211,7 @@ static void limits(void **unused)
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     assert_int_equal(spry_spgemm_estimate(context, &estimate, A, B, NULL, NULL), SPRY_OK);
     int64_t limit = estimate.peak_bytes - 4000;
-    if (limit < estimate.least_bytes) limit = estimate.least_bytes; /* on processors that do it in two phases */
+    if (limit < estimate.least_bytes) limit = estimate.least_bytes; /* on processors that use two phases */
     for (; limit < estimate.peak_bytes + 1000; limit += STEP) {
         spry_error err = SPRY_ERROR_INIT;
         spry_matrix *C = NULL;

@@ -1,4 +1,4 @@
-/* Plans, limits, determinism, failures and verification of sparse times sparse. */
+/* Plans, limits, determinism, failures and verification of sparse products. */
 #include "support.h"
 
 #include "base/memory.h"
@@ -9,7 +9,7 @@
 #include "spgemm/spgemm_plan.h"
 #include "spry/spgemm.h"
 
-/* Any number of threads, any way by rows, any limit: the same bits. */
+/* All numbers of threads, row methods and limits give the same bits. */
 static void same_bits(void **unused)
 {
     spry_context *contexts[] = {context_of(1), context_of(2), context_of(5)};
@@ -17,7 +17,7 @@ static void same_bits(void **unused)
         spry_matrix *A = test_generate(contexts[0], m), *first = test_square(contexts[0], A, NULL);
         for (int c = RACES_ALONE; c < 3; c++)
             for (int k = 0; k < TEST_KERNELS; k++) {
-                if (SAMPLED && (c + k + m) % 3) continue; /* contexts take turns */
+                if (SAMPLED && (c + k + m) % 3) continue; /* alternates between contexts */
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
                 options.kernel = test_kernels[k];
                 spry_matrix *C = NULL;
@@ -35,7 +35,10 @@ static void same_bits(void **unused)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Rows of more products than a thread keeps, over all columns and over few, among short ones and rows that repeat. */
+/*
+ * Rows with more products than a thread's buffer holds, over all columns and over few, among short rows and repeated
+ * rows.
+ */
 static void long_rows(void **unused)
 {
     uint64_t state = 7;
@@ -49,7 +52,7 @@ static void long_rows(void **unused)
         double alpha = 3;
         for (int c = RACES_ALONE; c < 3; c++)
             for (int k = 0; k < TEST_KERNELS; k++) {
-                if (INSTRUMENTED && (c + k + w) % 2) continue; /* they take turns */
+                if (INSTRUMENTED && (c + k + w) % 2) continue; /* alternates */
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
                 options.kernel = test_kernels[k];
                 options.alpha = &alpha;
@@ -71,7 +74,7 @@ static void long_rows(void **unused)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
-/* From no limit down to the least, which estimate tells exactly: the same bits; a byte less is refused. */
+/* All limits down to the least, which the estimate states exactly, give the same bits. One byte less is refused. */
 static void limits(void **unused)
 {
     for (int m = 0; m < TEST_SPECS; m++) {
@@ -93,7 +96,7 @@ static void limits(void **unused)
             atomic_store(&memory.most_bytes, atomic_load(&memory.bytes));
             spry_matrix *C = multiply_with_info(context, &info, A, A, &options);
             assert_true(info.peak_bytes <= limits_tried[l]);
-            /* what was really held beside what there was: the inputs are counted in the peak, handles are not */
+            /* compares the bytes held above the previous bytes; the peak counts the inputs but no handles */
             const int64_t held = atomic_load(&memory.most_bytes) - before;
             if (held > info.peak_bytes - e.input_bytes + 8192)
                 fail_msg("%s: %lld bytes held, %lld told", test_specs[m], (long long)held,
@@ -121,7 +124,7 @@ static void limits(void **unused)
     }
 }
 
-/* One way's phases by themselves, the rows cut into pieces of `work` rows and entries. */
+/* Runs the phases of one method separately, with the rows cut into pieces of `work` rows and entries. */
 static void check_pieces(spry_context *context, const spry_matrix *A, const spry_matrix *wanted, const char *name,
                          int64_t work)
 {
@@ -150,7 +153,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_rows_place(&job, 0, &first);
     const unsigned char *workspace = job.workspace, *runs = first.run.memory.values;
     const size_t clean = runs ? (size_t)(runs - workspace) : part;
-    for (size_t b = 0; b < bytes; b++) /* a thread's part ends with what runs took, which is nobody's then */
+    for (size_t b = 0; b < bytes; b++) /* runs use the end of a thread's part, which may hold anything afterwards */
         if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
@@ -169,7 +172,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_release(context, job.pieces.rows);
 }
 
-/* Pieces of one row and of all rows give the same; workspace is left as it was found. */
+/* Pieces of one row and of all rows give the same result. The workspace is clean again afterwards. */
 static void pieces(void **unused)
 {
     spry_context *context = context_of(3);
@@ -186,7 +189,7 @@ static void pieces(void **unused)
     spry_context_destroy(context);
 }
 
-/* Values change, structures stay: a plan's next run gives what a new product gives, and allocates nothing. */
+/* With new values and the same structure, a plan's next run equals a new product and allocates nothing. */
 static void values_change(void **unused)
 {
     test_memory memory = {0};
@@ -213,7 +216,7 @@ static void values_change(void **unused)
         spry_matrix *both[] = {A, B};
         for (int run = 0; run < 3; run++) {
             double alpha = run + 1;
-            for (int m = 0; m < 2 && run + trial % 2 > 0; m++) /* also between the plan and its first run */
+            for (int m = 0; m < 2 && run + trial % 2 > 0; m++) /* also between the plan's creation and its first run */
                 for (int64_t k = 0; k < both[m]->a.nnz; k++)
                     ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3) / 3;
             const int64_t calls = atomic_load(&memory.calls);
@@ -234,7 +237,7 @@ static void values_change(void **unused)
         assert_true(info.deterministic && info.peak_bytes > 0);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
         spry_spgemm_plan_destroy(plan);
-        assert_true(C->a.nnz == info.nnz); /* it outlives the plan */
+        assert_true(C->a.nnz == info.nnz); /* C outlives the plan */
         spry_matrix_destroy(C);
         spry_matrix_destroy(A);
         spry_matrix_destroy(B);
@@ -245,7 +248,7 @@ static void values_change(void **unused)
     assert_int_equal(atomic_load(&memory.blocks), 0);
 }
 
-/* What is converted, and where its values came from, is told. */
+/* The info reports conversions and the source of the values. */
 static void conversions_are_told(void **unused)
 {
     test_memory memory = {0};
@@ -261,7 +264,7 @@ static void conversions_are_told(void **unused)
     spry_spgemm_plan *plan = create_spgemm_plan(context, A, B, NULL);
     assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
     const int64_t held = atomic_load(&memory.most_bytes) - before, told = info.peak_bytes - inputs;
-    if (held > told + 8 * 4096) /* less handles and numbers of rows */
+    if (held > told + 8 * 4096) /* handles and row counts are not counted */
         fail_msg("%lld bytes held, %lld told", (long long)held, (long long)told);
     spry_spgemm_plan_destroy(plan);
     plan = NULL;
@@ -332,7 +335,7 @@ static void every_allocation_fails(void **unused)
         assert_true(strlen(err.message) > 10);                                                                         \
     } while (0)
 
-/* As many columns as there may be, for as many threads: no product of the two that wraps around. */
+/* The most columns for the most threads: their product does not wrap around. */
 static void bytes_past_64_bits(void **unused)
 {
     const spryi_kernel *kernel = spryi_find_kernel("spgemm_rows_cpu");
@@ -370,7 +373,7 @@ static void bad_arguments(void **unused)
     o.drop_zeros = 0;
     o.kernel = "spgemm_no_cpu";
     EXPECT(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
-    o.kernel = "csr_portable_cpu"; /* of the other operation */
+    o.kernel = "csr_portable_cpu"; /* computed for another operation */
     EXPECT(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_UNSUPPORTED, "kernel");
     spry_spmv_plan *product = NULL;
     spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);
@@ -383,7 +386,7 @@ static void bad_arguments(void **unused)
     C = multiply_matrices(context, A, A, &o);
     assert_int_equal(C->a.offset_type, SPRY_I64);
     spry_matrix_destroy(C);
-    o.device = SPRY_DEVICE_AUTO; /* no GPU, or none that would pay for so little */
+    o.device = SPRY_DEVICE_AUTO; /* no GPU, or a GPU that is slower for so small a product */
     C = multiply_matrices(context, A, A, &o);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
@@ -414,7 +417,7 @@ static void bad_arguments(void **unused)
     spry_context_destroy(context);
 }
 
-/* 4.9e9 products and as many entries of C: counted in 64 bits, refused where they do not fit. */
+/* 4.9e9 products and the same number of entries of C: counted in 64 bits, and refused if they do not fit. */
 static void past_32_bits(void **unused)
 {
     enum { N = 70000 };
@@ -425,7 +428,7 @@ static void past_32_bits(void **unused)
     column.j = row.i = calloc(N, sizeof *row.i);
     column.value = row.value = calloc(N, sizeof *row.value);
     for (int64_t k = 0; k < N; k++) row.j[k] = k;
-    /* by hand, as test_matrix looks for each row among all entries */
+    /* built directly, because test_matrix is too slow for this size */
     int32_t *rising = malloc((N + 1) * sizeof *rising), *zeros = calloc(N + 1, sizeof *zeros), ends[] = {0, N};
     for (int32_t k = 0; k <= N; k++) rising[k] = k;
     spry_matrix *C = NULL;
@@ -465,7 +468,7 @@ static spry_spgemm_verification verify(spry_context *context, const spry_matrix 
     return found;
 }
 
-/* Inf in A over an empty row of B: no product is not finite, nor is C. */
+/* Inf in A meets an empty row of B, so no product and no entry of C is infinite or NaN. */
 static void infinite_over_nothing(void **unused)
 {
     static const int32_t a_offsets[] = {0, 2}, a_columns[] = {0, 1}, b_offsets[] = {0, 0, 1}, b_columns[] = {0};
@@ -486,7 +489,7 @@ static void infinite_over_nothing(void **unused)
     spry_context_destroy(context);
 }
 
-/* alpha*(A*B) with an alpha that is not finite: entries are Inf or NaN, and rows without entries are right. */
+/* alpha*(A*B) with an infinite or NaN alpha: entries are Inf or NaN, and rows without entries are right. */
 static void alpha_beyond_numbers(void **unused)
 {
     static const int32_t offsets[] = {0, 1, 1, 3}, columns[] = {0, 1, 2};
@@ -513,7 +516,7 @@ static void alpha_beyond_numbers(void **unused)
     spry_context_destroy(context);
 }
 
-/* A*A^T of 2^31 - 1 columns: the rows of A^T pass the limit by their offsets, which is told before they are made. */
+/* A*A^T of 2^31 - 1 columns: the offsets of A^T exceed the limit. The call reports the bytes before it builds A^T. */
 static void more_rows_than_memory(void **unused)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, INT32_MAX - 1};
@@ -546,7 +549,7 @@ static void verification(void **unused)
             if (found.wrong_rows != 0) fail_msg("%s: %g of the bound", test_specs[m], found.max_error);
             assert_int_equal(found.first_misshapen, -1);
         }
-        /* one corrupted value, in its last bits for the exact way */
+        /* one corrupted value; the exact check also detects a change in the last bits */
         double *values = (double *)(uintptr_t)C->a.values;
         int64_t k = C->a.nnz / 3;
         const double kept = values[k];
@@ -554,7 +557,7 @@ static void verification(void **unused)
         assert_int_equal(verify(context, C, A, SPRY_VERIFY_EXACT, 0).wrong_rows, 1);
         assert_int_equal(verify(context, C, A, SPRY_VERIFY_RANDOM, 0).wrong_rows, 1);
         values[k] = kept;
-        /* a column that is none of the row's, then a missing entry */
+        /* a column that the row does not have, then a missing entry */
         int32_t *columns = (int32_t *)(uintptr_t)C->a.indices;
         while (columns[k] + 1 >= C->a.columns || columns[k + 1] == columns[k] + 1 || columns[k + 1] < columns[k]) k++;
         columns[k]++;

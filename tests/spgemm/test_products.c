@@ -1,11 +1,11 @@
-/* The product against a triple loop: every kernel of this machine, many shapes, all forms of the operands. */
+/* Sparse products, compared with a triple loop: each kernel of this machine, many shapes, all forms of the operands. */
 #include "spry/spgemm.h"
 #include "spry/tune.h"
 #include "support.h"
 
 enum { TRIALS = INSTRUMENTED ? 80 : 1000, THREADS = 3 };
 
-/* All legal forms: layouts, value types, index pairs. */
+/* All valid forms: layouts, value types, index pairs. */
 static test_form form_number(uint64_t *state, spry_type type)
 {
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_CSR, SPRY_CSR, SPRY_COO, SPRY_CSC};
@@ -22,7 +22,7 @@ static int64_t some_size(uint64_t *state)
     return sizes[test_below(state, 12)];
 }
 
-/* One product of random operands by one kernel. */
+/* Compares one product of random operands with the triple loop. */
 static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
 {
     uint64_t state = seed;
@@ -84,7 +84,7 @@ static void random_products(void **state)
     spry_context_destroy(context);
 }
 
-/* The comparison above must be able to fail. */
+/* Checks that the comparison above detects a wrong value. */
 static void comparison_rejects(void **unused)
 {
     spry_context *context = context_of(1);

@@ -1,7 +1,7 @@
 /*
- * Rows that share one order of products (row_runs.tmpl.h): runs that begin and end anywhere, of groups with the same
- * columns, of any step, with rows that are unsorted, hold columns twice or nothing; and columns that are
- * listed while rows are counted. C has SMMP's bits.
+ * Runs of rows that share one order of products (row_runs.tmpl.h). Runs begin and end anywhere. Their groups have equal
+ * columns and any step. Rows are unsorted, have duplicates, or are empty. Also tests listing columns while rows are
+ * counted. C has SMMP's bits.
  */
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -16,13 +16,13 @@ static int rising(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* How rows are laid out: groups of `identical` rows, each `step` columns after the one before. */
+/* Layout of rows: groups of `identical` rows. Each group starts `step` columns after the previous group. */
 typedef struct lay {
-    int64_t identical, step, spread, most, change; /* change: rows after which other offsets are drawn, on average */
+    int64_t identical, step, spread, most, change; /* change: mean number of rows until new offsets are drawn */
     int sorted, distinct;
 } lay;
 
-/* Values of any size, so that another order of sums has other bits. */
+/* Values of any magnitude, so that a different order of sums changes bits. */
 static test_entries make(int64_t rows, int64_t cols, const lay *l, uint64_t *state)
 {
     test_entries e = {.rows = rows, .cols = cols};
@@ -58,7 +58,7 @@ static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const 
     return C;
 }
 
-/* One product, in one pass (contexts 0 to 2), and in two phases, for which memory hooks see. */
+/* Compares a product in one pass (contexts 0 to 2) and in two phases (memory hooks disable the single pass). */
 static void one_trial(spry_context *const contexts[4], uint64_t seed)
 {
     uint64_t state = seed;
@@ -111,7 +111,10 @@ static void random_runs(void **unused)
     }
 }
 
-/* What runs are made for: lanes in plenty, long rows of one pattern, several unknowns a node, C past the caches. */
+/*
+ * Typical matrices with runs: many lanes, long rows of one pattern, multiple unknowns per node, C larger than the
+ * caches.
+ */
 static void grids(void **unused)
 {
     static const char *const specs[] = {"gen:grid5,x=300,y=20",  "gen:grid7,x=70,y=9,z=8", "gen:grid27,x=90,y=6,z=5",
@@ -145,8 +148,8 @@ static void grids(void **unused)
 }
 
 /*
- * Columns that are listed while rows are counted, by one thread where C has them, by several apart: rows near and far,
- * unsorted, with duplicates or none, in products and in plans.
+ * Columns listed while rows are counted, by one thread into C, or by multiple threads into separate memory. Rows have
+ * near or distant columns, unsorted, with or without duplicates, in products and in plans.
  */
 static void listed_columns(void **unused)
 {

@@ -1,4 +1,6 @@
-/* The matrix that seed 002 prints in COO, CSR and CSC (section 2.1): each of them, and its square by every kernel. */
+/*
+ * The matrix that seed 002 prints in COO, CSR and CSC (section 2.1): reads each layout and squares it by each kernel.
+ */
 #include "spgemm/support.h"
 
 #include "matrix/matrix.h"

@@ -1,11 +1,11 @@
-/* Plans of sparse times sparse: their structure before any run, values of the caller, transposed operands. */
+/* Plans of sparse products: structure before the first run, values of the caller, transposed operands. */
 #include "support.h"
 
 #include "matrix/matrix.h"
 #include "spry/io.h"
 #include "spry/spgemm.h"
 
-/* The plan's structure, before any run, against a product's. */
+/* Compares the plan's structure before the first run with a product's. */
 static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, const char *what)
 {
     spry_arrays s = SPRY_INIT(spry_arrays);
@@ -23,7 +23,7 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
         fail_msg("%s: the structure is not that of the product", what);
 }
 
-/* Every kernel, shape and pair of indices, without a limit and with the least, under which windows are narrow. */
+/* Each kernel, shape and index pair, without a limit and with the least limit, which makes windows narrow. */
 static void structures(void **unused)
 {
     static const char *const kernels[] = {NULL, "spgemm_rows_cpu", TEST_STUDY("spgemm_smmp_cpu", NULL),
@@ -37,7 +37,7 @@ static void structures(void **unused)
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
         o.kernel = kernels[trial / TEST_SPECS % 4];
         const char *spec = test_specs[trial % TEST_SPECS];
-        if (o.kernel && strstr(o.kernel, "seed") && strstr(spec, "uni18")) continue; /* it looks at all columns */
+        if (o.kernel && strstr(o.kernel, "seed") && strstr(spec, "uni18")) continue; /* the kernel reads all columns */
         spry_matrix *A = NULL, *D = NULL;
         assert_int_equal(spry_matrix_generate(context, &A, spec, &read, NULL), SPRY_OK);
         spry_matrix *C = multiply_matrices(context, A, A, &o);
@@ -59,7 +59,7 @@ static void structures(void **unused)
     spry_context_destroy(context);
 }
 
-/* Runs into the caller's array: the plan gives its own back, and allocates one where a run wants it. */
+/* Runs into the caller's array: the plan frees its own array, and allocates an array again if a run needs one. */
 static void values_of_the_caller(void **unused)
 {
     for (int m = 0; m < TEST_SPECS; m++) {
@@ -76,29 +76,29 @@ static void values_of_the_caller(void **unused)
         spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &options);
         const size_t bytes = (size_t)wanted[0]->a.nnz * sizeof(double);
         char *room = malloc(bytes + 2 * sizeof(double));
-        double *values = (double *)(void *)(room + sizeof(double)); /* aligned to the type alone */
+        double *values = (double *)(void *)(room + sizeof(double)); /* only aligned to the type */
         spry_spgemm_run_options into = SPRY_INIT(spry_spgemm_run_options);
-        into.stream = &memory; /* the CPU does not look at it */
+        into.stream = &memory; /* the CPU ignores the stream */
         const int64_t blocks = atomic_load(&memory.blocks), calls = atomic_load(&memory.calls);
         for (int run = 0; run < 4; run++) {
             into.alpha = run % 2 ? &alphas[1] : NULL;
             memset(room, 0xff, bytes + 2 * sizeof(double));
             assert_int_equal(spry_spgemm_plan_run(plan, values, &into, NULL), SPRY_OK);
             assert_memory_equal(values, wanted[run % 2]->a.values, bytes);
-            for (size_t b = 0; b < sizeof(double); b++) /* nothing is written before and behind */
+            for (size_t b = 0; b < sizeof(double); b++) /* no byte before or after the values is written */
                 assert_true(room[b] == (char)0xff && room[bytes + sizeof(double) + b] == (char)0xff);
             assert_int_equal(atomic_load(&memory.blocks), blocks - 1);
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
             check_structure(plan, wanted[0], test_specs[m]);
         }
         assert_int_equal(atomic_load(&memory.calls), calls);
-        fail_call(&memory, 1, 0); /* the plan's own values, which are needed now */
+        fail_call(&memory, 1, 0); /* allocates the plan's own values, which this run needs */
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OUT_OF_MEMORY);
         fail_call(&memory, 0, 0);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(atomic_load(&memory.calls), calls + 2);
         into.alpha = &alphas[1];
-        assert_int_equal(spry_spgemm_plan_run(plan, values, &into, NULL), SPRY_OK); /* C stays as it is */
+        assert_int_equal(spry_spgemm_plan_run(plan, values, &into, NULL), SPRY_OK); /* C keeps its values */
         spry_arrays s = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
@@ -114,13 +114,13 @@ static void values_of_the_caller(void **unused)
     }
 }
 
-/* op(A)*op(B) of one matrix and of two, by all calls, in the layouts that are transposed with and without a copy. */
+/* op(A)*op(B) of one matrix and of two, by all calls, in layouts that are transposed with and without a copy. */
 static void transposed(void **unused)
 {
     spry_context *context = context_of(2);
     for (int trial = 0; trial < 24; trial++) {
         uint64_t state = (uint64_t)trial + 5;
-        const int both = trial / 4 % 2; /* A*A^T and the like, of one matrix */
+        const int both = trial / 4 % 2; /* products of one matrix, such as A*A^T */
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
         o.op_a = trial % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         o.op_b = trial / 2 % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -158,7 +158,7 @@ static void transposed(void **unused)
     spry_context_destroy(context);
 }
 
-/* Blocks of 3 x 3 nodes of a grid of side x side to a coarse node each. */
+/* Maps each block of 3 x 3 nodes of a grid of side x side nodes to one coarse node. */
 static spry_matrix *prolongation(spry_context *context, int side)
 {
     const int coarse = (side + 2) / 3, rows = side * side;
@@ -176,7 +176,7 @@ static spry_matrix *prolongation(spry_context *context, int side)
     return P;
 }
 
-/* The first run is no other than later ones: its time is told, its bits are checked. */
+/* Prints the times of the first and later runs, and compares C's bits with a product's. */
 static void first_run(void **unused)
 {
     const int side = INSTRUMENTED ? 60 : 700;

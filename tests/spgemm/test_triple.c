@@ -1,4 +1,7 @@
-/* C = P^T*A*P on the CPU: each way against dense sums and two products, new values, limits, refusals and failures. */
+/*
+ * C = P^T*A*P on the CPU, compared with dense sums and with two products: each method, new values, limits, refusals and
+ * failures.
+ */
 #include "spry/spgemm.h"
 #include "support.h"
 
@@ -14,7 +17,10 @@ enum { WAYS = 4, TRIALS = INSTRUMENTED ? 12 : 120 };
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 
-/* Rows in groups of `alike` rows with the same `length` columns; 1: no row has those of the next. Small integers. */
+/*
+ * Returns groups of `alike` rows with the same `length` columns. If alike is 1, consecutive rows differ. Values are
+ * small integers.
+ */
 static test_entries interpolation(int64_t rows, int64_t cols, int64_t alike, int64_t length, uint64_t *state)
 {
     test_entries e = {.rows = rows, .cols = cols};
@@ -26,7 +32,7 @@ static test_entries interpolation(int64_t rows, int64_t cols, int64_t alike, int
     return e;
 }
 
-/* The entries of a dense matrix, zeros of its structure included. */
+/* Returns the entries of a dense matrix, including zeros of its structure. */
 static test_entries entries_of(const test_dense *d)
 {
     test_entries e = {.rows = d->rows, .cols = d->cols};
@@ -78,7 +84,7 @@ static void change_values(spry_matrix *A, uint64_t *state)
         spryi_set_value((void *)(uintptr_t)A->a.values, A->a.value_type, k, (double)(test_below(state, 7) - 3));
 }
 
-/* A kept plan gives two products' bits for values that change, in its own array and in the caller's. */
+/* A plan gives the bits of two products after values change, in its own array and in the caller's. */
 static void check_plan(spry_context *context, spry_spgemm_plan *plan, spry_matrix *A, spry_matrix *P, const void *alpha,
                        uint64_t *state)
 {
@@ -148,7 +154,7 @@ static void random_products(void **state)
     for (int trial = 0; trial < TRIALS; trial++) one_trial(*state, (uint64_t)trial);
 }
 
-/* A fine grid's operator and its interpolation: long enough for several threads. Values of any size. */
+/* A fine grid's operator and its interpolation, large enough for multiple threads. Values have any magnitude. */
 typedef struct problem {
     spry_matrix *A, *P;
 } problem;
@@ -170,7 +176,7 @@ static void discard_problem(problem *x)
     spry_matrix_destroy(x->P);
 }
 
-/* The way that is chosen, with its reason; any number of threads gives the same bits, first and later. */
+/* Checks the chosen method and its reason. Any number of threads gives the same bits, in the first run and later. */
 static void same_bits(void **unused)
 {
     static const struct {
@@ -205,7 +211,7 @@ static void same_bits(void **unused)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Every way's numbers are within the bound of two products' numbers; the structures are equal. */
+/* Values of each method are within the error bound of two products. The structures are equal. */
 static void accuracy(void **state)
 {
     problem x = make_problem(*state, 4, 3);
@@ -224,7 +230,7 @@ static void accuracy(void **state)
     discard_problem(&x);
 }
 
-/* The bytes held stay under the limit and under info's peak. A smaller limit is refused, and nothing is left. */
+/* Memory in use stays below the limit and below info's peak. A smaller limit is refused, and all memory is released. */
 static void limits(void **unused)
 {
     static const int64_t alike[] = {1, 4, 1}, lengths[] = {3, 3, 20};
@@ -244,7 +250,7 @@ static void limits(void **unused)
             fail_msg("case %d: %d bytes held, %d told", c, (int)held, (int)(info.peak_bytes - inputs));
         spry_spgemm_plan_destroy(plan);
         plan = NULL;
-        o.memory_limit_bytes = 2 * info.peak_bytes; /* arrays that grow are copied under a limit */
+        o.memory_limit_bytes = 2 * info.peak_bytes; /* growing arrays are copied under a limit */
         D = triple(context, &plan, x.A, x.P, &o);
         assert_true(info_of(plan).peak_bytes <= o.memory_limit_bytes && test_same_bits(C, D));
         spry_matrix_destroy(D);
@@ -275,7 +281,7 @@ static void limits(void **unused)
     }
 }
 
-/* One triangle of A, patterns, A itself as P, and an index base. */
+/* A stored as one triangle, patterns, A itself as P, and an index base. */
 static void operands(void **state)
 {
     spry_context *context = *state;
@@ -312,7 +318,7 @@ static void operands(void **state)
     spry_matrix_destroy(P);
 }
 
-/* An infinity in P makes NaN only in sums that it meets, also in a run of several rows. */
+/* An infinity in P gives NaN only in the sums that use it, also in a run of multiple rows. */
 static void infinities(void **state)
 {
     spry_context *context = *state;
@@ -342,7 +348,7 @@ static void infinities(void **state)
     spry_matrix_destroy(P);
 }
 
-/* A row of C with more entries than 16 bits number: by rows, and refused where runs are named. */
+/* A row of C with more than 2^16 entries: the row method computes it, and the run method refuses it. */
 static void long_rows_of_c(void **state)
 {
     enum { N = 70000 };

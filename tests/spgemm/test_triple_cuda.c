@@ -1,11 +1,14 @@
-/* C = P^T*A*P on a GPU against the CPU: operands on the host and there, plans with new values, both value types. */
+/*
+ * C = P^T*A*P on a GPU, compared with the CPU: operands on the host and on the GPU, plans with new values, both value
+ * types.
+ */
 #include "spry/cuda.h"
 #include "spry/spgemm.h"
 #include "support.h"
 
 #include "matrix/matrix.h"
 
-/* A copy of the CSR matrix in the GPU's memory. arrays: its memory, for spry_device_free. */
+/* Copies the CSR matrix to the GPU's memory. The caller frees `arrays` with spry_device_free. */
 static spry_matrix *put(spry_context *context, const spry_matrix *A, void *arrays[3])
 {
     spry_arrays a = arrays_of(A);
@@ -46,7 +49,7 @@ static spry_matrix *on_cpu(spry_context *context, const spry_matrix *A, const sp
     return C;
 }
 
-/* Sums of small integers are exact, so the CPU's bits are expected, in host memory. */
+/* Sums of small integers are exact, so the CPU's bits are expected. C is in host memory. */
 static void one_trial(spry_context *context, int trial)
 {
     uint64_t state = (uint64_t)trial * 13 + 5;
@@ -98,7 +101,7 @@ static void products(void **state)
     for (int trial = 0; trial < 24; trial++) one_trial(*state, trial);
 }
 
-/* C stays on the GPU: a plan's runs repeat its bits, and the limit of its peak suffices. */
+/* With C on the GPU, a plan's runs repeat its bits, and the plan's peak suffices as a limit. */
 static void result_on_gpu(void **state)
 {
     spry_context *context = *state;

@@ -1,4 +1,4 @@
-/* C = P^T*A*P on a device with its own memory: operands on the host and there, new values, limits, failures. */
+/* C = P^T*A*P on a device with its own memory: operands on the host and on the device, new values, limits, failures. */
 #include "base/context.h"
 #include "matrix/matrix.h"
 #include "mock/mock.h"
@@ -38,7 +38,7 @@ static void discard_problem(const problem *x)
     spry_matrix_destroy(x->P);
 }
 
-/* A copy of a matrix in the device's memory, or the matrix itself. */
+/* Returns a copy of a matrix in the device's memory, or the matrix itself. */
 static spry_matrix *put(spry_context *context, const spry_matrix *A, bool there)
 {
     const spryi_device *device = spryi_device_at(context, 1);
@@ -60,7 +60,7 @@ static spry_matrix *put(spry_context *context, const spry_matrix *A, bool there)
     return made;
 }
 
-/* C on the host, computed there. */
+/* Computes C on the device and returns it in host memory. */
 static spry_matrix *on_host(spry_context *context, const problem *x, const void *alpha)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -84,7 +84,7 @@ static void check(const spry_matrix *C, const spry_matrix *expected)
     if (C->a.device > 0) mock_close_memory();
 }
 
-/* New values in a matrix on the host and in its copy. */
+/* Sets new values in a matrix on the host and in its device copy. */
 static void change_values(spry_matrix *A, spry_matrix *copy)
 {
     for (int64_t k = 0; k < A->a.nnz; k += 3)
@@ -149,7 +149,10 @@ static void places(void **state)
     one_place(*state, (test_form){SPRY_CSC, SPRY_F64, SPRY_I64, SPRY_I64}, false, false, SPRY_CPU);
 }
 
-/* Limits count both products: what is held stays under them, less is refused, and nothing is left. */
+/*
+ * Limits count both products. Memory in use stays below the limit. A smaller limit is refused, and all memory is
+ * released.
+ */
 static void limits(void **state)
 {
     spry_context *context = *state;
@@ -184,7 +187,7 @@ static void limits(void **state)
     discard_problem(&x);
 }
 
-/* Each allocation on the device refused in turn: the call fails, and nothing is left behind. */
+/* Fails each device allocation in turn. The call fails, and all memory is released. */
 static void device_memory_runs_out(void **state)
 {
     spry_context *context = *state;
@@ -221,7 +224,7 @@ static void device_memory_runs_out(void **state)
     discard_problem(&x);
 }
 
-/* Device "auto": a GPU that is predicted to be faster, and the CPU if it fails. */
+/* Device "auto" chooses a GPU that is predicted to be faster, and the CPU if the GPU fails. */
 static void automatic(void **state)
 {
     spry_context *context = *state;

@@ -1,4 +1,4 @@
-"""What the tests of the studies share: records that were made up, and a report of them in a folder of its own."""
+"""Helpers of the studies' tests: invented records, and a report of records in a temporary folder."""
 import argparse
 import os
 import sys
@@ -14,7 +14,7 @@ MACHINE = {"id": "1", "processor": "p", "cores": 1, "gpu": "g", "library": "l"}
 
 
 def product(matrix, kernel, us, kind="product", **others):
-    """A record of spry bench, as a study keeps it."""
+    """Returns a record of spry bench in the form that a study stores."""
     return {"kind": kind, "matrix": matrix, "kernel": kernel, "format": kernel.split("_")[0], "type": "f32",
             "device": "cuda", "policy": None, "peer": False, "nnz": 1000, "time_us": us, "mean_us": us, "status": "ok",
             "reason": "", "asked": "kernel", "max_error": 0.1, "bytes": 4000, "roof": 0.5, **others}
@@ -26,7 +26,7 @@ def envelopes_of(records, seed):
 
 
 def words_of(study, records, seed):
-    """Those that report.md explains, before it uses them in tables."""
+    """Returns the words that report.md explains before its first table."""
     with tempfile.TemporaryDirectory() as out:
         reports.write(argparse.Namespace(seed=seed, no_figures=True, quick=False), study, envelopes_of(records, seed),
                       out)
@@ -36,7 +36,7 @@ def words_of(study, records, seed):
 
 
 def report_of(study, records, seed):
-    """{item and text: claim}, and the problems, of a study's report of these records."""
+    """Returns {item and text: claim}, and the problems, of a study's report of these records."""
     envelopes = envelopes_of(records, seed)
     with tempfile.TemporaryDirectory() as out:
         options = argparse.Namespace(seed=seed, no_figures=True, quick=False)

@@ -25,7 +25,8 @@ def of(matrix, nnz, kernel, us, kind):
 
 
 def made_up():
-    """Three matrices: one under both limits, one at 10 000 entries, which ELL was refused on, one at 100 000."""
+    """Returns records of three matrices with 9999, 10 000 and 100 000 entries. The first is below both limits. ELL was
+    refused on the second."""
     found = []
     for kind in ("f32", "f64"):
         for matrix, nnz, base, times in (("small", 9999, 10, {SCALAR: 0.1}),
@@ -39,7 +40,7 @@ def made_up():
 
 
 def envelope(record, machine="1", job="j", **others):
-    """A line of records.jsonl; record None: one that ends the job."""
+    """Returns a line of records.jsonl. record None: the line that ends the job."""
     ending = {"done": True} if record is None else {"record": record}
     return {"seed": "000", "job": job, "quick": False, "mock": False, "date": "2026-01-01", "clocks": "",
             "command": "c", "machine": {**MACHINE, "id": machine}, **ending, **others}
@@ -90,7 +91,7 @@ class Figures(unittest.TestCase):
         return next(claim for (_, text), claim in found.items() if text.startswith(start))
 
     def test_by_means(self):
-        """HYB's mean is that of CSR-Adaptive, though it takes ten times as long on the small one."""
+        """HYB's mean time equals that of CSR-Adaptive, although HYB takes ten times as long on the smaller matrix."""
         found = made_up()
         for record in found:
             slow = {HYB: {"mid": 1000, "large": 250 / 1.2}, ADAPTIVE: {"mid": 100}}.get(record["kernel"], {})
@@ -105,7 +106,7 @@ class Figures(unittest.TestCase):
         self.assertIn("By blocks of 1024 entries refuted: float: 0.05", claim.found)
 
     def test_rows(self):
-        """On longer rows COO falls behind segmented sums, ELL behind CSR-Scalar; CSR-Vector gets ahead."""
+        """On longer rows, COO falls behind segmented sums and ELL behind CSR-Scalar, and CSR-Vector becomes faster."""
         found = []
         for kind, size in (("f32", 8), ("f64", 12)):
             for row, longest, times in ((4, 4, {SCALAR: 9.8}), (10, 12, {COO: 20}),
@@ -125,7 +126,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(claim.verdict, "confirmed", start)
 
     def test_what_was_measured(self):
-        """Few trials, the baseline's noise, kinds and sources are told of what was measured."""
+        """The report states few trials, the baseline's noise, kinds and sources for the measured records."""
         found = [{**record, "spread_us": 0.3 * record["time_us"], "runs": 12 if record["kernel"] == BASE else 30}
                  for record in made_up()]
         for record in found:
@@ -198,7 +199,7 @@ class Merging(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def test_jobs_of_several_machines(self):
-        """Each job is of the first machine that ended it: a part that was cut short does not count."""
+        """Each job uses the first machine that completed it. Incomplete jobs do not count."""
         cut = [envelope({"n": 1}, "a", "one")]
         first = [envelope({"n": 2}, "b", "one"), envelope(None, "b", "one"),
                  envelope({"n": 3}, "b", "two"), envelope(None, "b", "two")]

@@ -1,4 +1,4 @@
-"""Seed 001's study: tables, claims and the stages of Band-k, on records that were made up."""
+"""Study of seed 001: tables, claims and the stages of Band-k, on invented records."""
 import argparse
 import csv
 import os
@@ -19,7 +19,7 @@ def envelope(job, record, machine="a", done=False):
 
 
 def case(kernel, ordering, mean, matrix, threads=16, **more):
-    """A record of a million entries: 2000 us are one GFLOP/s."""
+    """Returns a record of a million entries. 2000 us correspond to one GFLOP/s."""
     return {"matrix": matrix, "rows": 250000, "nnz": 1000000, "type": "f64", "device": "cpu", "threads": threads,
             "format": kernel.split("_")[0], "kernel": kernel, "peer": kernel in ("csr5", "mkl_csr"), "twin": True,
             "ordering": ordering, "mean_us": mean, "time_us": mean, "spread_us": 10, "status": "ok", "reason": "",
@@ -54,14 +54,15 @@ def mesh():
 
 
 def inner(seven, nine):
-    """Rows of seven and of nine entries: one thread's time over that of several."""
+    """Returns times for rows of seven and of nine entries. seven, nine: time of one thread over the time of multiple
+    threads."""
     return [case(kernel, "none", mean, f"banded {length}") for length, ratio in ((7, seven), (9, nine))
             for kernel, mean in (("csr3_gpuspmv3_cuda", 1000 * ratio), ("csr3_gpuspmv35_cuda", 1000))]
 
 
 TABLE_1 = {"kind": "table 1", "matrix": "debr", "rows": 1048000, "nnz": 4192000, "max_row": 4, "mean_row": 4,
            "variance_row": 0.5, "pattern_symmetry": 0.975, "class": "regular", "twin": True, "status": "ok"}
-# 0-2 and 1-3 are joined; both groups of two lie beside each other once they are in order.
+# Rows 0 and 2 are joined, and rows 1 and 3. In the new order, the rows of each pair are neighbours.
 FIGURE_2 = {"kind": "figure 2", "status": "ok", "rows": 4, "entries": [[0, 0], [0, 2], [2, 0], [1, 3], [3, 1]],
             "order": [0, 2, 1, 3], "sr_ptr": [0, 2, 4], "ssr_ptr": [0, 2], "rcm_bandwidth": 1}
 ONE = {"cpu, 1": cpu("debr", 1), "sizes of debr": sweep(), "mesh grid5": mesh(), "threads, 1": threads(),
@@ -108,7 +109,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.one.problems, [])
 
     def test_numberings(self):
-        # debr is regular and of symmetric pattern; each one's better numbering counts
+        # debr is regular with a symmetric pattern. Each kernel counts with its better numbering.
         for numbering, name, rate in (("as-given", "csr2_listing_cpu", "1.0"), ("reordered", "csr5", "1.0"),
                                       ("better", "csr2_listing_cpu", "2.0"), ("as-given", "csr5", "0.5")):
             row = self.one.row(f"classes-cpu-f64-{numbering}", f"`{name}`")
@@ -132,7 +133,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(claim.verdict, "confirmed")
 
     def test_sizes(self):
-        # 256 and 512 are within 1 % of the best, 362 is between them; 96 loses a tenth
+        # 256 and 512 are within 1 % of the best, and 362 is their geometric mean. 96 loses 10 %.
         row = self.one.row("sizes-csr2_listing_cpu", "debr")
         self.assertAlmostEqual(float(row[2]), 362.04, places=2)
         self.assertEqual(row[3:5] + row[6:], ["1000", "1.1", "3.0", "1.0"])
@@ -158,7 +159,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.one.claim("with all cores CSR-2 does better").verdict, "confirmed")
 
     def test_reordering(self):
-        # 800 us at the best size as given, 1000 by Band-k
+        # 800 us at the best size in the given order, 1000 us by Band-k
         claim = self.one.claim("CSR-2 is faster by Band-k")
         self.assertEqual((claim.found, claim.verdict), (
             "double on the CPU: 0.80 times as fast as in the order given, over 5 % faster on 0, over 5 % slower on 1 "
@@ -238,7 +239,7 @@ class Suite(unittest.TestCase):
         self.assertEqual([len(names) for _, names in parts], [31, 4, 35, 13, 16, 29, 64])
 
     def test_symmetric_ones_come_first(self):
-        """As printed: figures part them from the others by a line."""
+        """Symmetric matrices come first, as printed. Figures separate them from the others by a line."""
         for letter in "ri":
             of_class = [suite.is_symmetric(m.name) for m in suite.MATRICES if m.id[0] == letter]
             self.assertEqual(of_class, sorted(of_class, reverse=True))

@@ -1,4 +1,4 @@
-"""Seed 002's study: what is taken of records, and verdicts on times that were made up."""
+"""Study of seed 002: values read from records, and verdicts on invented times."""
 import argparse
 import unittest
 
@@ -11,7 +11,7 @@ NONE = dict.fromkeys(("read", "convert", "count", "scan", "fill", "sort"))
 
 
 def product(matrix, kernel, us, kind="f32", sort=None, **others):
-    """A record of a product of `us` microseconds; the stages that are named."""
+    """Returns a record of a product of `us` microseconds. Named stages get the given times."""
     stages = {**NONE, "sort": sort, **{name: others.pop(name) for name in list(others) if name in NONE}}
     return {"matrix": matrix, "kernel": kernel, "type": kind, "format": "csr", "peer": False, "status": "ok",
             "reason": "", "device": "cuda" if kernel.endswith("_cuda") else "cpu", "time_us": us, "mean_us": us,
@@ -19,7 +19,7 @@ def product(matrix, kernel, us, kind="f32", sort=None, **others):
 
 
 def everyone(density, size, printed, octave, smmp, older=1000, together=None, reset=None, counts=(10, 1)):
-    """A point's records: microseconds of each in both types, with a SortCols of 100 beside."""
+    """Returns a point's records in both types, with the given microseconds and 100 us of SortCols."""
     name, found = measure.point_name(density, size), []
     for kind in ("f32", "f64"):
         for kernel, us in ((measure.PRINTED, printed), (measure.TOGETHER, together or printed),
@@ -41,7 +41,8 @@ def way(matrix, kernel, us):
 
 
 def as_the_seed_says():
-    """Small sizes ahead; 1e-4 crosses in the middle; 1e-5 far behind; each improvement helps."""
+    """Returns records that confirm the seed: small sizes are ahead, 1e-4 crosses in the middle, 1e-5 is far behind, and
+    each improvement helps."""
     found = []
     for k, size in enumerate((256, 512, 1024, 2048)):
         found += everyone(1e-3, size, 10, 20, 5 + 10 * k)

@@ -1,4 +1,4 @@
-"""Seed 003's study: PageRank in plain Python, what is counted of rows, and verdicts on times that were made up."""
+"""Study of seed 003: PageRank in plain Python, statistics of rows, and verdicts on invented times."""
 import unittest
 
 from support import envelopes_of, product, report_of
@@ -76,7 +76,7 @@ class Rows(unittest.TestCase):
 
 
 def records(diagonal=(1, 5), long=(5, 1), even=(1, 1), uneven=(9, 2)):
-    """(scalar, vector) microseconds of each matrix, in both types."""
+    """Returns records with (scalar, vector) microseconds of each matrix, in both types."""
     found = [matrix("row length 1", 1), matrix("row length 65", 65), matrix("uniform, 12 a row", 12),
              {**matrix("flickr's twin", 12, longest=900), "source": "gen:twin,longest=900"}]
     for entry, times in zip(list(found), (diagonal, long, even, uneven)):
@@ -91,7 +91,7 @@ def records(diagonal=(1, 5), long=(5, 1), even=(1, 1), uneven=(9, 2)):
 
 
 class Told(unittest.TestCase):
-    """What reports say of runs and clocks (study/common)."""
+    """Statements of reports on runs and clocks (study/common)."""
 
     def test_slow_cases_have_fewer_runs(self):
         cases = [product("short", "a", 1, runs=60), product("long", "b", 1, runs=12),

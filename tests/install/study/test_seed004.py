@@ -1,4 +1,4 @@
-"""Seed 004's study: the table of storage, the tree's leaves on times that were made up, and fill-in where SciPy is."""
+"""Study of seed 004: the table of storage, the tree's leaves on invented times, and fill-in if SciPy is installed."""
 import copy
 import os
 import unittest
@@ -37,7 +37,7 @@ class Storage(unittest.TestCase):
 
 
 def timed(times, taken):
-    """Records of the four leaves, microseconds by format, and of the tree's choice."""
+    """Returns records of the four leaves, with microseconds by format, and of the tree's choice."""
     found = [product("lecture", f"{form}_x_cuda", us, kind="leaf", asked="format") for form, us in times.items()]
     return found + [product("lecture", f"{taken}_x_cuda", 99, kind="leaf", asked="", policy="tree", format="auto")]
 
@@ -157,7 +157,7 @@ class FillIn(unittest.TestCase):
         except ImportError:
             self.skipTest("no SciPy")
         arrow = scipy.sparse.diags([4.0] * 6).tolil()
-        arrow[0, 1:] = arrow[1:, 0] = -1.0  # eliminated in the natural order all of it fills
+        arrow[0, 1:] = arrow[1:, 0] = -1.0  # in the natural order, elimination fills all entries
         found, x = fill_in.factorise(arrow.tocsc(), "natural")
         self.assertEqual((found["factor_entries"], found["fill_in"]), (36, 36 - arrow.nnz))
         self.assertAlmostEqual(abs(arrow.tocsc() @ x - 1).max(), 0)
