@@ -253,11 +253,13 @@ static PyObject *cg_plan_run(PyObject *self, PyObject *args)
     spry_error err;
     options.observe = watch;
     options.observe_user = &call.watch;
-    if (!PyArg_ParseTuple(args, "OOpO", &into, &right, &is_f32, &dict) || is_running(p) ||
-        spry_python_options(&options, cg_run_options, dict) < 0 ||
-        begin(&call, into, right, is_f32, p->rows, "b", NULL) < 0)
+    if (!PyArg_ParseTuple(args, "OOpO", &into, &right, &is_f32, &dict) || is_running(p)) return NULL;
+    p->running = true; /* before begin, which releases the interpreter's lock */
+    if (spry_python_options(&options, cg_run_options, dict) < 0 ||
+        begin(&call, into, right, is_f32, p->rows, "b", NULL) < 0) {
+        p->running = false;
         return NULL;
-    p->running = true;
+    }
     const spry_const_vector b = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_cg_plan_run(p->plan, call.x.vector, &result, b, &options, &err);
     PyObject *const dict_of_result = end(&call, &result, cg_fields, status, &err);
