@@ -255,7 +255,7 @@ static bool is_known(const known_product *known, uint64_t hash, double alpha, do
     return known->hash == hash && known->alpha == alpha && known->beta == beta;
 }
 
-/* Returns column c of vectors in host memory: in place, or gathered to `position` elements into vectors.column. */
+/* Returns column c of vectors in host memory: in place, or copied to vectors.column from element `position` on. */
 static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t position)
 {
     const int64_t bytes = (int64_t)spry_type_bytes(group->vectors.type);

@@ -17,8 +17,8 @@
 
 /*
  * Available memory is the least of three limits: the machine's (MemAvailable), those of the process's control groups (a
- * container's limit, versions 1 and 2), and the process's own (ulimit -v and -d). Reading a dozen small files takes
- * less time than the pages of one large block.
+ * container's limit, versions 1 and 2), and the process's own (ulimit -v and -d). Reading these small files takes
+ * less time than the page faults of the large block that the caller wants.
  */
 enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, for the stacks of threads */
 

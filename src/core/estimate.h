@@ -174,7 +174,7 @@ typedef struct spryi_estimator {
     spryi_work (*work[SPRYI_DEVICE_KINDS])(const spryi_product *product);
     /* Returns why the format is not suitable, for people; NULL if it is suitable. NULL: it always is. */
     const char *(*why_not)(const spryi_product *product);
-    /* Inspects a sample of the matrix and writes the family's struct to guess, which is zero. NULL: none. */
+    /* Inspects a sample of the matrix and fills in the family's struct *guess, which the caller clears. NULL: none. */
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
     int64_t setup_calls;        /* with fewer expected calls the build does not read the entries; 0: it always does */

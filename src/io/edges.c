@@ -472,8 +472,8 @@ SPRYI_INLINE int store_edge(const edge_list *edges, parsed_edges *to, int64_t k,
 }
 
 /*
- * Reads the line at p as edge k. Returns the start of the next line, or NULL if the line has an unusual form. Loads 64
- * bytes and more.
+ * Reads the line at p as edge k. Returns the start of the next line, or NULL if the line has an unusual form. Loads up
+ * to MASKED_BYTES + 16 bytes from p on, past the end of a short line.
  */
 SPRYI_INLINE const char *masked_line(const edge_list *edges, const char *p, spry_type type, parsed_edges *to, int64_t k)
 {

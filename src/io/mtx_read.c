@@ -350,8 +350,8 @@ typedef struct parsed_block {
 } parsed_block;
 
 /*
- * Reads the line at p as entry k. Returns the start of the next line, or NULL if the line has an unusual form. Loads 64
- * bytes and more.
+ * Reads the line at p as entry k. Returns the start of the next line, or NULL if the line has an unusual form. Loads up
+ * to MASKED_BYTES + 16 bytes from p on, past the end of a short line.
  */
 SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
                                      const parsed_block *to, int64_t k)

@@ -452,7 +452,7 @@ typedef struct walk {
 typedef struct walker {
     const spryi_graph *g;
     uint8_t *mark;  /* of each node: number of the last walk that visited it */
-    uint64_t *keys; /* one element per entry of the longest row; one per node if there are claims */
+    uint64_t *keys; /* one element per entry of the longest row, or one per node if work.claim exists */
     level_work work;
 } walker;
 

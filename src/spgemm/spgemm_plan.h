@@ -72,7 +72,7 @@ struct spry_spgemm_plan {
     const spry_arrays *shown[2]; /* A's and B's arrays as given; only while the plan is created */
     spryi_named_kernel named;
     spryi_scalar alpha;   /* of the job's type */
-    spryi_spgemm_job job; /* on devices with their own memory: operands, products and types */
+    spryi_spgemm_job job; /* complete on a CPU; on a GPU only operands, products and types are set */
     spryi_spgemm_result result;
     spryi_spgemm_costs costs;
     spryi_spgemm_stages stages;

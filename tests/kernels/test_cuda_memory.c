@@ -398,7 +398,10 @@ static void hooks_have_all(void **state)
     assert_int_equal(g.faults, 0);
 }
 
-/* Plans of a pattern in device memory own at least the bytes that the hooks allocated for them, including ones. */
+/*
+ * Plans of a pattern in device memory own at least the bytes that the hooks allocated for them. These include the
+ * array of ones that stands for the values.
+ */
 static void owned_bytes_of_patterns(void **state)
 {
     handed_out g = {.calls = 0};

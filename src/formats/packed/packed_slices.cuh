@@ -538,7 +538,7 @@ template <typename S, typename V, bool ONES, int B> static void launch_slices(co
     launch_early(args, packed_mixed<S, V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
 }
 
-/* Multiplies slices whose lanes may be rows of B x B blocks. Each module defines the instances of one size. */
+/* Multiplies slices in which a lane is a row or B rows of B x B blocks. Each module defines the instances of one B. */
 template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args)
 {
     launch_slices<S, V, false, B>(args);

@@ -20,7 +20,7 @@
 
 /* Instantiated in packed_module_cuda.cu. Multiplies slices whose lanes are rows. ONES: a pattern. */
 template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
-/* Multiplies slices whose lanes may be rows of B x B blocks, B > 1. */
+/* Multiplies slices in which a lane is a row or, for B > 1, B rows of B x B blocks. */
 template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
 /* Multiplies multiple vectors. */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args);

@@ -104,7 +104,8 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
         for (int u = 0; u < UNROLL; u++) a[u] *= x[j[u]];
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
-            valid[u] = valid[u] && row[u] < (unsigned)count; /* a row before the range wraps around */
+            valid[u] = valid[u] &&
+                       row[u] < (unsigned)count; /* a row below the range is negative, so large as unsigned */
             if (CROWDED)
                 add_crowded(sums, lanes, row[u], valid[u], a[u]);
             else if (valid[u])

@@ -20,7 +20,7 @@
 /* Order of the rows in windows. */
 typedef struct row_order {
     int64_t count;    /* number of rows that are not long */
-    int64_t of_runs;  /* number of rows, at the beginning, that consist of runs; windows do not mix both kinds */
+    int64_t of_runs;  /* rows whose columns form runs, which come first; no window has rows of both kinds */
     uint32_t *row;    /* count rows, in order */
     uint32_t *leader; /* of each row of the matrix; SPRYI_WINDOWED_NO_ROW if the row is long */
 } row_order;

@@ -179,7 +179,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
         }
 }
 
-/* Sets without_runs[i] of leaders to 1 if the rows do not consist of runs. */
+/* Sets without_runs[i] of leaders to 1 if the columns of the rows do not form runs at equal distances. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     mark_without_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t run, int64_t stride,
                       uint8_t *__restrict__ without_runs)

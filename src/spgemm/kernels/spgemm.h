@@ -70,9 +70,9 @@ typedef struct spryi_spgemm_host_phases {
 typedef struct spryi_work_pieces {
     int64_t count;
     int64_t *rows;              /* count + 1 */
-    int64_t *products;          /* count, in the same block: products of each piece, or of the pieces before
-                                 * if several threads list columns. NULL for one pass, which has instead: */
-    int64_t *sizes, *positions; /* entries of C in each piece, and before each piece, count + 1 */
+    int64_t *products;          /* products of each piece or, if several threads list columns, of all pieces before
+                                 * it. count elements in the allocation of rows; NULL for a kernel of one pass */
+    int64_t *sizes, *positions; /* one pass: entries of C in each piece, and before each piece; count + 1 elements */
 } spryi_work_pieces;
 
 /* Spans of rows of C, in words of 64 columns. Bin b is for rows that span 2^(b-1) to 2^b - 1 words. */

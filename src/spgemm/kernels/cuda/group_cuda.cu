@@ -531,8 +531,8 @@ template <int G, index_kind KIND> static spry_status launch_count(gpu_work *w, c
 }
 
 /*
- * Counts spans with `lanes` lanes, and tables with warps: smaller groups would need too much of a block's shared
- * memory.
+ * Counts the entries of C's rows. A row with a bitmap of its span is counted by `lanes` threads, a row with a hash
+ * table by a warp: smaller groups would need too many tables in a block's shared memory.
  */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err)
 {

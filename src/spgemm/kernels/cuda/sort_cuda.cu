@@ -251,7 +251,10 @@ static __device__ __forceinline__ double product_and_sum(double a, double b, dou
     return __fma_rn(a, b, sum);
 }
 
-/* The row's order, and its products' columns and values. */
+/*
+ * Shared memory of a row: the permutation that sorts its products by column, A's values, and for each product B's
+ * value, its column and its entry of A.
+ */
 template <int G, int N, typename V> struct __align__(16) value_room
 {
     unsigned short order[G * N];
