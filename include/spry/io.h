@@ -34,8 +34,8 @@ typedef struct spry_read_options {
  * Edge list (.txt .csv .tsv .edges .el): two or three columns: source, target, weight. A[source][target] = weight or 1.
  * Repeated edges are summed. The first line may have names. Comments begin with # or %.
  * SciPy (.npz): csr, csc, coo, bsr or dia; becomes CSR.
- * Container (.spry): mapped, unless options ask for other types. The file must not be changed in place. A container in
- * another format appears as CSR, and plans of that format read it in place.
+ * Container (.spry): mapped, unless options ask for other types. Must not be changed in place. A container in another
+ * format appears as CSR, and plans of that format read it in place.
  *
  * Text may be compressed (gzip; with libarchive also bzip2, xz, Zstandard). All files are checked completely, so that
  * the matrix is safe to use. SPRY_UNSUPPORTED: complex values, other kinds of files.
@@ -49,7 +49,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read_memory(spry_context *conte
                                                              const void *content, size_t bytes, const char *name,
                                                              const spry_read_options *options, spry_error *err);
 
-/* The file that a matrix was read from. -1 and "": the file does not say. */
+/* The file of a matrix. -1 and "": the file does not say. */
 typedef struct spry_source_info {
     size_t struct_size;
     char kind[32];     /* "Matrix Market", "edge list", "SciPy npz", "container", "generated"; "" for arrays */
@@ -72,9 +72,9 @@ SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, 
 
 typedef struct spry_write_options {
     size_t struct_size;
-    bool full;                         /* Matrix Market: writes both triangles of a symmetric matrix */
-    const char *comment;               /* Matrix Market: lines after the banner; NULL: none */
-    const char *format;                /* containers: "csr", "sell:c=16", "packed", ...; NULL: A's layout */
+    bool full;           /* Matrix Market: writes both triangles of a symmetric matrix */
+    const char *comment; /* Matrix Market: lines after the banner; NULL: none */
+    const char *format;  /* containers: "csr", "sell:c=16", "packed", ...; NULL: A's layout, csr for BSR */
     const char *row_name, *value_name; /* CSV of a vector: names of the columns; NULL: "row", "value" */
     int index_base;                    /* CSV of a vector: number of the first row, 0 or 1 */
 } spry_write_options;

@@ -21,7 +21,7 @@ extern "C" {
 /* Form of a new matrix. On a GPU only CSR with 32-bit columns is supported. */
 typedef struct spry_matrix_options {
     size_t struct_size;
-    spry_layout layout;          /* default: CSR */
+    spry_layout layout;          /* not BSR; default: CSR */
     spry_type value_type;        /* default: A's. An entry of a pattern has the value 1 */
     spry_index_type offset_type; /* default: the smallest that holds nnz */
     spry_index_type index_type;  /* default: A's */
@@ -58,7 +58,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_add(spry_context *context, spry
                                                      const spry_matrix *A, const void *beta, const spry_matrix *B,
                                                      const spry_matrix_options *options, spry_error *err);
 
-/* Rows or columns: a range (list NULL; count 0: to the end), or a list of count indices in any order, with repeats. */
+/* Rows or columns: a range (list NULL; count 0: to the end), or count indices in any order, with repeats (first 0). */
 typedef struct spry_selection {
     size_t struct_size;
     int64_t first, count;

@@ -15,7 +15,7 @@ extern "C" {
 
 /* How an iteration ended. */
 typedef enum spry_verdict {
-    SPRY_VERDICT_NONE = 0, /* the call failed; other fields of the result are empty */
+    SPRY_VERDICT_NONE = 0, /* no iteration; if the call failed, other fields are empty */
     SPRY_VERDICT_CONVERGED = 1,
     SPRY_VERDICT_ITERATION_LIMIT = 2,
     SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer decreases */
@@ -45,7 +45,7 @@ typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
 typedef enum spry_start {
     SPRY_START_DEFAULT = 0, /* of a run: as the plan has it; else SPRY_START_ZERO */
     SPRY_START_ZERO = 1,    /* CG: zero; PageRank: v. x is only written */
-    SPRY_START_X = 2        /* x */
+    SPRY_START_X = 2        /* x, in PageRank scaled to sum 1 */
 } spry_start;
 
 /* ---- PageRank ---- */
@@ -58,7 +58,7 @@ typedef enum spry_edges {
     SPRY_COLUMN_TO_ROW = 1  /* a link from j to i */
 } spry_edges;
 
-/* Treatment of dangling nodes, which have no outgoing links. */
+/* Treatment of dangling nodes, whose links sum to 0. */
 typedef enum spry_dangling {
     SPRY_DANGLING_TELEPORT = 0, /* their rank is distributed as v */
     SPRY_DANGLING_REFUSE = 1,   /* SPRY_VERDICT_DANGLING */
@@ -123,7 +123,7 @@ typedef enum spry_precond {
     SPRY_PRECOND_CALLBACK = 4      /* the caller's function */
 } spry_precond;
 
-/* Types in the iteration, for f64 systems. True residuals are computed in f64 with A's own values. */
+/* Types in the iteration, for f64 systems. True residuals are in f64 with A's values. */
 typedef enum spry_precision {
     SPRY_PRECISION_FULL = 0,
     SPRY_PRECISION_F32_VALUES = 1, /* values of A in f32, vectors in f64 */
@@ -153,7 +153,7 @@ typedef struct spry_cg_options {
     double tolerance;          /* limit of ||b - A*x||_2 / ||b||_2; 0: 1e-8, in f32 1e-3 */
     double absolute_tolerance; /* or of ||b - A*x||_2: the easier goal counts; 0: none */
     int64_t max_iterations;    /* 0: 10*n, at least 10 000, at most 100 000 */
-    int64_t patience;          /* iterations without progress until SPRY_VERDICT_STAGNATION; 0: n, 200 to 50 000 */
+    int64_t patience;          /* iterations without progress until stagnation; 0: n, 200 to 50 000 */
     spry_start start;
     spry_precond precond;
     int64_t block_size;      /* block jacobi: 1 to 32; 0: 3 */
@@ -195,8 +195,8 @@ typedef struct spry_cg_result {
  * Solves A*x = b for symmetric positive definite A, n x n. x and b: n elements of A's value type (f32 or f64 for a
  * pattern), in host memory or on the device, without overlap; one vector, or column-major vectors solved together.
  * result: may be NULL.
- * SPRY_NOT_CONVERGED for every verdict except converged: x has the last iterate, and result is filled. x is unchanged
- * if A is refused by its check, and undefined after an error of a callback.
+ * SPRY_NOT_CONVERGED for every verdict except converged and none: x has the last iterate, and result is filled. x is
+ * unchanged if A is refused by its check, and undefined after an error of a callback.
  * Sources: M. R. Hestenes, E. Stiefel, 1952; G. Meurant, 1987 (both dots in one pass); Y. Saad, Iterative Methods for
  * Sparse Linear Systems, 2003, 12.3 (chebyshev); H. van der Vorst, Q. Ye, 2000 (residual replacement).
  */

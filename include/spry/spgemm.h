@@ -105,7 +105,7 @@ typedef struct spry_spgemm_run_options {
 } spry_spgemm_run_options;
 
 /*
- * Computes C's values from the present values of A and B.
+ * Computes C's values from the present values of A and B. Plans of C need spry_matrix_values_changed afterwards.
  * values: nnz elements on result_device that overlap no other array. NULL: the plan's own array.
  * Exclusive use of the plan and its result. Allocates only the plan's own array, in the first run that needs it.
  */

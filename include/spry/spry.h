@@ -26,8 +26,7 @@
  *    they mean the plan's value, if it has one. Structs of an older header with the same SONAME are accepted.
  *  - Options and their arrays are read during the call, unless a comment says otherwise. Arrays without elements may be
  *    NULL. Other pointers are aligned to their elements.
- *  - Strings in filled structs are never NULL. They live as long as the handle that the function was given, else
- *    forever.
+ *  - Strings in filled structs are never NULL. They live as long as the handle in the first argument, else forever.
  *  - Threads may share contexts, matrices and plans. A function that needs exclusive use of a handle says so.
  *  - Results have the same bits for any number of threads. Exceptions say so.
  *  - Sizes in bytes end in _bytes, times in microseconds in _us.
@@ -100,9 +99,9 @@ typedef struct spry_error {
     spry_status status;
     char message[512]; /* one sentence */
     char argument[48]; /* name of the argument or option, or "" */
-    int64_t value;     /* the number at fault, or the number needed; 0: none */
-    int64_t limit;     /* the number that is allowed or expected */
-    char file[256];    /* input file, or "" */
+    int64_t value;     /* the number at fault or needed, or a row; 0: none */
+    int64_t limit;     /* the number that is allowed or expected, or a column */
+    char file[256];    /* path, or "" */
     int64_t line;      /* line of the file, from 1; 0: none */
     int64_t reserved[4];
 } spry_error;
@@ -183,8 +182,8 @@ typedef struct spry_context_options {
      */
     int threads;
     /*
-     * Runs tasks on the caller's threads instead of the context's. Calls task(argument, i) once for each i from 0 to
-     * tasks - 1, in any order, and returns when all have ended. Any thread may call it.
+     * Runs tasks on the caller's threads. Calls task(argument, i) once for each i from 0 to tasks - 1, in any order.
+     * Returns when all have ended. Any thread may call it.
      */
     void (*execute)(void *user, int tasks, void (*task)(void *argument, int index), void *argument);
     void *execute_user;
@@ -200,9 +199,9 @@ SPRY_API void spry_context_destroy(spry_context *context);
 
 typedef struct spry_context_info {
     size_t struct_size;
-    int threads;               /* of a call by this thread; 1 in a forked child */
-    int64_t bytes, peak_bytes; /* memory of handles and their work, now and at most; borrowed arrays do not count */
-    int64_t cached_bytes;      /* released memory that the context keeps for reuse */
+    int threads;                    /* of a call by this thread; 1 in a forked child */
+    int64_t bytes, peak_bytes;      /* memory of matrices, plans and work, now and at most; without borrowed arrays */
+    int64_t cached_bytes;           /* released memory that the context keeps for reuse */
     int64_t available_memory_bytes; /* host memory that this process can still allocate */
 } spry_context_info;
 
@@ -217,7 +216,7 @@ SPRY_API spry_status spry_context_get_info(const spry_context *context, spry_con
 enum {
     SPRY_DEVICE_DEFAULT = 0,
     SPRY_CPU = -1,
-    SPRY_DEVICE_AUTO = -2 /* only where an option offers it: the device with the least predicted time */
+    SPRY_DEVICE_AUTO = -2 /* where offered: the device with the least predicted time */
 };
 
 typedef struct spry_device_info {
@@ -299,8 +298,8 @@ typedef struct spry_arrays {
     spry_symmetry symmetry; /* claim, which is checked before a result depends on it */
     spry_triangle triangle; /* plans that need both triangles build them (spry_spmv_plan_info.expanded) */
     /*
-     * BSR: rows and columns of a block; else 0. rows, columns and nnz count elements, which are stored column by column
-     * in each block and are all entries. Format bsr reads blocks of up to 16 x 16 in place if block columns rise. Other
+     * BSR: rows and columns of a block; else 0. rows, columns and nnz count elements, zeros too. Blocks are stored
+     * column by column. No triangles. Format bsr reads blocks of up to 16 x 16 in place if block columns rise. Other
      * plans build CSR (expanded). Sparse products refuse BSR.
      */
     int64_t block_size;
@@ -340,7 +339,7 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  */
 SPRY_API spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *err);
 
-/* Faults of arrays. Counts, and the first entry (k, and its row or CSC column) of each kind; -1: none. */
+/* Faults of arrays. Counts, and the first entry (k, and its row or CSC column; BSR: block) of each kind; -1: none. */
 typedef struct spry_matrix_report {
     size_t struct_size;
     int64_t bad_ends;           /* 1: first offset is not 0, 2: last offset is not nnz */
@@ -362,8 +361,8 @@ typedef enum spry_check {
 } spry_check;
 
 /*
- * Checks the arrays of A. SPRY_INVALID_MATRIX: the message names the first fault. report may be NULL. SPRY_CHECK_ALL
- * fills it, after SPRY_INVALID_MATRIX too, and records order and uniqueness in A. SPRY_CHECK_STRUCTURE has no report.
+ * Checks the arrays of A. SPRY_INVALID_MATRIX: the message names the first fault. SPRY_CHECK_ALL fills report, after
+ * SPRY_INVALID_MATRIX too, and records order and uniqueness in A. report: may be NULL; SPRY_CHECK_STRUCTURE needs NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_check how,
                                                        spry_error *err);
@@ -437,7 +436,7 @@ typedef struct spry_spmv_options {
     spry_op op;
     int device;         /* default: the device of the named kernel, else of the matrix */
     int vector_device;  /* memory of x and y: SPRY_CPU or the plan's GPU; default: where the matrix is */
-    const char *format; /* "csr", "sell:c=16:sigma=4096", ...; NULL or "auto": the library chooses */
+    const char *format; /* "sell:c=16:sigma=4096", ..., see spry_format_get_info (tune.h); NULL or "auto": chosen */
     const char *kernel; /* a name of spry_kernel_get_info (tune.h); NULL: the best */
     /* "rcm", "bandk", "degree", "bfs": the plan multiplies a reordered copy; x and y keep their order. NULL: "none" */
     const char *ordering;
@@ -465,8 +464,8 @@ typedef struct spry_spmv_options {
     const void *row_scaling, *column_scaling;
     int threads; /* of a run on the CPU; 0: up to the context's */
     /*
-     * "cost" (NULL): chooses the format with the least predicted time over expected_calls, set-up included. For few
-     * calls it does not inspect the matrix and chooses csr. "measure": times the most promising formats and remembers
+     * "cost" (NULL): chooses the format with the least predicted time over expected_calls, set-up included; csr if the
+     * calls do not pay for an inspection of A. "measure": times the most promising formats and remembers
      * the fastest (spry_context_set_choices in tune.h). Also "tree" (study.h). docs/choosing.md has the rules.
      */
     const char *policy;
@@ -476,7 +475,7 @@ typedef struct spry_spmv_options {
 
 /*
  * Creates a plan: chooses a format and a kernel, and converts A if necessary. Format csr uses CSR arrays in place.
- * With expected_calls of 1 or 2, creation takes microseconds. Several threads may run a plan at once.
+ * With expected_calls of 1 or 2, creation takes microseconds. Threads may run a plan concurrently.
  * Every run has the same bits, unless spry_spmv_plan_info.deterministic is false. A may belong to another context.
  * Accuracy, with eps = 2^-23 (f32 vectors) or 2^-52 (f64) and nnz_i entries in row i of op(A), unless values overflow
  * or underflow: |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
@@ -504,8 +503,8 @@ typedef struct spry_spmv_run_options {
  * Computes y = alpha*op(A)*x + beta*y. alpha and beta point to one element of vector_type; NULL: 1 and 0. If beta is
  * 0, y is not read. If alpha is 0, x is not read. y must not overlap x or an array of the plan. With vectors on the
  * GPU, the call returns when its kernels are started (cuda.h).
- * A run allocates memory only if runs of a plan with workspace_bytes overlap on a CPU, or, and then waits for its work,
- * if a single vector has a row_stride over 1 and the plan no row_major.
+ * Runs allocate memory if they overlap on a CPU and the plan has workspace_bytes. With row_stride over 1 and no
+ * row_major they allocate and wait for their work.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
@@ -520,8 +519,9 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
 
 typedef struct spry_update_options {
     size_t struct_size;
-    const void *values; /* new array, which must outlive the plan; NULL: the present one, changed in place */
-    void *stream;       /* GPU: the update waits for this stream */
+    const void
+        *values;  /* new array in the order of A's, until it is replaced; NULL: the present one, changed in place */
+    void *stream; /* GPU: the update waits for this stream */
 } spry_update_options;
 
 /*
@@ -534,8 +534,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan,
 
 /*
  * Updates all SpMV and CG plans of A after its values have changed in place. Plans with an array of their own read that
- * array again. Exclusive use of A and of the plans. After a failure some plans have the old values. options->values
- * must be NULL.
+ * array again. Exclusive use of A and of the plans. After a failure some plans have the old values, and CG plans need
+ * another update. options->values must be NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options,
                                                                 spry_error *err);
@@ -598,7 +598,7 @@ typedef struct spry_spmv_plan_info {
     const char *other_format, *other_kernel; /* with both_directions: of the other direction, else "" */
 } spry_spmv_plan_info;
 
-/* Measures the memory bandwidth once in a process, in milliseconds. */
+/* Measures the memory bandwidth once in a process: milliseconds, some memory. */
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 
 #ifdef __cplusplus

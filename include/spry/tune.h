@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* ---- Formats, kernels, classes of devices. All lists: index from 0, SPRY_UNKNOWN_NAME after the last ---- */
+/* ---- Formats, kernels, classes of devices: index from 0, SPRY_UNKNOWN_NAME after the last ---- */
 
 typedef struct spry_format_info {
     size_t struct_size;
@@ -54,7 +54,7 @@ typedef struct spry_device_class_info {
     const char *name;        /* "h200", "avx512" */
     const char *title;       /* "NVIDIA H100 and H200" */
     const char *device_kind; /* "cpu", "cuda" */
-    const char *fitted;      /* measurements that the rates were fitted to */
+    const char *fitted;      /* what the rates were fitted to */
 } spry_device_class_info;
 
 SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err);
@@ -140,7 +140,7 @@ typedef struct spry_measurement {
     double gbps;   /* bytes of csr, x and y / median */
 } spry_measurement;
 
-/* Times runs with own vectors. */
+/* Times runs with own vectors. Exclusive use of the plan. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement,
                                                             spry_error *err);
 
@@ -172,7 +172,7 @@ typedef struct spry_observation {
     const spry_explanation *explanation; /* of the matrix, for the class */
     const char *format, *kernel;         /* that ran; kernel may be NULL */
     double time_us;                      /* of a run, > 0 */
-    double setup_us;                     /* of the plan, without copies; 0: not known */
+    double setup_us;                     /* without copies; 0: not known */
 } spry_observation;
 
 /* Agreement of predictions and observations, before and after fitting. */
@@ -180,7 +180,7 @@ typedef struct spry_rates_fit_info {
     size_t struct_size;
     int64_t cases;              /* explanations */
     double error, error_before; /* median of |log(predicted / measured)| */
-    double loss, loss_before;   /* time of the predicted format / least time, geometric mean */
+    double loss, loss_before;   /* time of the predicted format / least time, mean */
     double worst_loss, worst_loss_before;
 } spry_rates_fit_info;
 

@@ -610,8 +610,8 @@ static spry_status refuse_dangling_nodes(const ranking *r, spry_pagerank_result 
     result->verdict = SPRY_VERDICT_DANGLING;
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "dangling", r->links.dangling_nodes, 0,
                             "nodes without outgoing links: %lld, the first is %lld (counted from %d); their columns "
-                            "cannot be divided by their sums; such nodes can 'teleport' (count as linking to all "
-                            "nodes) or 'drop' (lose their rank) instead",
+                            "cannot be divided by their sums; such nodes can 'teleport' (their rank is "
+                            "distributed to all nodes) or 'drop' (lose their rank) instead",
                             (long long)r->links.dangling_nodes, (long long)r->links.first_dangling_node + r->base,
                             r->base);
 }
