@@ -47,7 +47,7 @@ const char *bench_peer_name(const bench_peers *peers, int peer, bench_factor *fa
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
 
-/* Types of one measurement: of stored values and of vectors. */
+/* Types of the stored values and of the vectors in one measurement. */
 typedef struct bench_types {
     spry_type stored, vectors;
     const char *name; /* "f64", or "f32:f64" for two types */
@@ -80,14 +80,15 @@ typedef struct bench_operation {
     bool row_major;           /* layout of multiple vectors; else column-major */
     const bench_types *types; /* widest first; two different types only for products with vectors */
     int type_count;
-    bool pattern; /* values are dropped; peers get ones. Not with op "spgemm", "cg" */
+    /* A's values are dropped, and peers get values that are all 1. Not with op "spgemm" or "cg". */
+    bool pattern;
 } bench_operation;
 
 /* Plans and peers to measure. */
 typedef struct bench_candidates {
     text_list formats;        /* names, optionally with parameters, or "auto" */
-    bool all_kernels;         /* every kernel of every format, in place of `formats` */
-    text_list kernels;        /* names, also of peers' kernels */
+    bool all_kernels;         /* measure every kernel of every format, not `formats` */
+    text_list kernels;        /* names of kernels of Spry and of peers */
     const bench_peers *peers; /* NULL: none */
     /*
      * Orderings, measured one after another.
@@ -95,8 +96,8 @@ typedef struct bench_candidates {
      * "rcm" or another method: reorders the matrix for all cases.
      * "plan-rcm" and so on: plans of Spry permute x and y in each product.
      * "bandk2", "bandk3", "bandk4": Band-k with this k, only for csr2, csr3 or csr4.
-     * "by-format": as given, and Band-k for csr2, csr3 and csr4 or RCM for all others.
-     * "by-k": as by-format, with the k of each format.
+     * "by-format": all formats run on the matrix as given. Then csr2, csr3 and csr4 run with Band-k, others with RCM.
+     * "by-k": like by-format, but Band-k has 2, 3 or 4 levels for csr2, csr3 or csr4.
      */
     text_list orderings;
     const char *device;   /* "cpu", "cuda", "all" */
@@ -116,9 +117,9 @@ typedef struct bench_protocol {
     spry_context *const *fewer; /* contexts with fewer threads, used on the CPU for the matrix as given */
     int fewer_count;
     /*
-     * Records for bench/regret.py: all deterministic kernels and published sizes of formats run, and emit_choices
-     * reports the choices of "auto". Records name formats with their parameters, and have the least of three set-up
-     * times if set-up is short. Not with op "spgemm", orderings or fewer threads.
+     * Measures what bench/regret.py needs. All deterministic kernels and all formats with published sizes run, and
+     * emit_choices reports the choices of "auto". Records name formats with their parameters. If set-up is short,
+     * records have the least of three set-up times. Not with op "spgemm", orderings or fewer threads.
      */
     bool regret;
 } bench_protocol;
@@ -127,9 +128,9 @@ typedef struct bench_protocol {
 typedef struct bench_receiver {
     /* Called with the complete records of a matrix, type and ordering. A result other than 0 stops the run. */
     int (*emit)(void *user, const record *records, int count);
-    /* With regret, called after emit with the choices of "auto" for the matrix and type. Not 0: stop. */
+    /* With regret, called after emit with the choices of "auto". A result other than 0 stops the run. */
     int (*emit_choices)(void *user, const bench_choice *choices, int count);
-    /* progress: called with the name of a step that begins. note: with warnings about the times. May be NULL. */
+    /* progress is called with the name of each step that begins, note with warnings about times. Each may be NULL. */
     void (*progress)(const char *text);
     void (*note)(const char *text);
     /* Called after each round with the completed share of the rounds of a matrix, type and ordering. May be NULL. */

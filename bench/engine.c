@@ -67,7 +67,10 @@ bool bench_asks_for(const bench_options *o, const char *format)
     return named;
 }
 
-/* Adds "none" for all formats, Band-k for csr2 and csr3 on each device, bandk4 for csr4, and RCM for the others. */
+/*
+ * Adds the orderings "none" for all formats, Band-k for csr2 and csr3 on each device, "bandk4" for csr4, and RCM for
+ * other formats.
+ */
 static void add_numberings_by_format(prepared *p, const bench_session *session)
 {
     const bench_options *o = session->options;
@@ -81,7 +84,7 @@ static void add_numberings_by_format(prepared *p, const bench_session *session)
         add_numbering(p, "bandk4", ALL_FORMATS, "cpu");
 }
 
-/* Adds "none" for all formats, Band-k with k levels for csr2, csr3 and csr4, and RCM for the others. */
+/* Adds the orderings "none" for all formats, Band-k with k levels for csr2, csr3 and csr4, and RCM for the others. */
 static void add_numberings_by_k(prepared *p, const bench_session *session)
 {
     static const char *const formats[] = {"csr2", "csr3", "csr4"}, *const orderings[] = {"bandk2", "bandk3", "bandk4"};
@@ -264,7 +267,10 @@ typedef struct preparation {
     atomic_int next; /* next matrix or ordering */
 } preparation;
 
-/* Runs on each thread: reads the next matrix. find_numberings computes the next ordering. */
+/*
+ * Runs on each thread. Takes matrices from a shared counter and reads them until none is left. find_numberings computes
+ * orderings in the same way.
+ */
 static void read_sources(void *job, int64_t begin, int64_t end)
 {
     preparation *p = job;

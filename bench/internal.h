@@ -48,11 +48,12 @@ peer_preparation bench_begin_preparing(int threads, int deterministic);
 /* Fills the record from the costs. After a failure, destroys the state, stores the reason and returns 0. */
 int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *peer, const char *title, void **state,
                         void (*destroy)(void *state));
-/* Returns CSR in host memory as a matrix for peers. */
+/* Converts the description of a CSR matrix in host memory to a peer's struct. Shares the arrays. */
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
 
 /*
- * Formats that run under an ordering: all; csr2 and csr3, which use groups of Band-k; all except csr2, csr3 and csr4.
+ * The formats that run under an ordering. ONLY_CSRK: csr2 and csr3, which use groups of Band-k. EXCEPT_CSRK: all except
+ * csr2, csr3 and csr4.
  */
 typedef enum bench_part { ALL_FORMATS, ONLY_CSRK, EXCEPT_CSRK } bench_part;
 
@@ -185,7 +186,7 @@ typedef struct spmv_matrices {
     spry_matrix *checked; /* A by columns, the reference for many transposed products; NULL: use A */
     spry_arrays arrays;   /* A with values of the vectors' type, for peers; a pattern has ones */
     void *ones;           /* values of a pattern in `arrays`; else NULL */
-    double csr_bytes;     /* bytes of plain CSR and of all vectors x and y, once */
+    double csr_bytes;     /* bytes of A in plain CSR and of all vectors x and y */
 } spmv_matrices;
 
 /* Vectors of a group. */
@@ -206,7 +207,7 @@ typedef struct spmv_group {
     spmv_vectors vectors;
     record common; /* fields with equal values in all records */
     spry_op op;
-    spry_context *planner; /* context, with its number of threads, of cases that are added */
+    spry_context *planner; /* context that plans added cases; its threads run them */
     known_product known[MOST_KNOWN_PRODUCTS];
     int known_count;
     spmv_case *cases;
@@ -241,5 +242,5 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
 int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);
 /* Waits for the runs of a GPU case. Returns 0 after a failure, with the reason in the record. */
 int spmv_wait(spmv_group *group, spmv_case *c);
-/* Checks y after timing: equal bits for a deterministic kernel, else within the error bound. */
+/* Checks y after timing. If its bits differ from the first y, a deterministic kernel fails; others are compared. */
 void spmv_recheck(spmv_group *group, spmv_case *c);

@@ -131,8 +131,8 @@ typedef struct spry_peer_spgemm_request {
 
 /* The time and memory of one product. */
 typedef struct spry_peer_product {
-    double us;          /* initially negative: measured by the benchmark. A peer in another process sets its time */
-    int64_t peak_bytes; /* initially negative: not known. Most bytes of inputs, result and buffers together */
+    double us; /* negative, its initial value: the benchmark measures. A peer in another process sets its time */
+    int64_t peak_bytes; /* most bytes of inputs, result and buffers together; negative, its initial value: not known */
 } spry_peer_product;
 
 /*
@@ -173,7 +173,7 @@ typedef struct spry_peer_solver_request {
 typedef struct spry_peer_solution {
     int64_t iterations; /* iterations until convergence or the limit */
     double residual;    /* residual of the stopping rule: ||r||/||b||, or ||x_k - x_(k-1)||_1 */
-    double us;          /* time of the iterations; initially negative: measured by the benchmark */
+    double us;          /* time of the iterations; negative, its initial value: the benchmark measures */
 } spry_peer_solution;
 
 /*

@@ -66,7 +66,7 @@ def judge(choice, records):
 
 
 def compare(choice, peer):
-    """Returns a peer's name, its cost over auto's, and whether auto is slower by over 5 % and the spread."""
+    """Returns a peer's name, its cost over auto's, and whether auto is slower by more than 5 % and the spread."""
     ours, theirs = cost(choice, choice["calls"]), cost(peer, choice["calls"])
     spread = (choice["calls"] or 1) * max(choice["spread_us"] or 0, peer["spread_us"] or 0)
     return peer["kernel"], theirs / ours, ours > BEHIND * theirs and ours - theirs > spread

@@ -381,7 +381,7 @@ static void judge(solver_group *group, solver_case *c, const solver_outcome *out
     }
     const double bound = fmax(group->tolerance, outcome->residual) + found.rounding, share = found.residual / bound;
     if (isnan(r->max_error) || !(share <= r->max_error)) r->max_error = share;
-    if (!(share <= 1)) /* NaN too */
+    if (!(share <= 1)) /* also if share is NaN */
         record_fail(r, RECORD_WRONG, "%s: the residual of x is %.3g, expected at most %.3g after a residual of %.3g",
                     when, found.residual, bound, outcome->residual);
 }
@@ -415,7 +415,7 @@ static void check_first(solver_group *group, solver_case *c)
     report_limit(group, c, &outcome);
 }
 
-/* Checks the last x after timing: equal bits for a deterministic case, else within the bound. */
+/* Checks the last x after timing. If its bits differ from those of the first x, fails or judges the case. */
 static void recheck(solver_group *group, solver_case *c, const solver_outcome *last)
 {
     if (hash_of_x(group) == c->hash) return;
@@ -436,7 +436,7 @@ static int solves_of(const solver_group *group)
                                                       : SOLVER_ROUNDS * SOLVES_PER_ROUND;
 }
 
-/* Measures some solves of a case and adds their time to *total. */
+/* Measures 1 to `most` solves of a case, until round_us has passed. Adds their time to *total. */
 static void measure_solves(solver_group *group, solver_case *c, int most, solver_outcome *last, double *total)
 {
     double spent = 0;

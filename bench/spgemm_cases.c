@@ -11,11 +11,11 @@
  * the library's choice on the GPU with A and C in host memory (format "host", whose time includes transfers in both
  * directions), and the library's choice of the device (format "auto").
  *
- * Cases run in rounds, as other operations do. Because a run may take seconds, a case's part of a round ends after
+ * Cases run in rounds, as in other operations. Because a run may take seconds, a case's part of a round ends after
  * round_us, with at least one run. Short protocol: the rounds share bench_protocol.runs single runs, after five untimed
  * runs.
  *
- * Stages: on the CPU those of a round's last run; on a GPU those of an additional untimed run.
+ * Stages are those of a round's last run on the CPU, and those of an additional untimed run on a GPU.
  */
 #include "bench/internal.h"
 #include "spry/cuda.h"
@@ -365,7 +365,7 @@ static void check_first(spgemm_group *group, spgemm_case *c)
     release_product(c);
 }
 
-/* Checks another product: equal bits for a deterministic kernel, else within the bound. */
+/* Checks another product. If its bits differ from the first C, a deterministic kernel fails; others are compared. */
 static void recheck(spgemm_group *group, spgemm_case *c)
 {
     host_result result;
@@ -511,9 +511,11 @@ static int measure(spgemm_group *group)
 /* ---- predicted times of the studies' kernels ---------------------------------------------------- */
 
 /*
- * most_seconds: limit on the predicted time of a run of a study's kernel. dot_s, gpu_step_s: seconds per column and row
- * or entry of kernels that compute every dot product: 5 ns on Zen 4, two steps of 2 ps on a GPU. table_s, gpu_table_s:
- * seconds per row and column of kernels that clear and read a table for each row: 2 ns on Zen 4, 4 ps on an H200.
+ * Constants of predicted times. A study's kernel does not run if its predicted time exceeds most_seconds.
+ * Kernels that compute every dot product take dot_s (CPU) or gpu_step_s (GPU) for each column of B with each row and
+ * each entry of A: 5 ns on Zen 4, two steps of 2 ps on a GPU. The GPU kernel also reads B's entries for each row of A.
+ * Kernels that clear and read a table for each row take table_s (CPU) or gpu_table_s (GPU) for each row and column:
+ * 2 ns on Zen 4, 4 ps on an H200.
  */
 static const double most_seconds = 2, dot_s = 5e-9, gpu_step_s = 4e-12, table_s = 2e-9, gpu_table_s = 4e-12;
 
@@ -745,7 +747,10 @@ static int add_kernels(spgemm_group *group, int *own)
     return good;
 }
 
-/* Adds the library's choice on each wanted device and, with a GPU, products from host memory and on a chosen device. */
+/*
+ * Adds the library's choice of kernel on each wanted device. If "all" devices are wanted and there is a GPU, also adds
+ * a product on the GPU with A and C in host memory, and the library's choice of the device.
+ */
 static int add_choices(spgemm_group *group)
 {
     static const char *const devices[] = {"cpu", "cuda"};

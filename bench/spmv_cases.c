@@ -12,7 +12,7 @@
 /*
  * Published parameters of formats, measured in addition to the defaults. SELL-C-sigma: chunks and windows (Kreutzer and
  * others 2014). CSR-k: formulas for each machine, and super-rows from the set searched on CPUs (Lane and Booth 2022).
- * HYB: the width that a third of the rows reach (Bell and Garland 2009). Blocks: two to four unknowns.
+ * HYB: the width that a third of the rows reach (Bell and Garland 2009). BSR: blocks of two to four rows.
  */
 static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=512",   "sell:c=16:sigma=1",
                                         "sell:c=16:sigma=512", "sell:c=16:sigma=4096", "sell:c=32:sigma=1",
@@ -89,7 +89,7 @@ static int add_choices(spmv_choices *choices, spmv_group *group, const bench_sub
 
 /* ---- output of choices ---------------------------------------------------------------------------- */
 
-/* Copies the times of a case to the record of a plan that runs alike. */
+/* Copies the times of a case to the record of a plan that runs like this case. */
 static void copy_times(record *planned, const record *timed)
 {
     planned->time.median_us = is_live(timed) ? timed->time.median_us : NAN;
@@ -172,8 +172,8 @@ static void warm_up(spmv_group *group, spmv_case *c)
 }
 
 /*
- * Runs one batch in pieces, and ends it early if it takes too long. On a busy machine a run can take a hundred times as
- * long as the run from which batch_runs was computed.
+ * Runs one batch in smaller groups of runs, and ends it early if it takes too long. On a busy machine a run can take a
+ * hundred times as long as the run from which batch_runs was computed.
  */
 static int run_pieces(spmv_group *group, spmv_case *c, int64_t *runs, double *us)
 {
@@ -202,8 +202,8 @@ static double run_batch(spmv_group *group, spmv_case *c)
 }
 
 /*
- * Measures some batches of a case. Warm caches: starts with untimed runs, because the case before left its data in the
- * caches, and a last-level cache needs multiple passes to hold a matrix.
+ * Measures batches of a case. With warm caches, untimed runs precede the batches, because the previous case left its
+ * data in the caches, and a last-level cache needs multiple passes to hold a matrix.
  */
 static void measure_batches(spmv_group *group, spmv_case *c, int batches)
 {
@@ -262,7 +262,7 @@ static void measure_rounds(spmv_group *group, int batches)
     }
 }
 
-/* Returns the number of batches per round. It is larger for short batches, so that short disturbances do not matter. */
+/* Returns the number of batches per round: more for short batches, so that short disturbances do not matter. */
 static int batches_of(double fastest_batch)
 {
     int batches = FEWEST_BATCHES;

@@ -151,7 +151,7 @@ void spmv_group_close(spmv_group *group)
 
 /* ---- running and checking ----------------------------------------------------------------------- */
 
-/* A scalar in both types; the library reads the type of the vectors. */
+/* A scalar in both types; the library reads the member that has the vectors' type. */
 typedef struct scalar {
     float f32;
     double f64;
@@ -255,7 +255,10 @@ static bool is_known(const known_product *known, uint64_t hash, double alpha, do
     return known->hash == hash && known->alpha == alpha && known->beta == beta;
 }
 
-/* Returns column c of vectors in host memory: in place, or copied to vectors.column from element `position` on. */
+/*
+ * Returns column c of vectors in host memory. If the vectors are row-major, first copies the column to vectors.column,
+ * beginning at element `position`.
+ */
 static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t position)
 {
     const int64_t bytes = (int64_t)spry_type_bytes(group->vectors.type);
@@ -266,7 +269,10 @@ static spry_const_vector column_of(const spmv_group *group, void *data, int64_t 
     return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .count = 1};
 }
 
-/* Returns A, or A by columns for transposed products with multiple vectors, so that threads can share its rows. */
+/*
+ * Returns the matrix with which results are compared: A, or for transposed products with multiple vectors A in CSC, so
+ * that threads can share the rows of A^T.
+ */
 static const spry_matrix *checked_matrix(spmv_group *group)
 {
     if (group->op == SPRY_TRANSPOSE && group->vectors.count > 1 && !group->matrices.checked) {
@@ -274,7 +280,7 @@ static const spry_matrix *checked_matrix(spmv_group *group)
         options.layout = SPRY_CSC;
         if (spry_matrix_convert(group->session->context, &group->matrices.checked, NULL, group->matrices.A, &options,
                                 NULL) != SPRY_OK)
-            group->matrices.checked = NULL; /* memory is short: one thread compares */
+            group->matrices.checked = NULL; /* memory is short: one thread compares with A */
     }
     return group->matrices.checked ? group->matrices.checked : group->matrices.A;
 }

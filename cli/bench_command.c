@@ -705,7 +705,7 @@ static int status_of_records(const run_state *run)
     return CLI_UNSUCCESSFUL;
 }
 
-/* Opens the records. A report without --json gets a file of records in its folder, until it is drawn. */
+/* Opens the output of records. A report without --json writes them to REPORT.jsonl, removed once it is drawn. */
 static int open_records(run_state *run)
 {
     arguments *a = run->a;

@@ -13,7 +13,7 @@ static bool has_time(const record *r)
     return r->status == RECORD_OK && r->time.median_us > 0;
 }
 
-/* Returns true for cases that are compared: not with fewer threads, nor the numeric phase of plans of spgemm. */
+/* Returns true if a case is compared with others: it has a time, all threads, and is no numeric phase of spgemm. */
 static bool is_compared(const record *r)
 {
     return has_time(r) && !r->method.fewer_threads && strcmp(r->method.format, "plan") != 0;
@@ -35,7 +35,7 @@ static void keep_faster(const record **kept, const record *r)
     if (!*kept || r->time.median_us < (*kept)->time.median_us) *kept = r;
 }
 
-/* Searches the cases with the number of vectors and layout of `like`. */
+/* Finds the landmarks among the cases with the number of vectors and layout of `like`. */
 static landmarks find_landmarks(const record *records, int count, const record *like, bool with_disturbed)
 {
     landmarks l = {0};

@@ -81,7 +81,7 @@ typedef struct cli_option {
         "undirected", 0, NULL, "edge lists: each edge counts in both directions", CLI_FLAG_OWN,                        \
             .take = cli_take_undirected                                                                                \
     }
-/* Sets an int64_t named `at`: the memory limit of plans, which replaces the padding guard. */
+/* Option that sets the int64_t member at_ to the memory limit of plans, which replaces the padding guard. */
 #define CLI_MEMORY_LIMIT_OPTION(at_)                                                                                   \
     {                                                                                                                  \
         "memory-limit", 0, "BYTES",                                                                                    \
@@ -90,7 +90,7 @@ typedef struct cli_option {
             "refused; auto then chooses csr",                                                                          \
             CLI_BYTES, CLI_AT(at_)                                                                                     \
     }
-/* Set a cli_policy named `policy`. */
+/* Options that set the cli_policy member `policy`. */
 #define CLI_POLICY_OPTIONS                                                                                             \
     {"policy",                                                                                                         \
      0,                                                                                                                \
@@ -108,7 +108,7 @@ typedef struct cli_option {
             "SPRY_CHOICES, else none); 'spry tune --list' shows them",                                                 \
             CLI_TEXT, CLI_AT(policy.cache)                                                                             \
     }
-/* Sets a const char * named `layout`: the layout of multiple vectors; NULL if not given. */
+/* Option that sets the const char * member `layout` to the layout of multiple vectors; NULL if not given. */
 #define CLI_LAYOUT_OPTION(of)                                                                                          \
     {                                                                                                                  \
         "layout", 0, "row|column", of ": X and Y are row-major or column-major (default: row)", CLI_WORD,              \
@@ -151,7 +151,7 @@ int cli_take_bytes(const char *option, const char *text, int64_t *bytes);
 int cli_check_range(const char *option, double value, spry_type type);
 /* Sets *index to the position of the text among the words "cpu|cuda". */
 int cli_take_word(const char *option, const char *text, const char *words, int *index);
-/* Parses a number of --count. */
+/* Parses a value of --count, a number of vectors. */
 enum { CLI_MOST_VECTORS = 4096 };
 int cli_take_count(const char *text, int64_t *count);
 bool cli_is_row_major(const char *layout); /* value of --layout; NULL: the default */
@@ -173,7 +173,10 @@ int cli_take_list(const char *option, const char *text, text_list *list); /* "a,
 int cli_take_items(const char *option, const char *text, text_list *list, bool may_repeat);
 void cli_release_list(text_list *list);
 
-/* Take the values of CLI_READING_OPTIONS. cli_reading returns them, with values of `type` and the smallest indices. */
+/*
+ * Take the values of CLI_READING_OPTIONS. cli_reading returns read options with these values and the value type `type`.
+ * The matrix gets the smallest index types that hold it.
+ */
 int cli_take_base(void *state, const char *value);
 int cli_take_input(void *state, const char *value);
 int cli_take_duplicates(void *state, const char *value);

@@ -96,7 +96,7 @@ static bool is_folder_open(const char *output)
 {
     const char *slash = strrchr(output, '/');
     char *folder = !slash ? strdup(".") : slash == output ? strdup("/") : strndup(output, (size_t)(slash - output));
-    const bool good = !folder || access(folder, W_OK | X_OK) == 0; /* short of memory: opening the file decides */
+    const bool good = !folder || access(folder, W_OK | X_OK) == 0; /* if memory is short, opening the file decides */
     const int saved = errno;
     free(folder);
     errno = saved;
@@ -276,7 +276,7 @@ void cli_json_set_input(const char *path)
 
 /*
  * Returns true if a failure's line may replace the file: it is empty, begins with a command's line, or does not exist
- * and can be created. Records of bench do not begin so.
+ * and can be created. Records of bench begin differently, so they are kept.
  */
 static bool may_hold_lines(const char *path)
 {

@@ -28,7 +28,7 @@ typedef struct renderer {
     bool is_spry; /* false: a test's program, which has no command for matrices */
 } renderer;
 
-/* A report to draw. NULL: none. */
+/* A report to draw, or a comparison of two runs. Members that do not apply are NULL. */
 typedef struct job {
     const char *const *records; /* file names; "-": standard input */
     int count;

@@ -76,8 +76,8 @@ static int64_t products_of(const arguments *a)
 }
 
 /*
- * Returns the number of vector elements that an iteration with block-jacobi moves per row. On a GPU, full precision
- * applies blocks of 2 to 4 rows within the passes, in f32.
+ * Returns the number of vector elements that an iteration with block-jacobi moves per row. On a GPU with full
+ * precision, blocks of 2 to 4 rows are stored in f32 and applied during the passes over the vectors.
  */
 static double elements_of_blocks(const arguments *a)
 {

@@ -16,7 +16,7 @@ int cli_observe(void *user, int64_t iteration, double residual)
         char text[80];
         snprintf(text, sizeof text, "iteration %lld, residual %.2g", (long long)iteration, residual);
         cli_progress(text);
-        /* The share of the residual's decades. Each decade takes about the same time. */
+        /* Each power of ten by which the residual falls takes about the same time. */
         if (c->tolerance > 0 && c->tolerance < 1 && residual < 1) {
             const double share = log(residual) / log(c->tolerance);
             cli_progress_share(share < 1 ? share : 1);

@@ -16,7 +16,10 @@
 enum { REPEATS = 5, BRIEF_REPEATS = 3, CACHES = 4, PAGE = 4096 };
 static const double mib = 1024.0 * 1024.0;
 static const int64_t smallest_array = INT64_C(64) << 20, unknown_cache = INT64_C(64) << 20;
-/* Limits on the sum of both arrays. Brief is less: touching new pages takes tenths of a second in virtual machines. */
+/*
+ * Limits on the bytes of both arrays together. The limit of a brief measurement is smaller, because touching new pages
+ * takes tenths of a second in virtual machines.
+ */
 static const int64_t most_bytes = INT64_C(1000000000), most_brief_bytes = INT64_C(256) << 20;
 
 int64_t copy_array_bytes(int64_t cache, int64_t available, bool brief)
@@ -126,7 +129,7 @@ spry_status measure_device_copy(const spry_context *context, copy_bandwidth *fou
 
 enum { MOST_REMEMBERED = 64, LINE = 512 };
 
-/* Writes the file's path. create: also creates its folder. Returns false if no cache folder is known. */
+/* Writes the path of the file of remembered bandwidths. create: also creates its folder. False: no folder is known. */
 static bool path_of_memory(char *path, size_t size, bool create)
 {
     if (!cache_folder(path, size - sizeof "/bandwidth")) return false;
@@ -154,7 +157,7 @@ static bool key_of(const spry_context *context, char *key, size_t size, int devi
     return snprintf(key, size, "%s, %s, %d threads\t", host, info.description, threads) < (int)size;
 }
 
-/* Reads the last valid line that begins with key. Returns false if the file has none. */
+/* Reads the last valid line that begins with `key`. Returns false if the file has no such line. */
 static bool recall(const char *path, const char *key, copy_bandwidth *found)
 {
     char line[LINE];

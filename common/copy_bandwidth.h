@@ -15,15 +15,18 @@ typedef struct copy_bandwidth {
     char note[256]; /* "not measured (...)" or "measured with arrays of ..., smaller than ..."; else "" */
 } copy_bandwidth;
 
-/* Measures the CPU. brief: uses at most a quarter of the bytes and fewer repetitions. */
+/* Measures the CPU's copy bandwidth. brief: uses at most a quarter of the bytes and fewer repetitions. */
 copy_bandwidth measure_copy_bandwidth(const spry_context *context, bool brief);
-/* Measures a device: the CPU if device <= 0, else a GPU. If memory for the arrays is short, gbps is NaN, no error. */
+/*
+ * Measures the copy bandwidth of a device: the CPU if device <= 0, else a GPU. If memory for the arrays is short, sets
+ * gbps to NaN and returns SPRY_OK.
+ */
 spry_status measure_device_copy(const spry_context *context, copy_bandwidth *found, int device, bool brief,
                                 spry_error *err);
 /*
  * Returns the remembered bandwidth of this machine, device and number of threads. If none is remembered, measures
  * briefly, and remembers the result unless other programs disturbed it. The file is spry/bandwidth in the user's cache
- * folder. Suits outputs in which the bandwidth is only a scale.
+ * folder. For outputs that use the bandwidth only as a scale.
  */
 spry_status recall_device_copy(const spry_context *context, copy_bandwidth *found, int device, spry_error *err);
 /* Appends a measured bandwidth to the file. */

@@ -1,4 +1,4 @@
-/* Pictures of where a matrix has entries. */
+/* Counts the entries in each part of a matrix, for pictures of its structure. */
 #pragma once
 
 #include "spry/spry.h"

@@ -83,7 +83,7 @@ bool make_names_distinct(named_matrix *m, int count)
             marks[i] &= KEEPS_ENDING;
             if (!is_file_name(m[i].path)) continue;
             if (!is_shared(m, count, i, folders == 0)) continue;
-            /* No folder is left to add, for example if a generated matrix has the name. */
+            /* The name has the whole path, so no folder is left to add: a generated matrix may have this name. */
             const bool is_whole = folders > 1 && last_parts(m[i].path, folders - 1) == m[i].path;
             marks[i] |= folders == 0 || is_whole ? SHARED | KEEPS_ENDING : SHARED;
         }

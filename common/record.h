@@ -53,7 +53,7 @@ typedef struct record_cost {
 typedef struct record_time {
     int disturbed; /* 1: other programs used at least DISTURBED_SHARE of the processors */
     double first_us, median_us, mean_us, min_us, spread_us;
-    int64_t iterations; /* of one solve, with op cg and pagerank */
+    int64_t iterations; /* iterations of one solve, with op cg and pagerank */
     int64_t runs;
     const char *state; /* "warm", "cold" */
 } record_time;
@@ -82,7 +82,7 @@ typedef struct record_product {
     int64_t products, nnz_c;
     double compression;
     int64_t peak_bytes;
-    double stages[RECORD_STAGES]; /* us; medians, possibly of other runs than time.median_us */
+    double stages[RECORD_STAGES]; /* medians in us, possibly of other runs than time.median_us */
     bool unsorted;                /* rows of C were left unsorted, for record.reason; not in the JSON lines */
 } record_product;
 
@@ -130,5 +130,8 @@ static inline const char *text_or_empty(const char *text)
 /* Returns true for a kernel of another library. csr_plain is a peer module with Spry's own textbook loop. */
 bool record_is_rival(const record *r);
 
-/* Returns the number of products after which r's set-up has paid off against base: 0 at once, -1 never, -2 unknown. */
+/*
+ * Returns the number of products after which r, with its set-up, has taken less time than base. 0: from the start.
+ * -1: never. -2: unknown.
+ */
 int64_t record_break_even(const record *r, const record *base);

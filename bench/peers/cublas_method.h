@@ -1,8 +1,8 @@
 /*
  * Shared parts of CG and PageRank in the module cublas. The GPU writes the residual of each iteration to a history.
- * After every METHOD_LOOK iterations the host starts a copy of the newest residuals and checks the copy before, so that
- * the GPU is never idle. The reported number and time exclude iterations after convergence. The time also excludes the
- * copies of b and x.
+ * After every METHOD_LOOK iterations the host starts a copy of the newest residuals and checks the previous copy, so
+ * that the GPU is never idle. The reported number and time exclude iterations after convergence. The time also excludes
+ * the copies of b and x.
  */
 #pragma once
 

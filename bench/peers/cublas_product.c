@@ -12,7 +12,7 @@ static const struct {
             {"SELL_ALG1", peer_cusparse_sell, CUSPARSE_SPMV_SELL_ALG1}};
 enum { WAYS = sizeof ways / sizeof *ways, TRIALS = 20 };
 
-/* A scalar in both types; cuSPARSE reads the type of the product. */
+/* A scalar in both types; cuSPARSE reads the member that has the product's type. */
 typedef struct scalar {
     double f64;
     float f32;

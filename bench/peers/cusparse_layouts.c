@@ -13,7 +13,10 @@ cusparseHandle_t peer_cusparse_handle;
 
 enum { SELL_SLICE = 32 };
 
-/* Sliced ELL. Entry s of row i has index offsets[i / 32] + 32 * s + i % 32. */
+/*
+ * Sliced ELL. A slot holds an entry or padding; all rows of a slice have the same number of slots. Entry s of row i is
+ * in slot offsets[i / 32] + 32 * s + i % 32.
+ */
 typedef struct sliced_ell {
     int64_t slices, slots;
     void *offsets; /* slices + 1, of the matrix's offset type */
@@ -31,7 +34,7 @@ static void release_sell(sliced_ell *sell)
     free(sell->values);
 }
 
-/* Computes slots and offsets. Returns 0 if memory is short. slots is correct even if the offsets overflow. */
+/* Computes `slots` and `offsets`. Returns 0 if memory is short. `slots` is correct even if the offsets overflow. */
 static int sell_offsets(const spry_peer_matrix *a, sliced_ell *sell)
 {
     sell->slices = (a->rows + SELL_SLICE - 1) / SELL_SLICE;
@@ -50,7 +53,7 @@ static int sell_offsets(const spry_peer_matrix *a, sliced_ell *sell)
     return 1;
 }
 
-/* Copies count elements of 4 or 8 bytes with stride SELL_SLICE in to. */
+/* Copies count contiguous elements of 4 or 8 bytes to every SELL_SLICE-th element of `to`. */
 static void spread(char *to, const char *from, int64_t count, int bytes)
 {
     if (bytes == 8)

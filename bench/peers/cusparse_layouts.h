@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 
-/* The first version with BSR in cusparseSpMV and cusparseSpMM, of CUDA 13.0. */
+/* True if cusparseSpMV and cusparseSpMM support BSR, as they do since CUDA 13.0. */
 #define HAS_BSR (CUSPARSE_VERSION >= 12603 && CUSPARSE_VER_MAJOR == 12)
 
 enum { PEER_CUSPARSE_MOST_ARRAYS = 8 };

@@ -1,8 +1,8 @@
 /*
  * cuSPARSE's product with multiple columns, cusparseSpMM on the first GPU, one kernel for each format and algorithm:
  *   cusparse_spmm_csr_alg1 to _alg3   the caller's arrays, uploaded
- *   cusparse_spmm_coo_alg1 to _alg4   row indices as of cusparse_coo_alg1
- *   cusparse_spmm_bsr                 blocks as of cusparse_bsr
+ *   cusparse_spmm_coo_alg1 to _alg4   row indices as in cusparse_coo_alg1
+ *   cusparse_spmm_bsr                 blocks as in cusparse_bsr
  *
  * prepare works as for products with a vector, and calls cusparseSpMM_preprocess for every kernel. X and Y are dense
  * matrices, row-major or column-major as requested; op(X) is X.

@@ -14,6 +14,6 @@ extern const peer_narrow_type peer_f32, peer_f16, peer_bf16; /* f32 for f64 vect
 
 /*
  * Converts the matrix's values to the type; the caller frees *stored. Returns UNSUPPORTED with an error if the vectors
- * have another type, or if a value is not exact in the type, because the product would be another one.
+ * have another type, or if a value is not exact in the type, because the product would differ.
  */
 int peer_narrow(void **stored, const spry_peer_matrix *a, const peer_narrow_type *type, spry_peer_error *error);

@@ -1,7 +1,7 @@
 /*
- * librsb: the recursive sparse blocks library with its default partition. librsb_tuned: after its tuner. Indices have
- * 32 bits; the library copies the matrix. Only with gcc, because the library uses gcc's OpenMP run-time, and a second
- * run-time in the process would compete for processors.
+ * Kernels of librsb, the library of recursive sparse blocks: librsb with the default partition, librsb_tuned with the
+ * partition that the library's tuner finds. Indices have 32 bits. The library copies the matrix. The module is built
+ * only with gcc, because the library uses gcc's OpenMP run-time, and a second run-time would compete for processors.
  *
  * Distributions build librsb for any x86-64 processor, without AVX, and users have that build.
  */

@@ -186,7 +186,7 @@ def gmsh_periodic(size):
         for own, other in same.items():
             number[own] = other
         for _ in range(3):
-            number = number[number]  # edges and corners are images of images
+            number = number[number]  # nodes on edges and corners are images of nodes that are images themselves
         return {"elements": only_used([number[cells]])[0]}
 
     return Table("gmsh", told(periodic_box, size), table)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """The suite `unstructured`: matrices of finite elements and volumes, in the numbering of the meshers. Step 2 of 2.
 
-Needs numpy, scipy and xxhash, and the tables that elements.py makes; no mesher. suite.tsv lists the matrices with their
-hashes. A table or a matrix with another hash is refused.
+Needs numpy, scipy, xxhash and the tables that elements.py generates. Needs no mesher. suite.tsv lists the matrices with
+their hashes. A table or a matrix with another hash is refused.
 
-    matrices.py TABLES FOLDER [NAME...]     writes FOLDER/NAME.spry, all or those named, unless it is there
-    matrices.py TABLES --list               makes all and prints suite.tsv
+    matrices.py TABLES FOLDER [NAME...]     writes the missing files FOLDER/NAME.spry, all or the named ones
+    matrices.py TABLES --list               builds all matrices and prints suite.tsv
 
-Values follow from row and column alone: numbers in (-1, 1), the same on every machine.
+The value of an entry depends only on its row and column. Values are in (-1, 1) and equal on every machine.
 """
 import hashlib
 import pathlib
@@ -96,7 +96,7 @@ def with_fixed_rows(matrix, rows):
 
 
 def flow(quadratic, dimension, is_apart):
-    """Taylor-Hood: quadratic velocity, linear pressure at the vertices, no block of pressures."""
+    """Returns a Taylor-Hood pattern: quadratic velocity, linear pressure at the vertices, an empty pressure block."""
     vertices = quadratic[:, : dimension + 1]
     number = np.unique(vertices)
     local = np.full(quadratic.max() + 1, -1, np.int64)
@@ -110,7 +110,7 @@ def flow(quadratic, dimension, is_apart):
 
 
 def constrained(matrix, nodes, block, count):
-    """Elasticity under `count` constraints that couple one unknown of 30 to 200 nodes each."""
+    """Adds `count` constraints to a matrix of elasticity. Each couples one unknown of each of 30 to 200 nodes."""
     draw = np.random.default_rng(5)
     rows, columns = [], []
     for c in range(count):
@@ -137,12 +137,15 @@ def nodes(t):
 
 
 def vertices(quadratic, dimension=3):
-    """Linear elements on the vertices of quadratic elements. Vertices have the first indices."""
+    """Returns the pattern of linear elements on the vertices, the first nodes of each quadratic element."""
     return pattern(quadratic[:, : dimension + 1])
 
 
 def edges(quadratic):
-    """Lowest-order edge elements. ngsolve numbers their unknowns as the edge unknowns of quadratic elements."""
+    """Returns the pattern of lowest-order edge elements.
+
+    ngsolve numbers their unknowns like the edge unknowns of quadratic elements.
+    """
     return pattern(quadratic[:, 4:] - quadratic[:, 4:].min())
 
 
@@ -279,7 +282,7 @@ def values(matrix):
 
 
 def write_container(path, matrix):
-    """docs/container.md: CSR, 32-bit offsets and columns, f64."""
+    """Writes a container (docs/container.md): CSR with 32-bit offsets and columns and f64 values."""
     import xxhash
 
     chunk, page = 1 << 18, 4096

@@ -196,7 +196,7 @@ static PetscErrorCode measure_mult(Subject *s, const char what[], PetscErrorCode
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Measures a first product, and a second product with new values in the same structure. */
+/* Measures the first product of two matrices, and a second product after their values changed in the same structure. */
 static PetscErrorCode measure_product(Subject *s, PetscBool ptap)
 {
     Times first = {.rounds = s->rounds}, again = {.rounds = s->rounds};

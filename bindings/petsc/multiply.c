@@ -90,8 +90,8 @@ static PetscErrorCode run(const spry_spmv_plan *plan, spry_vector y, spry_const_
 }
 
 /*
- * Runs a plan that has only the filled rows. Computes their elements of y in a separate vector and scatters them. The
- * transposed product first gathers their elements of x.
+ * Runs a plan of the filled rows, the rows with entries. The plain product computes their elements of y in a separate
+ * vector and adds them to y. The transposed product first copies their elements of x to that vector.
  */
 static PetscErrorCode run_filled_rows(SpryPlans *plans, const spry_spmv_plan *plan, SpryDirection direction,
                                       const Operands *o)

@@ -179,7 +179,7 @@ PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matri
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the matrix of the filled rows. It shares columns and values and has its own offsets. */
+/* Creates the library's matrix of the rows with entries. It shares A's columns and values and has its own offsets. */
 static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
 {
     PetscInt k = 0;
@@ -198,7 +198,7 @@ static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the library's matrix: only the filled rows if fewer than half are filled. On a GPU it has all rows. */
+/* Creates the library's matrix. In host memory it omits empty rows if more than half are empty. */
 static PetscErrorCode borrow(Mat A, SpryPlans *plans, int vector_device)
 {
     PetscFunctionBegin;
@@ -308,7 +308,7 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
             slot->next_update_review *= 2;
             PetscCall(review(A, plans, (SpryDirection)d));
         }
-        if (slot->plan == before) /* also if memory did not suffice for a new plan */
+        if (slot->plan == before) /* also if memory for a new plan was short */
             SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
     }
     PetscCall(PetscLogEventEnd(spry_settings.updating, A, 0, 0, 0));

@@ -87,7 +87,7 @@ def columns_above(dims, starts):
     reach, total = (nx * ny if nz > 1 else nx), nx * ny * nz
     found = []
 
-    def first_line(k):  # number of columns before k that have no neighbour at -nx in their plane
+    def first_line(k):  # number of columns before column k that have no neighbour at -nx in their plane
         return k // (nx * ny) * nx + min(k % (nx * ny), nx)
 
     for rank in range(len(starts) - 1):
@@ -103,7 +103,7 @@ def columns_above(dims, starts):
                 count += b - a - (first_line(b) - first_line(a))
             by_line = near == end < near_end and end // nx % ny > 0
             if low <= end < high and end % nx > 0 and far > end and not by_line:
-                count += 1                           # only the next point of the line
+                count += 1                           # this rank's last point needs only the next point of its line
             if count:
                 found.append((rank, sender, count))
             sender += 1

@@ -103,7 +103,8 @@ static size_t take_header(char *data, size_t size, size_t count, void *user)
 }
 
 /*
- * Handles the first data of an answer: continues or restarts the file. Returns false if the data is not for the file.
+ * Handles the first data of an answer: continues or restarts the file. Returns false if the data must not be written,
+ * for example because it is the text of an error.
  */
 static bool begin(download *d)
 {

@@ -102,7 +102,7 @@ class Results:
         return [record for record in self.records if fits(record)]
 
     def timed(self, **wanted):
-        """Returns those records of where() that have a correct result and a time."""
+        """Returns the records of where() that have a correct result and a time."""
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
 
     def machines(self, jobs=""):

@@ -1,5 +1,6 @@
 /*
- * csr_reference_cpu, and the same for csc, csr2, csr3 and csr4: the textbook loops on one thread.
+ * csr_reference_cpu, csc_reference_cpu, csr2_reference_cpu, csr3_reference_cpu and csr4_reference_cpu: the textbook
+ * loops on one thread.
  *
  * Idea: y_i is the dot product of row i and x. In the transposed product, row i adds a_ij x_i to the sum of column j.
  * The reference for reading the other kernels.

@@ -1,9 +1,9 @@
 /*
  * csr2_listing_cpu, csr3_listing_cpu and csr4_listing_cpu: CSR-k on CPUs as printed in its paper.
  *
- * Idea: nested loops in plain C: threads over the outermost groups (csr2: super-rows; csr3: super-super-rows), then one
- *       loop per inner level of groups, then rows, then entries.
- * Work: static: each thread has the same number of outermost groups; imbalance if the groups' entries differ.
+ * Idea: nested loops in plain C. Threads share the outermost groups (csr2: super-rows; csr3: super-super-rows). Inner
+ *       loops run over each inner level of groups, over the rows of a group and over the entries of a row.
+ * Work: each thread has the same number of outermost groups; imbalance if the groups' entries differ.
  * Cost: bytes of CSR and 8 per group. Each addition of a row waits for the previous one, so only short rows are fast.
  *       Small groups add loop overhead; large groups are distributed unevenly.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listing 1 and section 5.2 (static

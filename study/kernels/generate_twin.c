@@ -14,11 +14,11 @@
  *     hexagons    three neighbours of a brick wall
  *     road        the four neighbours on a square grid, each with the same probability
  *     words       points 2i and 2i + 1 modulo the number of points (de Bruijn graph)
- *     ball2/3     random points in a disc or ball around it; `dof` unknowns per point
+ *     ball2/3     random points in a disc or ball around the point; `dof` unknowns per point
  *     kkt         as mesh3, except that one in twenty rows, at random, remains short
  *     circuit     random points among the nearest 2000 indices
  *     web         random points among the nearest 1000 indices; one in three is a popular point
- *     social      popular points; the first point is also a popular one
+ *     social      popular points; the connected point itself is a popular one
  *     citation    any other point
  */
 #include "study/kernels/study_generators.h"
@@ -31,7 +31,7 @@
 
 enum { NEAR_CIRCUIT = 1000, NEAR_WEB = 500, SHORT_ROW = 8, SHORT_EVERY = 20, PATIENCE = 40 };
 
-/* In the order of `words`. Kinds before BALL2 are grids; from CIRCUIT on rows are irregular. */
+/* Kinds of structure, in the order of `words`. Kinds before BALL2 are grids; from CIRCUIT on rows are irregular. */
 typedef enum twin_kind {
     MESH2,
     MESH3,
@@ -184,7 +184,7 @@ static int64_t across(const twin *t, int64_t p, ring r, int64_t points)
     return q < points ? q : -1;
 }
 
-/* Draws neighbours offset by offset. Uses a random part of the last offset that is needed. */
+/* Connects points to the neighbours at each offset in turn. Uses only a random part of the last offset needed. */
 static void draw_rings(twin *t, const ring *rings, int count)
 {
     const int64_t points = t->n / t->dof, a_ring = points * t->dof * t->dof * 2;
@@ -224,7 +224,7 @@ static void draw_words(twin *t)
 
 /* ---- random points ------------------------------------------------------------------------------- */
 
-/* Returns a random point, popular points with higher probability. Popular points are scattered over the indices. */
+/* Returns a random point. Popular points have a higher probability; their indices are scattered over the matrix. */
 static int64_t popular(twin *t)
 {
     const double u = chance(t);
@@ -232,7 +232,7 @@ static int64_t popular(twin *t)
     return (int64_t)((uint64_t)(rank < t->n ? rank : t->n - 1) * 2654435761u % (uint64_t)t->n);
 }
 
-/* Returns a random point of the grid within reach of point p, or -1 after PATIENCE tries. May be outside the matrix. */
+/* Returns a random grid point within reach of point p, which may be outside the matrix; -1 after PATIENCE tries. */
 static int64_t inside_ball(twin *t, int64_t p)
 {
     const bool flat = t->kind == BALL2;
@@ -308,8 +308,8 @@ static void set_sizes(twin *t)
     t->side = 1;
     while ((double)t->side * (double)t->side * (cubic ? (double)t->side : 1) < points) t->side++;
     /*
-     * The ball has eight times the points drawn from it. Solves pi r^2 or 4/3 pi r^3 by bisection, without pow and
-     * cbrt.
+     * The ball has eight times as many points as are drawn from it. Solves pi r^2 or 4/3 pi r^3 by bisection, without
+     * pow and cbrt.
      */
     const double room = 8 * neighbours + 6;
     double low = 1, high = 1000;

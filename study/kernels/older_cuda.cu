@@ -7,9 +7,9 @@
  *       computes columns and values.
  * Work: a block of 128 threads per row of C, one thread per column of B at a time, which merges the row and the column.
  *       Rows of C are sorted: ballots number the columns of a block that have an entry.
- * Cost: rows times columns merges, each at least the length of a row and of a column, for any number of products;
- *       twice. The conversion is a radix sort of B's entries. Its workspace is at least 16 bytes per entry, in addition
- *       to B by columns.
+ * Cost: rows times columns merges in each of two passes, whatever the number of products. A merge reads up to a whole
+ *       row and column. The conversion is a radix sort of B's entries. Its workspace is at least 16 bytes per entry, in
+ *       addition to B by columns.
  * Source: seed 002, sections 2.2, 3.3 and 5.
  * Interpretation: the seed states that formats are converted and that a row of A is processed "in conjunction with" a
  *       column of B. Its section 2.2 has the sequential form, which searches the column for each entry of the row. This
@@ -82,7 +82,7 @@ static __global__ void find_columns(const int32_t *sorted, int64_t nnz, int64_t 
     p[j] = low;
 }
 
-/* Gathers rows and values by columns. i NULL: only values. */
+/* Copies the rows and values of B's entries in the order by columns to i and x. i NULL: copies only values. */
 template <typename V>
 static __global__ void gather(const int32_t *from, const int32_t *row_of, const V *Bx, int64_t nnz, int32_t *i, V *x)
 {
@@ -130,8 +130,8 @@ static spry_status convert(const spryi_device_product *product, older_state *own
 /* ---- rows times columns --------------------------------------------------------------------------------- */
 
 /*
- * Merges entries begin .. end - 1 of A, a row, with column j of B. Returns true if they share an index. VALUES: also
- * adds the products to *sum.
+ * Merges a row of A, its entries begin .. end - 1, with column j of B. Returns true if they share an index. VALUES:
+ * also adds the products to *sum.
  */
 template <typename V, bool VALUES> static __device__ bool multiply(const seed_rows &r, const older_columns &columns,
                                                                    int64_t begin, int64_t end, int64_t j, V *sum)
@@ -170,7 +170,7 @@ static __global__ void __launch_bounds__(OLDER_THREADS)
     }
 }
 
-/* Returns the number of entries of threads before this thread in the block. */
+/* Returns how many threads before this thread in the block have an entry. */
 static __device__ __forceinline__ int position_of(bool has_entry, int *warps)
 {
     const unsigned lanes = __ballot_sync(0xffffffffu, has_entry);

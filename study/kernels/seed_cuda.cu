@@ -47,8 +47,10 @@ enum seed_mark { AT_COUNT, AT_COUNTED, AT_SCAN, AT_SCANNED, AT_FILL, AT_FILLED, 
 struct seed_state {
     seed_way way;
     int blocks, rows, sort_blocks, sort_threads;
-    unsigned *longest;               /* device: entries of C's longest row; [1]: rows claimed; [8]: multiplications */
-    int32_t *table, *counts, *queue; /* device: one table per group; with reset_touched all -1 between rows */
+    /* In device memory. [0]: entries of C's longest row. [1]: number of claimed rows. [8]: multiplications. */
+    unsigned *longest;
+    /* In device memory. table: one table per group; with reset_touched, all elements are -1 between rows. */
+    int32_t *table, *counts, *queue;
     int64_t queue_length, queue_bytes, workspace_bytes;
     void *workspace;
     stage_clock clock;
@@ -57,7 +59,7 @@ struct seed_state {
 /* The threads that process one row. */
 struct seed_group {
     int own, lane, lanes; /* own: index of the group in the block */
-    unsigned mask;        /* lanes of the group in its warp, if it fits in a warp */
+    unsigned mask;        /* the group's threads in their warp, as bits; all 32 if the group is larger */
 };
 
 static __device__ __forceinline__ seed_group group_of(int lanes)
@@ -77,7 +79,7 @@ static __device__ __forceinline__ void group_barrier(const seed_group &g)
         asm volatile("bar.sync %0, %1;" : : "r"(g.own), "r"(g.lanes) : "memory");
 }
 
-/* Rows of a group: the current row, and the end of the claimed rows. */
+/* The group's current row, and the end of the rows that the group last claimed by atomicAdd. */
 struct row_cursor {
     int row, end;
 };
@@ -228,7 +230,7 @@ template <typename V> static __device__ void sort_bucket(const seed_bucket &b, i
         while (next[d] < bounds[d]) {
             const int e = next[d], to = Cj[e] >> shift & (RADIX_BASE - 1);
             const int f = next[to]++;
-            if (to == d) continue; /* f is e */
+            if (to == d) continue; /* the entry is in place: f == e */
             const int32_t j = Cj[f];
             const V x = Cx[f];
             Cj[f] = Cj[e];
@@ -289,7 +291,10 @@ static int given_or(const spryi_device_product *product, int parameter, int othe
     return given == SPRYI_GIVEN_ZERO ? 0 : given > 0 ? (int)given : other;
 }
 
-/* Returns a parameter that is a word, with the values least, 2 least, 4 least, ..., or `other` if it is not given. */
+/*
+ * Returns the value of a parameter whose value is a word of a list: `least` for the first word, twice as much for each
+ * further word, or `other` if the parameter is not given.
+ */
 static int power_or(const spryi_device_product *product, int parameter, int least, int other)
 {
     const int64_t word = product->kernel_parameters[parameter];
@@ -383,7 +388,7 @@ static spry_status seed_allocate_queues(spryi_device_product *product, seed_stat
                                         spry_error *err)
 {
     int at_once = 1;
-    own->queue_length = longest / 2 + 1; /* buckets of two entries and more */
+    own->queue_length = longest / 2 + 1; /* the most buckets with at least two entries that a row can have at a time */
     const int64_t threads = ceil_div(own->queue_length, 32) * 32;
     own->sort_threads = own->way.sort > 0 ? own->way.sort : threads < SORT_MOST ? (int)threads : SORT_MOST;
     const size_t shared = (size_t)own->sort_threads * 2 * RADIX_BASE * sizeof(int);

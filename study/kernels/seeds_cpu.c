@@ -141,8 +141,8 @@ static void SPRY_FN(sort_row)(SPRY_J *list, int64_t n)
 }
 
 /*
- * Writes columns of all rows, sorts all rows, then computes values. The sort, which SMMP does not have, is one phase,
- * so its time is measured separately.
+ * Writes columns of all rows, sorts all rows, then computes values. The sort, which SMMP does not have, runs over all
+ * rows together, so that its time can be measured separately.
  */
 static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 {

@@ -170,7 +170,7 @@ def distributions(report, types):
                 kernel, (s, (_, kind)) = kernels[place // 2], list(zip(types, TYPES))[place % 2]
                 figures.distribution(axis, s.values(kernel, s.set_of(kernel, LIMITS[0])), "speed-up over one thread")
                 axis.set_title(f"{short(kernel)} ({kind})", fontsize=8, pad=20)
-                if axis.get_legend():  # placed above the bars, so that it does not cover them
+                if axis.get_legend():  # the legend is placed above the bars, so that it does not cover them
                     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
         report.figure(name, title, draw, rows=len(kernels), columns=2, size=(7, 2.8 * len(kernels)))
 

@@ -69,7 +69,7 @@ def _where_csr5_wins(report, rates, series, what):
 
 
 def _more_bytes(rates, k, printed_alone):
-    """Returns how many per cent more bytes than csr csr-k reads, one number per matrix.
+    """Returns by how many per cent csr-k reads more bytes than csr, one number per matrix.
 
     Uses the kernel with most bytes, or with printed_alone only the listing as printed.
     """

@@ -43,7 +43,7 @@ def _nearest(times, size):
 
 
 def _repeats(results):
-    """Returns the ratios of the longer to the shorter time of cases that jobs `sizes of` and `cpu` both measured."""
+    """Returns longer time / shorter time for each case that both jobs, `sizes of` and `cpu`, measured."""
     times = {}
     for r in results.timed(type="f64", ordering="none"):
         if r["job"].startswith(("sizes of ", "cpu,")) and _sizes(r["kernel"]):

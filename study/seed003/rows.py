@@ -81,7 +81,7 @@ def vector_accesses(ptr):
 
 
 def steps(info):
-    """Estimates how often warps of the vector kernel read 32 entries of a row, from the middles of histogram bins."""
+    """Estimates how many reads of 32 entries the warps of the vector kernel do, from the middles of histogram bins."""
     total = 0
     for part in info["histogram"]:
         length = min((part["from"] + part["to"]) / 2, info["max_row"])

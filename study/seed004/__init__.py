@@ -41,7 +41,8 @@ def runs(run):
 
 
 def bench(run, kind, name, *arguments):
-    """Yields the records of one `spry bench`. "asked" is "format" or "kernel" if a case was named by it, else ""."""
+    """Yields the records of one `spry bench`. Their field "asked" is the option that named the case, "format" or
+    "kernel", else ""."""
     for record in run.lines("bench", *arguments, *runs(run)):
         asked = next((word for word in ("format", "kernel") if (record["reason"] or "").startswith(word + " ")), "")
         yield {"kind": kind, **record, "matrix": name, "asked": asked}

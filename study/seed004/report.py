@@ -38,7 +38,7 @@ class Runs:
         return {key[2]: t for key, t in self.timed.items() if key[:2] == (device, kind) and t.tree and t.times}
 
     def kernels(self, device, kind, form):
-        """Returns the names of the kernels that ran for a leaf."""
+        """Returns the names of the kernels that ran for a leaf, a format of the tree."""
         return ", ".join(sorted({t.leaves[form]["kernel"] for t in self.of(device, kind).values() if form in t.leaves}))
 
     def built(self, device=None):

@@ -1,4 +1,4 @@
-"""Seed 004's table of storage: words of each format by formula, predicted by the library, and of built plans.
+"""Seed 004's table of storage. Words of each format: by formula, as the library predicts, and of built plans.
 
 M rows, N columns, K entries in the longest row. A word is a value or an index. Plans are measured with f32 and 32-bit
 indices, where a word has 4 bytes.

@@ -30,7 +30,7 @@ typedef struct Plan {
     bool checks_structure;  /* check the structure before row_major_plan is built */
     bool is_row_major;      /* `plan` itself is built for row-major blocks */
     int threads;            /* threads that a run may use */
-    int runs;               /* number of runs, and builds of row_major_plan, without the lock */
+    int runs;               /* runs and builds of row_major_plan that are in progress without the lock */
     PyArrayObject *kept[2]; /* memory of earlier results, or NULL; see take_result */
     int oldest;             /* index in kept of the memory to replace next */
     bool is_updating;
