@@ -2,9 +2,9 @@
  * The benchmark's interface: options in, records out by a callback. The benchmark uses only public headers of Spry.
  *
  * Protocol. A case is a kernel or a peer on one matrix and type.
- * Check: y is filled with NaN, one product with beta = 0 is compared row by row with the library's error bound, then a
- * product with other alpha and beta. If a case repeats the bits of a compared product of the same matrix, x, alpha and
- * beta, it is correct without a comparison.
+ * Check: y is filled with NaN, then one product with beta = 0 is compared row by row with a reference, within the
+ * library's error bound. For kernels of Spry, a product with other alpha and beta is also compared. If a case repeats
+ * the bits of a compared product of the same matrix, x, alpha and beta, it is correct without a comparison.
  * Timing: cases that pass are timed in five rounds over all cases, so that drift of the machine affects all cases. In
  * each round a case has a few untimed runs, which fill the caches, then at least five batches of at least 1 ms. Records
  * have the median, mean, minimum and quartile distance of the batches, and separate times of set-up and first run.
@@ -12,8 +12,8 @@
  *
  * Iterative methods are timed by whole solves (solver.c).
  *
- * The short protocol (bench_protocol.runs) has no rounds and batches: each case in turn has untimed runs, then this
- * number of timed runs.
+ * The short protocol (bench_protocol.runs) measures products with vectors case by case, without rounds. A case has
+ * untimed runs, then at most this number of timed samples. A sample is one run, on a GPU a short batch of runs.
  */
 #pragma once
 

@@ -12,8 +12,8 @@
 typedef struct bench_session {
     const bench_options *options;
     spry_context *context;
-    double copy_gbps;     /* NaN: not measured */
-    double gpu_copy_gbps; /* of device 1, measured at first use; 0: not yet; NaN: GPU memory was short */
+    double copy_gbps;     /* copy bandwidth of the CPU; NaN: not measured */
+    double gpu_copy_gbps; /* of the first GPU, measured at first use; 0: not measured yet; NaN: memory was short */
     char *flush;          /* buffer of flush_bytes; NULL with warm caches */
     int64_t flush_bytes;
     bool stopped; /* the receiver refused records */

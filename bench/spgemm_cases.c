@@ -5,11 +5,11 @@
  * products, structure and values are compared, else C*x with A*(A*x) (spry_spgemm_verify). After timing, a
  * deterministic kernel must repeat the bits.
  *
- * Times: set-up covers uploads and handles, which happen once. time is the median of runs after the first, with memory
- * that allocators keep; C is released, untimed, before the next run. With --calls above 1, Spry's kernels also run as
- * plans (format "plan"): set-up is the symbolic phase and time only the numeric phase. With a GPU, --device all adds
- * the library's choice on the GPU with A and C in host memory (format "host", whose time includes transfers in both
- * directions), and the library's choice of the device (format "auto").
+ * Times: set-up covers uploads and handles, which happen once. time is the median of the runs after the first, which
+ * reuse memory that allocators keep. C is released, untimed, before the next run. With --calls above 1, Spry's kernels
+ * also run as plans (format "plan"): set-up is the symbolic phase and time only the numeric phase. With a GPU,
+ * --device all adds two cases. Format "host" is the library's choice on the GPU with A and C in host memory, and its
+ * time includes transfers in both directions. Format "auto" runs on the device that the library chooses.
  *
  * Cases run in rounds, as in other operations. Because a run may take seconds, a case's part of a round ends after
  * round_us, with at least one run. Short protocol: the rounds share bench_protocol.runs single runs, after five untimed

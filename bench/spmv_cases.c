@@ -223,8 +223,8 @@ static void measure_batches(spmv_group *group, spmv_case *c, int batches)
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
 /*
- * Measures a case by the short protocol, with fewer runs if products take tenths of a second. On a GPU each sample is a
- * batch of a fifth of the least batch time, because waiting for a run takes about the time of a short product.
+ * Measures a case by the short protocol, with fewer samples if products take tenths of a second. On a GPU a sample is a
+ * batch of runs that takes about a fifth of gpu_batch_us, because waiting for one run takes as long as a short product.
  */
 static int measure_runs(spmv_group *group, spmv_case *c)
 {

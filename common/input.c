@@ -300,7 +300,7 @@ enum { ONE_THREAD = 1 << 16 }; /* largest length at which more threads do not he
 typedef struct filling {
     void *data;
     spry_type type;
-    bool random; /* elements depend on their index and the seed; else all are value */
+    bool random; /* elements depend on their index and the seed; else all equal `value` */
     uint64_t seed;
     double value;
 } filling;
@@ -329,7 +329,7 @@ void fill_constant(void *data, int64_t length, spry_type type, double value, int
     run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, false, 0, value});
 }
 
-/* A copy of elements; strides count elements. */
+/* Arguments of copy_strided. Strides count elements. */
 typedef struct strided_copy {
     void *to;
     int64_t to_stride;

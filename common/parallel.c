@@ -11,7 +11,7 @@ static struct {
     void *job;
     int64_t items;
     uint64_t calls;
-    int started, shares, left; /* left: shares that are not done */
+    int started, shares, left; /* left: number of shares that are not done */
     bool busy;
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER, .begun = PTHREAD_COND_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 

@@ -35,7 +35,7 @@ typedef struct record_input {
 
 /* The plan or the peer that was timed. */
 typedef struct record_method {
-    char device[32], format[64], kernel[128], ordering[32]; /* format and kernel may be followed by parameters */
+    char device[32], format[64], kernel[128], ordering[32]; /* parameters may follow the format and the kernel */
     int threads, peer, deterministic;
     const char *policy; /* policy of "auto": "cost", "tree", ...; NULL: the format was named */
     bool fewer_threads; /* the run used fewer threads than the benchmark; not in the JSON lines */
@@ -44,9 +44,9 @@ typedef struct record_method {
 /* Set-up and predictions, in us. */
 typedef struct record_cost {
     double setup_us, upload_us;
-    double baseline_us, predicted_us; /* predicted time of one run: of csr, of the plan */
+    double baseline_us, predicted_us; /* predicted times of one run, with csr and with the plan */
     double update_us;                 /* measured time of one update; NaN: not measured */
-    int64_t break_even;               /* runs; -1: never, or not known */
+    int64_t break_even;               /* runs after which set-up has paid off; -1: never, or not known */
 } record_cost;
 
 /* Measured times of one run; with op cg and pagerank, of one iteration. */
