@@ -92,10 +92,10 @@ typedef struct bench_candidates {
     const bench_peers *peers; /* NULL: none */
     /*
      * Orderings, measured one after another.
-     * "none": the matrix as given.
-     * "rcm" or another method: reorders the matrix for all cases.
-     * "plan-rcm" and so on: plans of Spry permute x and y in each product.
-     * "bandk2", "bandk3", "bandk4": Band-k with this k, only for csr2, csr3 or csr4.
+     * "none": cases run on the matrix as given.
+     * "rcm" or another method: all cases run on the reordered matrix.
+     * "plan-rcm" and so on: plans of Spry reorder the matrix, and permute x and y in each product.
+     * "bandk2", "bandk3", "bandk4": only csr2, csr3 or csr4 runs, on the matrix reordered by Band-k with this k.
      * "by-format": all formats run on the matrix as given. Then csr2, csr3 and csr4 run with Band-k, others with RCM.
      * "by-k": like by-format, but Band-k has 2, 3 or 4 levels for csr2, csr3 or csr4.
      */
@@ -110,7 +110,7 @@ typedef struct bench_candidates {
 
 /* Timing of cases. */
 typedef struct bench_protocol {
-    int64_t runs;               /* short protocol: number of timed runs, after 5 untimed runs; 0: rounds and batches */
+    int64_t runs;               /* timed samples of the short protocol, after 5 untimed runs; 0: rounds and batches */
     bool cold;                  /* caches are flushed before every run */
     bool skip_bandwidth;        /* the copy bandwidth is not measured, and records have no roof */
     int64_t seconds;            /* matrices that would start later are skipped; 0: no limit */

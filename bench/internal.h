@@ -220,16 +220,17 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
 void spmv_group_close(spmv_group *group);
 
 /*
- * Plan or prepare, check and add a case. Its record has the status and reason. Return 0 if memory is short. label NULL:
- * the plan's format. device: name of the device for the record of a case that cannot be planned.
+ * Plan or prepare, check and add a case. The case's record has the status and reason. Return 0 if memory is short.
+ * label: name of the format in the record; NULL: the plan's format. device: name of the device in the record if the
+ * case cannot be planned.
  */
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device);
 int spmv_add_peer(spmv_group *group, const bench_peer *peer);
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason);
 
 /*
- * Adds a plan as spmv_add_plan does, and returns its record in *plan and the index of its case in *index. With regret,
- * a plan that runs as an earlier case is not added; *index is the earlier case.
+ * Adds a plan like spmv_add_plan. Sets *plan to its record and *index to the index of its case. With regret, a plan
+ * that runs like an earlier case is not added, and *index is the index of the earlier case.
  */
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
                     record *plan, int *index);

@@ -98,7 +98,7 @@ static void hash_pieces(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Hashes pieces of a fixed size in parallel and adds the hashes, so that the result does not depend on the threads. */
+/* Hashes blocks of a fixed size in parallel and adds the hashes, so that the number of threads does not matter. */
 uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
 {
     hashing h = {.data = data, .bytes = bytes};

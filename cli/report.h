@@ -10,8 +10,9 @@
 int cli_report_check(const char *html);
 
 /*
- * Draws the JSON lines of the file `records` as `html`, which appears when it is complete. The report names this
- * machine. matrices: folder of matrix files; NULL: SPRY_MATRIX_DIR. Returns CLI_OK, or an exit status after a message.
+ * Draws the JSON lines of the file `records` as the file `html`, which appears when it is complete. The report names
+ * this machine. matrices: folder of matrix files; NULL: SPRY_MATRIX_DIR. Returns CLI_OK, or an exit status after a
+ * message.
  */
 int cli_report_write(const char *html, const char *records, const char *matrices);
 

@@ -132,6 +132,6 @@ bool record_is_rival(const record *r);
 
 /*
  * Returns the number of products after which r, with its set-up, has taken less time than base. 0: from the start.
- * -1: never. -2: unknown.
+ * -1: never. -2: not known.
  */
 int64_t record_break_even(const record *r, const record *base);

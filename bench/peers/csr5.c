@@ -3,17 +3,19 @@
  * multiplication, ICS 2015), the main rival of the CSR-k study on CPUs. Written for this benchmark from the paper, not
  * the authors' program.
  *
- * Idea: entries are divided into tiles of omega lanes by sigma steps, independent of rows. Lane l of a tile has sigma
- * consecutive entries, stored so that a step reads omega contiguous elements:
+ * Idea: entries are divided into tiles of omega * sigma consecutive entries, independent of rows. A tile has omega
+ * lanes, the elements of a vector register. Lane l has sigma consecutive entries of the tile, stored so that step k
+ * reads entry k of every lane from omega contiguous elements:
  *
  *     entries 0 1 2 3 | 4 5 6 7 | 8 9 ...    omega 2, sigma 4     stored 0 4  1 5  2 6  3 7 | 8 ...
  *
- * A tile's descriptor has a bit flag for each entry that begins a row, and for each lane the number of rows that begin
- * in earlier lanes. A lane adds products until a flag. Sums of rows that begin and end in one lane are written to y;
- * the others are combined by a segmented sum over the lanes. The sum of a row that continues in the next tile is
- * carried to that tile. A row that begins in another thread's tiles is added at the end (the paper's calibrator). Rows
- * are numbered consecutively from the tile's first row, except in tiles with empty rows, which list their rows. omega
- * is the number of values in a 512-bit register, sigma is 16, the paper's value for x86.
+ * A tile's descriptor has a bit, the flag, for each entry that begins a row, and for each lane the number of rows that
+ * begin in earlier lanes. A lane adds products until the next flag. Sums of rows that begin and end in one lane are
+ * written to y. Sums of other rows are combined by a segmented sum over the lanes. The sum of a row that continues in
+ * the next tile is carried to that tile. The sum of a row that begins in another thread's tiles is added at the end
+ * (the paper's calibrator). The rows that begin in a tile are numbered consecutively from the first of them, except in
+ * tiles with empty rows, which list their rows. omega is the number of values in a 512-bit register. sigma is 16, the
+ * paper's value for x86.
  */
 #include "bench/peer.h"
 

@@ -1,6 +1,6 @@
 /*
- * cusparse_cublas_cg: the textbook loop of CG, as in NVIDIA's samples: cuSPARSE's product, cuBLAS's dot, axpy and scal
- * with scalars on the GPU, and two kernels of one thread for the quotients.
+ * cusparse_cublas_cg: the textbook loop of CG, as in NVIDIA's samples. It uses cuSPARSE's product, cuBLAS's dot, axpy
+ * and scal with scalars on the GPU, and two kernels of one thread for the quotients.
  */
 #include "bench/peers/cublas_method.h"
 #include "common/wall_clock.h"

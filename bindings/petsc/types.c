@@ -1,7 +1,7 @@
 /*
  * The matrix types. An aij matrix is converted in place: some operations are replaced, and functions that PETSc
  * searches by name are composed with it. The rest remains aij's. PETSc searches products with other types and
- * conversions by the type's name. If it finds none, functions of this file use those of aij.
+ * conversions by the type's name. If it finds none, functions of this file use the functions of aij.
  */
 #include "spry_petsc.h"
 

@@ -3,7 +3,7 @@
  * loops on one thread.
  *
  * Idea: y_i is the dot product of row i and x. In the transposed product, row i adds a_ij x_i to the sum of column j.
- * The reference for reading the other kernels.
+ * These loops are the reference for reading the other kernels.
  * Cost: bytes of CSR at one thread's bandwidth; each addition waits for the previous one.
  */
 #include "formats/csr/csr.h"

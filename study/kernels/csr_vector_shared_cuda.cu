@@ -5,8 +5,8 @@
  *       in a tree. The listing of Meister 2013 adds without synchronisation, which was correct while the lanes of a
  *       warp ran in lockstep. Since Volta they may diverge, so a __syncwarp precedes each step of the tree.
  * Work: one warp per row, eight rows per block of 256 threads; imbalance if row lengths differ.
- * Cost: bytes of CSR; lanes are idle in rows much shorter than 32. Per row it needs five reads and writes of shared
- *       memory, where csr_vector_cuda needs five shuffles. It exists only for comparison.
+ * Cost: bytes of CSR. In rows much shorter than 32 entries, most lanes are idle. A row needs five reads and writes of
+ *       shared memory, where csr_vector_cuda needs five shuffles. The kernel exists only for comparison.
  * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
  */
 #include "device/cuda/cuda_common.cuh"

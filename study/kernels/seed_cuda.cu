@@ -7,8 +7,8 @@
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
  *       (atomicInc) for a new column. SortCols sorts each row in place by radix, with a queue of buckets.
  * Work: one group of threads per row of C, with one table, processes one row of B at a time, so two threads never
- *       update the same entry. A block has one group, or more (rows=N). Groups have fixed rows, or claim the next rows
- *       when they are free (claim=N).
+ *       update the same entry. A block has one group, or more (rows=N). Rows are assigned to groups in advance, or a
+ *       group that has finished its rows claims the next N rows by atomicAdd (claim=N).
  * Cost: clearing the tables for each row, rows times columns; with reset=touched, only the entries that a row used, and
  *       all tables once. A table has `cols` elements per group, so less memory allows fewer blocks. SortCols: one
  *       thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 + 1,
@@ -37,7 +37,7 @@ struct seed_way {
     int lanes;          /* threads per group in GetVals, a power of two */
     int count;          /* threads per group in GetNNZ, a power of two */
     int blocks;         /* blocks per multiprocessor */
-    int claim;          /* rows that a group claims at a time; 0: rows are fixed */
+    int claim;          /* rows that a group claims at a time; 0: rows are assigned in advance */
     int sort;           /* threads of SortCols; 0: by the longest row */
     bool reset_touched; /* clears only the table entries that a row used */
 };

@@ -22,5 +22,5 @@ enum {
     SPRYI_SEED_RESET,
     SPRYI_SEED_SORT
 };
-/* Values of the first word of lanes and count, and of sort. Each further word doubles the value. */
+/* Values of the first word of the parameters lanes and count, and of sort. Each further word doubles the value. */
 enum { SPRYI_SEED_LEAST_LANES = 4, SPRYI_SEED_LEAST_SORT = 32 };
