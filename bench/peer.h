@@ -131,8 +131,10 @@ typedef struct spry_peer_spgemm_request {
 
 /* The time and memory of one product. */
 typedef struct spry_peer_product {
-    double us; /* negative, its initial value: the benchmark measures. A peer in another process sets its time */
-    int64_t peak_bytes; /* most bytes of inputs, result and buffers together; negative, its initial value: not known */
+    /* Negative at first. A peer in another process sets its time. If not, the benchmark's own time counts. */
+    double us;
+    /* Most bytes of inputs, result and buffers together. Negative at first, which means not known. */
+    int64_t peak_bytes;
 } spry_peer_product;
 
 /*
@@ -173,7 +175,7 @@ typedef struct spry_peer_solver_request {
 typedef struct spry_peer_solution {
     int64_t iterations; /* iterations until convergence or the limit */
     double residual;    /* residual of the stopping rule: ||r||/||b||, or ||x_k - x_(k-1)||_1 */
-    double us;          /* time of the iterations; negative, its initial value: the benchmark measures */
+    double us;          /* time of the iterations; negative if the peer does not set it: the benchmark's time counts */
 } spry_peer_solution;
 
 /*

@@ -70,8 +70,8 @@ typedef struct cli_run {
     const cli_convergence *convergence;
     copy_bandwidth copy; /* set by cli_measure_floor */
     double disturbance;  /* share of the processors that other programs used during the solve */
-    double
-        floor_us; /* least time of an iteration: measured product plus vectors at copy bandwidth; NaN: not measured */
+    /* Least time of an iteration: its product as measured, plus its vectors at copy bandwidth. NaN: not measured. */
+    double floor_us;
 } cli_run;
 
 /*
