@@ -388,7 +388,7 @@ static spry_status seed_allocate_queues(spryi_device_product *product, seed_stat
                                         spry_error *err)
 {
     int at_once = 1;
-    own->queue_length = longest / 2 + 1; /* the most buckets with at least two entries that a row can have at a time */
+    own->queue_length = longest / 2 + 1; /* enough for all buckets of two or more entries of a row */
     const int64_t threads = ceil_div(own->queue_length, 32) * 32;
     own->sort_threads = own->way.sort > 0 ? own->way.sort : threads < SORT_MOST ? (int)threads : SORT_MOST;
     const size_t shared = (size_t)own->sort_threads * 2 * RADIX_BASE * sizeof(int);
