@@ -138,8 +138,8 @@ enum {
     IDLE_SPIN_US = 50,   /* about as long as the work between two products of a solver */
     LOOP_SPIN_US = 1000, /* longer than the serial work between two loops of most set-ups and orderings */
     CALLER_SPIN_US = 20,
-    PAUSES = 16,       /* between two readings of the clock */
-    WOKEN_AT_ONCE = 4, /* threads; each of them wakes as many */
+    PAUSES = 16,       /* pauses of a spinning thread between two readings of the clock */
+    WOKEN_AT_ONCE = 4, /* threads that a thread wakes; each woken thread wakes as many */
     LATE = 4,          /* a thread has lost its processor if the wait exceeds this many times the work of all threads */
     ALONE_FOR = 8,     /* after such a wait, calls run on the calling thread for this many times the wait */
     STACK_BYTES = 1 << 20

@@ -18,10 +18,10 @@
 
 /*
  * Prefetch distances for the matrix, in bytes. Hardware prefetchers stop at a page and keep too few lines in flight;
- * bench/README.md has the gains. Rows with gathers fetch into the first-level cache from a short distance, since
- * gathers leave few loads in flight. Structured runs load in order and fetch into the second level from farther.
- * Strided runs read sixteen rows together and fetch from farthest. The address may be past the arrays, since a prefetch
- * never faults.
+ * bench/README.md lists the gains. Loops that gather x prefetch into the first-level cache, SPRYI_AHEAD_NEAR bytes
+ * ahead, since gathers leave few loads in flight. Loops that load x in order prefetch into the second-level cache,
+ * SPRYI_AHEAD bytes ahead. Loops that read multiple rows together prefetch SPRYI_AHEAD_STEPPED bytes ahead. The address
+ * may be past the arrays, since a prefetch never faults.
  */
 enum { SPRYI_AHEAD = 4096, SPRYI_AHEAD_NEAR = 2048, SPRYI_AHEAD_STEPPED = 12288 };
 

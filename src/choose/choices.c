@@ -1,5 +1,5 @@
 /*
- * Files of choices that plans with the policy "measure" made. Text, one choice per line.
+ * Files of choices that plans with the policy "measure" made. A file is text with one choice per line.
  *
  *     spry-choices 0.3.0       first: the library's version
  *     4f0c... 15 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
@@ -82,7 +82,7 @@ static void clear_list(spry_context *context, spryi_choice_list *list)
 enum { WORDS = 15, LINE_BYTES = 1024 };
 static const char magic[] = "spry-choices ";
 
-/* Returns the checksum of the lines so far. sum: that of the lines before. */
+/* Returns the checksum of all lines up to this line. sum: the checksum of the lines before. */
 static unsigned long long add_line(unsigned long long sum, const char *line, size_t length)
 {
     return XXH3_64bits_withSeed(line, length, sum);
@@ -277,7 +277,7 @@ static spry_status write_lines(const spryi_output *output, const spryi_choice_li
     return put(output, line, (size_t)snprintf(line, sizeof line, "end %016llx\n", sum), &sum, err);
 }
 
-/* list NULL: writes nothing, and only checks that the file can be created. */
+/* Writes the file. If list is NULL, only checks that the file can be created, and writes nothing. */
 static spry_status write_file(spry_context *context, const char *path, const spryi_choice_list *list, spry_error *err)
 {
     spryi_output *output = NULL; /* on the heap, since its two paths are too large for small stacks */
@@ -435,7 +435,7 @@ spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *
                             index, count);
 }
 
-/* Refuses a file that is not empty and does not begin like a file of choices. The rest of the file is not checked. */
+/* Refuses a file that is not empty and does not begin as files of choices do. Does not check the rest of the file. */
 static spry_status check_ours(const char *path, spry_error *err)
 {
     char head[sizeof magic] = "";

@@ -25,8 +25,8 @@
 enum { FEW_CALLS = 8 /* a conversion takes the time of some products and saves only a part of each */ };
 
 /*
- * Chooses the format of a name. The text of the reason is the name, followed by `reason`, a format of printf, and its
- * arguments.
+ * Chooses the format with this name. The text of the reason is the name, followed by the text that `reason`, a format
+ * string of printf, makes of its arguments.
  */
 __attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, const char *format, spry_reason code,
                                                          const char *reason, ...)
@@ -160,7 +160,7 @@ done:
 
 /* ---- choice without an inspection ----------------------------------------------------------------------- */
 
-/* Returns what csr's set-up does with this matrix (formats/csr/csr_format.c). */
+/* Returns a text that says what csr's set-up does with this matrix (formats/csr/csr_format.c). */
 static const char *cost_of_csr(const spry_matrix *A)
 {
     if (A->a.layout == SPRY_CSR) return "it needs no conversion";

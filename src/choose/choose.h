@@ -8,8 +8,8 @@
 typedef struct spryi_choice {
     const spryi_format *format;
     int64_t parameters[SPRYI_PARAMETERS]; /* of the format, if the choice determined them; 0: the format decides */
-    const char *kernel;                   /* suitable kernel; NULL: not determined */
-    double us, csr_us;                    /* predicted times of a product, and of csr's; 0: not predicted */
+    const char *kernel;                   /* kernel that suits the matrix; NULL: not determined */
+    double us, csr_us;                    /* predicted times of a product in the format and in csr; 0: not predicted */
     spry_reason code;
     char reason[320]; /* one sentence, for people */
 } spryi_choice;
@@ -30,8 +30,8 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
                                 spryi_choice *choice, spry_error *err);
 
 /*
- * Returns true if the transposed product of A is ranked as a product of A^T. A^T may then be built, as csc does in any
- * case. Returns false if csc or csr is chosen without ranking, or if the product is not transposed.
+ * Returns true if the transposed product of A is ranked as a product of A^T. The plan may then build A^T, as csc always
+ * does. Returns false if csc or csr is chosen without ranking, or if the product is not transposed.
  */
 bool spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device);
 
@@ -52,13 +52,13 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                            const spryi_device_class *device, spry_error *err);
 
 /*
- * Returns true if conversions may pay and an inspection of *effort does, so that formats are ranked. Returns false if
- * the choice needs no inspection.
+ * Returns true if formats are ranked: a conversion may save more time than it takes, and an inspection of *effort costs
+ * little. Returns false if the choice needs no inspection.
  */
 bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                        const spryi_device_class *device);
 
-/* Copies a format at a position of the ranking to the choice. A format and reason that the choice has are kept. */
+/* Copies the format at a position of the ranking to the choice. If the choice has a format and a reason, keeps both. */
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place);
 
 /*

@@ -153,14 +153,14 @@ enum {
     SECTOR = 32, /* bytes */
     LANES = 32,
     SORTED = 256,    /* rows that are sorted by length together */
-    NEAR_ROWS = 128, /* rows of a sample */
+    NEAR_ROWS = 128, /* rows in one sample of sectors */
 };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
     int64_t sorted_places;        /* samples of SORTED rows */
     int64_t places, least_places; /* samples of NEAR_ROWS rows */
-    int64_t entries;              /* about this many entries in all samples */
+    int64_t entries;              /* approximate number of entries in all samples */
     int64_t most_entries;         /* of a sample */
     int set_bits;                 /* of a set that has room for the sectors of a sample */
 } sample_sizes;
@@ -178,7 +178,7 @@ typedef struct slot_sums {
     double entries, slots, whole; /* whole: slots that all rows of a slice have */
 } slot_sums;
 
-/* Adds rows first .. end - 1, at most SORTED. Rows count with at most `most` entries. */
+/* Adds rows first .. end - 1, at most SORTED rows, to *sums. A row counts with at most `most` entries. */
 static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, int64_t end, int64_t most)
 {
     int64_t sorted[SORTED];
@@ -197,9 +197,10 @@ static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, in
 }
 
 /*
- * Samples would miss the few long rows. The samples therefore cut long rows, and the cut entries are counted from the
- * lengths of all rows: they fill additional slices. The long rows of a group share one such slice, as wide as the
- * longest row. If there are more than one, that is twice the average of the long rows.
+ * Computes slots and ragged. Samples would miss the few long rows. The samples therefore cut rows after `most` entries,
+ * and the cut entries are counted from the lengths of all rows. The cut entries fill additional slices: the long rows
+ * of a group share one slice, as wide as the longest of them. If a group has multiple long rows, the width is assumed
+ * to be twice the mean of their cut lengths.
  */
 static void find_slots(spryi_features *f, const spry_arrays *csr)
 {
@@ -221,7 +222,10 @@ static void find_slots(spryi_features *f, const spry_arrays *csr)
 
 /* ---- sectors of x -------------------------------------------------------------------------------------- */
 
-/* Distinct sectors of x that entries read, counted in the order of different kernels. */
+/*
+ * Numbers of distinct sectors of x that entries read, counted in the orders in which different kernels read the
+ * entries.
+ */
 typedef struct sector_sums {
     double entries, slots, warps, near, far;
 } sector_sums;
@@ -243,7 +247,7 @@ static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int64
 
 static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
 {
-    enum { FAR_BYTES = 1 << 19 }; /* part of x that a processor's own cache holds next to the matrix */
+    enum { FAR_BYTES = 1 << 19 }; /* bytes of x that fit in a processor's own cache next to the matrix */
     const int64_t far = FAR_BYTES / SECTOR;
     const double to_column = (double)p->csr->columns / (double)p->csr->rows;
     spryi_number_set_empty(set);
@@ -334,7 +338,7 @@ enum {
     TILES = 64,
     QUICK_TILES = 8,
     TILE = 2048,              /* entries */
-    LEAST_ENTRIES = 3 << 19,  /* with fewer, some multiprocessors have hardly a batch */
+    LEAST_ENTRIES = 3 << 19,  /* with fewer entries, some multiprocessors have hardly any work */
     LEAST_BY_WARPS = 1 << 23, /* entries */
     LEAST_X_BYTES = 1 << 19,  /* a smaller x remains in first-level caches */
 };
@@ -438,10 +442,10 @@ static spry_status guess(const inspection_job *l, int index, spry_error *err)
     return status;
 }
 
-/* Parts of an inspection, which threads process in parallel: first guesses of formats, then these. */
+/* Parts of an inspection, which threads process in parallel. The guesses of formats are tasks before these parts. */
 static const struct {
     spry_status (*inspect)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
-    bool guesses_follow; /* guesses that need relations follow */
+    bool guesses_follow; /* the guesses that need relations run after this part */
 } parts[] = {{inspect_sectors, false}, {inspect_relations, true}, {inspect_slots, false}, {inspect_tiles, false}};
 enum { PARTS = sizeof parts / sizeof *parts, MOST_TASKS = PARTS + SPRYI_MOST_ESTIMATED };
 

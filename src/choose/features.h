@@ -8,7 +8,7 @@
 
 /*
  * Computes the row profile of a matrix whose offsets are in host memory, and for COO or CSC also the indices.
- * SPRYI_QUICK counts only a part of many rows, and the longest row is then a guess.
+ * With SPRYI_QUICK and many rows, counts only a part of the rows; the longest row is then a guess.
  */
 spry_status spryi_find_row_profile(spryi_row_profile *profile, spry_context *context, const spry_arrays *A,
                                    spryi_effort effort, spry_error *err);

@@ -35,7 +35,7 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-/* Returns the product that an estimator answers about, for the format with an index. */
+/* Returns the description of a product for the estimator of the format with an index. */
 static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f,
                                 bool vectorized)
 {
@@ -54,7 +54,7 @@ static bool is_ranked(int index, const spryi_device_class *c)
     return index >= 0 && spryi_estimated_at(index)->choice.estimator->work[!spryi_class_is_cpu(c)];
 }
 
-/* A format that is not ranked gets the work of the baseline. */
+/* Returns the work of csr if the format is not ranked on this kind of device. */
 spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
                          double threads)
 {
@@ -133,7 +133,7 @@ double spryi_setup_of(const spryi_format_rates *r, const spryi_features *f, doub
     return r->setup.us + 1e-6 * us / threads;
 }
 
-/* Limits a time to a range that can be compared, whatever a table has. */
+/* Limits a time to a range in which times can be compared, even if a table has extreme rates. */
 static double time_within_reason(double us)
 {
     static const double LEAST = 1e-3, MOST = 1e15;
@@ -145,7 +145,7 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const 
 {
     const bool on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
     const int compared = on_gpu ? 1 : spryi_threads_of(c, f, SPRYI_COMPARED_THREADS);
-    double share = 1; /* time with `threads` threads over time with the compared number */
+    double share = 1; /* time of csr with `threads` threads divided by its time with `compared` threads */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
         const spryi_work w = spryi_work_of(r, c, f, compared);
@@ -188,7 +188,10 @@ done:
     return status;
 }
 
-/* Data that an inspection reads: CSR in host memory, or with columns on a device, from where readers fetch them. */
+/*
+ * Data that an inspection reads: CSR in host memory, or CSR whose columns are on a device. Readers fetch columns from
+ * the device.
+ */
 typedef struct inspected {
     spry_arrays csr;                   /* values may be missing; with `device`, the offsets are a copy */
     const struct spryi_device *device; /* memory of csr's columns; NULL: host memory */
@@ -201,7 +204,10 @@ static int64_t columns_bytes(const spry_arrays *a)
     return a->nnz * (int64_t)spryi_index_type_bytes(a->index_type);
 }
 
-/* Returns about how many entries an inspection fetches: samples with a fixed number of entries, and samples of rows. */
+/*
+ * Returns an estimate of the number of entries that an inspection fetches: samples with a fixed number of entries, and
+ * samples of rows.
+ */
 static double sampled_entries(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
@@ -256,9 +262,9 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /* ---- too few products for an inspection --------------------------------------------------------------------- */
 
 /*
- * The kernels of csr differ in their preparation (on a GPU 10 us to some hundreds) and in their time for long rows. The
- * choice uses the lengths of rows at equal distances and of one of the longest; on a device, the lengths of all rows.
- * Features of columns are set to typical values.
+ * The kernels of csr differ in the time of their preparation (on a GPU 10 us to some hundreds) and in their time for
+ * long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. On a
+ * device, it uses the lengths of all rows. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -282,7 +288,10 @@ static spryi_row_summary sample_rows(const spry_arrays *csr)
     return lengths;
 }
 
-/* Samples rows, or inspects all rows if the matrix is on a device: one pass over the offsets, once per matrix. */
+/*
+ * Samples rows of a matrix in host memory. Inspects all rows of a matrix on a device: one pass over the offsets, once
+ * per matrix.
+ */
 static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
@@ -351,7 +360,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */
     spryi_features f = uninspected_features(&A->a, vector_type);
-    if (A->a.device > 0) { /* could another kernel be faster, if all rows had one length? */
+    if (A->a.device > 0) { /* inspect rows only if another kernel could be faster for rows of one length */
         (void)least_of(device, &f, calls, &us);
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return NULL;
     }
@@ -360,7 +369,9 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     return best ? best->kernel : NULL;
 }
 
-/* Returns about how many us an inspection takes: a constant, and times per entry (up to a limit) and per row. */
+/*
+ * Returns an estimate of the time of an inspection in us: a constant, and times per entry (up to a limit) and per row.
+ */
 static double inspection_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
@@ -370,7 +381,7 @@ static double inspection_us(const spry_arrays *a, spryi_effort effort)
            costs[effort].row * (double)a->rows;
 }
 
-/* Returns about how many us it takes to copy the data of an inspection to the host. */
+/* Returns an estimate of the time in us to copy the data of an inspection to the host. */
 static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
     static const double BYTES = 10000, COPY = 12; /* bytes per us; us */
@@ -382,7 +393,10 @@ static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
     return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);
 }
 
-/* Returns the us of a product of csr, from sizes. On a CPU without launch: one thread has no others to wake. */
+/*
+ * Returns the predicted time of a product in csr in us, from the sizes alone. On a CPU, omits the launch: one thread
+ * wakes no other threads.
+ */
 static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
     const spryi_format_rates *csr = &c->rates[0];
@@ -455,10 +469,10 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
  * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply vectors together read the matrix once, or
  * once for each vectors_in_place column-major vectors.
  *
- * Measured with 8 vectors on two cores of a Zen 3, relative to the time of the bytes. csr took 0.8 to 1.2 on grids,
- * finite elements and random geometric graphs, and 1.1 to 1.4 with column-major vectors. Relative to csr, sell took 1.3
- * to 1.7 times as long, bsr 0.6 to 1.8 and packed 1.7 to 3 times. With 2 to 16 row-major vectors, packed took 1.5 to
- * 3.6 times as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
+ * Measured with 8 vectors on two cores of a Zen 3: csr took 0.8 to 1.2 times the time of the bytes on grids, finite
+ * elements and random geometric graphs, and 1.1 to 1.4 times with column-major vectors. Compared with csr, sell took
+ * 1.3 to 1.7 times as long, bsr 0.6 to 1.8 times and packed 1.7 to 3 times. With 2 to 16 row-major vectors, packed took
+ * 1.5 to 3.6 times as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
  */
 static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q, double vectors,
                          double moved)

@@ -9,8 +9,9 @@ spryi_work spryi_work_of(const spryi_format_rates *rates, const spryi_device_cla
                          const spryi_features *features, double threads);
 
 /*
- * spryi_threads_of returns the threads for a matrix with these features: 1 on a CPU if the matrix is small, else
- * `threads` (like spryi_threads_for). spryi_product_us returns the time of a product; one thread has no others to wake.
+ * spryi_threads_of returns the number of threads for a matrix with these features: 1 on a CPU if the matrix is small,
+ * else `threads` (like spryi_threads_for). spryi_product_us returns the time of a product. It omits the time of waking
+ * threads if one thread runs the product.
  */
 int spryi_threads_of(const spryi_device_class *device, const spryi_features *features, int threads);
 double spryi_product_us(const spryi_format_rates *rates, const spryi_work *work, const spryi_device_class *device,
@@ -44,22 +45,22 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, c
 typedef struct spryi_ranking {
     const spryi_device_class *device;
     int threads;             /* of a product on a CPU */
-    int64_t calls;           /* that set-up is counted over */
+    int64_t calls;           /* number of products over which set-up is spread */
     int64_t columns;         /* vectors of a product; times and bytes are for all vectors */
     spryi_features features; /* its guesses are the following array */
     spryi_guess guesses[SPRYI_MOST_ESTIMATED];
     int count, allowed;                    /* estimates; the first `allowed` may be chosen */
     spryi_estimate list[SPRYI_MOST_RATES]; /* sorted by the time of a product */
-    int taken, csr;                        /* positions in the list: least time with set-up, and csr */
+    int taken, csr; /* positions in the list: `taken` has the least time with set-up, `csr` is csr */
 } spryi_ranking;
 
 /* Expected calls, if the caller states none. */
 enum { SPRYI_MANY_CALLS = 10000 };
 
 /*
- * Returns true if an inspection of A costs at most 3 % of the time of `calls` products of csr, or 30 us. *effort is the
- * largest such effort. The cost includes copying columns to the host if A is in device memory or if a GPU transposes A.
- * The ranking then counts the time of conversions.
+ * Returns true if an inspection of A costs at most 3 % of the time of `calls` products of csr, or at most 30 us.
+ * *effort becomes the largest effort within that limit. The cost includes copying columns to the host if A is in device
+ * memory or if a GPU transposes A. The time of conversions is no part of it; the ranking counts that time.
  */
 bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
                            int64_t calls);
@@ -81,9 +82,9 @@ typedef struct spryi_rank_request {
 spry_status spryi_rank(spryi_ranking *ranking, const spryi_rank_request *request, spry_error *err);
 
 /*
- * Returns the csr kernel with the least time for set-up and `calls` products, from the lengths of some rows. NULL: the
- * default kernel, if only that has rates or A is not CSR. A has entries. Takes 2 to 5 us, or about 25 us for a matrix
- * on a device if another kernel may be faster.
+ * Returns the csr kernel with the least time for set-up and `calls` products, from the lengths of some rows. Returns
+ * NULL, which means the default kernel, if only that kernel has rates or A is not CSR. A has entries. Takes 2 to 5 us,
+ * or about 25 us for a matrix on a device if another kernel may be faster.
  */
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls);

@@ -1,4 +1,4 @@
-/* State of the choice in a context: loaded tuning tables and measured choices. The first write creates it. */
+/* What a context keeps for choices: loaded tuning tables and measured choices. The first write creates it. */
 #pragma once
 
 #include "base/context.h"

@@ -160,7 +160,9 @@ static bool is_of_class(const line *l)
     return false;
 }
 
-/* Accepts only the library's classes, for their kind of device, since devices have no other class. */
+/*
+ * Accepts only names of the library's classes, with the kind of device of the class, since no device has another class.
+ */
 static spry_status check_class(const line *l, spry_error *err)
 {
     const spryi_device_class *known = spryi_device_class_named(l->words[1]);

@@ -3,8 +3,8 @@
  * devices and provides a table of functions. Code above does not ask for the kind. Kinds differ in properties
  * (host_memory, massively_parallel) or functions.
  *
- * Devices of a context are numbered as in spry.h: 0 is the CPU. A kind without a usable device has one entry, which has
- * the reason.
+ * Devices of a context are numbered as in spry.h: 0 is the CPU. A kind without a usable device has one entry, whose
+ * `reason` says why.
  */
 #pragma once
 
@@ -38,14 +38,14 @@ typedef struct spryi_kernel_functions {
     const char *name; /* the descriptor's */
     const spryi_run_table *spmv, *spmv_t;
     /*
-     * Creates what the kernel keeps on the device in addition to the storage (row blocks, merge splits): *auxiliary, of
-     * *bytes bytes, until discard. NULL: the kernel keeps nothing.
+     * Creates data that the kernel keeps on the device in addition to the storage, such as row blocks or merge splits.
+     * Sets *auxiliary to the data and *bytes to their size. `discard` frees the data. NULL: the kernel keeps no data.
      */
     spry_status (*prepare)(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err);
     void (*discard)(const spryi_device *device, void *auxiliary);
     /*
-     * Returns the bytes that a run needs in addition to y. They are zero before the first run and after each run. NULL:
-     * none.
+     * Returns the size of the workspace that a run needs in addition to y, in bytes. The workspace contains only zeros
+     * before the first run and after each run. NULL: runs need no workspace.
      */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm;   /* SpGEMM in device memory (spgemm/spgemm.h) */
@@ -57,7 +57,7 @@ typedef struct spryi_kernel_functions {
 typedef struct spryi_conversion {
     const spryi_build_request *request; /* its csr and the arrays of its A must not be read */
     spry_arrays csr;                    /* device addresses; values of the request's value_type, 32-bit columns */
-    /* spryi_check_storage; to be called before slots are allocated */
+    /* Is spryi_check_storage. The converter calls guard when it knows the cost, before it allocates the arrays. */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
     /* Result: the cost, the struct (zeroed before), and its device arrays, except arrays that belong to csr. */
@@ -70,8 +70,9 @@ typedef struct spryi_conversion {
 } spryi_conversion;
 
 /*
- * Builds on the device, bit for bit, what a build on the host and a copy would put there (the format's
- * device_sections). Returns when done. Returns SPRY_UNSUPPORTED if the matrix must be converted on the host.
+ * Builds a storage on the device. Its arrays (the format's device_sections) have the same bits as the copied arrays of
+ * a storage that is built on the host. Returns when the storage is complete. Returns SPRY_UNSUPPORTED if the matrix
+ * must be converted on the host.
  */
 typedef struct spryi_converter {
     const char *format;
@@ -103,7 +104,7 @@ typedef struct spryi_vector_map {
     void *stream;
 } spryi_vector_map;
 
-/* Pieces of an array in device memory, to copy packed to host memory. */
+/* Copies pieces of an array in device memory to consecutive host memory. A piece has SPRYI_PIECE_BYTES bytes. */
 enum { SPRYI_PIECE_BYTES = 64 };
 typedef struct spryi_gather {
     void *to;              /* host memory for count pieces; the last piece of the array may be partial */
@@ -195,8 +196,8 @@ typedef struct spryi_device_ops {
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
     /*
-     * Inspects the row lengths of CSR in device memory and, if `checked`, whether offsets and indices are valid;
-     * otherwise look->sound is set. Waits. NULL on devices that use host memory.
+     * Inspects the row lengths of CSR in device memory. If `checked`, also finds whether offsets and indices are valid;
+     * otherwise sets look->sound to true. Returns when the device has finished. NULL on devices that use host memory.
      */
     spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
                                   int checked, spry_error *err);
@@ -253,13 +254,13 @@ struct spryi_driver {
     bool host_memory;         /* uses the host's memory and threads; arrays and vectors need no copies */
     bool massively_parallel;  /* formats and their parameters should suit thousands of threads */
     const char *indices;      /* index pairs of its kernels: "32/32 64/32" */
-    double start_us;          /* from the search for devices to the first work: driver, memory, first kernel */
+    double start_us;          /* time to start the driver, allocate memory and load the first kernel */
     /* Kernels in the driver's folder that belong to no family; the last is NULL. NULL: none. */
     const spryi_kernel *const *kernels;
     /*
      * Finds the devices that this process can use. Fills at most `most` devices (ops, ordinal, properties) and returns
-     * their number. If that is 0, and perhaps otherwise, writes to `reason` (reason_size bytes) what is missing. *state
-     * is the driver's state for the context. Called once per context.
+     * their number. If the number is 0, writes to `reason` (reason_size bytes) what is missing; may also do so if some
+     * devices are found. *state is the driver's state for the context. Called once per context.
      */
     int (*find)(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size);

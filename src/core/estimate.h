@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Shares that are added to a time, per unit of the work of the same name. */
+/* Shares that are added to a predicted time, per unit of the spryi_work member of the same name. */
 typedef struct spryi_share_rates {
     double uneven;   /* deviation of row lengths */
     double holes;    /* blocks with holes */
@@ -20,7 +20,7 @@ typedef struct spryi_share_rates {
     double ahead;    /* share of the streaming that prefetching hides */
 } spryi_share_rates;
 
-/* Time of set-up: us, and us per million entries, rows and bytes of values. */
+/* Time of set-up in us: a constant, and times per million entries, rows and bytes of values. */
 typedef struct spryi_setup_rates {
     double us, entry, row, value;
 } spryi_setup_rates;
@@ -31,10 +31,10 @@ typedef struct spryi_format_rates {
     const char *kernel; /* NULL: the format's default kernel */
     double launch, sharp;
     double cached, memory;     /* speed of streaming from the last cache, and from memory */
-    double gather, near;       /* speed of gathering sectors: by warps, by neighbouring rows together */
-    double far;                /* speed of sectors of `near` that are far from the diagonal */
-    double step, slice, block; /* time of a step, of a slice (32 rows or one), of a block: see <family>_work.c */
-    double ragged, column;     /* time of a slot that some rows of a slice lack, and of an element of x staged */
+    double gather, near;       /* speeds of gathering `sectors` and `near` sectors of spryi_work */
+    double far;                /* speed of gathering `far` sectors, which are far from the diagonal */
+    double step, slice, block; /* times of a step, a slice (32 rows or one row) and a block: <family>_work.c */
+    double ragged, column;     /* times of a slot that some rows of a slice lack, and of one of spryi_work.columns */
     double chain;              /* time of an entry of the longest row */
     spryi_share_rates shares;
     spryi_setup_rates setup;
@@ -91,7 +91,7 @@ typedef struct spryi_features {
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
     spryi_row_relations relations;
-    double slots;         /* per entry, in slices of 32 rows sorted by length within 256 rows */
+    double slots;         /* per entry, if slices of 32 rows, sorted by length within 256 rows, are padded */
     double ragged;        /* share of these slots that some rows of the slice lack */
     double slot_sectors;  /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
     double warp_sectors;  /* per entry: distinct sectors that 32 consecutive entries read */
@@ -111,7 +111,7 @@ static inline double spryi_vector_bytes(const spryi_features *f)
 typedef struct spryi_work {
     double bytes, sectors, near, far, steps, slices, blocks, ragged, columns, chain, uneven, holes, longest, heaviest;
     bool ahead;   /* prefetching hides a part of the streaming */
-    bool unknown; /* the features do not determine the work; the members are a substitute for fits */
+    bool unknown; /* the features do not determine the work; only fits use the other members */
 } spryi_work;
 
 /* Returns why a format with this many slots per entry is refused, NULL if not. The padding guard refuses 3 and more. */
@@ -177,8 +177,8 @@ typedef struct spryi_estimator {
     /* Inspects a sample of the matrix and fills in the family's struct *guess, which the caller clears. NULL: none. */
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
-    int64_t setup_calls;        /* with fewer expected calls the build does not read the entries; 0: it always does */
-    bool guess_stores_ones;     /* the reader's matrix has the value type of ones stored for a pattern */
+    int64_t setup_calls;    /* the build reads the entries only if at least this many calls are expected; 0: always */
+    bool guess_stores_ones; /* the matrix that guess reads has the type of the ones that the format stores */
     bool guess_needs_relations; /* features->relations must be known before the guess */
     /* Writes the format's parameters that the guess found. NULL: the format decides. */
     void (*set_parameters)(int64_t *parameters, const void *guess);

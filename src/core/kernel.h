@@ -102,8 +102,9 @@ typedef struct spryi_kernel {
     int (*supports_column_major)(
         const void *storage); /* 1: multi_column_major holds for the storage; NULL: for all; CPU kernels */
     /*
-     * For CUDA kernels, whose functions are in the plug-in: operations (SPRYI_OP_ bits), and those that also support
-     * mixed rows of types (base/types.h). operations 0: the tables show both.
+     * `operations`: the kernel's operations (SPRYI_OP_ bits). `mixed`: those operations that also support mixed rows of
+     * types (base/types.h). Only CUDA kernels set them, since the functions of CUDA kernels are in the plug-in.
+     * operations 0: the tables above show both.
      */
     unsigned operations, mixed;
     spryi_parameters parameters;
@@ -131,7 +132,8 @@ typedef struct spryi_build_request {
     int shared_bytes;                  /* shared memory of a thread block; 0: unknown */
     bool only_cpu_reads;               /* a plan on a CPU runs the storage, and nothing else reads it */
     bool copied;                       /* the storage will be copied to a device, so the plan owns all arrays */
-    int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: not set; SPRYI_GIVEN_ZERO */
+    int64_t
+        parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not set; SPRYI_GIVEN_ZERO: set to 0 */
     int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the named kernel; all 0: none */
     const struct spryi_group_table *group_table; /* loaded sizes of CSR-k's groups; NULL: none */
     struct spryi_cost *cost;                     /* if not NULL, build writes here what predict would */

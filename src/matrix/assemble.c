@@ -17,7 +17,7 @@
 enum {
     RADIX_BITS = 8,
     RADIX = 1 << RADIX_BITS,
-    SHORT_ROW = 40,      /* up to this number of entries insertion is faster */
+    SHORT_ROW = 40,      /* insertion sort is faster up to this number of entries */
     MAX_BUCKETS = 1024,  /* the number of write streams that a core follows without missing its second-level TLB */
     SERIAL_BELOW = 16384 /* below this number of entries, starting threads costs more than it saves */
 };
@@ -394,7 +394,10 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Counts entries of major i at the position of the previous entry. type is a constant after inlining. */
+/*
+ * Returns the number of entries of major i that have the position of the previous entry. type is a constant after
+ * inlining.
+ */
 SPRYI_INLINE int64_t repeats_as(const spryi_compressed *a, int64_t i, spry_index_type type)
 {
     const void *indices = a->indices;
@@ -611,8 +614,9 @@ static void label(spryi_compressed *a, const void *major, spry_index_type type)
 }
 
 /*
- * Groups like spryi_group if most majors have no entries. Sorts the majors as one list. Each has the number of its
- * entry, which the sort moves like a value. O(nnz) memory and time on one thread; there are few entries.
+ * Does what spryi_group does, for matrices most of whose majors have no entries. Sorts the majors of all entries as one
+ * list. The value of a list element is the number of its entry. O(nnz) memory and time on one thread, since there are
+ * few entries.
  */
 static spry_status group_few(spry_context *context, spryi_compressed *to, const spryi_entries *from,
                              spry_index_type index_type, spry_error *err)
@@ -657,8 +661,9 @@ done:
 }
 
 /*
- * Returns whether most consecutive entries have close majors, as in meshes and grids: all but a few of STRETCHES
- * samples span at most the number of majors whose positions fit in a cache.
+ * Returns whether most consecutive entries have close majors, as in meshes and grids. Inspects STRETCHES samples of
+ * LENGTH consecutive entries. In all except FEW samples, the majors must span at most MOST_MAJORS, whose positions fit
+ * in a cache.
  */
 static bool are_local(const spryi_entries *e)
 {

@@ -119,7 +119,7 @@ spry_status spryi_rising_on_device(spryi_device_result *result, int slot, spry_a
     return SPRY_OK;
 }
 
-/* Sorts result->made unless its order is sufficient. Summed values become of value_type. */
+/* Sorts result->made unless its order is sufficient. Sums get the type value_type. */
 static spry_status tidy(spryi_device_result *result, spry_type value_type, bool keep_duplicates, bool *repeats,
                         spry_error *err)
 {

@@ -11,7 +11,7 @@ typedef struct spryi_device_result {
     const spryi_device *device;
     const spryi_matrix_functions *functions;
     spry_arrays made;        /* on the device; types are set, the operation sets the sizes */
-    spry_symmetry symmetry;  /* claim of the result if duplicates do not prevent it */
+    spry_symmetry symmetry;  /* symmetry that the result claims if duplicates do not prevent it */
     bool rises;              /* columns of the result increase in every row */
     spry_arrays sorted[2];   /* sorted copies of operands */
     void *list[SPRYI_LISTS]; /* uploaded lists */
@@ -35,13 +35,13 @@ void spryi_end_on_device(spryi_device_result *result);
 spry_status spryi_upload_list(spryi_device_result *result, const int64_t **on_device, const int64_t *list,
                               int64_t count, spry_error *err);
 
-/* Shows A with sorted rows: A's arrays, or a sorted copy. *repeats: A has duplicates, which are kept. */
+/* Sets *rows to A with sorted rows: A's arrays, or a sorted copy. Keeps duplicates. *repeats: A has duplicates. */
 spry_status spryi_sorted_on_device(spryi_device_result *result, spry_arrays *rows, bool *repeats, const spry_matrix *A,
                                    spry_error *err);
 
 /*
- * Shows A with columns that increase in every row: A's arrays, or a copy in result->sorted[slot] with sums of
- * duplicates in the value type of the result.
+ * Sets *rows to A with columns that increase in every row: A's arrays, or a copy in result->sorted[slot]. The copy has
+ * the sums of duplicates in the value type of the result.
  */
 spry_status spryi_rising_on_device(spryi_device_result *result, int slot, spry_arrays *rows, bool *repeats,
                                    const spry_matrix *A, spry_error *err);

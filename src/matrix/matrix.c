@@ -183,9 +183,9 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
 }
 
 /*
- * Rejects offsets of the other width if a few of them show it. If 64-bit offsets are read as 32 bits, every second one
- * is an upper half, so a 0 follows a larger offset near the end. If 32-bit offsets are read as 64 bits, two of them
- * form one offset, which exceeds nnz. Reads nothing after the last pair of the array.
+ * Rejects offsets of the wrong width if the last offsets show the error. If 64-bit offsets are read as 32 bits, every
+ * second value is an upper half, so a 0 follows a larger offset near the end. If 32-bit offsets are read as 64 bits,
+ * two offsets form one value, which exceeds nnz. Reads nothing after the last pair of the array.
  */
 static spry_status check_width(const spry_arrays *a, spry_error *err)
 {
@@ -240,7 +240,8 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     SPRYI_OK_OR_RETURN(check_alignment("indices", a->indices, index_bytes, err));
     SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* entries on a device cannot be read by the host */
-    SPRYI_OK_OR_RETURN(check_width(a, err)); /* first the width, since the last offset may be outside the caller's
+    SPRYI_OK_OR_RETURN(
+        check_width(a, err)); /* checked first: with the wrong width, the last offset may be outside the caller's
                                               * array */
     const int64_t first = spryi_offset_of(a, 0);
     if (first != a->index_base)
@@ -471,7 +472,7 @@ static void release_stored(spry_context *context, spryi_stored *stored)
     spryi_release(context, stored);
 }
 
-/* Releases a block of a device's memory, or of the host's for number 0. block may be NULL. */
+/* Releases a block of memory of the device with this index; 0: the host. block may be NULL. */
 static void release_block(const spry_context *context, int number, void *block)
 {
     const spryi_device *device = block ? context->device_at(context, number) : NULL;
@@ -587,7 +588,7 @@ static void remove_dependents(spry_matrix *A)
     pthread_mutex_unlock(&dependents_lock);
 }
 
-/* Returns a plan that lacks the present values, or NULL. */
+/* Returns a plan that has not been updated to the present values, or NULL. */
 static spryi_dependent *find_outdated(const spry_matrix *A)
 {
     pthread_mutex_lock(&dependents_lock);
@@ -682,7 +683,10 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
     return SPRY_OK;
 }
 
-/* Converts a storage to CSR. Checks the order, which formats do not record and files may state wrongly. */
+/*
+ * Converts a container's storage to CSR. Checks that columns are in order: formats do not record the order, and a file
+ * may state it wrongly.
+ */
 static spry_status build_csr(const spry_matrix *A, spry_matrix **csr, spry_error *err)
 {
     spry_matrix *made = NULL;
@@ -694,7 +698,7 @@ static spry_status build_csr(const spry_matrix *A, spry_matrix **csr, spry_error
         return status;
     }
     made->a.symmetry = A->a.symmetry;
-    made->symmetry_holds = false; /* the claim is the file's; the check did not include it */
+    made->symmetry_holds = false; /* the file claims the symmetry; its check did not verify the claim */
     made->index_base = A->index_base;
     made->field = A->field;
     *csr = made;
@@ -765,7 +769,7 @@ spry_status spryi_check_triangle(const spry_context *context, const spry_arrays 
                             lower ? "above" : "below", lower ? "lower" : "upper", base);
 }
 
-/* Builds CSR of both triangles. Offsets have the type of those of the triangle, widened to 64 bits if necessary. */
+/* Builds CSR of both triangles. The offsets have the type of A's offsets, or 64 bits if that type is too small. */
 static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error *err)
 {
     const spry_arrays *a = &A->a;
@@ -826,7 +830,10 @@ static void write_block_rows(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Builds sorted CSR of the blocks. Offsets have the type of those of the blocks, widened to 64 bits if necessary. */
+/*
+ * Builds sorted CSR of the blocks' elements. The offsets have the type of A's offsets, or 64 bits if that type is too
+ * small.
+ */
 static spry_status expand_blocks(const spry_matrix *A, spry_matrix **entries, spry_error *err)
 {
     const spry_arrays *a = &A->a;

@@ -46,7 +46,7 @@ typedef struct spryi_source {
 typedef struct spryi_dependent {
     struct spryi_dependent *next, **link; /* link: the pointer to this dependent; NULL: not in a list */
     const spry_matrix *matrix;
-    int64_t change; /* the last change of the matrix's values that the plan has */
+    int64_t change; /* spry_matrix.changes when the plan last took the values */
     spry_status (*update)(struct spryi_dependent *self, const spry_update_options *options, spry_error *err);
 } spryi_dependent;
 
@@ -63,8 +63,8 @@ struct spry_matrix {
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: the matrix is a's arrays; else a has sizes and types, and its arrays are NULL */
     spryi_source source;
-    spryi_row_summary look; /* of arrays on a device; valid if `looked` is 1 */
-    _Atomic int looked;     /* 2: a thread is writing it */
+    spryi_row_summary look; /* row lengths, if the arrays are on a device; valid if `looked` is 1 */
+    _Atomic int looked;     /* 0: `look` is not set; 1: set; 2: a thread is writing `look` */
     spryi_dependent *dependents;
     int64_t changes; /* calls of spry_matrix_values_changed */
 };
@@ -154,7 +154,7 @@ spry_status spryi_check_triangle(const spry_context *context, const spry_arrays 
 /* Rules to compare an entry a_ij with its mirror image a_ji. Entries at one position count as their sum. */
 typedef struct spryi_symmetry_test {
     bool skew;        /* the image is -a_ji */
-    bool positions;   /* an entry without an image differs; otherwise the missing image counts as 0 */
+    bool positions;   /* an entry without a stored image is reported; otherwise a missing image counts as 0 */
     bool finite;      /* Inf and NaN differ from everything; otherwise NaN is the image of NaN */
     double tolerance; /* allowed difference, relative to max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) */
 } spryi_symmetry_test;

@@ -132,8 +132,9 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
 /*
- * Checks offsets first. Reads entries only within offsets that rise from 0 to nnz, so that invalid arrays are not left.
- * Threads count findings, and the counts are added. The first finding of each kind is that with the smallest entry.
+ * Checks the offsets first. Reads only entries between valid offsets, which rise from 0 to nnz, so that no access is
+ * outside the arrays. Each thread counts its findings; the counts are then added. The first finding of a kind is the
+ * finding with the lowest entry number.
  */
 
 static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
@@ -323,7 +324,7 @@ static void check_values(const spry_context *context, const spry_arrays *a, int 
 
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
-/* Copies of the entries in range with their numbers, for sorting. */
+/* Copies of the entries whose indices are in range, and the entries' numbers, for sorting. */
 typedef struct numbered {
     int64_t *major, *minor, count;
     double *number; /* exact up to 2^53, more entries than any memory holds */
@@ -402,7 +403,7 @@ static void count_neighbours(void *job, int64_t begin, int64_t end)
 
 /* ---- the whole check ------------------------------------------------------------------------- */
 
-/* Shows offsets as in the caller's array, which counts from `base`. */
+/* Reports invalid offsets, with values as in the caller's array, which counts from `base`. */
 static spry_status fail_offsets(const spry_arrays *a, const finding *falling, int base, spry_error *err)
 {
     int64_t first = spryi_offset_of(a, 0), majors = majors_of(a), last = spryi_offset_of(a, majors);
@@ -494,7 +495,7 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err);
 static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
-/* Says in the message that entries and rows are blocks and block rows. */
+/* Reports a failure with a message that calls entries and rows blocks and block rows. */
 static spry_status fail_blocks(spry_status status, const spry_error *why, spry_error *err)
 {
     spry_error fault = *why;
@@ -525,7 +526,7 @@ static void find_not_finite(void *job, int64_t begin, int64_t end)
     spryi_lower(&j->first, first);
 }
 
-/* Counts elements of BSR that are infinite or NaN. The major of the first is its row. */
+/* Counts the elements of BSR that are infinite or NaN, and reports the row of the first. */
 static void report_elements(spry_matrix_report *report, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
@@ -632,7 +633,7 @@ static void find_bad_indices(void *job, int64_t begin, int64_t end)
     if (bad) atomic_store(&j->bad, 1);
 }
 
-/* Returns whether all of `count` indices are within 0 .. bound - 1. */
+/* Returns whether `count` indices are all within 0 .. bound - 1. */
 static bool in_range(const spry_context *context, const void *indices, spry_index_type type, int64_t count,
                      int64_t bound, int threads)
 {

@@ -20,7 +20,7 @@ typedef struct rounded {
 
 static const rounded nothing = {.largest_at = -1, .overflowed_at = -1};
 
-/* Counts the rounding of entry k from `before` to `after`. */
+/* Adds the rounding of entry k from `before` to `after` to *r. */
 static inline void count_rounding(rounded *r, int64_t k, double before, double after)
 {
     if (before == after || before != before) return;
@@ -35,7 +35,7 @@ static inline void count_rounding(rounded *r, int64_t k, double before, double a
     }
 }
 
-/* Adds the result of entries that follow those of *r. */
+/* Adds the result *behind to *r. The entries of *behind follow the entries of *r. */
 static void add_rounding(rounded *r, const rounded *behind)
 {
     if (r->overflowed == 0) r->overflowed_at = behind->overflowed_at;

@@ -78,8 +78,9 @@ static int columns(const spry_context *context, spry_matrix_stats *s, const spry
 }
 
 /*
- * Checks symmetry. Ordered rows meet the columns of each earlier row in order. Each row has a cursor that starts after
- * the diagonal and is at the mirror image of the next entry. O(nnz); stops at the first fault.
+ * Checks symmetry. If rows are visited in order, the entries (i, j) with j < i visit the entries of row j from left to
+ * right. Each row has a cursor, which starts after the diagonal and points to the mirror image of the next such entry.
+ * O(nnz); stops at the first fault.
  */
 static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
 {

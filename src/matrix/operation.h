@@ -34,8 +34,10 @@ spry_status spryi_check_arithmetic(const char *who, const char *name, spry_type 
 spry_status spryi_check_operand_vector(spry_const_vector *v, const char *who, const char *name, int64_t length,
                                        const spry_matrix *A, spry_error *err);
 
-/* Shows A, which is in host memory and has all entries, as CSR. Builds a copy in *made if A is in another layout, or if
-   rows must be sorted and are not. */
+/*
+ * Sets *rows to A as CSR. A is in host memory and has all entries. Builds a copy in *made if A has another layout, or
+ * if rows must be sorted and are not.
+ */
 spry_status spryi_show_rows(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_matrix *A,
                             bool sorted, spry_error *err);
 
@@ -43,13 +45,14 @@ spry_status spryi_show_rows(spry_context *context, spry_arrays *rows, spryi_comp
 spryi_field spryi_field_of(const spry_matrix *A, spry_type value_type, bool merged);
 
 /*
- * Creates the matrix of *c, which is sorted and has the majors of o->layout: sums duplicates, converts values, chooses
- * offsets. symmetry is the claim if duplicates do not prevent it. Takes over c's arrays, also on failure.
+ * Creates the matrix of *c, which is sorted and has the majors of o->layout: sums duplicates, converts values and
+ * chooses the offset type. symmetry: what the matrix claims if duplicates do not prevent the claim. Takes over c's
+ * arrays, also on failure.
  */
 spry_status spryi_deliver(spry_context *context, spry_matrix **B, spryi_compressed *c, const spry_matrix_options *o,
                           const spry_matrix *A, spry_symmetry symmetry, spry_error *err);
 
-/* Does so for *c by rows, in any order. */
+/* Does what spryi_deliver does for *c with rows as majors, whose entries may be in any order. */
 spry_status spryi_deliver_rows(spry_context *context, spry_matrix **B, spryi_compressed *c,
                                const spry_matrix_options *o, const spry_matrix *A, spry_symmetry symmetry,
                                spry_error *err);

@@ -95,7 +95,10 @@ int64_t spryi_count_lengths(const spry_arrays *csr, int64_t first, int64_t end, 
                                         : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);
 }
 
-/* Finds a heavy row among rows first .. end - 1 by halving. */
+/*
+ * Finds a row with many entries among rows first .. end - 1. Halves the range repeatedly and keeps the half with more
+ * entries.
+ */
 static int64_t heaviest_row(const spry_arrays *csr, int64_t first, int64_t end)
 {
     while (end - first > 1) {
@@ -187,7 +190,10 @@ static places places_of(const spry_arrays *csr, spryi_effort effort)
     return (places){count, enough < QUICK_LEAST ? QUICK_LEAST : enough < QUICK_ROWS ? enough : QUICK_ROWS};
 }
 
-/* Returns the first row of sample part p, which is only compared with, and the end of its rows. */
+/*
+ * Returns the first row of part p of the sample. That row is only compared with its successor. *end: the end of the
+ * part's rows.
+ */
 static int64_t place_at(const spry_arrays *csr, places all, int64_t p, int64_t *end)
 {
     const int64_t first = csr->rows * p / all.count, most = csr->rows * (p + 1) / all.count;
@@ -200,7 +206,7 @@ typedef struct relation_sums {
     int64_t seen, adjacent, repeated, moved, compared;
 } relation_sums;
 
-/* Adds row i, compared with the previous row. Reads a part of long rows. */
+/* Compares row i with the previous row and adds the result to *sums. Reads only a part of a long row. */
 static void add_row(relation_sums *sums, const spryi_column_reader *reader, int64_t i, int64_t range)
 {
     const spry_arrays *csr = reader->csr;

@@ -18,8 +18,8 @@ int spryi_rows_rise(const spry_context *context, const spry_arrays *csr);
 int64_t spryi_count_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
 /*
- * Returns one of the longest rows, usually the longest. Halves the ranges of rows with most entries repeatedly, and
- * keeps the half with more entries.
+ * Returns one of the longest rows, usually the longest. Selects the `ranges` of rows with most entries, halves each
+ * range repeatedly and keeps the half with more entries.
  */
 int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges);
 

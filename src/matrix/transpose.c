@@ -1,10 +1,11 @@
 /*
  * Converts CSR to CSC by counting.
  *
- * Idea: each thread has a part of the rows with about equal work, and counts the part's entries per column. Sums over
- * columns and then parts give the position of each part's next entry per column. Each part then moves its entries in
- * small groups. It computes a group's positions first, so that their cache lines are loaded meanwhile. Parts are
- * independent, and entries of a column are in the order of rows for any number of parts.
+ * Idea: each thread has a part of the rows with about equal work, and counts the part's entries per column. A prefix
+ * sum over columns, and within a column over parts, gives the position of each part's next entry per column. Each part
+ * then moves its entries in groups of some entries. It computes the positions of a group first and prefetches them, so
+ * that their cache lines are loaded before the writes. Parts are independent, and entries of a column are in the order
+ * of rows for any number of parts.
  *
  * Cost: columns are read twice, values once, and both are written once. The number of write positions in use is the
  * number of distinct columns in nearby rows, so the conversion is fast if columns are near their rows. Workspace: one
@@ -54,7 +55,7 @@ static const typed_steps steps_of_pair[] = {{count_32_32, sum_32_32, place_32_32
 typedef struct part_job {
     const transposition *t;
     const typed_steps *steps;
-    int64_t *sums; /* by slice of columns: number of entries, then position of the first */
+    int64_t *sums; /* one per slice of columns: number of entries, then position of the first entry */
 } part_job;
 
 static void count_parts(void *job, int64_t begin, int64_t end)

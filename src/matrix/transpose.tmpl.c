@@ -36,8 +36,8 @@ static void SPRY_FN(place)(const transposition *t, int64_t begin, int64_t end, i
 }
 
 /*
- * Moves some entries at a time: prefetches the positions of all, then writes all. A single entry would wait for the
- * cache line of the entry before.
+ * Moves TOGETHER entries at a time: computes and prefetches all positions, then writes all entries. If entries were
+ * moved one by one, each would wait for the cache line of its position.
  */
 SPRYI_INLINE void SPRY_FN(move_of)(const transposition *t, int part, const int width)
 {

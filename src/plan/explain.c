@@ -98,8 +98,9 @@ static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry
 }
 
 /*
- * Reduces the set-up of csr if it was chosen for few calls. A CPU then does not search the rows for spans, and with
- * still fewer calls not for runs. The search for runs takes half the time of a product.
+ * Reduces the set-up time of csr if csr was chosen for few calls. On a CPU, set-up then does not search the rows for
+ * spans. With still fewer calls, set-up does not search for runs either (formats/csr/). The search for runs takes half
+ * the time of a product.
  */
 static void reduce_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
 {
@@ -115,14 +116,14 @@ static void reduce_setup(spryi_ranking *r, const spryi_choice *choice, const spr
 /* One explain request. */
 typedef struct request {
     const spry_matrix *given;  /* the caller's matrix */
-    const spry_matrix *stored; /* the same with its storage, if a plan may read one */
+    const spry_matrix *stored; /* the caller's matrix, with its storage if a plan may read that storage */
     const spry_matrix *A;      /* its entries as arrays */
     const spry_spmv_options *o;
     const spryi_device_class *device; /* class that times are predicted for */
     const spryi_device *present;      /* the plan's device; NULL: a class was named */
 } request;
 
-/* Bytes of copies that a plan of a GPU has of vectors in host memory. */
+/* Returns the bytes of the copies that a GPU plan keeps of vectors in host memory. */
 static int64_t copied_vectors(const request *q)
 {
     const spry_spmv_options *o = q->o;
@@ -240,8 +241,8 @@ static spry_status predict_storages(spry_explanation *e, const request *q, const
 /* ---- the whole explanation ---------------------------------------------------------------------------- */
 
 /*
- * Scales all times to the memory bandwidth of a CPU that is present. All times grow in proportion to csr's, so that the
- * choice does not change.
+ * Scales all times to the memory bandwidth of a CPU that is present. All times are multiplied by the same factor, so
+ * that the choice does not change.
  */
 static void scale_to_device(spryi_ranking *r, const request *q)
 {

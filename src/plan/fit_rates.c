@@ -90,8 +90,8 @@ static void predict_row(fitter *f, int r)
 }
 
 /*
- * Returns the logarithm of predicted over measured time, or 0 if the row was not measured. relative: shares of csr's
- * times.
+ * Returns the logarithm of predicted over measured time, or 0 if the row was not measured. If f->relative, both times
+ * are first divided by the times of csr.
  */
 static double error_of(const fitter *f, int64_t i, int r)
 {
@@ -150,7 +150,7 @@ static double objective(const fitter *f)
 
 /* ---- products ------------------------------------------------------------------------------------------- */
 
-/* Returns whether some measured case has work of that rate. */
+/* Returns whether some measured case has work that the rate applies to. */
 static bool has_work(const fitter *f, int r, const spryi_rate_name *name)
 {
     static const double FACTOR = 1.5;
@@ -172,7 +172,7 @@ static bool is_sharp(const spryi_rate_name *name)
     return strcmp(name->name, "sharp") == 0;
 }
 
-/* Returns the largest valid rate. The least is in the name. */
+/* Returns the largest valid value of a rate. name->least is the smallest. */
 static double most_of(const spryi_rate_name *name)
 {
     static const double SHARP = 16, AHEAD = 0.5; /* AHEAD is a share of the streaming rate */
@@ -180,8 +180,8 @@ static double most_of(const spryi_rate_name *name)
 }
 
 /*
- * Multiplies a rate by a factor, and keeps the step if the objective decreases. `sharp` is at least 1: steps scale its
- * excess over 1.
+ * Multiplies a rate by a factor, and keeps the new value if the objective decreases. The rate `sharp` is at least 1, so
+ * the factor multiplies its excess over 1.
  */
 static bool try_step(fitter *f, int r, const spryi_rate_name *name, double factor, double *least)
 {
@@ -199,7 +199,7 @@ static bool try_step(fitter *f, int r, const spryi_rate_name *name, double facto
     return false;
 }
 
-/* Steps each determined rate up, or else down. Returns the objective. */
+/* Tries a step up for each determined rate. If the step up does not help, tries a step down. Returns the objective. */
 static double sweep(fitter *f, const unsigned *determined, double step, double least)
 {
     for (int r = 0; r < f->rows; r++) {
@@ -213,7 +213,10 @@ static double sweep(fitter *f, const unsigned *determined, double step, double l
     return least;
 }
 
-/* Goes from large steps to small ones. Repeats, because a rate that is stuck may move after others have moved. */
+/*
+ * Searches with large steps first, then with smaller steps. Repeats the search, because a rate may improve the
+ * objective only after other rates have changed.
+ */
 static void search_products(fitter *f)
 {
     enum { ROUNDS = 5, MOST_SWEEPS = 40 };
@@ -309,8 +312,8 @@ static void judge(const fitter *f, double *errors, double *error, double *loss, 
 }
 
 /*
- * Returns the largest change that a rate makes to the predicted logarithm of a measured case. without: predictions
- * without it.
+ * Returns the largest change that a rate makes to the predicted logarithm of a measured case. without: predicted
+ * logarithms if the rate is 0.
  */
 static double effect_of(const fitter *f, int r, const double *without)
 {
@@ -372,8 +375,8 @@ static void find_weights(fitter *f)
 }
 
 /*
- * Changes the rates of `own` to minimise the objective, one rate at a time. Keeps a rate if no case has work of it.
- * count >= 1.
+ * Changes the rates of `own` to minimise the objective, one rate at a time. Does not change a rate if no case has work
+ * that the rate applies to. count >= 1.
  */
 static spry_status search(spry_context *context, spryi_own_class *own, const fit_case *cases, int64_t count,
                           spry_rates_fit_info *result, spry_error *err)
@@ -425,7 +428,7 @@ static int row_of(const spryi_own_class *own, const spry_observation *o)
 
 static const double LEAST_US = 1e-3, MOST_US = 1e12;
 
-/* Returns whether a kernel is named that is unknown or of another format. */
+/* Returns whether the observation names a kernel that is unknown or that belongs to another format. */
 static bool has_wrong_kernel(const spry_observation *o)
 {
     const spryi_kernel *kernel = o->kernel && o->kernel[0] ? spryi_find_kernel(o->kernel) : NULL;

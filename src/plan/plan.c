@@ -225,7 +225,7 @@ static spry_status take_choice(spryi_plan *plan, const spryi_choice *choice, spr
     return select_kernel(plan, target, choice->kernel, err);
 }
 
-/* Selects `format` instead of the refused one. */
+/* Selects `format` instead of the refused format. */
 static spry_status select_format_instead(spryi_plan *plan, const spryi_plan_target *refused, const char *format,
                                          spry_error *err)
 {
@@ -371,10 +371,10 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
 }
 
 /*
- * Returns the number of columns that are copied to row-major together, for kernels that need rows: at most a row of 64
- * bytes. The copies are two passes over x and three over y, and save reading the matrix once per column. With room for
- * three, any number of columns above one splits into passes of two or more. A column multiplied by itself would have
- * other bits.
+ * Returns the number of columns that are copied to row-major together, for kernels that need rows: at most as many as
+ * fit in a row of 64 bytes. The copies read or write x twice and y three times, but the matrix is then not read once
+ * per column. With room for three columns, any number of columns above one splits into passes of two or three columns.
+ * A pass of a single column would give other bits.
  */
 static int64_t columns_to_join(const spryi_plan *plan)
 {

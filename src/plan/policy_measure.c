@@ -458,8 +458,8 @@ done:
 
 enum {
     ROWS = 1024,            /* consecutive rows that are sampled together */
-    MOST_ENTRIES = 1 << 21, /* about as many are sampled: one thread hashes them in a millisecond */
-    ALONE = 128,            /* multiple of the usual least work per thread, since threads may start late */
+    MOST_ENTRIES = 1 << 21, /* most entries that are hashed, approximately; one thread hashes them in a millisecond */
+    ALONE = 128,            /* factor of the usual least work per thread, since threads may start late */
     PIECE = 64 << 10,       /* bytes of a sample of a device array */
     PIECES = 64             /* most samples of an array */
 };
@@ -603,7 +603,7 @@ done:
 
 /* ---- fingerprints: complete -------------------------------------------------------------------------- */
 
-/* Returns the number of bits, so that counts within a factor of 2 share a class. 0: no count was given. */
+/* Returns the number of bits of `calls`, so that counts within a factor of 2 share a class. 0: no count was given. */
 static int class_of(int64_t calls)
 {
     int bits = 0;

@@ -29,13 +29,13 @@ typedef struct memory_rates {
 typedef struct device_rates {
     const spryi_driver *driver; /* NULL: unused */
     int ordinal;
-    int threads; /* of `all`; 1: same as `one`; 0: not measured. 1 on devices with their own memory */
+    int threads; /* that `all` was measured with. 1: `all` equals `one`, as on GPUs; 0: not measured */
     memory_rates one, all;
     double cache_bytes;
-    double run_us, all_run_us;     /* of an empty run: by one thread or launch, and by all threads */
+    double run_us, all_run_us;     /* time of an empty run: by one thread (on a GPU, one launch), and by all threads */
     bool has_bus;                  /* the next three are measured; only for devices with their own memory */
     double to_device, from_device; /* bytes per microsecond */
-    double bus_us;                 /* of both copies of a run, however short */
+    double bus_us;                 /* latency: time of the two copies of a run if each is one cache line */
 } device_rates;
 
 enum { MOST_DEVICES = 24 };
@@ -48,10 +48,10 @@ enum {
     BLOCK = 1 << 16,
     LINE = 64,
     ARRAY_BYTES = 8 << 20,
-    MEMORY_A_THREAD = 2 << 20, /* bytes of it that a thread reads from memory; flushing takes some milliseconds */
-    CACHED_A_THREAD = 4 << 20, /* bytes of it that a thread reads from the caches */
-    LEAST_CACHED = 1 << 18,    /* bytes read from the caches, at least */
-    CACHE_A_THREAD = 24 << 20, /* bound; machines report larger caches, shared by processors or guests */
+    MEMORY_A_THREAD = 2 << 20, /* bytes of the array that a thread reads from memory; flushing takes milliseconds */
+    CACHED_A_THREAD = 4 << 20, /* bytes of the array that a thread reads from the caches */
+    LEAST_CACHED = 1 << 18,    /* least number of bytes that are read from the caches */
+    CACHE_A_THREAD = 24 << 20, /* most cache per thread; larger reported caches are shared by processors or guests */
 };
 
 static void write_blocks(const void *argument, int64_t begin, int64_t end)
@@ -84,8 +84,8 @@ static void flush_blocks(const void *argument, int64_t begin, int64_t end)
 }
 
 /*
- * Returns the best rate of some tries, in bytes per microsecond. cached: from the caches; else from memory, after `all`
- * threads have flushed the array.
+ * Returns the highest rate of some tries, in bytes per microsecond. cached: reads the array from the caches. Otherwise
+ * reads the array from memory, after `all` threads have flushed it from the caches.
  */
 static double read_rate(spry_context *context, int threads, int all, const char *array, int64_t bytes, bool cached)
 {
@@ -106,7 +106,7 @@ static void do_nothing(void *argument, int index)
     (void)argument, (void)index;
 }
 
-/* Returns the time of an empty parallel call in a sequence of calls; the least of some tries. */
+/* Returns the time of an empty parallel call in a sequence of calls: the least of some tries. */
 static double call_us(spry_context *context, int threads)
 {
     enum { TRIES = 5, CALLS = 20 };
@@ -156,7 +156,9 @@ static spry_status measure_host(device_rates *r, const spryi_device *device, int
 
 /* ---- devices with memory of their own ------------------------------------------------------------------- */
 
-/* Measures copies within the device, in bytes read and written per microsecond; the best of some tries. */
+/*
+ * Measures the rate of copies within the device, in bytes read and written per microsecond: the highest of some tries.
+ */
 static spry_status copy_rate(double *rate, const spryi_device *d, void *to, const void *from, int64_t bytes)
 {
     enum { TRIES = 3, COPIES = 8 };
@@ -172,7 +174,7 @@ static spry_status copy_rate(double *rate, const spryi_device *d, void *to, cons
     return SPRY_OK;
 }
 
-/* Measures the time per kernel in a sequence of launches; the least of some tries. */
+/* Measures the time per kernel in a sequence of launches: the least of some tries. */
 static spry_status launch_us(double *us, const spryi_device *d, void *number)
 {
     enum { TRIES = 5, LAUNCHES = 20 };
@@ -212,7 +214,7 @@ done:
     return status;
 }
 
-/* Measures a copy to the device, including the wait, and one back; the least of some tries. */
+/* Measures the times of a copy to the device and a copy back, each including the wait: the least of some tries. */
 static spry_status bus_us(double *to_us, double *from_us, const spryi_device *d, void *at, void *host, int64_t bytes)
 {
     enum { TRIES = 4 };

@@ -44,7 +44,7 @@ typedef struct node_groups {
  *
  * In each band of levels, the first node without a group begins a group, which grows breadth first inside the band. A
  * group smaller than half of `target` joins the neighbour with the most links, or else the last small group of the
- * band. Bands have at least `target`, so narrow levels share a band, and so do components smaller than `target`.
+ * band. A band has a weight of at least `target`, so narrow levels and small components share a band.
  *
  * Bands are independent, so the groups are the same for any number of threads. Cost: O(edges).
  */
@@ -54,8 +54,8 @@ typedef struct work {
     const spryi_levels *levels;
     const int32_t *weight;
     int64_t target;
-    int32_t *group; /* group of a node; groups of a band are numbered from the band's first node on */
-    int32_t *size;  /* of a group */
+    int32_t *group; /* group of each node; group numbers of a band count from its first node */
+    int32_t *size;  /* weight of each group */
     int32_t *queue; /* members in the order in which they were found, band by band */
     int32_t *tally; /* links from a group to others; zero between groups */
     int32_t *bands; /* band_count + 1 nodes at which bands begin */
@@ -86,8 +86,8 @@ static int64_t weight_between(const work *w, int32_t begin, int32_t end)
 }
 
 /*
- * Cuts a component into bands. A band ends when it has `depth` levels and `target`. The last band, if smaller than half
- * of `target`, joins the band before.
+ * Cuts a component into bands. A band ends when it has at least `depth` levels and a weight of at least `target`. If
+ * the last band has less than half of `target`, it joins the band before.
  */
 static void cut_component(work *w, int64_t first_level, int64_t end_level, int depth)
 {
@@ -122,7 +122,10 @@ static void cut_bands(work *w, int depth)
 
 /* ---- groups ----------------------------------------------------------------------------------------- */
 
-/* Adds nodes without a group, breadth first, until target is reached. Returns the end of the group in the queue. */
+/*
+ * Adds nodes without a group to group `id`, breadth first, until the group has a weight of `target`. Returns the end of
+ * the group in the queue.
+ */
 static int32_t grow(work *w, int32_t id, int32_t first, int32_t root, int32_t begin, int32_t end)
 {
     const spryi_graph *g = w->g;
@@ -149,7 +152,7 @@ static bool fits(const work *w, int32_t into, int32_t id)
     return w->size[into] + w->size[id] <= w->target + w->target / 2;
 }
 
-/* Returns the group of the band that has most links to group `id` and room for it; -1: none. */
+/* Returns the group of the band that has most links to group `id` and has room for that group; -1: none. */
 static int32_t best_neighbour(work *w, int32_t id, int32_t first, int32_t next, int32_t begin, int32_t end)
 {
     const spryi_graph *g = w->g;
@@ -214,9 +217,9 @@ static void group_bands(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Groups nodes: connected pieces of bands of at least `depth` levels. A group has 1/2 to 3/2 of `target`, or less if no
- * group has room for it. g's nodes are numbered in the order of the levels (spryi_renumber). weight: of each node;
- * NULL: 1.
+ * Divides the nodes into groups: connected parts of bands of at least `depth` levels. A group has a weight of 1/2 to
+ * 3/2 of `target`, or less if no other group has room for it. g's nodes are numbered in the order of the levels
+ * (spryi_renumber). weight: one per node; NULL: all are 1.
  */
 static spry_status aggregate(spry_context *context, node_groups *groups, const spryi_graph *g,
                              const spryi_levels *levels, int64_t target, int depth, const int32_t *weight,
@@ -254,7 +257,7 @@ done:
 
 /* ---- graph of groups, and expansion to members ---------------------------------------------------------- */
 
-/* Groups are independent, so threads share them. */
+/* Threads share the groups, since groups are independent. */
 
 /* Neighbours of one group, c. Group h is among them if stamp[h] is c, at position slot[h]. */
 typedef struct list {
@@ -282,12 +285,15 @@ static int32_t list_neighbours(list *l, const spryi_graph *g, const node_groups 
     return count;
 }
 
-/* Arguments of two passes. The first keeps lists of up to `room` neighbours; the second computes longer lists again. */
+/*
+ * Arguments of two passes over the groups. The first pass keeps lists of up to `room` neighbours. The second pass
+ * computes the longer lists again.
+ */
 typedef struct passes {
     const spryi_graph *g;
     const node_groups *groups;
     spryi_graph *coarse;
-    int32_t *work; /* lists: 4 elements per group and part */
+    int32_t *work; /* memory of the lists: 4 elements per group and part */
     int32_t *kept; /* 2 * room elements per group */
     int32_t room;
     int threads;
@@ -394,8 +400,8 @@ typedef struct expansion {
 } expansion;
 
 /*
- * Returns the position of the earliest group that the node is linked to, if it is before the node's own; else
- * INT32_MAX.
+ * Returns the position of the earliest group that the node is linked to. Returns INT32_MAX if that group is not before
+ * the node's own group.
  */
 static int32_t anchor_of(const expansion *x, int32_t u)
 {
@@ -428,8 +434,8 @@ static int64_t walk_group(const expansion *x, int32_t *order, int64_t head, int6
 }
 
 /*
- * Insertion sort, since anchors are mostly sorted: members and groups are in order of the same levels. Switches to
- * spryi_sort_keys after too many moves.
+ * Sorts anchors by insertion, since they are mostly sorted: members and groups are in the order of the same levels.
+ * Switches to spryi_sort_keys after too many moves.
  */
 static void sort_anchors(uint64_t *anchors, int64_t count)
 {
@@ -462,7 +468,7 @@ static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t 
         x->placed[order[s]] = 1;
     }
     int64_t done = walk_group(x, order, 0, anchored, c, keys);
-    for (int32_t m = 0; m < count && done < count; m++) { /* members that are not connected to placed ones */
+    for (int32_t m = 0; m < count && done < count; m++) { /* members that are not connected to members in order */
         if (x->placed[members[m]]) continue;
         order[done] = members[m];
         x->placed[members[m]] = 1;
@@ -523,8 +529,8 @@ static void reverse(int32_t *order, int64_t count)
 }
 
 /*
- * Computes where the groups begin, in rows, or in super-rows that have rows. weight: rows of each member; NULL: 1.
- * Skips groups that have only columns (of a rectangular matrix).
+ * Computes where the groups begin, counted in rows, or in super-rows that have rows. weight: rows of each member; NULL:
+ * 1. Skips groups that have only columns (of a rectangular matrix).
  */
 static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const node_groups *groups,
                             const int32_t *weight, bool in_rows)

@@ -12,10 +12,11 @@
  * the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its bandwidth (the distance of
  * a node to its last new neighbour). The result is the better one of the last two walks.
  *
- * All threads process wide levels, with the same order as one thread. A level's positions are cut into one run per
- * thread. A new node is claimed by the least position whose row names the node, from where one thread would find it.
- * Each position counts its claimed nodes, and a scan over threads gives the places. The nodes are then written row by
- * row, sorted by degree if requested.
+ * All threads process wide levels and find the same order as one thread. The positions of a level are divided into one
+ * range ("run") per thread. Each new node belongs to the least position whose row names the node, since one thread
+ * would find the node from there. claim[v] is that position for node v. Each thread counts the nodes that its positions
+ * claim. A prefix sum over threads gives the places of these nodes. The threads then write the nodes row by row, sorted
+ * by degree if requested.
  *
  *     order   ... | a b c d e f | . . . .        claim[v] = min of the positions next to v: x -> a, y -> b, z -> b
  *                  thread 0|  1   ^ x y z          so x comes first, then y and z in the order of b's row
@@ -88,15 +89,15 @@ typedef struct level_work {
     const spry_context *context;
     int threads;
     int32_t *claim; /* one per node: the least position whose row names the node; INT32_MAX between levels */
-    int64_t *found; /* threads + 1 */
+    int64_t *found; /* threads + 1 counts, then places, of new nodes */
 } level_work;
 
 typedef struct level {
     int32_t *order; /* position -> node; the level is head .. end-1, and new nodes follow */
     int32_t head, end;
-    uint8_t *mark; /* a node is new if its mark is below number ... */
+    uint8_t *mark; /* a node is new if its mark is below `number` */
     int number;
-    int32_t *label;        /* ... or, if mark is NULL, if its label is negative; its position becomes its label */
+    int32_t *label;        /* if mark is NULL: a node is new if its label is negative; its position becomes its label */
     const int32_t *degree; /* sorts the new nodes of a row by degree; NULL: the row's order remains */
     uint64_t *keys;        /* memory for sorting: one element per position */
     int64_t bandwidth;     /* raised to the distance of a node to the last new node of its row */
@@ -151,7 +152,7 @@ typedef struct spread_job {
     atomic_llong bandwidth;
 } spread_job;
 
-/* Returns the first position of a run. */
+/* Returns the first position in the order of run `run`, the part of the level that one thread processes. */
 static int32_t run_at(const spread_job *j, int64_t run)
 {
     return j->l->head + (int32_t)((int64_t)(j->l->end - j->l->head) * run / j->runs);
@@ -289,7 +290,7 @@ done:
     return status;
 }
 
-/* Offsets of columns also work: they are the offsets of A^T, which has the same graph. */
+/* Accepts CSR and CSC: the arrays of A as CSC are those of A^T as CSR, and A^T has the same graph. */
 bool spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
@@ -443,7 +444,7 @@ enum {
                                                         * caches */
 
 typedef struct walk {
-    int32_t *order;       /* order of the component, from 0 */
+    int32_t *order;       /* nodes of the component in the order of the walk */
     int32_t *levels;      /* positions at which levels begin */
     int32_t nodes, depth; /* depth: levels */
     int64_t bandwidth;    /* in rows */
@@ -451,7 +452,7 @@ typedef struct walk {
 
 typedef struct walker {
     const spryi_graph *g;
-    uint8_t *mark;  /* of each node: number of the last walk that visited it */
+    uint8_t *mark;  /* one per node: number of the last walk that visited the node */
     uint64_t *keys; /* one element per entry of the longest row, or one per node if work.claim exists */
     level_work work;
 } walker;
@@ -556,8 +557,8 @@ static int32_t far_end(const walk *from, const int32_t *degree)
 }
 
 /*
- * Orders a component into *kept. *tried has the same sizes. Drops a walk that finds fewer nodes than the first, which
- * happens only in a directed graph (spryi_pattern_is_symmetric).
+ * Orders a component and stores the order in *kept. *tried has arrays of the same sizes. Drops a walk that finds fewer
+ * nodes than the first walk, which happens only in a directed graph (spryi_pattern_is_symmetric).
  */
 static void order_component(walk *kept, walk *tried, walker *w, int32_t root)
 {
@@ -594,7 +595,7 @@ static void append_component(spryi_levels *to, const walk *from, int32_t at, uin
     }
 }
 
-/* Orders a range of nodes as one level, in their own order. */
+/* Stores a range of nodes in *to as one level, in the order of their numbers. */
 static void order_as_range(walk *to, int32_t first, int32_t end)
 {
     for (int32_t v = first; v < end; v++) to->order[v - first] = v;

@@ -40,7 +40,7 @@ void spryi_graph_clear(spry_context *context, spryi_graph *g);
 spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_graph *g, const int32_t *order,
                            spry_error *err);
 
-/* The graph of a matrix in the order of a walk, component by component. */
+/* The graph of a matrix, with nodes numbered in the order of a breadth-first walk, component by component. */
 typedef struct spryi_local {
     spryi_graph graph;
     int32_t *original; /* nodes (+ 1): the row of a node, or the number of rows + the column */
@@ -72,7 +72,10 @@ void spryi_levels_clear(spry_context *context, spryi_levels *levels);
 /* Sorts keys in place, O(n log n), without additional memory. */
 void spryi_sort_keys(uint64_t *keys, int64_t count);
 
-/* Sorts nodes by degree: up to SPRYI_FEW nodes stably, more by degree and number, with `keys`. */
+/*
+ * Sorts nodes by degree. Up to SPRYI_FEW nodes are sorted stably. More nodes are sorted by degree and then by number,
+ * with `keys` as memory.
+ */
 enum { SPRYI_FEW = 24 };
 void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, uint64_t *keys);
 

@@ -58,7 +58,10 @@ static void measure_rows(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&f->profile, profile);
 }
 
-/* Computes bandwidth and profile as matrix/matrix_stats.c. NULL: rows or columns keep their indices. */
+/*
+ * Computes bandwidth and profile as matrix/matrix_stats.c does. row_inverse or col_inverse NULL: rows or columns keep
+ * their indices.
+ */
 static void measure(const spry_context *context, const spry_arrays *a, const int64_t *row_inverse,
                     const int64_t *col_inverse, int threads, int64_t *widest, int64_t *area)
 {
@@ -70,7 +73,7 @@ static void measure(const spry_context *context, const spry_arrays *a, const int
 
 enum { SECTOR = 4 /* elements of x */, TOGETHER = 32 /* rows of a group */ };
 
-/* Returns how many new sectors of x rows first .. end - 1 read. met[n] is the last group that read sector n. */
+/* Returns the number of sectors of x that rows first .. end - 1 read. met[n] is the last group that read sector n. */
 static int64_t new_sectors(const spry_arrays *a, const int64_t *perm, const int64_t *col_inverse, int64_t first,
                            int64_t end, int64_t group, int64_t *met)
 {
@@ -101,12 +104,15 @@ static void count_sectors(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Computes the sectors of x per entry, see spry_ordering_stats. perm: order of the rows; NULL: the matrix's own. */
+/*
+ * Computes the number of sectors of x per entry (spry_ordering_stats). perm: order of the rows; NULL: the matrix's own
+ * order.
+ */
 static spry_status measure_sectors(spry_context *context, const spry_arrays *a, const int64_t *perm,
                                    const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
 {
     const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->columns + SECTOR - 1) / SECTOR;
-    /* limit of threads; with more, clearing marks takes longer than counting */
+    /* most threads: with more threads, clearing `met` takes longer than counting */
     const int64_t most = 1 + 4 * (a->nnz + a->rows) / (sectors + 1);
     figure_job f = {.a = a, .perm = perm, .col_inverse = col_inverse, .sectors = sectors, .groups = groups};
     f.parts = threads < most ? threads : most;

@@ -39,7 +39,9 @@ static void add_some_indices(void *job, int64_t begin, int64_t end)
         __atomic_fetch_add(&j.degree[spryi_index_at(j.indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
-/* Counts only rows if the pattern is symmetric, which halves the degrees and keeps their order. */
+/*
+ * Computes the degrees. If the pattern is symmetric, counts only rows: this halves all degrees and keeps their order.
+ */
 static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, bool symmetric,
                           int threads)
 {
@@ -53,8 +55,8 @@ static void count_degrees(const spry_context *context, int64_t *degree, const sp
 }
 
 /*
- * Orders rows by falling number of entries in row and column; for a rectangular matrix, in the row. Rows with equal
- * numbers keep their order. The elements of x that a scattered matrix reads most are then close together.
+ * Orders rows by falling number of entries in row and column i, or only in row i if the matrix is not square. Rows with
+ * equal numbers keep their order. The elements of x that a scattered matrix reads most often are then close together.
  */
 static spry_status order_by_degree(spry_context *context, int64_t *perm, const spry_matrix *A, spry_error *err)
 {
@@ -160,8 +162,8 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
 /* ---- methods ---------------------------------------------------------------------------------------- */
 
 /*
- * Writes the matrix's rows in an order of the graph's nodes; order NULL: the order of the nodes, which is that of a
- * breadth-first walk. Skips columns of a rectangular matrix.
+ * Writes the rows of the matrix in an order of the graph's nodes to perm. order NULL: the order of the nodes
+ * themselves, which is the order of a breadth-first walk. Skips columns of a rectangular matrix.
  */
 static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
 {

@@ -3,7 +3,10 @@
  * by all threads, and the walk that renumbers. base/instantiate_indices.h defines SPRY_P and SPRY_J.
  */
 
-/* Adds hashes that mirrored positions share: positive above the diagonal, negative below. */
+/*
+ * Adds up a hash of each entry's position, with the same hash for both positions of a mirrored pair: positive above the
+ * diagonal, negative below. The sum is 0 if the pattern is symmetric.
+ */
 static void SPRY_FN(fingerprint)(void *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = ((const mirror_job *)job)->offsets;
@@ -35,8 +38,8 @@ static void SPRY_FN(claim)(const level *l, int32_t *claim, const SPRY_P *Ap, con
 }
 
 /*
- * Counts the nodes that positions first .. last - 1 claim. Sets a counted node's claim to ~p, so that duplicates in a
- * row count once.
+ * Counts the nodes whose claim is one of the positions first .. last - 1. Sets the claim of a counted node to ~p, so
+ * that duplicates in a row count once.
  */
 static int64_t SPRY_FN(count)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
                               int32_t last)
