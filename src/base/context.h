@@ -12,7 +12,7 @@
 struct spryi_device;
 struct spryi_device_list;
 
-/* Base of a struct that a higher layer keeps with a context. */
+/* First member of a struct that a higher layer stores in a context. */
 typedef struct spryi_attached {
     void (*close)(spry_context *context, struct spryi_attached *attached);
 } spryi_attached;

@@ -98,8 +98,8 @@ static int64_t listed_cache_bytes(int level)
 }
 
 /*
- * Keeps the result, since every context asks. Linux's list comes first: on some processors the C library counts the
- * caches of the whole socket, of which a core reaches only a part.
+ * Stores the result, since every context calls this function. Linux's list is read first: on some processors the C
+ * library counts the caches of the whole socket, but a core can use only a part of them.
  */
 int64_t spryi_cache_bytes(int level)
 {

@@ -16,9 +16,9 @@
 /* ---- available memory ----------------------------------------------------------------------------------- */
 
 /*
- * Available memory is the least of three limits: the machine's (MemAvailable), those of the process's control groups (a
- * container's limit, versions 1 and 2), and the process's own (ulimit -v and -d). Reading these small files takes
- * less time than the page faults of the large block that the caller wants.
+ * Available memory is the least of three limits: the machine's (MemAvailable), the limits of the process's control
+ * groups (a container's limit, versions 1 and 2), and the process's own (ulimit -v and -d). Reading these small files
+ * takes less time than the page faults that the caller's large block will cause.
  */
 enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, for the stacks of threads */
 
@@ -92,8 +92,9 @@ static int64_t left_in_group(const char *root, const hierarchy *h, const char *p
 }
 
 /*
- * Returns the least of the group and all groups above it. In a container, the path may be the host's, which does not
- * exist. The files of the mount then have the container's limit.
+ * Returns the bytes that a group and all groups above it may still allocate: the least of their limits. In a container,
+ * the path may be a path of the host, which does not exist. The files at the mount point then have the container's
+ * limit.
  */
 static int64_t left_in_groups(const char *root, const hierarchy *h, const char *group, size_t length)
 {
@@ -113,7 +114,7 @@ static int64_t left_in_groups(const char *root, const hierarchy *h, const char *
     }
 }
 
-/* Returns whether a list of controllers has "memory". */
+/* Returns whether a list of controllers contains "memory". */
 static bool has_memory(const char *controllers, size_t length)
 {
     for (const char *name = controllers, *end = controllers + length; name < end;) {
@@ -259,8 +260,8 @@ static bool keep_cached(spry_context *context, void *block, size_t bytes, size_t
 #endif
 
 /*
- * Frees the oldest blocks until the context, with `bytes` more bytes, would hold at most its peak, or no block is
- * left.
+ * Frees the oldest cached blocks. Stops when the context, with `bytes` more bytes, would hold at most its peak, or when
+ * no cached block is left.
  */
 static void make_room(spry_context *context, size_t bytes)
 {
@@ -327,7 +328,7 @@ static void *fresh_block(size_t bytes)
     return pointer;
 }
 
-/* *bytes becomes the size of the block, *touched the bytes that may have pages already. */
+/* Allocates a block. *bytes becomes its size, *touched the number of bytes that may have pages already. */
 static void *default_allocate(spry_context *context, size_t *bytes, size_t *touched)
 {
     void *block = NULL;
@@ -439,7 +440,7 @@ static spry_status refuse(size_t bytes, const char *label, spry_error *err)
                             spryi_show_size((int64_t)bytes).text, spryi_show_size(available).text);
 }
 
-/* counted false: spryi_shrink will count the block. */
+/* Allocates a block. If counted is false, the block is not counted yet; spryi_shrink will count it. */
 static spry_status allocate_block(spry_context *context, void **pointer, int64_t count, size_t size, bool counted,
                                   const char *label, spry_error *err)
 {

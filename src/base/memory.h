@@ -18,16 +18,16 @@ spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count,
                            spry_error *err);
 
 /*
- * Reserves address space for an array whose final size is unknown. Only pages that are written cost memory. The block
- * is not counted until spryi_shrink sets its size. Returns SPRY_UNSUPPORTED if the user's hooks allocate, since they
- * might hold all of the block. Reservations over the available memory are refused.
+ * Reserves address space for an array whose final size is unknown. Only pages that are written use memory. The block is
+ * not counted until spryi_shrink sets its size. Returns SPRY_UNSUPPORTED if the user's hooks allocate, since they might
+ * allocate memory for the whole block. Refuses reservations that exceed the available memory.
  */
 spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *label,
                           spry_error *err);
 
 /*
- * Sets the size of a reserved block, which counts from now on. A small block is copied to one of that size: *pointer
- * may change.
+ * Sets the size of a reserved block. The block is counted from then on. A small block is copied to a block of that
+ * size, so *pointer may change.
  */
 void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
 
@@ -54,8 +54,8 @@ void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most);
 spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err);
 
 /*
- * Notes a limit that suffices for the rest of the call, which a refusal reports. Makes the caller's limit effective.
- * Returns SPRY_OUT_OF_MEMORY if `least` bytes, in addition to the bytes held, would exceed the limit.
+ * Stores a limit that suffices for the rest of the call; a refusal reports that limit. Makes the caller's limit
+ * effective. Returns SPRY_OUT_OF_MEMORY if `least` bytes, in addition to the bytes held, would exceed the limit.
  */
 spry_status spryi_note_needs(int64_t least, int64_t enough, const char *label, spry_error *err);
 
@@ -101,8 +101,8 @@ int64_t spryi_available_memory_under(const char *root, uint64_t address_limit, u
 /* ---- cached blocks -------------------------------------------------------------------------------------- */
 
 /*
- * A context keeps large blocks that are freed, for its next large allocations. The system clears each page that it
- * hands out. Clearing takes as long as filling: half of the time to build a plan's storage.
+ * A context keeps large freed blocks ("cached blocks") for its next large allocations. The system must clear the pages
+ * of a new block. Clearing takes as long as filling the block, which is half of the time to build a plan's storage.
  *
  * Cached blocks are offered to the system (MADV_FREE), which takes their pages when memory is short. They do not count
  * in spry_context_bytes. The cache has at most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's memory.

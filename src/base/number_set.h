@@ -27,7 +27,7 @@ static inline spry_status spryi_number_set_make(spry_context *context, spryi_num
     return status;
 }
 
-/* Empties the set. Marks overflow after 2^24 calls, a hundred times as many as one sampling makes. */
+/* Empties the set. The marks overflow after 2^24 calls, a hundred times as many as one sampling needs. */
 static inline void spryi_number_set_empty(spryi_number_set *set)
 {
     set->mark++;

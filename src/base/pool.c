@@ -77,8 +77,8 @@ static int allowed_processors(void)
 }
 
 /*
- * had_threads: other threads existed when this thread last forked. lost_team: this thread runs in the child of such a
- * fork. Threads that a child starts have false.
+ * had_threads: other threads existed when this thread last forked. lost_team: this thread runs in the child process of
+ * such a fork, which has none of these threads. Both are false in threads that a child starts.
  */
 static _Thread_local bool had_threads, lost_team;
 static atomic_int forks;
@@ -105,7 +105,10 @@ int spryi_team(int threads)
     return lost_team ? 1 : threads;
 }
 
-/* Returns the number of forks before this process. Threads that started at another count remained in a parent. */
+/*
+ * Returns the number of forks that led to this process. If a thread started at another count, it exists only in a
+ * parent process.
+ */
 static int forks_so_far(void)
 {
     return atomic_load(&forks);
@@ -123,8 +126,8 @@ static int threads_of_environment(void)
 }
 
 /*
- * Returns the threads of a context that asks for none: OMP_NUM_THREADS, else the processors, at most
- * SPRYI_MOST_THREADS.
+ * Returns the number of threads of a context if the caller requests none: OMP_NUM_THREADS, else the number of
+ * processors, at most SPRYI_MOST_THREADS.
  */
 static int default_threads(void)
 {
@@ -216,8 +219,9 @@ static void do_lent(void *argument, int index)
 }
 
 /*
- * Moves the thread off the caller's processor, where it would only take the caller's time. The system would leave it
- * there while the other processors are busy. On those it competes with other programs.
+ * Moves the thread away from the caller's processor, where it would only slow the caller down. The system would leave
+ * the thread there while the other processors are busy. On the other processors, the thread competes with other
+ * programs.
  */
 static void leave(int processor, const cpu_set_t *allowed)
 {
@@ -474,7 +478,7 @@ static void work_off(void *argument, int own)
     atomic_store_explicit(&d->empty, true, memory_order_relaxed);
 }
 
-/* For more threads than MOST_QUEUES. */
+/* Runs a thread's fixed share of the blocks, if there are more threads than MOST_QUEUES. */
 static void work_off_own(void *argument, int own)
 {
     const dealt_blocks *d = argument;

@@ -1,7 +1,7 @@
 /*
- * The library's threads (docs/decisions.md, 16). A call hands out tasks. The calling thread begins immediately and runs
- * the tasks that no other thread claims. It never waits for a thread that has not begun, and calls only become slower
- * if the system starts no threads. Waiting threads spin for some microseconds and then sleep.
+ * The library's threads (docs/decisions.md, 16). A call consists of tasks. The calling thread begins immediately and
+ * runs the tasks that no other thread claims. It never waits for a thread that has not begun a task. If the system
+ * starts no threads, calls only become slower. Waiting threads spin for some microseconds and then sleep.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum { SPRYI_MOST_THREADS = 4096, SPRYI_TASKS_A_MASK = 64 };
 typedef void (*spryi_task_fn)(void *argument, int index);
 typedef void (*spryi_execute_fn)(void *user, int tasks, spryi_task_fn task, void *argument);
 
-/* The call whose tasks are being handed out. */
+/* The call whose tasks the threads claim. */
 typedef struct spryi_pool_call {
     spryi_task_fn task;
     void *argument;
@@ -29,18 +29,19 @@ typedef struct spryi_pool_call {
 } spryi_pool_call;
 
 /*
- * One per context. The threads serve one call at a time (`taken`). Other calls, and calls within tasks, run on their
- * calling thread. Only threads that claimed a task of a call read `call`, and the call waits for these threads.
+ * A pool of threads, one per context. The threads work for one call at a time, the call that holds `taken`. Other
+ * calls, and calls within tasks, run on their calling thread. Only threads that claimed a task of a call read `call`,
+ * and the call waits for these threads.
  */
 typedef struct spryi_pool {
     spryi_execute_fn execute; /* the user's executor, used instead of the threads; NULL: none */
     void *executor;
-    atomic_int forks; /* process of the threads, as the number of forks before it */
+    atomic_int forks; /* number of forks before the process that started the threads */
     atomic_int taken;
     double alone_until;             /* clock time, in us, until which calls run on the calling thread */
     int started, most;              /* threads that run; most that can be started */
     bool spins;                     /* each thread has a processor */
-    cpu_set_t allowed;              /* those of the thread that opened the pool; may be empty */
+    cpu_set_t allowed;              /* processors allowed to the thread that opened the pool; may be empty */
     _Alignas(64) atomic_uint calls; /* calls so far; idle threads poll and sleep on this word */
     atomic_int sleepers, stop;
     atomic_int spin_us; /* time for which idle threads spin */

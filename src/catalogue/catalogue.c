@@ -32,7 +32,7 @@ static const spryi_format *estimated[SPRYI_MOST_ESTIMATED];
 static int format_count, kernel_count, estimated_count;
 static pthread_once_t listed = PTHREAD_ONCE_INIT;
 
-/* Adds kernels up to NULL, at most `most`. */
+/* Adds the kernels of a list that ends with NULL or has `most` elements. */
 static void add_kernels(const spryi_kernel *const *list, int most)
 {
     for (int n = 0; n < most && list[n] && kernel_count < MOST_KERNELS; n++) kernels[kernel_count++] = list[n];
@@ -189,7 +189,10 @@ static const char *operations_of(const spryi_kernel *kernel)
     return offers(kernel, SPRYI_OP_SPMV) ? "spmv spmv_t" : "spmv_t";
 }
 
-/* Returns kernel `index` of those with one of the operations. Kernels of sparse products are listed by device. */
+/*
+ * Returns kernel `index` of the kernels that have one of the operations. Kernels of sparse products are listed by
+ * device.
+ */
 static const spryi_kernel *kernel_with(unsigned operations, int index)
 {
     const spryi_kernel *kernel;
@@ -393,7 +396,10 @@ bool spryi_is_stored_as(const spryi_stored *stored, const char *format)
 
 /* ---- selection of a device and a kernel ------------------------------------------------------------------ */
 
-/* Returns the kernel that the request names. NULL if it names none, or none of its kind of operation. */
+/*
+ * Returns the kernel that the request names. Returns NULL if the request names no kernel, or no kernel with its kind of
+ * operation.
+ */
 static const spryi_kernel *named_kernel(const spryi_selection_request *request)
 {
     const unsigned operations = request->operation == SPRYI_OP_SPGEMM ? SPRYI_OP_SPGEMM : SPRYI_OP_VECTOR;
@@ -506,7 +512,10 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     return SPRY_OK;
 }
 
-/* Returns whether the device has the kernel, and the kernel the format and the product for the types of values. */
+/*
+ * Returns whether the device can run the kernel, the kernel reads the format, and the kernel has the product for the
+ * types of values.
+ */
 static bool can_run(const spryi_device *device, const spryi_kernel *kernel, const spryi_format *format,
                     const spryi_selection_request *request)
 {

@@ -21,7 +21,7 @@ const spryi_kernel *spryi_kernel_at(int index);
 
 /* Formats with an estimator, by index from 0; NULL past the last. The baseline, csr, is the first. */
 const spryi_format *spryi_estimated_at(int index);
-/* Returns the index of such a format; -1 if the format has no estimator. */
+/* Returns the index of a format with an estimator; -1 if the format has no estimator. */
 int spryi_estimated_index(const char *format);
 
 const spryi_format *spryi_find_format(const char *name); /* NULL: no such format */
@@ -69,7 +69,7 @@ const struct spryi_generator *spryi_generator_at(int n);
 
 /* ---- selection ---- */
 
-/* The caller's request, and the devices of the operands. */
+/* Request for a device and a kernel: what the caller asked for, and the devices of the operands. */
 typedef struct spryi_selection_request {
     unsigned operation; /* SPRYI_OP_ bit */
     int device;         /* public number; SPRY_DEVICE_DEFAULT: the kernel's device, else that of the operands */

@@ -81,8 +81,8 @@ static inline void spryi_put(spryi_sink *sink, int64_t column, double value)
 
 typedef enum spryi_mirror {
     SPRYI_MIRROR_NONE = 0,
-    SPRYI_MIRROR_PATTERN = 1, /* (i,j) is stored if (j,i) is */
-    SPRYI_MIRROR_VALUES = 2   /* with the same value */
+    SPRYI_MIRROR_PATTERN = 1, /* entry (i,j) is stored if entry (j,i) is stored */
+    SPRYI_MIRROR_VALUES = 2   /* and both have the same value */
 } spryi_mirror;
 
 typedef struct spryi_kind {
@@ -91,15 +91,15 @@ typedef struct spryi_kind {
     /* Allocates work if needed. May be NULL. */
     spry_status (*prepare)(spryi_generation *g, spry_error *err);
     /*
-     * One of two functions. row gives the entries of one row. list gives all entries, of at most INT32_MAX rows, as
-     * arrays in work[0] and work[1].
+     * A kind has one of two functions. row gives the entries of one row. list gives all entries, of at most INT32_MAX
+     * rows, as arrays in work[0] and work[1].
      */
     void (*row)(const spryi_generation *g, int64_t i, spryi_sink *sink);
     spry_status (*list)(spryi_generation *g, int64_t *nnz, spry_error *err);
     bool loose;          /* rows may be unsorted and have duplicates */
     bool own_values;     /* row gives values; otherwise values are random, drawn in the order of the entries */
     bool weights;        /* random values are link weights in (0, 1]; otherwise in [-0.5, 0.5) */
-    uint64_t value_seed; /* of random values; 0: the key seed */
+    uint64_t value_seed; /* seed of random values; 0: the value of the key `seed` */
     spryi_mirror mirror;
     const char *const *words; /* words of the key `kind`, then NULL; NULL: no such key */
 } spryi_kind;

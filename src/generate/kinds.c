@@ -186,9 +186,9 @@ const spryi_kind spryi_kind_empty = {.shape = empty_shape, .row = empty_row, .mi
 /* ---- random: every position is stored with the same probability -------------------------------- */
 
 /*
- * A row is cut into pieces with about PIECE_MEAN expected entries. The number of entries of a piece is drawn from the
- * binomial distribution, tabulated with only + - * /. The positions are drawn until all differ. work[0]: two tables,
- * for whole pieces and for the rest of a row.
+ * A row is divided into pieces with about PIECE_MEAN expected entries each. The number of entries of a piece is drawn
+ * from the binomial distribution, whose table is computed with only + - * and division. Positions in the piece are
+ * drawn until they all differ. work[0]: two tables, for whole pieces and for the rest of a row.
  */
 enum { PIECE_MEAN = 8, PIECE_MOST = 63, TABLE = PIECE_MOST + 1 };
 
@@ -293,8 +293,8 @@ static spry_status road_shape(spryi_generation *g, spry_error *err)
 }
 
 /*
- * Random numbers are in row order: for each point one for the edge to the right, then one for the edge below, if
- * any.
+ * Returns whether the edge to the right exists. Random numbers are drawn in the order of the points, row by row: for
+ * each point one number for the edge to the right, then one for the edge below, if that edge is in the lattice.
  */
 static bool road_right(const spryi_generation *g, int64_t x, int64_t y)
 {
@@ -536,8 +536,8 @@ static spry_status circuit_shape(spryi_generation *g, spry_error *err)
 }
 
 /*
- * Lists the entries, or counts them if rows is NULL. One thread, since the random numbers of an entry depend on all
- * entries before.
+ * Lists the entries, or counts them if rows is NULL. Runs on one thread, since the random numbers of an entry depend on
+ * all entries before it.
  */
 static int64_t circuit_walk(int64_t n, uint64_t seed, int32_t *rows, int32_t *cols)
 {

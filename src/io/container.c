@@ -120,7 +120,10 @@ SPRYI_INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
     return (index < before) | ((a->unique == SPRY_KNOWN_YES) & (index == before));
 }
 
-/* A vector loop counts all descents of the chunk. Descents at the beginning of a row are legal and subtracted. */
+/*
+ * Returns whether columns rise in every row. A loop that compilers can vectorize counts all descents of the chunk.
+ * Descents at the beginning of a row are legal and are subtracted.
+ */
 SPRYI_INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P, spry_index_type J)
 {
     const int64_t majors = a->layout == SPRY_CSC ? a->columns : a->rows;
@@ -172,8 +175,8 @@ typedef struct finding {
 } finding;
 
 /*
- * Hashes chunk c of a part and checks its items against a. A chunk contains whole items, since item sizes are powers of
- * two.
+ * Hashes chunk c of a part and checks the items of the chunk against the matrix a. A chunk contains whole items, since
+ * item sizes are powers of two.
  */
 static fault inspect(const spryi_container_part *part, int64_t c, const spry_arrays *a, uint64_t *hash)
 {
@@ -265,9 +268,9 @@ static spry_status verify_parts(spry_context *context, const char *name, const s
 }
 
 /*
- * Reads every byte once. Returns SPRY_BAD_FILE if a section differs from the head's table, or if a is not NULL and
- * the sections are not its arrays: rising offsets, indices in range, the order that a claims. Offsets are verified
- * first, because the check of the order within rows relies on them.
+ * Reads every byte once. Returns SPRY_BAD_FILE if a section differs from the head's table. If a is not NULL, also
+ * returns SPRY_BAD_FILE unless the sections are the arrays of a: offsets rise, indices are in range, and entries have
+ * the order that a states. Offsets are verified first, because the check of the order within rows relies on them.
  */
 static spry_status verify(spry_context *context, const char *name, const spryi_container_head *head,
                           const spryi_container_part *parts, int count, const spry_arrays *a, spry_error *err)
@@ -318,7 +321,10 @@ static spry_status check_origin(opened *file, spry_error *err)
     return SPRY_OK;
 }
 
-/* Reads the head, then the bytes that the head announces, and one more if present. */
+/*
+ * Reads the head, and then the rest of the bytes that the head states. Reads one more byte if there is one, since a
+ * longer file is an error.
+ */
 static spry_status open_feed(opened *file, spryi_feed *feed, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_feed_hold(feed, SPRYI_CONTAINER_HEAD, file->name, err));
@@ -366,7 +372,10 @@ static bool is_text(const char *text, size_t size)
     return length < size && is_zero((const unsigned char *)text + length, size - length);
 }
 
-/* Returns the name of a field with an impossible value, or NULL. The checksum is correct, so the writer was wrong. */
+/*
+ * Returns the name of a field of the head with an impossible value, or NULL if there is none. Such a value is the
+ * writer's fault, since the checksum is correct.
+ */
 static const char *odd_field(const spryi_container_head *h)
 {
     const int64_t most = INT64_MAX / 64;
@@ -551,7 +560,10 @@ static spry_status verify_storage(const opened *file, spry_error *err)
     return verify(file->context, file->name, &file->head, parts, count, NULL, err);
 }
 
-/* Returns whether the head's value type is the storage's, or the pattern that a storage of ones represents. */
+/*
+ * Returns whether the head's value type is the storage's type, or SPRY_PATTERN if ones of the storage represent a
+ * pattern.
+ */
 static bool is_type_of(const spryi_container_head *h, const spry_arrays *a)
 {
     int ones = h->version >= SPRYI_CONTAINER_ONES && h->kind.value_type == SPRY_PATTERN;
@@ -579,7 +591,7 @@ static void drop_ones(spry_matrix *A)
     A->a.value_type = SPRY_PATTERN;
 }
 
-/* Converts a pattern that was stored as ones to CSR. The values show whether it still is a pattern. */
+/* Converts to CSR a pattern whose entries a format stored as ones. Drops the values only if all are still ones. */
 static spry_status read_ones(spry_matrix **A, spry_error *err)
 {
     spry_matrix *csr;
@@ -733,7 +745,7 @@ done:
     return status;
 }
 
-/* Uses the storage of a matrix that is already stored in this format. Returns false if it is not. */
+/* Uses A's own storage if A is stored in this format. Returns false if it is not. */
 static int keep_storage(content *c, const spry_matrix *A, const char *format)
 {
     const spryi_stored *stored = A->stored;

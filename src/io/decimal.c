@@ -10,7 +10,10 @@
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-/* Significant digits that can decide the rounding: a tie between two f64 has at most 767, and one more decides. */
+/*
+ * Number of significant digits that can decide the rounding: a tie between two f64 has at most 767 digits, and one more
+ * digit decides.
+ */
 enum { MOST_DIGITS = 800, MOST_EXPONENT = 1000000 };
 
 static int is_digit(char c)
@@ -45,7 +48,7 @@ const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d)
     if (p < end && (*p == '-' || *p == '+')) d->negative = *p++ == '-';
     d->text = p;
     int any = 0, significant = 0;
-    int64_t point = 0; /* digits after the point that are in d->digits, minus digits before the point that are not */
+    int64_t point = 0; /* digits behind the point in d->digits, minus digits before the point not in d->digits */
     for (int behind = 0; p < end; p++) {
         if (*p == '.' && !behind) {
             behind = 1;
@@ -81,8 +84,8 @@ const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d)
 }
 
 /*
- * Computes the value from text "digits e exponent", which has no decimal point and does not depend on the locale. A 1
- * represents all digits after the last that can matter individually.
+ * Writes the number as "digits e exponent", a text without a decimal point that reads the same in every locale. If
+ * digits after the first MOST_DIGITS are not all 0, a single 1 stands for them.
  */
 static void spell(const spryi_decimal *d, char *text, size_t size)
 {
@@ -103,7 +106,7 @@ static void spell(const spryi_decimal *d, char *text, size_t size)
     snprintf(text + digits, size - (size_t)digits, "e%lld", (long long)exponent);
 }
 
-/* Converts by the C library. A value of type f32 is exact as a double. */
+/* Converts with the C library. A value of type f32 is exact as a double. */
 static double undecided(const spryi_decimal *d, spry_type type)
 {
     char text[MOST_DIGITS + 40];
@@ -146,10 +149,10 @@ float spryi_decimal_f32(const spryi_decimal *d)
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
 /*
- * Writes the shortest decimal that reads back as the same binary number, and the nearest of these. R. Giulietti, The
- * Schubfach Way to Render Doubles, 2020. A power of ten scales the interval of decimals that round to the value. The
- * scaled interval contains at least one integer but few multiples of ten. Products are rounded to odd, so that they
- * compare like exact products.
+ * Result of finding the shortest decimal that reads back as the same binary number, and the nearest of the shortest
+ * ones. Source: R. Giulietti, The Schubfach Way to Render Doubles, 2020. A power of ten scales the interval of decimals
+ * that round to the value. The scaled interval contains at least one integer but few multiples of ten. Products are
+ * rounded to odd, so that they compare like exact products.
  */
 typedef struct shortest {
     uint64_t digits;
@@ -179,7 +182,7 @@ static spryi_u128 scaled_power(int power)
     return (wide >> 2) + 1;
 }
 
-/* The error of g is below the bits that are used. */
+/* Returns g * count, scaled and rounded to odd. The error of g is smaller than the lowest bit that is used. */
 static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
 {
     spryi_u128 low = (spryi_u128)(uint64_t)g * count;
@@ -188,7 +191,10 @@ static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
     return (uint64_t)(high >> 63) | (rest != 0);
 }
 
-/* Shortens fraction * 2^exponent. narrow_below: the next smaller float is at half the distance of the next larger. */
+/*
+ * Finds the shortest decimal for fraction * 2^exponent. narrow_below: the next smaller float is half as far away as the
+ * next larger float.
+ */
 static shortest find_shortest(uint64_t fraction, int exponent, int narrow_below)
 {
     int k = narrow_below ? floor_log10_three_quarters_pow2(exponent) : floor_log10_pow2(exponent);

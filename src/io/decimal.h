@@ -38,8 +38,8 @@ double spryi_decimal_f64(const spryi_decimal *d);
 float spryi_decimal_f32(const spryi_decimal *d);
 
 /*
- * The writers write at most this many characters and no NUL: the shortest digits that read back as the same value. Each
- * returns the end of the text.
+ * Largest number of characters that the writers write. They write the shortest digits that read back as the same value,
+ * and no NUL. Each writer returns the end of the text.
  */
 enum { SPRYI_NUMBER_CHARS = 32 };
 char *spryi_decimal_write_f64(char *to, double value);
@@ -72,7 +72,10 @@ static inline uint64_t spryi_not_digits(uint64_t digits)
     return ((digits + 0x7676767676767676u) | digits) & 0x8080808080808080u;
 }
 
-/* Returns the number of eight digits: joins pairs, then fours, then eight. */
+/*
+ * Returns the number that eight digits form. Joins the digits to pairs, the pairs to groups of four, and these to
+ * eight.
+ */
 static inline uint64_t spryi_join_digits(uint64_t digits)
 {
     const uint64_t mask = 0x000000ff000000ffu;
@@ -85,8 +88,9 @@ static inline uint64_t spryi_join_digits(uint64_t digits)
 /* Constants of f64 and f32. */
 typedef struct spryi_float_shape {
     int fraction_bits, bias, infinite_power;
-    int least_exponent, most_exponent; /* of ten: smaller exponents give 0, larger ones infinity, for all digits */
-    int least_tie, most_tie;           /* of ten: only in this range may a product be half way between two floats */
+    int least_exponent,
+        most_exponent;       /* exponents of ten: smaller ones give 0 and larger ones infinity for all digits */
+    int least_tie, most_tie; /* exponents of ten between which a product may be half way between two floats */
 } spryi_float_shape;
 
 #define SPRYI_SHAPE_F64 ((spryi_float_shape){52, 1023, 0x7ff, -342, 308, -4, 23})
@@ -139,9 +143,10 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
 }
 
 /*
- * Convert at most 19 digits in inner loops; negative is 0 or 1. Return 0 if undecided; *value may then be wrong. Signs
- * and lengths of random numbers are unpredictable, so there is no branch on them: the product costs less than a
- * misprediction. (Clinger's exact division, usual below 2^53, would cost one in files with 16 and 17 digits.)
+ * Convert at most 19 digits, for inner loops. negative is 0 or 1. Return 0 if the result is undecided; *value may then
+ * be wrong. There is no branch on the sign or on the number of digits, since both are unpredictable for random numbers
+ * and a misprediction costs more than the product. (Clinger's exact division, usual below 2^53, would cost a
+ * misprediction in files with 16 and 17 digits.)
  */
 static inline int spryi_nearest_f64(uint64_t digits, int64_t exponent, int negative, double *value)
 {

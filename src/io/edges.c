@@ -26,14 +26,14 @@ typedef struct edge_list {
     bool weighted;    /* lines have a third column */
     int64_t lines;    /* of the head */
     int64_t aside;    /* bytes of comments and blank lines in the head */
-    /* Columns that are found by name. columns = 0: only source, target and perhaps weight, in this order. */
+    /* Number of columns that are found by name. 0: the columns are source, target and perhaps weight, in this order. */
     int columns, places[3]; /* places of source, target and weight, from 0; -1: none */
     char divider;           /* of fields; 0: a blank, a comma or a semicolon */
     int64_t names_line;     /* the line with the names */
     char others[36];        /* names of columns that are not read */
 } edge_list;
 
-/* The largest number of a node, from 0. */
+/* The largest number that a node may have. Nodes count from 0. */
 #define LARGEST_NODE (INT64_MAX / 64 - 1)
 
 static inline int is_divider(char c)
@@ -68,8 +68,8 @@ static spryi_word trim(spryi_word w)
 }
 
 /*
- * Sets *w to the text within the quotes at p and returns the end of the field. Returns NULL if the quotes are not
- * closed or more of the field follows.
+ * Sets *w to the text within the quotes at p and returns the end of the field. Returns NULL if there is no closing
+ * quote, or if text follows the closing quote in the field.
  */
 static const char *read_quotes(const char *p, const char *end, char divider, spryi_word *w)
 {
@@ -124,7 +124,8 @@ static int is_number(spryi_word w)
 /* ---- a line ------------------------------------------------------------------------------------ */
 
 /*
- * Reads an integer in any spelling: "7", "7.0", "7e0". Returns 0 if w is not an integer. *past: it exceeds INT64_MAX.
+ * Reads an integer in any notation: "7", "7.0", "7e0". Returns 0 if w is not an integer. *past: the integer exceeds
+ * INT64_MAX.
  */
 static int read_whole(spryi_word w, int64_t *value, int *past)
 {
@@ -432,11 +433,11 @@ static spry_status read_head(spryi_text *text, spryi_block *block, edge_list *ed
 /* ---- lines to edges ------------------------------------------------------------------------------------ */
 
 /*
- * Three tiers, as in mtx_read.c: a mask of the characters that are not digits; word by word; and read_line, which
- * reports faults.
+ * Lines are read in three ways, as in mtx_read.c. masked_line divides a line by a mask of the characters that are not
+ * digits. fast_line reads word by word. read_line reads all other lines and reports faults.
  */
 
-/* The edges of one block, with 32-bit indices if possible. */
+/* A copy of the edges of one block, with 32-bit indices if possible. All parts are joined at the end. */
 typedef struct part {
     struct part *next;
     int64_t count, at; /* at: number of edges in earlier parts */
@@ -460,7 +461,10 @@ SPRYI_INLINE int is_separator(char c)
     return (c == ' ') | (c == '\t') | (c == ',') | (c == ';');
 }
 
-/* Stores edge k with nodes as numbered in the file. Returns 0 if a number is below the first. */
+/*
+ * Stores edge k. i and j are node numbers of the file. Returns 0 if a number is smaller than the number of the first
+ * node.
+ */
 SPRYI_INLINE int store_edge(const edge_list *edges, parsed_edges *to, int64_t k, uint64_t i, uint64_t j)
 {
     i -= (uint64_t)edges->base;
@@ -771,7 +775,10 @@ done:
     return status;
 }
 
-/* Explains lack of memory for rows without edges: the node numbers are probably not row numbers. */
+/*
+ * If memory is too small for the rows, adds the probable cause to the message: the node numbers are not row numbers, so
+ * that most rows have no edges.
+ */
 static spry_status explain_gaps(const job *work, spry_status status, spry_error *err)
 {
     if (status != SPRY_OUT_OF_MEMORY || work->largest / 64 <= work->count) return status;
@@ -824,7 +831,10 @@ static spry_status build_matrix(job *work, spry_matrix **A, const spry_read_opti
     return SPRY_OK;
 }
 
-/* An edge takes at least four bytes. Node numbers are assumed to have no large gaps. */
+/*
+ * Notes the memory that the edges need. Assumes that an edge takes at least four bytes and that node numbers have no
+ * large gaps.
+ */
 static spry_status note_needs(const spryi_text *text, const spry_read_options *options, spry_error *err)
 {
     enum { LEAST_LINE = 4 };

@@ -59,13 +59,13 @@ SPRYI_INLINE uint64_t mask_of_words(const char *p)
 }
 #endif
 
-/* Returns the number of the first `count` digits at p. count: 0 to 7. */
+/* Returns the number that the first `count` digits at p form. count: 0 to 7. */
 SPRYI_INLINE uint64_t some_digits(const char *p, unsigned count)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)) << (56 - 8 * count) << 8);
 }
 
-/* Returns the number of the first `count` digits at p. count: 1 to 8. */
+/* Returns the number that the first `count` digits at p form. count: 1 to 8. */
 SPRYI_INLINE uint64_t one_to_eight_digits(const char *p, unsigned count)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)) << (64 - 8 * count));
@@ -77,8 +77,8 @@ SPRYI_INLINE uint64_t eight_digits(const char *p)
 }
 
 /*
- * Returns the number of `count` digits at p, at most 19. Reads first the digits in excess of full eights, so that no
- * factor depends on count.
+ * Returns the number that the first `count` digits at p form. count: at most 19. Reads count % 8 digits first and then
+ * full groups of eight, so that no factor depends on count.
  */
 SPRYI_INLINE uint64_t up_to_19_digits(const char *p, unsigned count)
 {
@@ -107,8 +107,8 @@ static const uint64_t powers_of_ten[20] = {
 #define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
 /*
- * Returns the exponent after the e at p + at, the first bit of *mask. Removes its bits from *mask; sets *mask to 0 if
- * the exponent is unusual.
+ * Returns the exponent after the e at p + at, the position of the first bit of *mask. Removes the bits of the e and of
+ * a sign from *mask. Sets *mask to 0 if the form of the exponent is unusual.
  */
 SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 {
@@ -122,9 +122,9 @@ SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 }
 
 /*
- * Reads the value after the blank at the first bit of mask; for an array, at p. Returns the end of the value, or 0 if
- * its form is unusual. The sign is found as a non-digit directly after the blank, because a search for '-' would make
- * the next line wait for a load.
+ * Reads the value that follows the blank at the first bit of mask; in a file with an array, reads the value at p.
+ * Returns the end of the value, or 0 if its form is unusual. A non-digit directly after the blank is taken for the
+ * sign. A search for '-' would make the next line wait for a load.
  */
 SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
                                    int64_t k)
@@ -250,8 +250,8 @@ static inline const char *fast_value(const char *p, int integer, spry_type type,
 }
 
 /*
- * Returns the last line start of the block such that, for all lines before, `ahead` bytes after the line's start can be
- * loaded.
+ * Returns the last start of a line in the block up to which masked reading is safe: for every line that starts before
+ * it, `ahead` bytes from the line's start on can be loaded.
  */
 static inline const char *last_line_start(const spryi_block *block, int64_t ahead)
 {

@@ -57,7 +57,7 @@ static const key_rule keys[SPRYI_KEYS] = {
 
 static const char *const orders[] = {"natural", "degree", NULL};
 
-/* A piece of the specification. */
+/* A part of the specification. */
 typedef struct text {
     const char *start;
     size_t length;
@@ -68,7 +68,10 @@ static int text_is(text t, const char *word)
     return strlen(word) == t.length && memcmp(t.start, word, t.length) == 0;
 }
 
-/* Cuts the text before the first `mark`, or all, off *rest. */
+/*
+ * Returns the text before the first `mark`, or all of *rest if there is no `mark`. Removes the returned text and the
+ * mark from *rest.
+ */
 static text cut(text *rest, char mark)
 {
     const char *found = rest->length > 0 ? memchr(rest->start, mark, rest->length) : NULL;
@@ -79,7 +82,7 @@ static text cut(text *rest, char mark)
     return head;
 }
 
-/* Characters of a piece that a message shows. */
+/* Returns how many characters of a text a message shows. */
 static int shown(text t)
 {
     return t.length > 60 ? 60 : (int)t.length;
@@ -230,8 +233,8 @@ static spry_status check_memory(spryi_generation *g, spry_index_type offset_type
 
 typedef struct build_job {
     const spryi_generation *g;
-    const spryi_compressed *a, *made; /* made: with new labels */
-    const int64_t *to;                /* labels */
+    const spryi_compressed *a, *made; /* a: rows and columns as generated; made: with new labels */
+    const int64_t *to;                /* new label of each row and column */
     int64_t *degree;
     uint64_t seed;
 } build_job;
@@ -325,7 +328,7 @@ static void move_rows(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Row and column i become row and column to[i]. */
+/* Replaces *a by a matrix in which row and column i of *a are row and column to[i]. */
 static spry_status relabel(spry_context *context, spryi_compressed *a, const int64_t *to, spry_error *err)
 {
     spry_status status = SPRY_OK;

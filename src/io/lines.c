@@ -87,8 +87,8 @@ bool spryi_is_banner(spryi_word w)
 enum { MOST_COMMENT = 1024 - 2 }; /* '%' and the newline count */
 
 /*
- * Returns how many of the bytes at p, which exceed a line, fit in a line: up to a blank, else up to the end of a
- * character.
+ * Returns the number of bytes to write in the next line. The bytes at p exceed a line. The line ends before a blank if
+ * possible, else at the end of a character.
  */
 static size_t break_at(const char *p)
 {

@@ -23,7 +23,7 @@
 /* Reports a fault of `head` in the last line that was read. */
 #define BAD_HEAD(...) spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, __VA_ARGS__)
 
-/* Bytes that are read ahead at least, to find the end of a small input, which is then read by few threads. */
+/* Least number of bytes that are read ahead. If the input ends within them, few threads read it. */
 enum { READ_AHEAD_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
 
 #define FIELDS "'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"
@@ -469,7 +469,7 @@ typedef struct job {
     spryi_text *text;
     const spryi_mtx *head;
     spryi_mtx_entries *entries;
-    spry_type parsed_type; /* f64 if values are only checked */
+    spry_type parsed_type; /* type of values in a block; f64 if values are only checked */
     /* used only by the thread with the next block to join */
     int64_t count, lines, aside;
     int64_t last_i, last_j;
@@ -518,7 +518,7 @@ static spry_status explain(const spryi_mtx *head, const char *p, const char *blo
     return spryi_fail_file(err, SPRY_BAD_FILE, head->name, line, "%s", fault.text);
 }
 
-/* Reports the first entry after the `left` entries that the file may still have. */
+/* Reports the first entry in excess: the entry after the `left` entries that the file may still have. */
 static spry_status explain_surplus(const job *work, const spryi_block *block, int64_t left, spry_error *err)
 {
     int64_t line = work->lines + 1;
@@ -649,7 +649,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 
 /* ---- to CSR -------------------------------------------------------------------------------------- */
 
-/* Moves the nonzero values of dense columns together, and adds their indices. */
+/* Removes the zeros from the values of dense columns, and adds indices of the other values. */
 static spry_status index_array(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
 {
     int64_t kept = 0, k = 0;
@@ -747,7 +747,7 @@ static int64_t col_of(const spryi_mtx_entries *e, int64_t k)
     return spryi_index_at(e->cols, e->index_type, k);
 }
 
-/* Most files contain one triangle. */
+/* Returns whether the entries are in both triangles. Most files contain one triangle. */
 static bool has_both_triangles(const spryi_mtx_entries *e)
 {
     bool above = false, below = false;

@@ -64,7 +64,7 @@ static walk start_walk(const spry_arrays *a, int64_t k)
     return w;
 }
 
-/* Sets i and j of entry k. Returns 0 if they are outside the matrix. */
+/* Sets w->i and w->j to row and column of entry w->k. Returns 0 if they are outside the matrix. */
 static inline int step(walk *w)
 {
     const spry_arrays *a = w->a;
@@ -216,8 +216,8 @@ static size_t pack(press *p, const char *text, size_t bytes)
 }
 
 /*
- * Formats and writes pieces. Passes on every number that it takes, also after a failure, so that no thread waits
- * forever.
+ * Formats and writes pieces of the text. Also increments next_to_write for the thread's pieces after a failure, so that
+ * no other thread waits forever.
  */
 static void write_pieces(writing *w, press *p)
 {

@@ -21,15 +21,15 @@
 #include <minizip/unzip.h>
 
 /*
- * An archive with one open member at a time, read by minizip (docs/decisions.md, 20). Sizes that the archive claims are
- * compared with its bytes before memory is allocated.
+ * An archive, of which one member at a time is open. minizip reads it (docs/decisions.md, 20). Sizes that the archive
+ * states are compared with its bytes before memory is allocated.
  */
 typedef struct zip_archive {
     const spryi_text *text; /* a file or memory, not a feed */
     int64_t at;             /* position of minizip's next read */
     void *archive;          /* minizip's state, which takes some kilobytes from malloc */
     const char *member;     /* name of the open member; NULL: none */
-    int64_t left;           /* bytes of the member that were not read */
+    int64_t left;           /* bytes of the member that are still to be read */
     int64_t stored;         /* position of the next byte of an uncompressed member; 0: minizip reads the member */
     unsigned long sum;      /* checksum of the bytes that were read of an uncompressed member */
     unsigned long wanted;   /* checksum of the whole member */
@@ -363,7 +363,10 @@ static spry_status read_text(zip_archive *zip, const npy_array *npy, char *to, s
     DO('i', int32_t)                                                                                                   \
     DO('i', int64_t) DO('u', uint8_t) DO('u', uint16_t) DO('u', uint32_t) DO('u', uint64_t) DO('b', uint8_t)
 
-/* Returns the first of `checked` elements that is out of range, or `count` if none is. */
+/*
+ * Converts elements to integers. Returns the index of the first element that is out of range among the first `checked`,
+ * or `count` if none is.
+ */
 static int64_t take_integers(const npy_array *npy, const void *data, int64_t count, void *to, spry_index_type type,
                              int64_t at, int64_t checked, int64_t least, int64_t most)
 {
@@ -604,7 +607,10 @@ static int64_t place(const npy_array *npy, int64_t a, int64_t b, int64_t c)
     return npy->fortran ? (c * npy->shape[1] + b) * npy->shape[0] + a : (a * npy->shape[1] + b) * npy->shape[2] + c;
 }
 
-/* Adds a value of a block or diagonal as an entry, or only counts it if entries are not allocated yet. Skips zeros. */
+/*
+ * Adds a value of a block or diagonal as an entry. If `filling` is 0, entries are not allocated yet, and the function
+ * only counts the entry. Skips zeros.
+ */
 static void add_entry(npz *f, int64_t i, int64_t j, int64_t at, int filling)
 {
     spryi_mtx_entries *e = &f->entries;
@@ -643,7 +649,10 @@ static void walk_diagonals(npz *f, int filling)
     }
 }
 
-/* Reads the values, which show where zeros are, also if they are not kept. Counts the entries, then fills them in. */
+/*
+ * Reads the values, even if the matrix does not keep them, since they show which entries are zeros. Counts the entries,
+ * then fills them in.
+ */
 static spry_status fill_entries(npz *f, void (*walk)(npz *, int), spry_error *err)
 {
     walk(f, 0);

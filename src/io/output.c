@@ -47,8 +47,8 @@ static int open_nameless(spryi_output *output)
 }
 
 /*
- * Creates a new name in the target's folder. link 0: creates a file with that name (O_EXCL, with the mode of any
- * new file, so that the umask applies). link 1: links the nameless file.
+ * Creates a temporary name in the target's folder. link 0: creates a file with that name (O_EXCL, with the mode of any
+ * new file, so that the umask applies). link 1: gives that name to the nameless file.
  */
 static int take_temporary_name(spryi_output *output, int link)
 {
@@ -82,8 +82,8 @@ static spry_status open_temporary(spryi_output *output, spry_error *err)
 }
 
 /*
- * Gives the complete file its name. No system call replaces a file by a nameless file, so the new file first gets a
- * temporary name if a file exists.
+ * Gives the complete file its final name. No system call replaces a file by a nameless file. If a file has the final
+ * name, the new file therefore first gets a temporary name.
  */
 static int put_in_place(spryi_output *output)
 {
@@ -215,7 +215,7 @@ spry_status spryi_output_write(const spryi_output *output, const void *data, siz
     return SPRY_OK;
 }
 
-/* Finds write errors that closing would report, while the name can still be withheld. */
+/* Finds write errors before the file gets its name. Otherwise only closing the file would report them. */
 static int flush_file(int fd)
 {
     int copy = dup(fd);

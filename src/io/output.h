@@ -1,5 +1,5 @@
 /*
- * Output to a file that appears under its name only when it is complete. Before, the file has no name, or a
+ * Output to a file that appears under its name only when the file is complete. An incomplete file has no name, or a
  * temporary name in the same folder if the file system has no nameless files. Devices, FIFOs and standard output are
  * written directly.
  */
@@ -36,8 +36,8 @@ spry_status spryi_check_write_options(const spry_write_options *options, const c
                                       bool of_vector, spry_error *err);
 
 /*
- * Resolves symbolic links. The last link may point to a missing file. Returns 0 with errno if the result is too long or
- * the links form a cycle.
+ * Resolves symbolic links. The target of the last link need not exist. Returns 0 with errno if the result is too long
+ * or the links form a cycle.
  */
 int spryi_output_target(char target[PATH_MAX], const char *path);
 

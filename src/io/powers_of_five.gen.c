@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* 5^324 has 753 bits; of 2^1023 divided by 5^342 there are 228 left. */
+/* Number of 32-bit words of a number: 5^324 has 753 bits. 2^1023 divided by 5^342 has 228 bits. */
 enum { WORDS = 32, ROUNDED_UP_FROM = -27 };
 static uint32_t number[WORDS]; /* the least significant word first */
 

@@ -124,7 +124,10 @@ SPRYI_INLINE spryi_entry_order spryi_order_of(const void *rows, const void *cols
     return order;
 }
 
-/* Appends a block that begins with entry (i, j) to entries that end with (before_i, before_j). */
+/*
+ * Adds the order *block of a block to the order *all of the entries before the block. The block begins with entry (i,
+ * j); the entries before it end with (before_i, before_j).
+ */
 static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_order *block, int64_t before_i,
                                     int64_t before_j, int64_t i, int64_t j)
 {
@@ -168,7 +171,10 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,
                              const spry_read_options *options, spry_error *err);
 
-/* Returns the type that values are read as. Values of 16 bits are rounded once, with all entries of a position. */
+/*
+ * Returns the type in which values are read. Values of 16 bits are read as f64 and rounded once, after entries at one
+ * position are summed.
+ */
 static inline spry_type spryi_read_as(spry_type value_type)
 {
     return value_type != SPRY_PATTERN && spryi_value_slot(value_type) < 0 ? SPRY_F64 : value_type;
@@ -191,12 +197,14 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
 #define SPRYI_GENERATED "generated"
 
 /*
- * Matrix Market. Beyond the format, the reader accepts what writers produce: a UTF-8 byte order mark, CRLF, blanks and
- * tabs anywhere, comments of any length, comments and blank lines between entries, a sign before indices and sizes,
+ * Returns whether the text begins with the banner of Matrix Market, valid or not.
+ *
+ * In addition to the format, the reader accepts what programs write: a UTF-8 byte order mark, CRLF, blanks and tabs
+ * anywhere, comments of any length, comments and blank lines between entries, a sign before indices and sizes,
  * exponents with d, inf and nan, explicit zeros (which remain entries), and Hermitian matrices of a real field (which
- * are symmetric). An entry of a symmetric matrix above the diagonal also stands for its mirror image; a pair of both is
- * refused. In an array, which is dense by columns, every value that is not zero becomes an entry. A number past the
- * largest becomes infinite, by rounding to nearest.
+ * are symmetric). An entry of a symmetric matrix above the diagonal also stands for its mirror image; a file with both
+ * entries is refused. In an array, which is dense by columns, every value that is not zero becomes an entry. A number
+ * larger than the largest becomes infinite, by rounding to nearest.
  */
 bool spryi_mtx_is_banner(const char *p, const char *end); /* whether the text begins with the banner, valid or not */
 
@@ -209,8 +217,8 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*
- * Finds whether the text is a list of edges: the name's ending or `stated` says so, and the text does not begin like
- * Matrix Market. Does not consume text.
+ * Sets *are to whether the text is a list of edges: the ending of the name or `stated` says so, and the text does not
+ * begin like Matrix Market. Does not consume text.
  */
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);

@@ -1,6 +1,6 @@
 /*
- * Input as text. A feed reads input without a known length. An inflater decompresses and cuts blocks of whole lines.
- * Threads share the blocks of one text.
+ * Input as text. A feed reads input of unknown length. An inflater decompresses the input and cuts it into blocks of
+ * whole lines. Threads share the blocks of one text.
  */
 #include "io/text.h"
 
@@ -195,8 +195,8 @@ typedef struct spryi_inflater {
     bool begun;            /* text was given to a reader */
     bool in_long_line;     /* the next bytes belong to a line whose beginning was given to a reader */
     int64_t taken;         /* bytes of the input that were read */
-    int64_t carried;       /* bytes of carry, which are the next text */
-    int64_t barren;        /* bytes of the input since the last that produced text */
+    int64_t carried;       /* number of bytes in carry, which are the next text */
+    int64_t barren;        /* bytes of the input that were read since text was last produced */
     int64_t left_out;      /* skipped bytes of long lines */
     char fault[160];       /* reason if BROKEN */
     spry_status status;    /* status if BROKEN */
@@ -299,7 +299,7 @@ __attribute__((format(printf, 3, 4))) static void broken(inflater *in, spry_stat
     va_end(list);
 }
 
-/* Adds to `count` bytes without entries. Returns whether a feed has exceeded the limit for such bytes. */
+/* Adds `bytes` bytes without entries to *count. Returns whether a feed has exceeded the limit for such bytes. */
 static bool passes_limit(const inflater *in, int64_t *count, int64_t bytes)
 {
     *count += bytes;
@@ -390,7 +390,7 @@ static int64_t inflate_some(inflater *in, char *buffer, int64_t have, int64_t wa
     return have;
 }
 
-/* Inflates until buffer holds `want` bytes, or to the end or the first fault. */
+/* Inflates until buffer holds `want` bytes. Stops early at the end of the text or at the first fault. */
 static int64_t inflate_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     while (have < want) {
@@ -473,7 +473,7 @@ static void unpack_block(inflater *in)
         archive_failed(in);
 }
 
-/* Unpacks until buffer holds `want` bytes, or to the end or the first fault. */
+/* Unpacks until buffer holds `want` bytes. Stops early at the end of the text or at the first fault. */
 static int64_t unpack_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     while (have < want && in->stage == IN_MEMBER) {
@@ -489,7 +489,7 @@ static int64_t unpack_up_to(inflater *in, char *buffer, int64_t have, int64_t wa
     return have;
 }
 
-/* Copies plain text. Returns after the first line, so that a wrong first line is rejected early. */
+/* Copies plain text. The first call returns after the first line, so that a wrong first line is rejected early. */
 static int64_t copy_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     while (have < want && in->stage == IN_MEMBER) {
@@ -530,7 +530,7 @@ static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
     return filled;
 }
 
-/* Makes these bytes the first of the next call. They were just returned, so they fit in carry. */
+/* Makes these bytes the first text of the next call. The last call returned them, so they fit in carry. */
 static void put_back(inflater *in, const char *from, int64_t bytes)
 {
     memmove(in->carry + bytes, in->carry, (size_t)in->carried);
@@ -539,8 +539,8 @@ static void put_back(inflater *in, const char *from, int64_t bytes)
 }
 
 /*
- * Writes *have bytes of whole lines to buffer; 0 at the end. If a line fills the buffer, its beginning is returned and
- * its rest is skipped. A fault in the stream is reported by the call after the last whole line.
+ * Writes whole lines to buffer and sets *have to their bytes, 0 at the end. If a line fills the buffer, writes only its
+ * beginning and skips the rest of the line. Reports a fault in the stream in the call after the last whole line.
  */
 static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry_error *err)
 {
@@ -633,7 +633,7 @@ static spry_status open_regular(spryi_text *text, const char *path, int standard
         text->bytes = facts.st_size;
         text->fd = fd;
         fd = -1;
-    } else { /* standard input may be a partly read file: starts at its position */
+    } else { /* standard input may be a partly read file, so reading starts at its position */
         text->feed = (spryi_feed){.context = text->context, .fd = fd, .keeps_open = standard};
         fd = -1;
     }
@@ -722,8 +722,9 @@ static const char *next_line(const char *p, const char *end)
 }
 
 /*
- * Finds the lines that begin in a range of the text. data starts one byte before the range, or at the beginning of the
- * text. complete: data_end is the end of the file. Returns 0 if the end of the last line is not in the data.
+ * Finds the lines that begin in a range of the text. data starts one byte before the range, or with the range at the
+ * beginning of the text. complete: data_end is the end of the file. Returns 0 if data does not contain the end of the
+ * last line.
  */
 static int cut(spryi_block *block, const char *data, const char *data_end, int at_start, int64_t range, int complete)
 {
@@ -855,7 +856,7 @@ static void read_blocks(reading *r, spryi_block *block, void *own)
     }
 }
 
-/* zlib allocates when a reader first inflates */
+/* Runs a reader on a thread. zlib allocates memory when a reader first inflates. */
 static void read_all(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;

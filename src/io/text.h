@@ -37,9 +37,9 @@ size_t spryi_unpacked_length(const char *name);
 enum {
     SPRYI_BLOCK_BYTES = 256 << 10, /* text per block; the block and its parsed entries fit in the L2 cache */
     SPRYI_LINE_BYTES = 64 << 10,   /* longest accepted line that is not a comment; the format allows 1024 */
-    SPRYI_AHEAD_BYTES = 64 << 20,  /* most bytes of a feed that are held to check whether the text is long enough */
-    SPRYI_ASIDE_BYTES = 64 << 20,  /* most bytes of a feed without entries */
-    SPRYI_SLACK_BYTES = 64         /* bytes after a buffer's text that may be loaded and have no meaning */
+    SPRYI_AHEAD_BYTES = 64 << 20, /* most bytes of a feed that are held to check whether the text has all its entries */
+    SPRYI_ASIDE_BYTES = 64 << 20, /* most bytes of a feed that contain no entries */
+    SPRYI_SLACK_BYTES = 64        /* bytes after a buffer's text that may be loaded and have no meaning */
 };
 
 /*
@@ -81,7 +81,7 @@ typedef struct spryi_text {
     /* guarded by lock */
     spryi_feed feed;     /* fd -1: none */
     int64_t start, next; /* for plain text: start of the next lines, and of the next block */
-    int64_t blocks;      /* given to threads so far */
+    int64_t blocks;      /* number of blocks that threads have read so far */
 } spryi_text;
 
 /* A block of lines for one thread. A block without lines need not be the last. */
@@ -102,8 +102,8 @@ spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, cons
 void spryi_text_close(spryi_text *text);
 
 /*
- * Copies the first `bytes` bytes of the input, compressed or not, or fewer if the input is shorter. Does not consume
- * them.
+ * Copies the first `bytes` bytes of the input, compressed or not. *got: number of bytes copied, smaller if the input is
+ * shorter. The bytes remain to be read.
  */
 spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err);
 
@@ -123,9 +123,9 @@ void spryi_block_destroy(const spryi_text *text, spryi_block *block);
 spry_status spryi_text_next(spryi_text *text, spryi_block *block, spry_error *err);
 
 /*
- * Functions with which threads read a text. Each thread has a block and an array element of own_bytes bytes, initially
- * zero, to parse into. A thread waits until earlier blocks are joined, so that entries are in file order for any number
- * of threads.
+ * Functions that threads call to read a text. Each thread has a block of text and an element of own_bytes bytes,
+ * initially zero, for the result of parsing. A thread joins its result after all earlier blocks are joined, so that
+ * entries are in file order for any number of threads.
  */
 typedef struct spryi_readers {
     size_t own_bytes;
@@ -138,14 +138,14 @@ typedef struct spryi_readers {
 } spryi_readers;
 
 /*
- * Runs on all threads that have at least two blocks to read, until the end or a failure. Returns the failure of the
- * first failing block in file order.
+ * Reads the text with the functions *how until its end or a failure. Uses as many threads as have at least two blocks
+ * each. Returns the failure of the first failing block in file order.
  */
 spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *job, spry_error *err);
 
 /*
- * Returns the part of the latest block from `from` on, a start of a line, to the text. Numbers restart at 0. Only for
- * one thread.
+ * Puts back the part of the latest block that begins at `from`, a start of a line. The next block begins with that part
+ * and has number 0. Only for one thread.
  */
 void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *from);
 

@@ -31,8 +31,8 @@ static spry_status check_head(const spryi_mtx *head, spry_error *err)
 }
 
 /*
- * Stores the values: of an array in order, column by column; of a coordinate file added at their positions, in file
- * order.
+ * Stores the values. The values of an array are stored in order, column by column. The values of a coordinate file are
+ * added at their positions, in file order.
  */
 static void add_entries(const spry_vector *v, const spryi_mtx_entries *entries)
 {

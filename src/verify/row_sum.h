@@ -46,5 +46,5 @@ static inline spryi_row_sum spryi_sum_row(const spry_arrays *a, const void *x, s
     return sum;
 }
 
-/* Computes the same bits with the processor's fma instead of calls of the C library's fma. */
+/* Like spryi_sum_row, with the same bits. Uses the processor's fma instead of calls of the C library's fma. */
 spryi_row_sum spryi_sum_row_avx2(const spry_arrays *a, const void *x, spry_type type, int64_t i);

@@ -1,12 +1,13 @@
 /*
- * Verification of products. Each is computed again in about twice the precision (row_sum.h), and every element is
- * compared with the error bound, which counts the terms of its sum. A ratio of at most 1 is correct.
+ * Verification of products. Each product is computed again in about twice the precision (row_sum.h). The difference of
+ * every element is divided by an error bound, which counts the terms of the element's sum. A ratio of at most 1 is
+ * correct.
  *
  * y = alpha op(A) x + beta y is checked row by row.
- * C = alpha op(A) op(B) is checked in one of two ways:
- * - Exact: the structure and every value of C, with sums of one row per thread.
- * - Random (Freivalds 1977): the rows of C*x against alpha*A*(op(B)*x) for random x, without forming the product. A
- *   wrong row passes only if its errors cancel.
+ *
+ * C = alpha op(A) op(B) is checked in one of two ways. The exact way checks the structure and every value of C, with
+ * the sums of one row per thread. The random way (Freivalds 1977) compares C*x with alpha*A*(op(B)*x) for random x,
+ * without forming the product; a wrong row passes only if its errors cancel.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -36,7 +37,7 @@ typedef struct verify_job {
     const void *x, *y_before, *y;
     sum_row_fn sum_row;
     spryi_row_sum *rows; /* NULL: computed row by row during judgement */
-    /* rows of op(A) with duplicates added first, as in some formats; NULL: not computed */
+    /* op(A) by rows, with duplicates added first as some formats do; NULL: not computed */
     const spry_arrays *merged;
     pthread_mutex_t joining;
     spry_spmv_verification found;
@@ -65,7 +66,7 @@ static sum_row_fn sum_row_by(const spry_context *context)
     return spryi_sum_row;
 }
 
-/* Returns the sum of row i, computed before or now. */
+/* Returns the sum of row i: the sum in job->rows if the rows are computed, else computes it. */
 static spryi_row_sum sum_of_row(const verify_job *job, int64_t i)
 {
     if (job->rows) return job->rows[i];
@@ -88,7 +89,7 @@ static void sum_entries(const verify_job *job)
     }
 }
 
-/* Returns whether y_i, `got`, is the infinity or NaN that alpha*sum + beta*before gives. */
+/* Returns whether `got`, the value of y_i, is the infinity or NaN that alpha*sum + beta*before gives. */
 static bool is_due(const verify_job *job, double sum, double before, double got)
 {
     const double plain = (job->alpha == 0 ? 0 : job->alpha * sum) + (job->beta == 0 ? 0 : job->beta * before);
@@ -123,7 +124,7 @@ static double error_by_bound(const verify_job *job, const spryi_row_sum *sum, in
     return error / (bound + terms * (1 + fabs(job->alpha)) * of.least);
 }
 
-/* Keeps the worst row, the first of equal ones. */
+/* Keeps the row with the largest error, and the first of rows with equal errors. */
 static void take_row(spry_spmv_verification *v, double error, int64_t i)
 {
     if (v->worst_row >= 0 && !isnan(error) && !(error > v->max_error) && !(error == v->max_error && i < v->worst_row))
@@ -157,7 +158,7 @@ static spry_spmv_verification judge_rows(const spry_context *context, verify_job
     return job->found;
 }
 
-/* Judges again with duplicates added first, if rows have another infinity or NaN than the reference. */
+/* Verifies the rows again with duplicates added first, if rows have an infinity or NaN other than the reference. */
 static spry_status judge_merged(spry_context *context, spry_spmv_verification *v, verify_job *job, const spry_matrix *A,
                                 int64_t m, spry_error *err)
 {
@@ -274,8 +275,8 @@ typedef struct check {
     spry_spgemm_verification found;
     pthread_mutex_t merging;
     spryi_row_sum *bx;   /* op(B)*x */
-    spryi_row_sum *sums; /* by part: sums of one row by column; clear if entries == 0 */
-    int64_t *met;        /* by part: columns of the row's sums */
+    spryi_row_sum *sums; /* for each part: sums of one row of C, by column; a sum is unused if its entries == 0 */
+    int64_t *met;        /* for each part: columns that have sums in the row */
 } check;
 
 /* Returns whether a sum of duplicates may overflow. */
@@ -287,8 +288,8 @@ static bool duplicates_may_overflow(const check *v)
 
 /*
  * Returns |got - alpha*sum| divided by terms * eps * |alpha| * absolute. If the sum is not finite, `got` must be the
- * same infinity or NaN, with two exceptions. Duplicates that are added first may give another one. If all values are
- * finite, a product or sum overflowed, and any result is accepted.
+ * same infinity or NaN, with two exceptions. If duplicates are added first, `got` may be another infinity or NaN. If
+ * all values are finite, a product or sum overflowed, and any result is accepted.
  */
 static double share_of_bound(const check *v, double got, const spryi_row_sum *sum, double absolute, double terms)
 {
@@ -439,7 +440,7 @@ static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_ver
     }
     for (int64_t n = 0; n < met; n++) {
         spryi_row_sum *sum = &sums[list[n]];
-        if (sum->entries > 0) /* not in C: correct only if zeros are dropped and 0 is within the bound */
+        if (sum->entries > 0) /* the entry is not in C: correct only if C drops zeros and 0 is within the bound */
             misshapen |= !v->drop_zeros || !(share_of_bound(v, 0, sum, sum->absolute, (double)sum->entries + 3) <= 1);
         *sum = (spryi_row_sum){0};
     }
