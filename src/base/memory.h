@@ -115,7 +115,7 @@ enum { SPRYI_MOST_CACHED_BLOCKS = 16 };
 typedef struct spryi_block_cache {
     pthread_mutex_t lock;
     int count;
-    int64_t bytes; /* that may have pages, of all blocks */
+    int64_t bytes; /* bytes of all blocks that may have pages */
     struct {
         void *block;
         size_t bytes, touched;        /* address space; bytes from the start that may have pages */

@@ -25,7 +25,7 @@ typedef struct spryi_pool_call {
     void *argument;
     spryi_float_controls floats; /* of the calling thread */
     atomic_int masks;            /* words of unclaimed */
-    atomic_int processor;        /* that the calling thread runs on */
+    atomic_int processor;        /* processor that the calling thread runs on */
 } spryi_pool_call;
 
 /*

@@ -161,8 +161,8 @@ typedef struct sample_sizes {
     int64_t sorted_places;        /* samples of SORTED rows */
     int64_t places, least_places; /* samples of NEAR_ROWS rows */
     int64_t entries;              /* approximate number of entries in all samples */
-    int64_t most_entries;         /* of a sample */
-    int set_bits;                 /* of a set that has room for the sectors of a sample */
+    int64_t most_entries;         /* most entries of one sample */
+    int set_bits;                 /* `bits` of a number set with room for the sectors of a sample */
 } sample_sizes;
 
 static const sample_sizes *sizes_of(spryi_effort effort)

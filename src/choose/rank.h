@@ -22,9 +22,9 @@ double spryi_setup_of(const spryi_format_rates *rates, const spryi_features *fea
 typedef struct spryi_estimate {
     const char *format, *kernel; /* kernel: NULL: the format's default */
     int index;                   /* of the format, spryi_estimated_index */
-    double us;                   /* of a product */
-    double setup_us;             /* of the conversion; for a GPU, by the GPU and without the upload */
-    double bytes;                /* that a product streams */
+    double us;                   /* time of a product */
+    double setup_us;             /* time of the conversion; if the class is a GPU, on the GPU and without the upload */
+    double bytes;                /* bytes that a product streams */
     const char *refused;         /* why the format must not be chosen, for people; NULL: it may be */
 } spryi_estimate;
 

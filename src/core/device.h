@@ -26,7 +26,7 @@ typedef struct spryi_row_summary {
 /* A storage to prepare for one kernel. */
 typedef struct spryi_prepare_request {
     const spryi_format *format;
-    const void *storage; /* with arrays that the device can read */
+    const void *storage; /* its arrays are in memory that the device can read */
     spry_type vector_type;
     spry_op op;
     const spryi_device *device;       /* must be current */
@@ -50,7 +50,7 @@ typedef struct spryi_kernel_functions {
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm;   /* SpGEMM in device memory (spgemm/spgemm.h) */
     unsigned multi_row_major, multi_column_major;      /* the descriptor's */
-    int (*supports_column_major)(const void *storage); /* 1: multi_column_major holds for the storage; NULL: for all */
+    int (*supports_column_major)(const void *storage); /* 1: multi_column_major applies to the storage; NULL: to all */
 } spryi_kernel_functions;
 
 /* A storage to build on the device, from CSR in device memory. */

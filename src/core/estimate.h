@@ -98,7 +98,7 @@ typedef struct spryi_features {
     double near_sectors;  /* per entry: distinct sectors that 128 consecutive rows read */
     double far_sectors;   /* part of near_sectors that is over 512 KB of x from the diagonal */
     bool scattered;       /* neighbouring entries read sectors all over x */
-    spryi_guess *guesses; /* by spryi_estimated_index; NULL: none */
+    spryi_guess *guesses; /* one per format, at spryi_estimated_index; NULL: none */
 } spryi_features;
 
 /* Bytes of x and y. */

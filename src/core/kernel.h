@@ -99,8 +99,11 @@ typedef struct spryi_kernel {
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not supported */
     /* Operations (SPRYI_OP_ bits) that can multiply multiple vectors together: row-major, column-major. */
     unsigned multi_row_major, multi_column_major;
-    int (*supports_column_major)(
-        const void *storage); /* 1: multi_column_major holds for the storage; NULL: for all; CPU kernels */
+    /*
+     * Returns 1 if multi_column_major applies to the storage. NULL: it applies to all storages. Only CPU kernels set
+     * it.
+     */
+    int (*supports_column_major)(const void *storage);
     /*
      * `operations`: the kernel's operations (SPRYI_OP_ bits). `mixed`: those operations that also support mixed rows of
      * types (base/types.h). Only CUDA kernels set them, since the functions of CUDA kernels are in the plug-in.
@@ -123,7 +126,7 @@ typedef struct spryi_build_request {
      * and have duplicates.
      */
     spry_matrix *csr;
-    const struct spryi_kernel *kernel; /* that will run; NULL: not chosen */
+    const struct spryi_kernel *kernel; /* kernel that will run; NULL: not chosen */
     const spry_spmv_options *options;  /* op and vector_type are set; strings must not be kept */
     spry_type value_type;              /* type to store; SPRY_PATTERN: no values */
     bool massively_parallel;           /* for a device with thousands of threads; default parameters should suit it */
@@ -132,11 +135,10 @@ typedef struct spryi_build_request {
     int shared_bytes;                  /* shared memory of a thread block; 0: unknown */
     bool only_cpu_reads;               /* a plan on a CPU runs the storage, and nothing else reads it */
     bool copied;                       /* the storage will be copied to a device, so the plan owns all arrays */
-    int64_t
-        parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not set; SPRYI_GIVEN_ZERO: set to 0 */
+    int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: not set; SPRYI_GIVEN_ZERO */
     int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the named kernel; all 0: none */
     const struct spryi_group_table *group_table; /* loaded sizes of CSR-k's groups; NULL: none */
-    struct spryi_cost *cost;                     /* if not NULL, build writes here what predict would */
+    struct spryi_cost *cost;                     /* if not NULL, build stores the cost here, as predict does */
 } spryi_build_request;
 
 /* Memory that a format needs for a matrix, exact, known before the build. */
@@ -152,8 +154,8 @@ typedef struct spryi_cost {
 /* One array of a storage, or numbers inside the struct. A container consists of these sections. A count may be 0. */
 typedef struct spryi_section {
     char name[16];
-    void **array; /* address of the array's pointer; NULL: the data are inside the struct, */
-    void *inside; /* at this address */
+    void **array; /* address of the array's pointer; NULL: the data are inside the struct */
+    void *inside; /* address of the data if `array` is NULL */
     int64_t count, item_bytes;
 } spryi_section;
 
@@ -161,7 +163,7 @@ enum { SPRYI_MOST_SECTIONS = 16 };
 
 /* Parts of a transposed product: formats/shared/column_windows.h. */
 typedef struct spryi_window {
-    int64_t begin, end; /* of the part: rows, or entries if built by spryi_windows_of_entries */
+    int64_t begin, end; /* rows of the part, or its entries if spryi_windows_of_entries built the window */
     int64_t low, high;  /* columns of the part's entries: low <= j < high */
     int64_t at;         /* position of the window in the workspace, in elements */
 } spryi_window;
@@ -203,7 +205,7 @@ typedef struct spryi_format_choice {
  */
 typedef struct spryi_format {
     const char *name, *title;
-    const char *formula;  /* of the storage's size, in words */
+    const char *formula;  /* text: how the storage's size in words is computed */
     const char *best_for; /* one line */
     spryi_parameters parameters;
     bool takes_any_layout; /* request.csr is not needed */
@@ -221,7 +223,7 @@ typedef struct spryi_format {
     int64_t (*storage_bytes)(const void *storage); /* read by a run, borrowed arrays included */
     int64_t (*owned_bytes)(const void *storage);   /* allocated by build; NULL: storage_bytes */
     int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* needed by a run */
-    int64_t (*growth_bytes)(const void *storage); /* by which owned_bytes may grow if the values change; NULL: 0 */
+    int64_t (*growth_bytes)(const void *storage); /* most growth of owned_bytes if values change; NULL: 0 */
     /* Converts the storage to CSR that owns its arrays, without padding. NULL for the matrix's own layouts. */
     spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
     /*

@@ -88,9 +88,8 @@ static inline uint64_t spryi_join_digits(uint64_t digits)
 /* Constants of f64 and f32. */
 typedef struct spryi_float_shape {
     int fraction_bits, bias, infinite_power;
-    int least_exponent,
-        most_exponent;       /* exponents of ten: smaller ones give 0 and larger ones infinity for all digits */
-    int least_tie, most_tie; /* exponents of ten between which a product may be half way between two floats */
+    int least_exponent, most_exponent; /* of ten: for all digits, smaller ones give 0, larger ones infinity */
+    int least_tie, most_tie;           /* exponents of ten between which a product may be half way between two floats */
 } spryi_float_shape;
 
 #define SPRYI_SHAPE_F64 ((spryi_float_shape){52, 1023, 0x7ff, -342, 308, -4, 23})

@@ -24,7 +24,7 @@ typedef struct edge_list {
     const char *name; /* of the file, in messages */
     int64_t base;     /* number of the first node */
     bool weighted;    /* lines have a third column */
-    int64_t lines;    /* of the head */
+    int64_t lines;    /* number of lines of the head */
     int64_t aside;    /* bytes of comments and blank lines in the head */
     /* Number of columns that are found by name. 0: the columns are source, target and perhaps weight, in this order. */
     int columns, places[3]; /* places of source, target and weight, from 0; -1: none */

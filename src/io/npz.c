@@ -469,7 +469,7 @@ typedef struct npz {
     char format[16], field[24];
     spryi_mtx head; /* sizes, field */
     spry_type type; /* of the kept values */
-    npy_array data; /* of the last array of values */
+    npy_array data; /* head of the last array of values */
     spryi_mtx_entries entries;
     void *values;             /* of blocks and diagonals, as in the file */
     void *indices, *pointers; /* pointers: 64 bits */

@@ -240,9 +240,8 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     SPRYI_OK_OR_RETURN(check_alignment("indices", a->indices, index_bytes, err));
     SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* entries on a device cannot be read by the host */
-    SPRYI_OK_OR_RETURN(
-        check_width(a, err)); /* checked first: with the wrong width, the last offset may be outside the caller's
-                                              * array */
+    /* The width is checked first: with the wrong width, the last offset may be outside the caller's array. */
+    SPRYI_OK_OR_RETURN(check_width(a, err));
     const int64_t first = spryi_offset_of(a, 0);
     if (first != a->index_base)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, a->index_base,

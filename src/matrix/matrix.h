@@ -59,7 +59,7 @@ struct spry_matrix {
     bool symmetry_holds;       /* a.symmetry is true and remains true, since no other code can write the values */
     void *owned[4];            /* spryi_allocate blocks of a's arrays; NULL: borrowed */
     spry_matrix *structure_of; /* owner of these arrays, except the values; NULL: none */
-    void *mapping;             /* of the file with the arrays, or NULL */
+    void *mapping;             /* mapping of the file that contains the arrays; NULL: none */
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: the matrix is a's arrays; else a has sizes and types, and its arrays are NULL */
     spryi_source source;

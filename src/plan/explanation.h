@@ -12,7 +12,7 @@ struct spry_explanation {
     spryi_own_class own; /* a copy, since the context's table may be replaced */
     spryi_ranking ranking;
     spryi_choice choice;
-    spryi_trial trial; /* of the policy "measure" */
+    spryi_trial trial; /* result of the policy "measure" */
     spry_op op;
     double csr_bytes; /* bytes of plain CSR and of all columns of x and y */
     int candidates;

@@ -32,9 +32,9 @@ static const double REFUSED = 0.1;   /* weight of the errors of refused rows */
 /* Measurements of one matrix with one type of x, by row of the table. 0: not measured. */
 typedef struct fit_case {
     const spryi_features *features;
-    int threads;                       /* of the products; 1 on a GPU */
-    double us[SPRYI_MOST_RATES];       /* of a product */
-    double setup_us[SPRYI_MOST_RATES]; /* of the conversion */
+    int threads;                       /* threads that ran the products; 1 on a GPU */
+    double us[SPRYI_MOST_RATES];       /* time of a product */
+    double setup_us[SPRYI_MOST_RATES]; /* time of the conversion */
 } fit_case;
 
 typedef struct fitter {
@@ -44,9 +44,9 @@ typedef struct fitter {
     int64_t count;
     int rows;
     bool relative;               /* errors are of shares of csr's time */
-    spryi_work *work;            /* by case and row */
-    unsigned char *allowed;      /* by case and row: the choice may pick the row */
-    double *predicted, *weights; /* by case and row: logarithms, and weights of their errors */
+    spryi_work *work;            /* element i * rows + r is for case i and row r, here and below */
+    unsigned char *allowed;      /* whether the choice may pick the row */
+    double *predicted, *weights; /* logarithms of predicted times, and weights of their errors */
 } fitter;
 
 /* Returns the threads of a case's products. */

@@ -53,7 +53,7 @@ typedef struct spryi_plan_target {
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     char kernel_text[96]; /* kernel_parameters in the caller's spelling: "lanes=32" */
     spryi_kernel_functions functions;
-    spry_type value_type; /* of stored values: the matrix's, or the vectors' if a pattern's kernel needs ones */
+    spry_type value_type; /* of stored values: the matrix's, or the vectors' if the kernel needs a pattern's ones */
     double us, csr_us;    /* estimated time of a product in the format and in csr; 0: no estimate */
     spry_reason reason_code;
     char reason[320];
@@ -108,7 +108,7 @@ typedef struct spryi_plan_reads {
 typedef struct spryi_plan_times {
     double setup_us;
     double search_us; /* part of setup_us that updates omit: choosing a format, finding an ordering */
-    double update_us; /* of the last update; 0: no update yet */
+    double update_us; /* time of the last update; 0: no update yet */
 } spryi_plan_times;
 
 /* A plan of one direction. */

@@ -433,7 +433,7 @@ done:
 
 /* ---- one walk of Cuthill-McKee ---------------------------------------------------------------------- */
 
-enum { MOST_WALKS = 8, DONE = 255 }; /* MOST_WALKS: per component; DONE: mark of nodes with a final position */
+enum { MOST_WALKS = 8, DONE = 255 }; /* most walks per component; mark of nodes that have their final position */
 
 enum {
     SMALL,
