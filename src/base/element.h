@@ -19,7 +19,7 @@ static inline void spryi_set_index(void *indices, spry_index_type type, int64_t 
         ((int64_t *)indices)[k] = index;
 }
 
-/* Returns 1 for a pattern. */
+/* Returns value k as a double; 1 for a pattern. */
 static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
 {
 #define SPRYI_ELEMENT_AT(name, tag, ctype, ...)                                                                        \
@@ -29,7 +29,7 @@ static inline double spryi_value_at(const void *values, spry_type type, int64_t 
     return 1;
 }
 
-/* Rounds the value to the type. Does nothing for a pattern. */
+/* Stores a value as value k, rounded to the type. Does nothing for a pattern. */
 static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
 {
 #define SPRYI_ELEMENT_SET(name, tag, ctype, ...)                                                                       \

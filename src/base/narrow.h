@@ -15,7 +15,7 @@
 #define SPRYI_ANYWHERE static inline
 #endif
 
-/* Structs, so that the bits cannot be added as integers. */
+/* The types are structs, so that code cannot add their bits as integers. */
 typedef struct spryi_bf16_number {
     uint16_t bits;
 } spryi_bf16_number;

@@ -1,7 +1,7 @@
 /*
- * Reader of Matrix Market: banner and sizes, then all entries by multiple threads, then CSR (matrix/assemble.h).
- * Grouping is stable, so rows are sorted if the file is sorted by column or by row, also for a lower or upper triangle.
- * Files in the order of SuiteSparse need no comparison.
+ * Reader of Matrix Market. Reads the banner and the sizes, then all entries with multiple threads, and builds CSR
+ * (matrix/assemble.h). Grouping is stable, so rows are sorted if the file is sorted by column or by row. This also
+ * holds for files of a lower or upper triangle. Files in the order of SuiteSparse need no comparison.
  */
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /*
- * Reader of .npz files of scipy.sparse.save_npz, zip archives of NumPy arrays. The members are format, shape and data,
- * and those of the format: indices and indptr, row and col, or offsets. All become entries in file order, then CSR, as
- * the entries of text.
+ * Reader of .npz files of scipy.sparse.save_npz, which are zip archives of NumPy arrays. The members are format, shape
+ * and data, and the members of the format: indices and indptr, row and col, or offsets. All formats are read as entries
+ * in file order. CSR is built from the entries as for files of text.
  */
 #include "io/readers.h"
 

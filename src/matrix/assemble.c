@@ -546,7 +546,7 @@ static void expand_majors(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Sets (*indices)[k] to the major of entry k: i, or labels[i]. */
+/* Sets (*indices)[k] to the major of entry k, which is labels[i] if labels is not NULL, else i. */
 static spry_status expand(spry_context *context, void **indices, const void *offsets, spry_index_type offset_type,
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
                           spry_error *err)

@@ -58,10 +58,10 @@ spry_arrays spryi_compressed_view(const spryi_compressed *a);
 
 /*
  * Groups entries by major index and sorts each group by minor index. Entries at one position keep their stored order,
- * and an image directly follows its entry. Duplicates are kept. index_type is the result's and must represent majors
- * and minors. Cost: two passes over the entries and a copy of them as workspace; no comparison sort. Local entries need
- * one pass, and a counter per major and thread. Entries in the order of majors are copied once, or not at all if they
- * are owned and have the index type.
+ * and a mirror image directly follows its entry. Keeps duplicates. index_type is the type of the result's indices and
+ * must represent majors and minors. Cost: two passes over the entries and a copy of them as workspace; no comparison
+ * sort. Local entries need one pass, and a counter per major and thread. Entries in the order of majors are copied
+ * once, or not at all if they are owned and have the index type.
  */
 spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entries *from, spry_index_type index_type,
                         spry_error *err);
@@ -70,19 +70,21 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err);
 
 /*
- * Sums the entries of sorted a at one position (in stored order, in f64, rounded once), or keeps the first. Converts to
- * value_type. Entries of a pattern count as 1; a pattern as the result keeps positions. Returns early if nothing
- * changes. *duplicates (may be NULL): the number of entries at the position of an earlier entry.
+ * Merges entries at one position of *a, which is sorted: sums them (in stored order, in f64, rounded once), or keeps
+ * the first. Converts values to value_type. Entries of a pattern count as 1. If value_type is SPRY_PATTERN, keeps only
+ * positions. Returns early if nothing changes. *duplicates (may be NULL): the number of entries at the position of an
+ * earlier entry.
  */
 typedef enum spryi_duplicates { SPRYI_SUM_ALL = 0, SPRYI_KEEP_ALL = 1, SPRYI_KEEP_FIRST = 2 } spryi_duplicates;
 spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, spryi_duplicates what,
                         int64_t *duplicates, spry_error *err);
 
 /*
- * Copies A, CSR or CSC; or transposes A (majors of the result are minors of A); or groups COO. Keeps duplicates.
- * Expands one triangle to both.
- * With layout SPRY_COO, groups by rows for spryi_compressed_finish. If A has far more rows than entries and no offsets,
- * the result has labels instead of offsets for all rows, and memory is proportional to the entries.
+ * Stores the entries of A in *to: by columns if layout is SPRY_CSC, else by rows. Copies A if its majors are the same,
+ * else groups the entries. Keeps duplicates. If A stores one triangle, *to has the entries of both.
+ *
+ * With layout SPRY_COO, *to is meant for spryi_compressed_finish. If A is not CSR and has far more rows than entries,
+ * *to then has labels instead of offsets for all rows, and memory is proportional to the entries.
  */
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err);
@@ -99,8 +101,8 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
 void spryi_scan(int64_t *offsets, int64_t count);
 
 /*
- * Bounds the bytes that are in use while this number of entries, in any order, becomes `lines` compressed rows, with
- * duplicates summed and values converted. value_bytes: size of the wider type.
+ * Returns a bound on the bytes that are in use while `entries` entries, in any order, are converted to `lines`
+ * compressed rows, with duplicates summed and values converted. value_bytes: size of the wider type.
  */
 int64_t spryi_assembly_bytes(const spry_context *context, double entries, double lines, spry_index_type index_type,
                              size_t value_bytes);

@@ -1,6 +1,6 @@
 /*
- * Fetches ranges as pieces of the array. The device gathers the pieces that the ranges touch, and one copy transfers
- * them. A range's pieces are consecutive in the copy, as in the array.
+ * Fetches ranges of columns as pieces of SPRYI_PIECE_BYTES bytes of the array. The device gathers the pieces that
+ * contain the ranges, and one copy transfers them. The pieces of a range are consecutive in the copy, as in the array.
  */
 #include "matrix/columns.h"
 

@@ -1,6 +1,7 @@
 /*
- * Samples of the columns of CSR. In host memory all columns can be read. If the columns are on a device, a reader
- * requests ranges, as many as possible, and fetches them together. Offsets are always in host memory.
+ * Reads samples of the columns of CSR. In host memory all columns can be read. If the columns are on a device, a caller
+ * first requests as many ranges as possible, and the reader then fetches them together. Offsets are always in host
+ * memory.
  */
 #pragma once
 
@@ -53,7 +54,10 @@ static inline int64_t spryi_want_rows(spryi_column_reader *reader, int64_t first
 /* Fetches all requested ranges in one copy. */
 spry_status spryi_fetch_wanted(spryi_column_reader *reader, spry_error *err);
 
-/* Returns csr with the columns of a fetched range only. They are valid until the reader is closed. */
+/*
+ * Returns csr as arrays in which only the columns of a fetched range may be read. They are valid until the reader is
+ * closed.
+ */
 static inline spry_arrays spryi_range_at(const spryi_column_reader *reader, int64_t range)
 {
     spry_arrays view = *reader->csr;

@@ -1,9 +1,9 @@
 /*
- * Maps the caller's matrix and vectors to those of the storage: one triangle to both, an ordering, a transposition.
- * With an ordering, runs multiply by B = P A P^T (P A if A is not square). A run gathers x' into the workspace,
- * multiplies it to t in the workspace, and gathers t into y with beta*y in one pass (run.c). Both passes read by an
- * index and write in order. Scattering would need no inverse permutation, but moves more bytes, and threads would write
- * to each other's cache lines.
+ * Maps the caller's matrix and vectors to those of the storage: expands one triangle to both, applies an ordering, and
+ * transposes. With an ordering, runs multiply by B = P A P^T (P A if A is not square). A run gathers x to x' in the
+ * workspace, computes t = B x' in the workspace, and gathers t to y, adding beta*y in the same pass (run.c). Both
+ * gathers read by an index and write in order. Scattering would need no inverse permutation, but moves more bytes, and
+ * threads would write to each other's cache lines.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -69,8 +69,8 @@ static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *p
 }
 
 /*
- * Creates the permutations of the vectors that the rows' permutation applies to: both x and y if the matrix is square,
- * else only the vector of the rows' length.
+ * Creates the permutations of the vectors. If the matrix is square, the rows' permutation applies to both x and y, else
+ * only to the vector of the rows' length.
  */
 static spry_status create_permutations(spryi_plan *plan, const int64_t *perm, spry_error *err)
 {
@@ -299,7 +299,7 @@ static bool borrows(const spryi_plan *plan)
            atomic_load(&plan->A->references) > 1;
 }
 
-/* Returns whether an update must build the storage with the same groups. */
+/* Returns whether the storage has groups that an update must use again. */
 static bool has_groups(const spryi_plan *plan)
 {
     return plan->request.options.groups && spryi_csrk_levels(plan->target.format->name) > 0;

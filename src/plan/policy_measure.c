@@ -99,7 +99,7 @@ static double csr_bytes(const spryi_plan *plan)
            (double)(plan->request.x_length + plan->request.y_length) * (double)value;
 }
 
-/* Increases *runs if runs that took `us` are too few for a batch. Returns whether it did. */
+/* Increases *runs if *runs runs, which took `us`, are too short for a batch. Returns whether it increased *runs. */
 static bool lengthen(int64_t *runs, double us)
 {
     if (us >= batch_us || *runs >= MOST_BATCH_RUNS) return false;

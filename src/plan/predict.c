@@ -1,8 +1,9 @@
 /*
- * Predicts the time of a run. The product takes the time by which formats are ranked (choose/rank.c). Those tables
- * compare formats. On a CPU, the measured bandwidth of the machine gives the least time of csr, and all formats scale
- * with csr. A format without a rank takes its bytes divided by the bandwidth of the memory that contains them.
- * docs/choosing.md describes the model.
+ * Predicts the time of a run. The time of the product is the time by which formats are ranked (choose/rank.c). The
+ * tables of rates are made to compare formats. On a CPU, the measured bandwidth of the machine gives the least time of
+ * csr, and the times of all formats are scaled with csr's. The time of a format without a rank is its bytes divided by
+ * the bandwidth of the memory that contains them. docs/choosing.md describes the model.
+ *
  * The rates are measured once per process and device, on the first query. Plans without a query pay nothing. A CPU's
  * rates are measured for one thread and for the context's threads, in the last-level cache and in memory.
  */
@@ -301,8 +302,8 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
 }
 
 /*
- * Returns the time of a run of all columns. product: predicted time of the product for one column; 0: unknown, and the
- * bytes of storage and vectors count. Orderings and scalings are separate passes.
+ * Returns the time of a run of all columns. product: predicted time of the product for one column. If it is 0, the time
+ * is unknown, and the bytes of storage and vectors determine the time. Orderings and scalings are separate passes.
  */
 static double run_us(const spryi_plan *plan, const device_rates *r, double storage, int threads,
                      const spryi_plan_map *map, double product)

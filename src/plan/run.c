@@ -157,9 +157,9 @@ static spry_status run_spread(const spryi_plan *plan, const column *c, const spr
 }
 
 /*
- * Runs a column with an ordering or scalings. diag(r) A diag(c) of a pattern A costs a pass over x and one over y,
- * instead of reading nnz values, and works with every kernel. The same passes permute, and gather and scatter strided
- * columns.
+ * Runs a column with an ordering or scalings. The product with diag(r) A diag(c) costs an additional pass over x and
+ * one over y, works with every kernel, and needs no scaled copy of A's values. The same passes permute, and gather and
+ * scatter strided columns.
  */
 static spry_status run_mapped(const spryi_plan *plan, const column *c, bool overwrites, spry_error *err)
 {
@@ -337,8 +337,9 @@ typedef struct holding {
 } holding;
 
 /*
- * Finds a workspace, unless the caller has given one. On a CPU, overlapping runs allocate one each. If host vectors are
- * copied to a device, overlapping runs wait for each other. For vectors on the device, the caller must prevent overlap.
+ * Finds a workspace, unless the caller has given one. On a CPU, runs that overlap in time allocate one workspace each.
+ * If host vectors are copied to a device, such runs wait for each other. For vectors on the device, the caller must
+ * prevent overlap.
  */
 static spry_status take_workspace(const spryi_plan *plan, holding *h, void **workspace, spry_error *err)
 {
