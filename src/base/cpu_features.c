@@ -98,8 +98,8 @@ static int64_t listed_cache_bytes(int level)
 }
 
 /*
- * Stores the result, since every context calls this function. Linux's list is read first: on some processors the C
- * library counts the caches of the whole socket, but a core can use only a part of them.
+ * Returns the size of a cache. Stores the size, since every context calls this function. Linux's list is read first: on
+ * some processors the C library counts the caches of the whole socket, but a core can use only a part of them.
  */
 int64_t spryi_cache_bytes(int level)
 {

@@ -142,7 +142,7 @@ enum {
     LOOP_SPIN_US = 1000, /* longer than the serial work between two loops of most set-ups and orderings */
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* pauses of a spinning thread between two readings of the clock */
-    WOKEN_AT_ONCE = 4, /* threads that a thread wakes; each woken thread wakes as many */
+    WOKEN_AT_ONCE = 4, /* number of threads that one thread wakes; each woken thread wakes the same number */
     LATE = 4,          /* a thread has lost its processor if the wait exceeds this many times the work of all threads */
     ALONE_FOR = 8,     /* after such a wait, calls run on the calling thread for this many times the wait */
     STACK_BYTES = 1 << 20

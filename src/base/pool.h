@@ -36,7 +36,7 @@ typedef struct spryi_pool_call {
 typedef struct spryi_pool {
     spryi_execute_fn execute; /* the user's executor, used instead of the threads; NULL: none */
     void *executor;
-    atomic_int forks; /* number of forks before the process that started the threads */
+    atomic_int forks; /* forks that led to the process that started the threads */
     atomic_int taken;
     double alone_until;             /* clock time, in us, until which calls run on the calling thread */
     int started, most;              /* threads that run; most that can be started */
