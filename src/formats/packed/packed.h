@@ -15,8 +15,9 @@
  * the first value of all blocks, then the second, and so on. Entries keep their order within a row. The rows of a group
  * are sorted by falling length, stably, if sorting saves SORT_SAVES slots per slice on average.
  *
- *   slices    16 bytes each, by rising rows, and an end record: position of values and indices, first row, kind
- *   extras    4 bytes a slice: first column of OFFSETS, or position of the masks of DIAGONALS
+ *   slices    one record of 16 bytes per slice, in the order of rows, and an end record. A record has the positions of
+ *             the slice's values and indices, its first row and its kind.
+ *   extras    4 bytes per slice: the first column for OFFSETS, the position of the masks for DIAGONALS
  *   indices   units of 16 bytes. A slice has the kind with the fewest bytes:
  *     DIAGONALS `width` rising distances (column - lane) of 32 bits. The entries of a slot are on one diagonal: the
  *               column increases by one from lane to lane (constant stride). The number of distances is at most 1.5
@@ -27,10 +28,11 @@
  *               Unless FULL, OFFSETS and COLUMNS begin with 32 lengths of 8 bits, LONG_ROW for a row in long_rows. If
  *               SORTED, the lanes' rows follow, relative to the group's first row, 16 bits each.
  *   FULL      32 lanes with `width` entries each
- *   PADDED    some lanes have fewer entries, at most one in PADDING_LIMIT is missing. All slots have room for 32 lanes,
- *             in values and, unless DIAGONALS, in indices. Values of missing entries are zero, or repeat a neighbour
- *             if slices may share values; CPU kernels do not multiply them. Padding costs bytes, but positions need no
- *             count of the lanes before. The values of FULL and PADDED slices begin at a multiple of 32.
+ *   PADDED    some lanes have fewer than `width` entries. At most one in PADDING_LIMIT entries is missing. All slots
+ *             have room for 32 lanes, in values and, unless DIAGONALS, in indices. Values of missing entries are zero,
+ *             or repeat a neighbour if slices may share values; CPU kernels do not multiply them. Padding costs bytes,
+ *             but positions need no count of the lanes before. The values of FULL and PADDED slices begin at a multiple
+ *             of 32.
  *   values    of all slices. In a CPU plan, slices of a group share values if those of a slice begin with those of
  *             another slice. Matrices of constant coefficients and graphs without weights then have few values. Files
  *             and GPU storages do not share values, since GPU kernels expect contiguous values of consecutive slices.
@@ -60,15 +62,15 @@
 
 enum {
     SPRYI_PACKED_LANES = 32,
-    SPRYI_PACKED_GROUP = 1024,      /* most rows of a group, see group_rows */
+    SPRYI_PACKED_GROUP = 1024,      /* most rows of a group, see spryi_packed_group_rows */
     SPRYI_PACKED_MOST_BLOCK = 5,    /* largest b; larger blocks consist of blocks of 3 or 4, with few indices as well */
     SPRYI_PACKED_MOST_WIDTH = 254,  /* most entries of a lane */
-    SPRYI_PACKED_LONG_ROW = 255,    /* value of a length: the row is stored in long_rows */
+    SPRYI_PACKED_LONG_ROW = 255,    /* stored instead of the length if the row is in long_rows */
     SPRYI_PACKED_LONG_LEAST = 64,   /* a long row has more entries than this and ... */
     SPRYI_PACKED_LONG_MEANS = 4,    /* ... than this multiple of the group's mean */
     SPRYI_PACKED_PIECE = 1024,      /* entries of a piece of a long row */
-    SPRYI_PACKED_SORT_SAVES = 2,    /* slots saved per slice for which rows are sorted */
-    SPRYI_PACKED_PADDING_LIMIT = 2, /* PADDED: at most one in this number of entries is missing */
+    SPRYI_PACKED_SORT_SAVES = 2,    /* slots per slice that sorting must save */
+    SPRYI_PACKED_PADDING_LIMIT = 2, /* a PADDED slice lacks at most one in this number of entries */
     SPRYI_PACKED_INDEX_UNIT = 16,   /* bytes of a unit of `indices` */
     SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* vectors and values of at least this size use non-temporal stores */
 };
@@ -96,7 +98,7 @@ typedef struct spryi_packed_slice {
 
 /* The storage of format packed. */
 typedef struct spryi_packed {
-    spry_arrays a;       /* sizes and types, as of CSR without arrays */
+    spry_arrays a;       /* sizes and types of the matrix */
     int64_t block;       /* b of the slices with blocks; 1: no slice has blocks */
     int64_t slice_count; /* without the end record */
     int64_t indexed;     /* number of slices with OFFSETS or COLUMNS */
@@ -107,8 +109,8 @@ typedef struct spryi_packed {
     int32_t *extras;            /* slice_count */
     uint8_t *indices;           /* units * SPRYI_PACKED_INDEX_UNIT */
     void *values;               /* slots; NULL for a pattern */
-    spryi_windows windows;      /* for the transposed product, else empty */
-    int64_t most_slots;         /* elements of values without sharing */
+    spryi_windows windows;      /* windows of y for the transposed product; empty without this product */
+    int64_t most_slots;         /* elements that `values` would have if slices shared no values */
 } spryi_packed;
 
 extern const spryi_format spryi_format_packed;

@@ -1,13 +1,13 @@
 /*
- * CSR to packed slices on the device, bit for bit as on the host.
+ * Converts CSR to packed slices on the device, with the same bits as on the host.
  *
  * Idea: the same code visits every group of rows twice. The first pass measures, a scan gives the positions of the
  *       group in the arrays, and the second pass fills them. Long rows are copied by pieces.
  * Work: a block for each group, a warp for each slice, a lane for each row or block row, of at most 254 entries or
  *       blocks; a block for each piece of long rows. To find b, a warp for each sample.
- * Cost: columns are read two to six times, in each pass once from memory. Values are read once, but values of blocks in
- *       partial sectors (up to three times). Slots are written once, and cleared before if there are holes. Scratch: 56
- *       bytes per group.
+ * Cost: columns are read two to six times, but only once from memory in each pass. Values are read once. Values of
+ *       blocks are read in partial sectors, so up to three times. Slots are written once, and cleared before if there
+ *       are holes. Scratch: 56 bytes per group.
  * Source: this library; the scan: CUB.
  */
 extern "C" {
@@ -39,11 +39,12 @@ template <typename P> struct packed_rows {
 struct packed_group {
     spryi_packed_draft slice[SLICES];
     spryi_packed_location location[SLICES];
-    spryi_packed_counts before[SLICES]; /* first: counts of the slice's long rows; then: counts before the slice */
+    /* at first the counts of each slice's long rows, later the counts of all earlier slices */
+    spryi_packed_counts before[SLICES];
     int64_t high[SLICES];
     int32_t diagonals[SLICES];  /* number of distances of each slice; -1: no list; INT32_MIN: not determined */
     uint32_t long_rows[SLICES]; /* long rows in natural order */
-    int32_t at[LENGTHS + 1];    /* first position in the order of rows of length MOST_WIDTH - n */
+    int32_t at[LENGTHS + 1];    /* at[n]: position in the order of the first row of length MOST_WIDTH - n */
     uint16_t order[SPRYI_PACKED_GROUP];
     int broken[SLICES]; /* nonzero for units that are not blocks */
     int count, sorted, vote;
@@ -187,9 +188,9 @@ static __device__ __forceinline__ int32_t column_of(const packed_rows<P> &a, con
 }
 
 /*
- * Lists the distances of all lanes, rising. Returns their number, or -1 if there are too many or if a lane's do not
- * rise. The minimum of the lanes' next distances is the next of the list, and the lanes with it advance. Called by a
- * warp.
+ * Lists the distances of all lanes in rising order. Returns the number of distances, or -1 if there are too many or if
+ * the distances of a lane do not rise. The next distance of the list is the minimum of the lanes' next distances. Lanes
+ * that have this distance then advance. Called by a warp.
  */
 template <typename P> static __device__ int find_distances(packed_group *g, const packed_rows<P> &a, int q)
 {
@@ -268,7 +269,7 @@ static __device__ void order_rows(packed_group *g, int rows)
 }
 
 /*
- * Returns the slots of slices in natural order, or 0 if sorting cannot pay: entries fill at most 32 lanes of a slot.
+ * Returns the slots of slices in natural order, or 0 if sorting would not pay even if every sorted slot had 32 entries.
  * Called by the first warp.
  */
 static __device__ int32_t slots_unsorted(const packed_group *g)
@@ -343,7 +344,7 @@ static __device__ void locate_slices(packed_group *g)
     spryi_packed_counts at = g->sum;
     int64_t list_at = at.units;
     int list = 0;
-    int32_t distance = 0; /* the list's distance number `lane` */
+    int32_t distance = 0; /* distance at index `lane` of the list */
     for (int q = 0; q < g->count; q++) {
         spryi_packed_draft *n = &g->slice[q];
         const int count = g->diagonals[q];

@@ -48,7 +48,7 @@ int spryi_packed_arrays(void *storage, spryi_section *list)
     return SPRYI_PACKED_ARRAYS;
 }
 
-/* In words, a slice counts as five and a unit of the indices as four. */
+/* In cost->words, a slice counts as five words and a unit of the indices as four. */
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s)
 {
     spryi_packed sizes = *s;

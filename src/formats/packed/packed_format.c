@@ -23,7 +23,7 @@
 /* A group between the passes: its position in the arrays, its choices, and the number of its values. */
 typedef struct group_plan {
     spryi_packed_counts at;
-    int64_t taken; /* fewer than measured if slices share values */
+    int64_t taken; /* values written; fewer than measured if slices share values */
     spryi_packed_choices choices;
 } group_plan;
 
@@ -87,7 +87,7 @@ static spry_status measure(spry_context *context, spryi_packed *s, group_plan **
  */
 static void close_gaps(spry_context *context, spryi_packed *s, const group_plan *plans, int64_t groups)
 {
-    enum { PART = 2 }; /* 1 / largest share of values in use */
+    enum { PART = 2 }; /* values are moved if at most 1 / PART of them are used */
     const size_t size = spry_type_bytes(s->a.value_type);
     int64_t taken = 0;
     void *values = NULL;
@@ -300,7 +300,7 @@ static int64_t column_bytes(const spryi_packed *s, const spryi_packed_view *v)
 static int64_t head_bytes(const spryi_packed_slice *t)
 {
     return (t->info & SPRYI_PACKED_FULL ? 0 : SPRYI_PACKED_LANES) +
-           (t->info & SPRYI_PACKED_SORTED ? 2 * SPRYI_PACKED_LANES : 0) /* DIAGONALS have neither */;
+           (t->info & SPRYI_PACKED_SORTED ? 2 * SPRYI_PACKED_LANES : 0) /* DIAGONALS have no lengths and no rows */;
 }
 
 /* Checks that the record of slice k points into the arrays. Returns NULL or the fault. */
@@ -397,7 +397,7 @@ static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[S
 
 /*
  * Checks slices from a file: all positions are within the arrays, each row occurs once, columns are in the matrix, and
- * the number of entries is the matrix's.
+ * the number of entries equals the matrix's.
  */
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
@@ -447,7 +447,8 @@ static int sections(void *storage, spryi_section *list)
     spryi_packed *s = storage;
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
-    list[count++] = (spryi_section){"packed", NULL, &s->block, 8, sizeof s->block}; /* block to long_nnz */
+    /* members block to long_rows.nnz */
+    list[count++] = (spryi_section){"packed", NULL, &s->block, 8, sizeof s->block};
     return count + spryi_packed_arrays(s, list + count);
 }
 

@@ -33,7 +33,7 @@ typedef struct walk {
 /* Addresses of the next slice's entries, for prefetches; 0: none. */
 typedef struct next_entries {
     uintptr_t values, columns;
-    size_t column_bytes; /* per cache line of values */
+    size_t column_bytes; /* bytes of columns that belong to one cache line of values */
 } next_entries;
 
 /* Values that later slices may share: position, count, and bits of the slice's first entry. */
@@ -49,10 +49,10 @@ typedef struct writer {
     bool stream; /* use non-temporal stores for values */
     next_entries ahead;
     bool share;                              /* slices may share values */
-    kept_values kept[KEPT];                  /* the last values */
-    int kept_count;                          /* since the group began */
+    kept_values kept[KEPT];                  /* values of the last slices, a ring */
+    int kept_count;                          /* number of slices recorded in `kept` since the group began */
     int found, missed;                       /* comparisons with and without success */
-    uint64_t holes[SPRYI_PACKED_MOST_WIDTH]; /* bits of the last value of each slot, for the next holes */
+    uint64_t holes[SPRYI_PACKED_MOST_WIDTH]; /* bits of each slot's last value, repeated for missing entries */
 } writer;
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int64_t sampled_row(const spry_arrays *csr, int b, int64_t n)
     return csr->rows / b * n / samples_of(csr, b) * b;
 }
 
-/* Returns true if the lengths of b rows permit blocks, so that the columns are needed. */
+/* Returns true if the lengths of b rows permit blocks, so that the columns must be compared. */
 static bool may_be_blocks(const spry_arrays *csr, int64_t row, int b)
 {
     const int64_t length = spryi_row_length(csr, row);
@@ -89,7 +89,10 @@ static void want_samples(spryi_column_reader *reader, int b)
     }
 }
 
-/* *range: index of the reader's range of the first sample that may be blocks. Advances it past the samples. */
+/*
+ * Returns true if most sampled block rows consist of b x b blocks. *range: index, in the reader, of the first sample
+ * that may be blocks. Advances *range past all such samples.
+ */
 static bool is_mostly_blocks(const spryi_column_reader *reader, int b, int64_t *range)
 {
     const spry_arrays *csr = reader->csr;
@@ -400,9 +403,9 @@ static inline bool SPRY_FN(continues)(const walk *g, const spryi_packed_draft *n
 }
 
 /*
- * Lists the distances of all lanes, rising. Returns their number, or -1 if there are more than `most` or if a lane's do
- * not rise. The first FEW are compared together, to avoid branch mispredictions. A shorter list is filled with its
- * first distance.
+ * Lists the distances of all lanes in rising order. Returns the number of distances, or -1 if there are more than
+ * `most` or if the distances of a lane do not rise. The first FEW are compared together, to avoid branch
+ * mispredictions. A shorter list is filled with its first distance.
  */
 static int SPRY_FN(find_distances)(const walk *g, spryi_packed_draft *n, int most)
 {
@@ -412,7 +415,7 @@ static int SPRY_FN(find_distances)(const walk *g, spryi_packed_draft *n, int mos
     for (int l = 0; l < lanes; l++) {
         const int64_t own = n->row / n->b + l;
         int64_t before = INT64_MIN;
-        same = l > 0 && (same || l % 4 == 0) && SPRY_FN(continues)(g, n, l); /* as most lanes are */
+        same = l > 0 && (same || l % 4 == 0) && SPRY_FN(continues)(g, n, l); /* true for most lanes */
         if (same) continue;
         for (int32_t k = 0, d = 0; k < n->length[l]; k++, d++) {
             const int64_t distance = SPRY_FN(column)(g, n, l, k) - own;

@@ -1,6 +1,6 @@
 /*
- * Conversion of one group of CSR rows to slices on the host. A group is measured, and written after a scan of the
- * sizes.
+ * Conversion of one group of CSR rows to slices on the host. spryi_packed_measure returns the sizes of a group. A scan
+ * of the sizes gives the positions at which spryi_packed_write stores the group.
  */
 #pragma once
 

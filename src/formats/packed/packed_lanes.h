@@ -1,7 +1,8 @@
 /*
- * Reads packed slices lane by lane, for products with multiple vectors. Lists the positions of the values and rows of x
- * of a lane's entries, or blocks. Lanes are read in order, so a counter for each slot gives the rank of its next entry.
- * Lists that lanes have in common are built once per slice: complete lists for lanes with all slots of DIAGONALS.
+ * Reads packed slices lane by lane, for products with multiple vectors. For each lane, lists the positions of its
+ * entries (or blocks) in `values` and in x. Lanes are read in order, so a counter for each slot gives the rank of its
+ * next entry. Lists that lanes have in common are built once per slice: complete lists for lanes with all slots of
+ * DIAGONALS.
  */
 #pragma once
 
@@ -15,15 +16,17 @@ typedef struct spryi_packed_lanes {
     spryi_packed_view v;
     spry_index_type index_type;
     int64_t x_stride, block_stride; /* elements of x between rows, and between block rows */
-    uint32_t rows;                  /* lanes that are rows of the slice */
+    uint32_t rows;                  /* mask of the lanes that are rows of the slice */
     int32_t value_count;            /* number of values of the slice */
     /*
-     * for each slot: start of x (DIAGONALS), start of values, lanes; entries before the slot, and entries read so far
+     * Arrays with one element per slot. slot_x: start of x, only for DIAGONALS. slot_value: start of the values. lanes:
+     * number of lanes that have the slot. before: number of entries in earlier slots. rank: number of entries of the
+     * slot read so far.
      */
     int64_t slot_x[SPRYI_PACKED_LIST];
     int32_t slot_value[SPRYI_PACKED_LIST], lanes[SPRYI_PACKED_LIST];
     int32_t before[SPRYI_PACKED_LIST], rank[SPRYI_PACKED_LIST];
-    /* storage of a lane's lists */
+    /* lists of the current lane, if it cannot use the slots' lists */
     int64_t own_x[SPRYI_PACKED_LIST];
     int32_t own_value[SPRYI_PACKED_LIST], own_stride[SPRYI_PACKED_LIST];
     /* the current lane has `count` blocks; x_at is relative to x_base */
@@ -56,7 +59,7 @@ static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes
     r->value_count = before * v.b * v.b;
 }
 
-/* Selects a lane of DIAGONALS. Builds its lists only if the lane has holes. */
+/* Selects lane l of a slice of DIAGONALS. Builds lists for the lane unless it has all slots of a dense slice. */
 static inline void spryi_packed_lane_of_diagonals(spryi_packed_lanes *r, int l)
 {
     const int bytes = spryi_packed_mask_bytes(r->v.width);

@@ -10,7 +10,7 @@
 
 #include "formats/packed/packed.h"
 
-/* Sizes of the slices' parts of each array. The sum over earlier slices gives the positions. */
+/* Sizes that slices take in each array. The sum over all earlier slices gives a slice's positions. */
 typedef struct spryi_packed_counts {
     int64_t slices, indexed, slots, units, long_rows, pieces, long_nnz;
 } spryi_packed_counts;
@@ -28,12 +28,12 @@ typedef struct spryi_packed_draft {
     /* the choice */
     int kind, width;
     bool full, sorted, padded;
-    bool shared; /* the list of distances is that of an earlier slice */
+    bool shared; /* the slice uses the list of distances of an earlier slice */
     int32_t distances[SPRYI_PACKED_LANES];
     int64_t low; /* first column of OFFSETS */
 } spryi_packed_draft;
 
-/* Positions of a slice: of its values; of its distances or indices and of its masks, in units of the indices. */
+/* Positions of a slice's parts: `values` in elements, `indices` (distances or indices) and `masks` in index units. */
 typedef struct spryi_packed_location {
     int64_t values, indices, masks;
 } spryi_packed_location;
@@ -110,7 +110,7 @@ SPRYI_PACKED_INLINE void spryi_packed_choose_diagonals(spryi_packed_draft *n, in
     n->padded = spryi_packed_may_pad(n);
 }
 
-/* low, high: first and last column, in blocks; high < 0: no entries. */
+/* Chooses OFFSETS or COLUMNS. low, high: first and last column, in blocks; high < 0 if the slice has no entries. */
 SPRYI_PACKED_INLINE void spryi_packed_choose_indices(spryi_packed_draft *n, int64_t low, int64_t high)
 {
     n->low = high < 0 ? 0 : low;
@@ -191,8 +191,8 @@ SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_end_record(const spryi_packe
 }
 
 /*
- * b is found from samples of block rows at equal distances. At most one in EXCEPTIONS of the nonempty samples may not
- * be blocks.
+ * The block size b is determined from block rows sampled at equal distances. At most one in EXCEPTIONS nonempty samples
+ * may consist of other than dense blocks.
  */
 enum { SPRYI_PACKED_SAMPLES = 256, SPRYI_PACKED_EXCEPTIONS = 4 };
 
@@ -203,7 +203,7 @@ static inline bool spryi_packed_mostly_blocks(int64_t seen, int64_t blocks)
 
 /* Returns the number of groups of rows for blocks of b x b. */
 int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b);
-/* Sets the sizes of s. Returns SPRY_TOO_LARGE if they exceed the counters of a record. */
+/* Sets the sizes of s to the counts *sum. Returns SPRY_TOO_LARGE if they exceed the counters of a record. */
 spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *sum, spry_error *err);
 /* Lists the arrays of s, whose sizes are set. Returns their number. */
 enum { SPRYI_PACKED_ARRAYS = 9 };

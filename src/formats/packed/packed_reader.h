@@ -63,18 +63,18 @@ uint32_t spryi_packed_slot_mask(const spryi_packed_view *v, int k);
 typedef struct spryi_packed_reader {
     const spryi_packed *s;
     spryi_packed_view v;
-    int64_t before;  /* entries of the slots before */
+    int64_t before;  /* number of entries in earlier slots */
     int slot, count; /* count: lanes that have the slot */
     uint32_t mask;   /* lanes that have the slot */
     int64_t at;      /* value e of the block of lane l is values[at + e*stride + rank[l]] */
     int stride;
     int32_t rank[SPRYI_PACKED_LANES];
-    int64_t column[SPRYI_PACKED_LANES]; /* block column; set for lanes in the mask, as rank is */
+    int64_t column[SPRYI_PACKED_LANES]; /* block column. rank and column are set only for lanes in the mask */
 } spryi_packed_reader;
 
 /*
- * open: positions the reader before the first slot. next: returns 0 after the last slot. s and the slice may be
- * damaged.
+ * spryi_packed_open positions the reader before the first slot of a slice. spryi_packed_next reads the next slot, and
+ * returns false after the last slot. s and the slice may be damaged.
  */
 void spryi_packed_open(spryi_packed_reader *reader, const spryi_packed *s, int64_t slice);
 bool spryi_packed_next(spryi_packed_reader *reader);

@@ -198,7 +198,10 @@ SPRYI_INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_
         at[__builtin_ctz(mask)] = b * (p->offsets ? (int64_t)p->offsets[q] : (int64_t)p->columns[q]);
 }
 
-/* Adds blocks of LANES lanes, those in the mask or all. Row r of each block is added to sums[r*32 + l]. */
+/*
+ * Adds the blocks of LANES lanes: of all lanes if `all`, else of the lanes in the mask `live`. Row r of each block is
+ * added to sums[r*32 + l].
+ */
 SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at,
                                       MASK live, const bool all, const int b, SPRY_V *sums)
 {
@@ -219,7 +222,10 @@ SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *A
 }
 
 #ifndef EXPAND
-/* Adds blocks with adjacent values, lane by lane: slots with holes have few lanes, and spreading takes longer. */
+/*
+ * Adds blocks with adjacent values, lane by lane: slots with holes have few lanes, and spreading their values over
+ * registers takes longer.
+ */
 SPRYI_INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
                                           const int b, SPRY_V *sums)
 {

@@ -43,7 +43,7 @@ enum slot_mode {
 template <typename S, typename V, int R> struct diagonal_work {
     const S *Ax[R];   /* next slot's value of the lane; HOLES: of the slot's first lane */
     const V *x;       /* x at the lane's block column in the first slice */
-    int32_t distance; /* distance number `lane` */
+    int32_t distance; /* distance at index `lane` of the list */
     unsigned mask[R]; /* distances that the lane has */
 };
 
@@ -93,7 +93,8 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
 }
 
 /*
- * Adds all `width` slots, N at a time; the rest is one step. Cases of N and more do not occur, and reuse an instance.
+ * Adds all `width` slots, N at a time; the rest is one step. Cases of N and more do not occur; they name an instance
+ * that exists already.
  */
 template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
 static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> w, int width)
@@ -300,7 +301,7 @@ static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const indexed_wo
 /* A slice with indices as read by a lane. */
 template <typename S, typename V> struct indexed_slice {
     indexed_work<S, V> work;
-    int64_t row; /* row: the lane's first; has_rows: the lane has rows, and they are not long */
+    int64_t row; /* row: first row of the lane; has_rows: the lane has rows that are not long */
     bool has_rows;
     int kind, mode, width;
 };
@@ -441,7 +442,7 @@ static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi
     return v.has_rows ? B : 0;
 }
 
-/* Multiplies slices of any kind with `parts` warps each. The first warp multiplies slices of diagonals. */
+/* Multiplies slices of any kind with `parts` warps each. A slice of diagonals is multiplied by its first warp. */
 template <typename S, typename V, int B, bool ONES>
 static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,

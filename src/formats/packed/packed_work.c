@@ -84,7 +84,7 @@ static spryi_packed_guess guess_of(const sample_sums *sums, const spry_arrays *c
                           sums->long_nnz * index_bytes +
                           sums->slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
     const double entries = (double)sums->entries;
-    const double slices = sums->slices > 0 ? (double)sums->slices : 1; /* none if all rows are long */
+    const double slices = sums->slices > 0 ? (double)sums->slices : 1; /* sums->slices is 0 if all rows are long */
     return (spryi_packed_guess){.bytes = (double)bytes / entries,
                                 .shared = shared_slices(sums) * (double)(sums->slots * value_bytes) / entries,
                                 .block = block,
@@ -123,7 +123,10 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
 
 /* ---- work and rates ------------------------------------------------------------------------------------ */
 
-/* avx512-amd has csr's launch time. The fit gave 3.9 us, but products of small matrices take 2.4 us in total. */
+/*
+ * The row avx512-amd uses the launch time of csr. The fit gave 3.9 us, but products of small matrices take 2.4 us in
+ * total.
+ */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far      step      slice
