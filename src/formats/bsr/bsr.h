@@ -170,14 +170,20 @@ typedef struct spryi_bsr_steps {
     void (*lengths)(const spryi_bsr *s, int64_t *offsets, int64_t I);
     /* Copies the rows to the positions given by the scanned offsets. */
     void (*rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I);
-    /* Returns NULL, or the fault of a restored block row whose offsets rise. Adds its number of entries to *entries. */
+    /*
+     * Checks a block row read from a file; its offsets must already rise. Returns NULL or the fault. Adds the block
+     * row's number of entries to *entries.
+     */
     const char *(*fault)(const spryi_bsr *s, int64_t I, int64_t *entries);
 } spryi_bsr_steps;
 
 const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type,
                                           spry_index_type index_type);
 
-/* Return the head before blocks are counted; the storage cost; the number of stored values, or -1 if it overflows. */
+/*
+ * spryi_bsr_head_of returns the head before blocks are counted. spryi_bsr_cost sets *cost to the storage cost.
+ * spryi_bsr_value_count returns the number of stored values, or -1 if the number overflows.
+ */
 spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
 void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost);
 int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
@@ -187,9 +193,11 @@ spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi
 int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
 
 /*
- * Block size detection. sample_bytes: bytes of all of A with this block size, extrapolated from the sample's blocks and
- * entries; -1 if the padding guard would refuse. groups: number of groups. group: first row of group g; *end: its end.
- * cheapest: block size with the fewest bytes, from the groups' blocks[r] and entries[r] for each size r.
+ * Functions for block size detection. spryi_bsr_sample_bytes returns the bytes of all of A with this block size,
+ * extrapolated from the blocks and entries of a sample, or -1 if the padding guard would refuse the size.
+ * spryi_bsr_groups returns the number of groups of rows to sample. spryi_bsr_group returns the first row of group g and
+ * sets *end to the row after its last. spryi_bsr_cheapest returns the block size with the fewest bytes; blocks[r] and
+ * entries[r] are the counts of the sample for size r.
  */
 enum { SPRYI_BSR_MOST_GROUPS = 16 };
 double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries);

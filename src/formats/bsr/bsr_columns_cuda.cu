@@ -38,7 +38,10 @@ static __device__ __forceinline__ bool is_entry(const block_list<S> &list, int r
     return (mask >> i & 1) != 0;
 }
 
-/* Blocks that a thread loads at a time, and rows of x of each block. With SOME, a block takes more than one pass. */
+/*
+ * Number of blocks that a thread loads at a time, and number of rows of x that it loads for each. With SOME, a block
+ * takes more than one pass.
+ */
 template <int R> struct columns_flight {
     static const int blocks = R == 1 ? 4 : R == SOME || R == 4 ? 1 : 2, rows = R == SOME ? 4 : R;
 };

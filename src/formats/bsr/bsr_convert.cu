@@ -1,6 +1,6 @@
 /*
- * CSR to BSR on the device, bit for bit as on the host, also for unsorted rows and duplicates. The windows are not
- * built, since no GPU kernel reads them.
+ * Converts CSR to BSR on the device, with the same bits as on the host, also for unsorted rows and duplicates. The
+ * windows are not built, since no GPU kernel reads them.
  *
  * Idea: entry indices are sorted stably by block column and then by block row. The entries of a block are then
  *       adjacent, in stored order. A scan over the block starts numbers the blocks. A thread writes the entries of one
@@ -22,7 +22,7 @@ struct block_order {
     scratch key_space, other_space, row_space, sum_space, begin_space;
     uint64_t *keys;   /* sorted by block row, then block column */
     int32_t *row_of;  /* row of each entry of A, in stored order */
-    int64_t *through; /* number of blocks up to and including that of key p */
+    int64_t *through; /* through[p]: number of blocks up to and including the block of key p */
     uint32_t *begins; /* first key of each block, then nnz */
     int64_t blocks;
 };
@@ -86,7 +86,7 @@ template <typename P> static __global__ void find_offsets(const uint64_t *__rest
     offsets[I] = (P)(p > 0 ? through[p - 1] : 0);
 }
 
-/* masks_out: uint8_t up to blocks of 8, else uint16_t; NULL: no fill. */
+/* Writes the values and masks of the blocks. masks_out: uint8_t for blocks up to 8, else uint16_t; NULL: no fill. */
 template <typename S>
 static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint32_t *__restrict__ begins,
                                    int64_t blocks, const int32_t *__restrict__ row_of, const int32_t *__restrict__ Aj,

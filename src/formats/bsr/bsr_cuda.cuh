@@ -1,8 +1,9 @@
 /*
  * Parts shared by bsr's CUDA kernels. The values of a block row are contiguous columns of r values, which are assigned
- * to lanes. Index q counts the columns: column q % r of block q / r, with one column index and one x.
+ * to lanes. Index q counts these columns: q is column q % r of block q / r, which has one column index and is
+ * multiplied by one element of x.
  *
- *     lanes 0 1 2 3   0 1 2 3 ...        a group of 4 to 32 lanes a block row, by the mean length
+ *     lanes 0 1 2 3   0 1 2 3 ...        a block row has a group of 4 to 32 lanes, by the mean length
  *     q     0 1 2 3   4 5 6 7 ...
  *
  * Block rows of more than BSR_LONG columns per lane are cut into pieces. A thread block runs one piece.
@@ -31,12 +32,12 @@ template <int R> struct bsr_shape {
 
 typedef struct bsr_piece {
     int64_t row;         /* block row */
-    uint32_t begin, end; /* columns, from the block row's first */
+    uint32_t begin, end; /* columns, counted from the first column of the block row */
     int64_t long_row;    /* index in long_rows */
 } bsr_piece;
 
 typedef struct bsr_long_row {
-    int64_t first, pieces; /* its pieces are first .. first + pieces - 1 */
+    int64_t first, pieces; /* the pieces of the row are first .. first + pieces - 1 */
 } bsr_long_row;
 
 /* Data that prepare builds. Pointers are device addresses. */

@@ -21,7 +21,8 @@
 /* ---- scratch memory of a thread ------------------------------------------------------------------------ */
 
 /*
- * Returns an upper bound for the number of blocks of a block row: every entry has its own block, or all block columns.
+ * Returns an upper bound for the number of blocks of a block row: the number of its entries, if each has its own block,
+ * or the number of block columns.
  */
 static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {
@@ -70,7 +71,7 @@ done:
 
 /* ---- block size ---------------------------------------------------------------------------------------- */
 
-/* A sample of the rows of A, and the number of blocks and entries for each wanted size. */
+/* A sample of the rows of A, with the number of blocks and entries in the sample for each wanted block size. */
 typedef struct sample {
     spry_arrays groups[SPRYI_BSR_MOST_GROUPS]; /* A with the columns of each group */
     int64_t rows[SPRYI_BSR_MOST_GROUPS];       /* rows of each group that are counted */
@@ -138,12 +139,15 @@ static void drop_costly(const spry_arrays *A, sample *s)
     }
 }
 
-/* Parts of the sample to count. IN_STEPS: an eighth, then the rest for the sizes that are still wanted. */
+/*
+ * Parts of the sample to count. IN_STEPS: counts an eighth of the sample for all sizes, then the rest for the sizes
+ * that are still wanted. EIGHTH_ALONE: counts only an eighth.
+ */
 typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
 
 /*
- * Sets *guess to the block size with the fewest bytes in the sample, whose groups are set. Leaves *guess if the sample
- * has no entries. longest: length of the longest row. work: `threads` empty elements.
+ * Sets *guess to the block size with the fewest bytes in the sample. The groups of s are already set. Leaves *guess
+ * unchanged if the sample has no entries. longest: length of the longest row. work: `threads` empty elements.
  */
 static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
                           counted how, spryi_bsr_guess *guess, spry_error *err)
@@ -520,7 +524,7 @@ typedef struct order_job {
     atomic_int falls;
 } order_job;
 
-/* Sets falls if the columns of a block row do not rise, or reach the number of block columns. */
+/* Sets job->falls to 1 if the columns of a block row do not rise, or if a column is outside the matrix. */
 static void check_order(void *job, int64_t begin, int64_t end)
 {
     order_job *j = job;

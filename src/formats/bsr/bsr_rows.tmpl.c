@@ -15,7 +15,10 @@ static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, cons
 /* Rarely used code has one instance for all block sizes and is not inlined. Inlining would double the code. */
 #define SELDOM static __attribute__((noinline, cold)) void
 
-/* Sum a block row again without fill, in the same order, after fill may have met Inf or NaN. */
+/*
+ * These functions sum a block row again in the same order, without fill, after fill may have been multiplied by Inf or
+ * NaN.
+ */
 SELDOM SPRY_FN(sum_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 {
     SPRY_FN(sum_row)(job, spryi_bsr_columns_of(job), I, (int)job->block, true, sum);

@@ -1,4 +1,7 @@
-/* Lanes per block row, and pieces of long block rows, for bsr's CUDA kernels. A plan finds both on the device. */
+/*
+ * Determines the number of lanes per block row and the pieces of long block rows, for bsr's CUDA kernels. Both are
+ * found on the device when a plan is built.
+ */
 #include "formats/bsr/bsr_cuda.cuh"
 
 #include <stdlib.h>

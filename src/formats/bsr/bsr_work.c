@@ -5,7 +5,10 @@
 #include "core/estimate.h"
 #include "formats/bsr/bsr.h"
 
-/* avx512-amd has csr's launch time. The fit gave 2.6 us, but products of small matrices take 1.6 us in total. */
+/*
+ * The row avx512-amd uses the launch time of csr. The fit gave 2.6 us, but products of small matrices take 1.6 us in
+ * total.
+ */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far   step       slice     block

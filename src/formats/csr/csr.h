@@ -129,10 +129,10 @@ typedef struct spryi_csr_span {
     uint16_t lanes, count; /* count: number of set bits */
 } spryi_csr_span;
 
-enum { SPRYI_MAX_LEAST_SPANS = 4 }; /* maximum of least_spans */
+enum { SPRYI_MAX_LEAST_SPANS = 4 }; /* largest value of least_spans */
 
 typedef struct spryi_csr_spans {
-    spryi_csr_span *list; /* slots; each run uses as many of its slots as its rows need */
+    spryi_csr_span *list; /* slots for spans; a run uses only as many of its slots as its rows have spans */
     int64_t count;
 } spryi_csr_spans;
 
@@ -185,7 +185,7 @@ typedef struct spryi_csr_chunks {
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
 
-/* Minimum number of expected products for which the plan finds runs and spans. */
+/* Numbers of expected products from which the plan finds runs and spans. */
 enum {
     SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* finding runs takes half the time of a product */
     SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four products; spans save a fifth to a half of each */

@@ -60,7 +60,7 @@ int spryi_csr_supports_column_major(const void *storage)
 
 #else /* once for each combination of types and indices */
 
-/* Multiplies rows begin .. end - 1 by `count` vectors from number c on. */
+/* Multiplies rows begin .. end - 1 by `count` vectors, beginning with vector c. */
 SPRYI_INLINE void SPRY_FN(column_major_rows)(const spryi_run_args *args, int64_t begin, int64_t end, int64_t c,
                                              const int has_values, const int count)
 {

@@ -65,7 +65,7 @@ static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_
 
 /* A product with A. */
 typedef struct product {
-    spryi_run_args args; /* first, for the driver of blocks */
+    spryi_run_args args; /* first member: the driver of blocks passes a pointer to it */
     spryi_csr_job job;
     const spryi_csr_loops *loops;
     int64_t columns; /* vectors in this pass over the matrix */
@@ -181,7 +181,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
 
 /* A product with A^T. */
 typedef struct scatter_product {
-    spryi_run_args args; /* first, for the driver of blocks */
+    spryi_run_args args; /* first member: the driver of blocks passes a pointer to it */
     const spryi_csr *s;
     const spryi_csr_loops *loops;
     spryi_csr_job job; /* job.y: target of phases, y or the workspace */
@@ -200,7 +200,7 @@ static void set_to_zero(const scatter_product *p, void *elements, int64_t begin,
     memset((char *)elements + (size_t)begin * p->bytes, 0, (size_t)(end - begin) * p->bytes);
 }
 
-enum { SLICE = 2048 }; /* columns that a thread finishes together */
+enum { SLICE = 2048 }; /* number of columns that a thread finishes together */
 
 #define SPRYI_TEMPLATE "formats/csr/csr_driver.c" /* its second half */
 #include "base/instantiate_types.h"

@@ -12,10 +12,10 @@ typedef struct spryi_csr_job {
     const void *offsets, *columns, *values, *x; /* values is NULL for a pattern */
     bool wide_offsets;                          /* offsets have 64 bits */
     void *y;
-    spryi_scalar alpha, beta; /* of the vectors' type, read with SPRY_SCALAR */
+    spryi_scalar alpha, beta; /* scalars of the vectors' type, read with SPRY_SCALAR */
     bool stream_y; /* y is large and not read: kernels may use non-temporal stores, which do not load y first */
-    double *sums;  /* of the pieces of long rows */
-    int64_t x_stride, y_stride; /* from row to row of multiple vectors, as in spryi_run_args */
+    double *sums;  /* sums of the pieces of long rows */
+    int64_t x_stride, y_stride; /* elements between two rows of multiple vectors, as in spryi_run_args */
 } spryi_csr_job;
 
 enum { SPRYI_CSR_PANEL = 4 /* vectors that the plain loops multiply together */ };

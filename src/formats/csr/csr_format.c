@@ -20,7 +20,7 @@
 /* ---- row blocks ---------------------------------------------------------------------------------------- */
 
 enum {
-    LEAST_COST = 4096, /* cost of a block of a small matrix; small blocks give work to more threads */
+    LEAST_COST = 4096, /* minimum cost of a block; blocks of a small matrix are small, to give work to more threads */
     BLOCKS = 256       /* number of blocks of a medium matrix */
 };
 
@@ -394,7 +394,10 @@ static bool assign_phases(const coverage *v, attempt *t, uint64_t *taken)
     return true;
 }
 
-/* Returns the attempt with the least cost, of equals the one with the largest chunks. Overwrites v->bits. */
+/*
+ * Returns the attempt with the least cost. If several have it, returns the attempt with the largest chunks. Overwrites
+ * v->bits.
+ */
 static attempt best_phases(const coverage *v, uint64_t *taken)
 {
     attempt best = {.cost = INT64_MAX}; /* one chunk is always possible, so a valid attempt is found */
@@ -562,7 +565,8 @@ static bool wants_spans(const spry_context *context, const spryi_build_request *
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err)
 {
-    static const double FEW = 0.05; /* share of entries in rows like the previous row; below it, runs are rare */
+    /* runs are rare if a smaller share of the entries is in rows like the previous row */
+    static const double FEW = 0.05;
     const int64_t calls = request->options->expected_calls;
     const bool own_blocks = s->blocks.list != NULL;
     spryi_column_reader reader = spryi_reader_of(&s->a);

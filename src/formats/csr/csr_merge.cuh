@@ -25,8 +25,8 @@ template <typename V> struct shape {
 };
 
 /*
- * Cases, by the share of entries in rows longer than 512 entries, which are cut into pieces. FEW: up to a quarter.
- * MANY: more. NEARLY_ALL: at least seven in eight are in rows longer than 1024.
+ * Cases of a matrix. Rows longer than 512 entries are cut into pieces. FEW: up to a quarter of the entries is in such
+ * rows. MANY: more than a quarter. NEARLY_ALL: at least seven in eight are in rows longer than 1024.
  * In MANY and NEARLY_ALL only rows longer than 1024 entries are cut. In MANY fewer threads per multiprocessor leave L1
  * cache to the larger tiles: 3 to 4 % faster on R-MAT graphs, up to 10 % slower elsewhere.
  * In NEARLY_ALL most tiles have no rows, so only tiles with rows are listed. Pieces are longer, with more entries in

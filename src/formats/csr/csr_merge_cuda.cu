@@ -348,7 +348,7 @@ template <typename P> static spry_status find_splits(const merge_splits *s, cons
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
 }
 
-/* Finds the tiles and the case, which follows from the first attempt. */
+/* Finds the tiles and the case FEW, MANY or NEARLY_ALL. A first search for tiles determines the case. */
 static spry_status find_kind(merge_splits *s, const spry_arrays *a, int tile, found_rows *found, found_rows *on_host,
                              spry_error *err)
 {

@@ -55,7 +55,7 @@ typedef struct panel_rows {
 /* Shared memory of a block, in addition to its entries. */
 template <typename SHAPE, typename V> struct panel_memory {
     V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* one element per thread */
-    unsigned began[THREADS / 32]; /* one bit per group: the row of the group's tail begins in its segment */
+    unsigned began[THREADS / 32]; /* bit g: the row of group g's tail begins in the group's segment */
     uint16_t begin[ROWS + 1];
     panel_rows own; /* used for f64, which leaves no registers for these values */
 };

@@ -134,7 +134,10 @@ static void SPRY_FNJ(strided_ones)(const spryi_csr_job *job, int64_t begin, int6
 
 #endif
 
-/* xs[k] = x of the row that entry Ap[0] + k is of. Eight are written whatever the row has; the next row's follow. */
+/*
+ * Sets xs[k] to x of the row that entry Ap[0] + k belongs to. Each row writes at least eight elements; the next row
+ * overwrites the elements past the row's end.
+ */
 static inline void SPRY_FN(spread)(const SPRY_P *Ap, const SPRY_V *x, int64_t rows, SPRY_V *xs)
 {
     const int64_t first = Ap[0];

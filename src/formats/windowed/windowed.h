@@ -26,7 +26,7 @@
  *   dictionary    low 16 bits of the first columns of the runs, increasing; starts at multiples of 8 elements
  *   pages         ranges of the dictionary whose columns have equal high bits: first index, high bits
  *   slices        16 bytes each, and one end record: start of values and indices, width, see below
- *   rows          of the 32 lanes of each slice; SPRYI_WINDOWED_NO_ROW after the window's last row
+ *   rows          the row of each of a slice's 32 lanes; SPRYI_WINDOWED_NO_ROW after the window's last row
  *   indices       of a slice, aligned to 16 bytes:
  *                   the group of each lane, 8 bits each, if the slice has fewer than 32 groups; lanes without a row
  *                   form the last group, of length 0;
@@ -60,7 +60,7 @@ enum {
     SPRYI_WINDOWED_LONG = 512,       /* entries; longer rows are stored as CSR */
     SPRYI_WINDOWED_PIECE = 1024,     /* entries of a piece of a long row */
     SPRYI_WINDOWED_NUMBERS = 4096,   /* elements of x that a window of several slices may stage */
-    SPRYI_WINDOWED_SHORT_BITS = 12,  /* bits of an index in windows of runs of 1, at most 4096 columns; else 16 */
+    SPRYI_WINDOWED_SHORT_BITS = 12,  /* bits of a dictionary index if runs are of 1 and columns at most 4096; else 16 */
     SPRYI_WINDOWED_MOST_RUN = 5,
     SPRYI_WINDOWED_ALIGN = 4,        /* elements of values */
     SPRYI_WINDOWED_UNIT = 16,        /* bytes; `indices` is counted in this unit */
@@ -95,9 +95,9 @@ typedef struct spryi_windowed_slice {
 /* The storage of format windowed. */
 typedef struct spryi_windowed {
     spry_arrays a;       /* sizes and types; its arrays are NULL */
-    int64_t window;      /* rows of a window, as requested or resolved */
+    int64_t window;      /* rows of a window, as requested or the default */
     int64_t cells;       /* 1 if rows are ordered by cells, else 0 */
-    int64_t run, stride; /* of windows with runs longer than 1; run 1: no such windows */
+    int64_t run, stride; /* run and stride of windows with runs longer than 1; run is 1 without such windows */
     int64_t window_count, slice_count, page_count;
     int64_t numbers; /* elements of the dictionary, a multiple of SPRYI_WINDOWED_DICTIONARY */
     int64_t units;   /* length of indices, in SPRYI_WINDOWED_UNIT */

@@ -33,7 +33,7 @@ enum {
 typedef struct numbers {
     __m256i group_length[SIXTEENS]; /* per group, in runs; 0 after the last group */
     __m256i lane_length[SIXTEENS];
-    __m256i group[EIGHTS];    /* of eight lanes, minus the group of the first lane */
+    __m256i group[EIGHTS];    /* group of each of eight lanes, minus the group of the first lane */
     __m256i possible[EIGHTS]; /* eight consecutive groups, starting with the group of the first lane */
     int first[EIGHTS];        /* group of the first lane */
     int groups, run;
@@ -85,7 +85,7 @@ static void open_numbers(numbers *n, const spryi_windowed_view *v)
     for (int i = 0; i < SIXTEENS; i++) n->lane_length[i] = _mm256_packus_epi32(of_lanes[2 * i], of_lanes[2 * i + 1]);
 }
 
-/* Returns the number of groups, or lanes, with more than `runs` runs. They are the first ones. */
+/* Returns the number of groups, or lanes, with more than `runs` runs. These groups or lanes come first. */
 SPRYI_INLINE int longer(const __m256i *length, int runs)
 {
     const __m256i least = _mm256_set1_epi16((short)runs);

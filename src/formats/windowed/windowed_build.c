@@ -1,9 +1,9 @@
 /*
  * Builds windowed from CSR on the host, by the steps of windowed_layout.h.
  *
- * Steps 1 to 4 order the rows: groups of rows of one pattern, runs of columns, cells. Each step reads what the step
- * before has finished. Steps 5 and 6 cut the ordered rows into windows. They run twice: first to count, then, when a
- * scan has given the position of each window in the arrays, to store. No window reads another window. All loops are
+ * Steps 1 to 4 order the rows: groups of rows of one pattern, runs of columns, cells. Each step begins when the step
+ * before is complete. Steps 5 and 6 cut the ordered rows into windows. They run twice: first to count, then to store.
+ * Between them a scan computes the position of each window in the arrays. No window reads another window. All loops are
  * parallel, and the result depends only on the matrix.
  */
 #include "base/context.h"
@@ -22,7 +22,7 @@ typedef struct row_order {
     int64_t count;    /* number of rows that are not long */
     int64_t of_runs;  /* rows whose columns form runs, which come first; no window has rows of both kinds */
     uint32_t *row;    /* count rows, in order */
-    uint32_t *leader; /* of each row of the matrix; SPRYI_WINDOWED_NO_ROW if the row is long */
+    uint32_t *leader; /* leader of each row of the matrix; SPRYI_WINDOWED_NO_ROW if the row is long */
 } row_order;
 
 /* State shared by the steps that order the rows. */
@@ -31,12 +31,12 @@ typedef struct ordering {
     const spry_arrays *csr;
     row_order *order;
     spryi_windowed *s;
-    uint64_t *hash;        /* of each row's pattern; later the sort key */
-    uint64_t *reached;     /* per row that is a leader: its state, see windowed_layout.h */
+    uint64_t *hash;        /* hash of each row's pattern, later the row's sort key */
+    uint64_t *reached;     /* state of each row that is a leader, see windowed_layout.h */
     uint8_t *without_runs; /* per row: 1 if it does not consist of runs */
     int64_t leaders;
     int threads;
-    atomic_llong count; /* result of a loop */
+    atomic_llong count; /* sum that the current loop computes */
     int round;
     int64_t spacing; /* leaders per seed */
 } ordering;
@@ -282,7 +282,10 @@ static void swap_rows(uint32_t **a, uint32_t **b)
     *b = swap;
 }
 
-/* Sorts order->row by: consists of runs, first; cell, if cells; leader; row. */
+/*
+ * Sorts order->row. Rows that consist of runs come first. Rows of each kind are sorted by cell (if `cells`), leader and
+ * row.
+ */
 static spry_status sort_order(ordering *m, bool cells, spry_error *err)
 {
     enum { DIGITS = 1 << 16 };
@@ -317,7 +320,7 @@ done:
     return status;
 }
 
-/* Sets *sum to the number of distinct columns of each sampled window, summed over the windows. */
+/* Counts the distinct columns of each sampled window. Sets *sum to the total. */
 static spry_status sampled_columns(const ordering *m, int64_t *sum, spry_error *err)
 {
     const int64_t windows = m->order->count / m->s->window;
@@ -476,14 +479,14 @@ static void sort_columns(dictionary *d)
 /* Scratch memory of a thread that builds windows. Zero before its first use. */
 typedef struct scratch {
     dictionary columns;                        /* first columns of the window's runs */
-    uint32_t row[SPRYI_WINDOWED_MOST_ROWS];    /* by decreasing length */
-    uint16_t length[SPRYI_WINDOWED_MOST_ROWS]; /* of each of these rows, in runs */
+    uint32_t row[SPRYI_WINDOWED_MOST_ROWS];    /* rows of the window by decreasing length */
+    uint16_t length[SPRYI_WINDOWED_MOST_ROWS]; /* length of each of these rows, in runs */
 } scratch;
 
 typedef struct window_pass {
     const spry_arrays *csr;
     const row_order *order;
-    spryi_windowed *s; /* sizes and, if the pass stores, arrays */
+    spryi_windowed *s; /* receives the sizes and, if the pass stores, the arrays */
     bool stores;
 } window_pass;
 
@@ -491,8 +494,8 @@ typedef struct window_pass {
 typedef struct slice_draft {
     int64_t row[SPRYI_WINDOWED_LANES]; /* -1: none */
     int length[SPRYI_WINDOWED_LANES];
-    int group[SPRYI_WINDOWED_LANES];          /* of each lane */
-    int first_lane[SPRYI_WINDOWED_LANES + 1]; /* of each group */
+    int group[SPRYI_WINDOWED_LANES];          /* group of each lane */
+    int first_lane[SPRYI_WINDOWED_LANES + 1]; /* first lane of each group */
     int groups, width, whole, bits;
     int64_t run, stride, entries;
 } slice_draft;

@@ -1,5 +1,5 @@
 /*
- * CSR to windows on the device, with the same bits as on the host.
+ * Converts CSR to windows on the device, with the same bits as on the host.
  *
  * Idea: windowed_order.cu orders the rows. Then a block of threads processes `window` rows of the order: it counts
  *       their distinct columns in shared memory, cuts the window in two if there are too many, sorts the rows of each
@@ -18,7 +18,8 @@
 /* ---- columns of a window ------------------------------------------------------------------------------- */
 
 enum {
-    SMALL_BITS = 13, /* of the hash table; it is at most half full, plus the columns of concurrent threads */
+    /* bits of the hash table's size; it is at most half full, except for columns of concurrent threads */
+    SMALL_BITS = 13,
     SMALL_TABLE = 1 << SMALL_BITS,
     MOST_SMALL = 4096, /* columns */
     SMALL_THREADS = 512,
@@ -61,7 +62,7 @@ template <typename P> struct windowing {
     int64_t windows_of_runs, slices_of_runs; /* before windows are cut further */
     int64_t slices;
     uint32_t *rows;    /* the storage's rows */
-    uint32_t *columns; /* per slice that begins a window: the window's columns */
+    uint32_t *columns; /* for each slice that begins a window, the window's number of columns */
     int64_t *sizes;    /* see window_sizes */
     uint32_t *large;   /* slices that are windows of more than MOST_SMALL columns */
     uint32_t *marks;   /* length of `large`, and the maximum of columns*run */
@@ -661,7 +662,7 @@ static __device__ void fill_window(const windowing<P> &w, const filling &f, cons
         put_indices(w, f, s, f.at.slice + n % slices, n / slices, parts, lanes[warp]);
 }
 
-/* A block per window with at most MOST_SMALL columns. */
+/* Stores the indices and dictionaries of windows with at most MOST_SMALL columns. A block per window. */
 template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
     fill_small(const windowing<P> w, const spryi_windowed s)
 {
@@ -681,7 +682,7 @@ template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
     fill_window<SMALL_THREADS>(w, f, s, slices);
 }
 
-/* Windows of one slice with more columns. Blocks step through the list w.large. */
+/* Does the same for windows of one slice with more columns. Blocks step through the list w.large. */
 template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
     fill_large(const windowing<P> w, const spryi_windowed s)
 {
@@ -713,7 +714,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     first_entry[n + 1] = length;
 }
 
-/* A block per piece. */
+/* Copies the entries of long rows. A block per piece. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     copy_pieces(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s,
                 const int64_t *__restrict__ first_entry)

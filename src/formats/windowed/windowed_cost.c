@@ -45,7 +45,8 @@ int spryi_windowed_arrays(void *storage, spryi_section *list)
 }
 
 /*
- * A window, a slice or a unit of the indices has four words, a page two. Two elements of the dictionary are one word.
+ * In cost->words, a window, a slice or a unit of the indices counts as four words, a page as two. Two elements of the
+ * dictionary count as one word.
  */
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s)
 {

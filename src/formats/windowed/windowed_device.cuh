@@ -34,8 +34,8 @@ template <typename P> struct windowed_csr {
 /* Result of steps 1 to 4. */
 struct windowed_order {
     scratch space;    /* holds the arrays */
-    uint32_t *rows;   /* in order; long rows follow, in increasing order */
-    uint32_t *leader; /* of each row of the matrix; NO_ROW if the row is long */
+    uint32_t *rows;   /* rows in their new order; long rows follow, in increasing order */
+    uint32_t *leader; /* leader of each row of the matrix; NO_ROW if the row is long */
     int64_t count;    /* rows that are not long */
     int64_t of_runs;  /* number of rows, at the beginning, that consist of runs */
     int64_t long_count, long_nnz, piece_count;

@@ -13,7 +13,7 @@
 /* Sums over the windows checked so far. staged is a maximum. */
 typedef struct totals {
     int64_t entries, rows, staged;
-    uint64_t hash; /* of the rows */
+    uint64_t hash; /* sum of the hashes of the rows */
 } totals;
 
 /* Returns what is wrong with the record and the dictionary of window w, or NULL. */
@@ -266,7 +266,8 @@ static int sections(void *storage, spryi_section *list)
     spryi_windowed *s = storage;
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
-    list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window}; /* window to long_rows.nnz */
+    /* members window to long_rows.nnz */
+    list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window};
     return count + spryi_windowed_arrays(s, list + count);
 }
 

@@ -100,7 +100,7 @@ SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_runs(int64_t seen, int64_t matc
     return seen > 0 && 4 * matching >= 3 * seen;
 }
 
-/* Returns true if enough of a row's runs join columns of one group to be runs of unknowns. */
+/* Returns true if at least half of a row's runs join columns of one group, as the unknowns of a node do. */
 SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_joined(int64_t runs, int64_t joined)
 {
     return 2 * joined >= runs;

@@ -1,5 +1,5 @@
 /*
- * The order of rows for windowed on the device: steps 1 to 4 of windowed_layout.h, with the host's result.
+ * Orders the rows for windowed on the device: steps 1 to 4 of windowed_layout.h, with the same result as on the host.
  *
  * Idea: a hash table finds the first row of each pattern; other rows are compared with that row. Cells grow in rounds.
  *       All rounds are launched together; a round returns if the round before set no label. Rows are sorted stably by
@@ -152,7 +152,7 @@ static __host__ __device__ inline bool may_have_runs(int64_t cols, int strided, 
     return !strided || (cols % run == 0 && *stride != 1);
 }
 
-/* A warp handles one sampled row. */
+/* Counts the sampled rows, and for each run and stride the rows that consist of such runs. A warp handles one row. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     sample_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t samples, order_sums *sums)
 {
@@ -179,7 +179,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
         }
 }
 
-/* Sets without_runs[i] of leaders to 1 if the columns of the rows do not form runs at equal distances. */
+/* Sets without_runs[i] to 1 for each leader i whose columns do not form runs at equal distances. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     mark_without_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t run, int64_t stride,
                       uint8_t *__restrict__ without_runs)
@@ -219,7 +219,10 @@ static __global__ void __launch_bounds__(CONVERT_THREADS)
     reached[i] = is_seed ? spryi_windowed_reached(0, (uint32_t)i) : SPRYI_WINDOWED_UNREACHED;
 }
 
-/* Leaders that got a label in round `round` offer it. leader: NULL if every row is its own leader. */
+/*
+ * Leaders that got a label in round `round` offer the label to the leaders of their columns. leader: NULL if every row
+ * is its own leader.
+ */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     offer_labels(const windowed_csr<P> a, const uint32_t *__restrict__ leader, uint64_t *reached, int round,
                  order_sums *sums)
@@ -268,7 +271,7 @@ struct row_keys {
     const uint64_t *reached;
     const uint8_t *without_runs; /* NULL: all rows are of one kind */
     int64_t rows, window;
-    int bits; /* of a row index */
+    int bits; /* number of bits of a row index */
     __device__ uint32_t of(int64_t i) const
     {
         const uint32_t own = leader[i];
@@ -339,7 +342,7 @@ template <typename P> struct ordering {
     uint8_t *without_runs; /* NULL: run is 1 */
 };
 
-/* Per row: two keys, its state, its kind. */
+/* Bytes of key_space per row: two keys, the row's state, the row's kind. */
 enum { KEY_BYTES = 2 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t) };
 
 static inline int64_t larger(int64_t a, int64_t b)

@@ -1,4 +1,4 @@
-/* Reads slices of windowed: positions of their parts, and run by run. */
+/* Reads slices of windowed: finds the positions of a slice's parts, and reads its dictionary indices run by run. */
 #pragma once
 
 #include "formats/windowed/windowed_layout.h"
@@ -8,8 +8,8 @@ typedef struct spryi_windowed_view {
     int groups, width, whole, run, bits;
     int64_t stride;
     const uint32_t *rows;   /* 32 */
-    const uint8_t *group;   /* of each lane; NULL: lane l has group l */
-    const uint16_t *length; /* of each group, in runs */
+    const uint8_t *group;   /* group of each lane; NULL: lane l has group l */
+    const uint16_t *length; /* length of each group, in runs */
     const uint32_t *words;  /* word 0 of group 0 */
     int64_t values;         /* index of its first value */
 } spryi_windowed_view;
@@ -58,7 +58,7 @@ typedef struct spryi_windowed_reader {
     int t;                /* next run */
     const uint32_t *word; /* word q of group 0, the word that run t begins in */
     int64_t q;
-    int groups_with, groups_next;          /* groups that have word q, and word q + 1 */
+    int groups_with, groups_next;          /* number of groups that have word q, and that have word q + 1 */
     uint16_t number[SPRYI_WINDOWED_LANES]; /* dictionary index of each group that has the run */
 } spryi_windowed_reader;
 

@@ -29,7 +29,7 @@ enum {
     MOST_PARTS = LANES + 2 * WARPS,
     MOST_PREFETCHED = 1 << 14, /* bytes of a slice's values that are prefetched */
     ORDER_THREADS = 1024,
-    LEVELS = 16, /* of window weights */
+    LEVELS = 16, /* levels of window weights */
 };
 static const unsigned ALL = 0xffffffffu;
 
@@ -68,7 +68,7 @@ typedef struct windowed_plan {
 
 /* ---- order of windows --------------------------------------------------------------------------------- */
 
-/* Estimates the time of a window. */
+/* Returns an estimate of a window's time. */
 static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, int64_t w)
 {
     const spryi_windowed_window own = s.windows[w], next = s.windows[w + 1];
@@ -460,9 +460,9 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
 /* ---- what each warp does ------------------------------------------------------------------------------ */
 
 /*
- * The slices of a window, at most one per lane, as parts of up to `most` runs. Several warps share a slice that is much
- * wider than average. most is at least the average runs per warp. Hence fewer than `warps` slices are cut, into fewer
- * than 2*warps parts.
+ * The slices of a window, cut into parts of up to `most` runs. Each lane has at most one slice. Several warps share a
+ * slice that is much wider than average. most is at least the average runs per warp. Hence fewer than `warps` slices
+ * are cut, into fewer than 2*warps parts.
  */
 struct slice_parts {
     int width, count;       /* of the lane's slice: runs, parts */

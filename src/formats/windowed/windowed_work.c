@@ -18,8 +18,8 @@
 /* Estimate of windowed from a sample of CSR. */
 typedef struct windowed_guess {
     double columns,
-        sectors;          /* elements of x that windows stage, and their sectors of 32 bytes, per entry; 0: unknown */
-    double staged;        /* elements of x per window */
+        sectors;   /* elements of x that windows stage, and sectors of 32 bytes with them, per entry; 0: unknown */
+    double staged; /* elements of x per window */
     double steps, ragged; /* per entry: steps of the kernel's warps, and slots that only some rows of a slice have */
     double heaviest;      /* entries plus elements of x of the heaviest sampled window, over the mean */
     double longest;       /* steps of the longest sampled window, over the mean */
@@ -38,7 +38,7 @@ enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* under each order */ };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
-    int64_t windows, least; /* under each order: at most, and at least */
+    int64_t windows, least; /* largest and smallest number of sampled windows under each order */
     int64_t entries;        /* approximate total of the sampled windows */
     int64_t grouped;        /* rows sampled to find groups of one pattern */
     int set_bits;           /* size of the sets of columns */
@@ -71,8 +71,8 @@ typedef struct ball {
  */
 typedef struct like_rows {
     int64_t row, distance, length;
-    int64_t range;       /* of the row */
-    int64_t range_of[2]; /* of the first row on each side */
+    int64_t range;       /* the reader's range with the row */
+    int64_t range_of[2]; /* the reader's range with the first row on each side */
     int64_t fetched[2];  /* number of rows requested */
     int64_t same[2];     /* number of rows, from the first, with the pattern */
 } like_rows;
@@ -85,8 +85,8 @@ typedef struct guesser {
     ball balls[MOST_WINDOWS];
     like_rows *samples; /* `sampled` rows for each number of parts */
     int64_t sampled;
-    int64_t *lengths; /* of the rows of a window */
-    int64_t windows;  /* under each order */
+    int64_t *lengths; /* lengths of the rows of a window */
+    int64_t windows;  /* number of sampled windows under each order */
     int64_t window, per_sector, run;
     int64_t most;        /* limit of the entries counted per window */
     int64_t all_columns; /* range of all columns; -1: not requested */
@@ -216,8 +216,8 @@ static void begin_balls(guesser *g)
 }
 
 /*
- * Grows all balls by one level at a time. Fetching a level takes as long as LEVEL bytes of a large copy. After as many
- * levels as the columns have pieces of LEVEL bytes (a chain), all columns are fetched.
+ * Grows all balls by one level at a time. Fetching a level takes as long as LEVEL bytes of a large copy. If balls still
+ * grow after a level for each LEVEL bytes of the columns (the matrix is like a chain), all columns are fetched.
  */
 static spry_status grow_balls(guesser *g, spry_error *err)
 {
