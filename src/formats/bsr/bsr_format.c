@@ -21,8 +21,8 @@
 /* ---- scratch memory of a thread ------------------------------------------------------------------------ */
 
 /*
- * Returns an upper bound for the number of blocks of a block row: the number of its entries, if each has its own block,
- * or the number of block columns.
+ * Returns an upper bound for the number of blocks of a block row: the smaller of the number of block columns and the
+ * number of entries of `block` rows of length `longest`.
  */
 static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {

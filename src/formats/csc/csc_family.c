@@ -1,6 +1,6 @@
 /*
  * The family csc: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- * The kernels are csr's with the plain and the transposed product exchanged, since CSC of A is CSR of A^T.
+ * CSC of A is CSR of A^T, so the kernels are those of csr with the plain and the transposed product exchanged.
  */
 #include "formats/csc/csc.h"
 

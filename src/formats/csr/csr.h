@@ -123,7 +123,7 @@ typedef struct spryi_csr_runs {
  * close enough, products read spans instead of columns. A span takes 8 bytes and one load of x, while each entry would
  * take 4 or 8 bytes and a load of its own.
  */
-/* One load of x from `column` on. Bit l of `lanes` is set if the matrix has an entry in column + l. */
+/* One load of x from `column` on. Bit l of `lanes` is set if an entry of the span is in column + l. */
 typedef struct spryi_csr_span {
     int32_t column;
     uint16_t lanes, count; /* count: number of set bits */

@@ -85,7 +85,7 @@ SPRYI_INLINE VEC SPRY_FNJ(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const S
     return SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, sum, has_values);
 }
 
-/* The same for long rows, with two accumulators. */
+/* Does the same as short_row for long rows, with two accumulators. */
 SPRYI_INLINE VEC SPRY_FNJ(long_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                     int64_t limit, const int has_values)
 {

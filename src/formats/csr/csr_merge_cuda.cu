@@ -21,8 +21,8 @@
 #include <stdlib.h>
 
 /*
- * MANY_SHARE: cut rows with more than nnz / MANY_SHARE entries are MANY. NEARLY_ALL_SHARE: the other rows have less
- * than nnz / NEARLY_ALL_SHARE entries.
+ * MANY_SHARE: the case is MANY if cut rows have more than nnz / MANY_SHARE entries together. NEARLY_ALL_SHARE: the case
+ * is NEARLY_ALL if the other rows have less than nnz / NEARLY_ALL_SHARE entries together.
  * MOST_STEPS: maximum steps per lane; longer rows are added by a whole warp. Meanwhile the warp's other rows wait: with
  * 32 steps web graphs are 9 % slower. With 8, email-Enron takes 1.4 times as long as without such rows.
  */
@@ -90,8 +90,8 @@ static __device__ __forceinline__ double load_x(const double *p)
 }
 
 /*
- * Multiplies entries k, k + THREADS, ..., N of them, with all loads in flight together, and calls use(entry, product)
- * for each. Beyond `last`, entry `last` is loaded again.
+ * Multiplies the N entries k, k + THREADS, ..., with all loads in flight together, and calls use(entry, product) for
+ * each. Beyond `last`, entry `last` is loaded again.
  */
 template <int N, typename S, typename V, typename J, typename USE> static __device__ __forceinline__ void
 multiply(int k, int last, const J *__restrict__ Aj, const S *__restrict__ Ax, const V *__restrict__ x, USE use)

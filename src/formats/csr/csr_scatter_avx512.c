@@ -32,7 +32,7 @@ static inline void transpose_f64(__m512d v[4])
     spryi_transpose_4x8_pd(v);
 }
 
-/* The same for f32: collects pairs of columns, then orders the rows of each column. */
+/* Does the same as transpose_f64 for f32: collects pairs of columns, then orders the rows of each column. */
 static inline void transpose_f32(__m256 v[4])
 {
     const __m256i in_order = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);

@@ -39,13 +39,13 @@ enum {
 
 /* The storage of format ell. */
 typedef struct spryi_ell {
-    spry_arrays a; /* sizes and types, as CSR without arrays; nnz excludes padding */
+    spry_arrays a; /* sizes and types of the matrix; nnz excludes padding */
     int64_t width;
     int64_t block_rows, block_count;
     void *values, *columns; /* rows * width elements each */
     int32_t *lengths;       /* one per row */
     uint8_t *runs;          /* one per slice */
-    spryi_windows windows;  /* for the transposed product; otherwise empty */
+    spryi_windows windows;  /* windows of y for the transposed product; otherwise empty */
 } spryi_ell;
 
 extern const spryi_format spryi_format_ell;

@@ -7,7 +7,8 @@
  *
  * The width can be given. If `share` is given, the width is the least one that holds at least `share` percent of the
  * rows completely. By default it is the mean row length, rounded to the nearest integer, halves up. So a long row
- * causes no padding in other rows. Entries beyond the width are COO, sorted by row. 2*m*width + 3*rest words.
+ * causes no padding in other rows. Entries beyond the width are COO, sorted by row. Values and indices take 2*m*width +
+ * 3*rest words.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ typedef struct spryi_hyb {
     spryi_ell ell;                 /* ell.a has the sizes of the whole matrix; see spryi_hyb_ell */
     int64_t rest;                  /* number of entries in COO */
     void *rows, *columns, *values; /* `rest` elements each */
-    spryi_windows windows;         /* of both parts, for the transposed product; otherwise empty */
+    spryi_windows windows;         /* windows of both parts for the transposed product; otherwise empty */
 } spryi_hyb;
 
 extern const spryi_format spryi_format_hyb;

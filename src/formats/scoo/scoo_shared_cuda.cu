@@ -67,13 +67,13 @@ static __device__ __forceinline__ void add_crowded(V *sums, int lanes, unsigned 
     }
     const V together = lanes_sum(same ? product : V(0), 32);
     if (threadIdx.x % 32 == 0)
-        atomicAdd(sums + first * lanes, together); /* also if lane 0's own product is not valid */
+        atomicAdd(sums + first * lanes, together); /* even if lane 0's own product is not valid */
     if (valid && !same) atomicAdd(sums + row * lanes, product);
 }
 
 /*
  * Adds the products of one part to cells, for rows first_row .. first_row + count - 1 of the slice. Threads without an
- * entry load the part's first entry, and its product is not used, so that all loads are in flight together.
+ * entry load the part's first entry and do not use its product. All loads are then in flight together.
  */
 template <int CROWDED, typename V>
 static __device__ __forceinline__ void add_entries(const scoo_view &s, const part &mine, int first_row, int count,

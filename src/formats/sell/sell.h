@@ -10,9 +10,9 @@
  * matrix: slot s of lane l is at offsets[chunk] + s*c + l. sigma is 1 (no permutation is stored) or a multiple of c.
  * Entries keep their order within the row. Padding is stored as in ell.h and never multiplied.
  *
- *   permutation  2 bytes a row: the row within its window
- *   lengths      of the lanes, 4 bytes each; 0 for lanes past the last row
- *   kinds        a byte a chunk: SCATTERED, IN_ORDER (its rows are consecutive), or r: the chunk begins a strided run
+ *   permutation  2 bytes per row: for each lane, its row within the window
+ *   lengths      4 bytes per lane: number of entries; 0 for lanes past the last row
+ *   kinds        1 byte per chunk: SCATTERED, IN_ORDER (its rows are consecutive), or r: the chunk begins a strided run
  *                of r chunks (see ell.h), whose rows are consecutive
  *   blocks       chunks of about equal cost, computed from the offsets. A run ends with its block.
  */
@@ -28,19 +28,19 @@ enum {
     SPRYI_SELL_SIGMA = 512,     /* rows; larger windows save little padding and scatter y more */
     SPRYI_SELL_SORT_SAVES = 2,  /* slots per row that sorting has to save on a GPU */
     SPRYI_SELL_MOST_CHUNK = 256,
-    SPRYI_SELL_MOST_SIGMA = 65536, /* limit of 2 bytes */
+    SPRYI_SELL_MOST_SIGMA = 65536, /* largest window whose rows fit 2 bytes */
     SPRYI_SELL_SCATTERED = 0,
     SPRYI_SELL_MOST_RUN = 254, /* chunks */
     SPRYI_SELL_IN_ORDER = 255,
-    SPRYI_SELL_BLOCK_COST = 32768, /* slots and rows */
+    SPRYI_SELL_BLOCK_COST = 32768, /* largest target cost of a block, in slots and rows */
     SPRYI_SELL_LEAST_COST = 4096,
     SPRYI_SELL_BLOCKS = 256, /* number of blocks if their cost is between the two limits */
-    SPRYI_SELL_ABREAST = 4,  /* lanes multiplied together by multiple vectors */
+    SPRYI_SELL_ABREAST = 4,  /* lanes that products with multiple vectors process together */
 };
 
 /* The storage of format sell. */
 typedef struct spryi_sell {
-    spry_arrays a; /* sizes and types, as of CSR without arrays */
+    spry_arrays a; /* sizes and types of the matrix */
     int64_t c, sigma;
     int64_t chunk_count, slots; /* slots = offsets[chunk_count] */
     int64_t *offsets;           /* chunk_count + 1 */
@@ -48,7 +48,7 @@ typedef struct spryi_sell {
     int32_t *lengths;           /* chunk_count * c */
     uint16_t *permutation;      /* one per row; NULL: sigma is 1 */
     uint8_t *kinds;             /* chunk_count */
-    spryi_windows windows;      /* for the transposed product, else empty */
+    spryi_windows windows;      /* windows of y for the transposed product; empty without this product */
 } spryi_sell;
 
 extern const spryi_format spryi_format_sell;
@@ -64,9 +64,10 @@ static inline int64_t spryi_sell_row(const spryi_sell *s, int64_t l)
 
 /*
  * Functions of sell_cost.c.
- * resolve: c and sigma as requested, sigma rounded to a multiple of c unless it is 1.
- * may_leave_rows: rows may remain unsorted. sorting_pays: sorting saves enough slots.
- * check_size: the slots can be counted. cost: cost of this number of slots.
+ * spryi_sell_resolve sets c and sigma as requested, with sigma rounded to a multiple of c unless it is 1.
+ * spryi_sell_may_leave_rows returns true if rows may remain unsorted. spryi_sell_sorting_pays returns true if sorting
+ * saves enough slots. spryi_sell_check_size fails if the slots cannot be counted. spryi_sell_cost sets *cost to the
+ * cost of a storage with this number of slots.
  */
 void spryi_sell_resolve(int64_t *c, int64_t *sigma, const spryi_build_request *request);
 bool spryi_sell_may_leave_rows(const spryi_build_request *request);

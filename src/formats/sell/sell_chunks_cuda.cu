@@ -47,7 +47,8 @@ typedef struct sell_auxiliary {
 /* ---- chunks of 32 rows: preparation ----------------------------------------------------------------- */
 
 /*
- * Finds the distances of a chunk: lane d gets the d-th. *count is -1 if there are more than 32 or a row's do not rise.
+ * Finds the distances of a chunk. Lane d gets the d-th distance. Sets *count to the number of distances, or to -1 if
+ * there are more than 32 or if the distances of a row do not rise.
  */
 static __device__ void find_distances(const spryi_sell &s, const int32_t *Aj, int64_t row, int length, int width,
                                       int *count, int32_t *distance)
@@ -172,7 +173,7 @@ template <typename S, typename V> struct lane_work {
     const S *Ax;
     const V *x; /* relative to the row if distances are used */
     int length;
-    int32_t distance; /* distance number `lane` of the chunk */
+    int32_t distance; /* the chunk's distance at index `lane` */
     unsigned mask;    /* CHOSEN: the row's remaining distances */
 };
 

@@ -1,6 +1,6 @@
 /*
- * CSR to SELL-C-sigma on the device, bit for bit as on the host. The kinds are not built, since no GPU kernel reads
- * them.
+ * Converts CSR to SELL-C-sigma on the device, with the same bits as on the host. The kinds are not built, since no GPU
+ * kernel reads them.
  *
  * Idea: each row has a key: its window, then the longest length minus its length, then its position in the window. A
  *       stable sort by the first two orders every window. The first lane of a chunk then has the chunk's width. A scan

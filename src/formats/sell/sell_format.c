@@ -110,7 +110,7 @@ int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b)
 
 /* Memory of a thread for sorting a window. */
 typedef struct scratch {
-    int32_t *lengths;         /* of the window's rows */
+    int32_t *lengths;         /* lengths of the window's rows */
     uint16_t *order, *before; /* rows within the window */
 } scratch;
 

@@ -1,10 +1,10 @@
 /*
- * SELL times multiple row-major vectors, for the kernels of all levels. Four lanes of a chunk are multiplied together:
- * an entry of each times one or two registers of its row of x. Remaining entries of longer rows are processed lane by
- * lane. A chunk remains in the first-level cache for all its lanes and vectors. In strided runs only the columns of the
- * run's first row are read. The order of additions equals that of the product with one vector; fused is true if that
- * product uses FMA intrinsics (panels.h). All slots of a pattern share values of one. abreast: four lanes, or one lane
- * in rarely used code; PLAIN_ABREAST in plain C.
+ * SELL times multiple row-major vectors, for the kernels of all levels. Four lanes of a chunk are processed together:
+ * one entry of each lane is multiplied by one or two registers of its row of x. Remaining entries of longer rows are
+ * processed lane by lane. A chunk remains in the first-level cache for all its lanes and vectors. In strided runs only
+ * the columns of the run's first row are read. The order of additions equals that of the product with one vector; fused
+ * is true if that product uses FMA intrinsics (panels.h). All slots of a pattern read the same values, which are ones.
+ * abreast: four lanes, or one lane in rarely used code; PLAIN_ABREAST in plain C.
  */
 #include "formats/shared/panels.tmpl.c"
 

@@ -79,7 +79,7 @@ static spry_status new_parts(spry_context *context, spryi_windows *windows, int6
     return status;
 }
 
-/* Joins the parts, and uses few parts if the windows of many would be long. */
+/* Joins parts. Leaves only a few parts if the windows of many parts would be long. */
 static void resolve(spryi_windows *windows, int64_t cols)
 {
     const int64_t count = windows->count;
@@ -145,7 +145,7 @@ int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_t
 enum { CHUNK = 2048 }; /* elements of y that are added up in the L1 cache */
 
 typedef struct product {
-    spryi_run_args args; /* first, for the driver */
+    spryi_run_args args; /* first member: the driver casts a pointer to it */
     const spryi_windows *windows;
     int64_t n;
     spryi_window_fn add;

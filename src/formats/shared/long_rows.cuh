@@ -1,8 +1,8 @@
 /*
  * Long rows in formats with slices. A storage F has a spryi_long_rows as its member long_rows.
  *
- * Work: one warp per piece, then one warp per row, which adds up the row's pieces in order. With multiple vectors, as
- *       many warps for each vector, up to LONG_ROW_COLUMNS vectors per launch. Deterministic.
+ * Work: one warp per piece, then one warp per row, which adds up the row's pieces in order. With multiple vectors, each
+ *       vector has as many warps. A launch multiplies up to LONG_ROW_COLUMNS vectors. Deterministic.
  */
 #pragma once
 

@@ -17,7 +17,10 @@ SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums,
     return scaled + beta * before;
 }
 
-/* y of the first `count` columns of a register. Stores are whole or halves: those of a mask may be microcode. */
+/*
+ * Writes y of the first `count` columns of a register. Stores whole or half registers, since masked stores may be
+ * microcode.
+ */
 SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream)
 {
     const PANEL result = SPRY_FN(panel_result)(y, count, sums, alpha, beta);

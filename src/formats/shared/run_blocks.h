@@ -34,7 +34,7 @@ spry_status spryi_run_steps(const spryi_run_args *args, const spryi_step *steps,
 
 /*
  * Static scheduling: cuts the units into equal, consecutive shares, one per thread, the same in every run. Threads do
- * not take work from each other, so uneven units cause imbalance. For kernels whose papers use this scheduling.
+ * not take work from each other, so uneven units cause imbalance. Kernels use it if their papers do.
  */
 spry_status spryi_run_shares(const spryi_run_args *args, int64_t units, spryi_block_fn run);
 

@@ -23,8 +23,8 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
 }
 
 /*
- * Bounds what a plan in `format` owns in addition to the format's arrays: row blocks, runs, spans, windows of columns
- * and workspace. An ordering and copies of vectors are not counted.
+ * Returns an upper bound of the bytes that a plan in `format` owns in addition to the format's arrays: row blocks,
+ * runs, spans, windows of columns and workspace. An ordering and copies of vectors are not counted.
  */
 static int64_t most_auxiliary(const spryi_build_request *request, const char *format, const spryi_cost *cost)
 {

@@ -44,10 +44,10 @@
 
 enum {
     SPRYI_SWEPT_THREADS = 1024,
-    SPRYI_SWEPT_BATCH_BYTES = 16,      /* of values for each thread */
+    SPRYI_SWEPT_BATCH_BYTES = 16,      /* bytes of a batch's values for each thread */
     SPRYI_SWEPT_GPU_BLOCKS = 132,      /* multiprocessors if the GPU is unknown, ... */
     SPRYI_SWEPT_GPU_BYTES = 227 << 10, /* ... and their shared memory */
-    SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* of shared memory, reserved for the kernel */
+    SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* bytes of shared memory reserved for the kernel */
     SPRYI_SWEPT_MOST_SUMS = 65535,
     SPRYI_SWEPT_MOST_ENTRIES = 1 << 28, /* most entries of a block: slots and rows are counted in 32 bits */
 };
@@ -55,10 +55,10 @@ enum {
 typedef struct spryi_swept_block {
     int64_t first_row; /* may be shared with the previous block */
     int64_t first_bitmap, first_batch, first_extra;
-    int32_t rows, sums; /* rows: all; sums: rows with entries */
+    int32_t rows, sums; /* rows: number of rows; sums: number of rows with entries */
     int32_t batches, extras;
     int32_t all_sums, sum_bits;   /* all_sums: includes further sums; sum_bits: bits of a sum in an index, at most 16 */
-    int32_t head_row, head_piece; /* index of the first row in shared_rows, -1: not shared; its piece in this block */
+    int32_t head_row, head_piece; /* first row: index in shared_rows, or -1; its piece in this block */
     int32_t tail_row, tail_piece; /* the same for the last row, if it is another row */
 } spryi_swept_block;
 
@@ -69,7 +69,7 @@ typedef struct spryi_swept_extra {
 
 /* A row with pieces in more than one block. */
 typedef struct spryi_swept_shared_row {
-    int64_t row, first; /* first: its first piece, among the pieces of all shared rows */
+    int64_t row, first; /* first: index of the row's first piece among the pieces of all shared rows */
     int64_t pieces;
 } spryi_swept_shared_row;
 

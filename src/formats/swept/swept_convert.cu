@@ -1,5 +1,5 @@
 /*
- * CSR to swept row blocks on the device, bit for bit as on the host.
+ * Converts CSR to swept row blocks on the device, with the same bits as on the host.
  *
  * Idea: warps cut the blocks, and try all outcomes of ten levels of the cost search together. Entry indices are sorted
  *       by column, then by block. A group gets the first remaining entries in column order whose sum is free: the row's
@@ -25,7 +25,7 @@ enum {
     CLEAR_PARTS = 16, /* blocks of threads per row block that clear slots */
     LEVELS = 10,      /* levels of the search per round; a round tries all outcomes */
     NODES = 1 << LEVELS,
-    ROUNDS = 3, /* at most, since costs have 30 bits; one round if `narrow` suffices */
+    ROUNDS = 3, /* most rounds, since costs have 30 bits; a search below `narrow` has one round */
     WARPS = CONVERT_THREADS / 32,
 };
 static_assert(LEVELS * ROUNDS >= 30, "costs have 30 bits");
@@ -45,7 +45,7 @@ template <typename P> struct sweeping {
     const int64_t *first_sum;  /* block_count + 1: first sum of each block, over all blocks */
     spryi_swept_block *blocks; /* kernels set extras, sums and batches */
     int64_t unroll, most_sums;
-    uint32_t *most;                /* per row with entries: entries in its fullest stretch; 0: few */
+    uint32_t *most; /* for each row with entries, the number of entries in its fullest stretch; 0 if few */
     uint32_t *sum_count, *further; /* per row: number of its sums, and its second sum */
     uint32_t *position;            /* per entry of sorted rows: position in its block in column order */
     uint32_t *slot;                /* per entry in column order: group * GROUP + position; NONE: unassigned */
@@ -53,7 +53,10 @@ template <typename P> struct sweeping {
     uint32_t column_mask;
 };
 
-/* x: the row's earlier entry with the same sum, as a position in column order, or NONE; y: the sum. */
+/*
+ * Record of an entry. x: position in column order of the row's last earlier entry with the same sum, or NONE; y: the
+ * sum.
+ */
 typedef uint2 record;
 
 template <typename P> static __device__ __forceinline__ int64_t column_of(const sweeping<P> &w, int64_t p)
@@ -140,7 +143,10 @@ template <typename P> struct cutting {
     int32_t *blocks; /* NODES per round: number of blocks at the node's cost; node 0: at search.narrow */
 };
 
-/* Returns the last row with at most `most` before it: cost, or rows with entries if BY_SUMS. Called by a warp. */
+/*
+ * Returns the last row whose preceding rows have a cost of at most `most`; if BY_SUMS, at most `most` rows with
+ * entries. Called by a warp.
+ */
 template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cutting<P> &c, int64_t most)
 {
     int64_t row = 0, step = 1;
@@ -412,7 +418,8 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
 /*
- * Returns the number of set flags of the threads before. Each thread has two flags. Called by a block of GROUP threads.
+ * Returns the number of set flags of the preceding threads. Each thread has two flags. Called by a block of GROUP
+ * threads.
  */
 static __device__ __forceinline__ int ones_before(bool first, bool second, int *of_warp)
 {
@@ -426,7 +433,10 @@ static __device__ __forceinline__ int ones_before(bool first, bool second, int *
     return (warp > 0 ? of_warps : 0) + __popc(firsts & lower) + __popc(seconds & lower);
 }
 
-/* A candidate: its position in column order; it is within reach of the base; it joins the group. */
+/*
+ * A candidate for a group. at: the entry's position in column order. fits: the batch's base is near enough. joins: the
+ * entry joins the group.
+ */
 struct candidate {
     int64_t at;
     bool fits, joins;
@@ -434,8 +444,8 @@ struct candidate {
 
 /*
  * Fills the groups of a row block in order. The candidates are the entries that the previous group left, in a list,
- * followed by the next entries in column order. Each thread has two, since nearly all join. GROUP threads for each row
- * block.
+ * followed by the next entries in column order. Each thread has two candidates, since nearly all candidates join. GROUP
+ * threads for each row block.
  */
 template <typename P> static __global__ void __launch_bounds__(GROUP)
     fill_groups(const sweeping<P> w, const record *__restrict__ all_records)

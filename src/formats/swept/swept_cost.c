@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 enum {
-    LEAST_BATCHES = 4,                /* of a block, so that small matrices have fewer blocks */
+    LEAST_BATCHES = 4,                /* minimum batches of a block; small matrices have fewer blocks */
     FURTHER = 2 * SPRYI_SWEPT_THREADS /* further sums, for rows with entries in over half of the groups */
 };
 
@@ -170,7 +170,7 @@ void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
     const spryi_swept_sizes *h = &s->sizes;
     const int64_t slots = spryi_swept_slots(h);
     cost->bytes = spryi_listed_bytes(list, spryi_swept_arrays(&sizes, list));
-    const int64_t words = h->value_type == SPRY_PATTERN ? 1 : 2; /* of a slot */
+    const int64_t words = h->value_type == SPRY_PATTERN ? 1 : 2; /* words of a slot */
     cost->words = words * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
     cost->padding = slots - h->nnz;
     /* a matrix without rows has no block, but the parameter is at least 1 */

@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-/* Slot of an entry, relative to the block's first, and sum. */
+/* Slot of an entry, relative to the block's first slot, and the entry's sum. */
 typedef struct entry_slot {
     uint32_t slot, sum;
 } entry_slot;
@@ -50,7 +50,10 @@ static int64_t entries_before(const cutting *c, int64_t row)
     return spryi_index_at(c->a->offsets, c->a->offset_type, row);
 }
 
-/* Returns the last row in low .. high with at most `most` before it: cost, or rows with entries if by_sums. */
+/*
+ * Returns the last row in low .. high whose preceding rows have a cost of at most `most`; if by_sums, at most `most`
+ * rows with entries.
+ */
 static int64_t last_row(const cutting *c, int64_t low, int64_t high, int64_t most, bool by_sums)
 {
     int64_t i;
@@ -131,7 +134,8 @@ static spry_status cut_rows(spry_context *context, swept_build *state, spry_erro
     h->blocks = cut_by_cost(&c, cost, NULL);
     SPRYI_TRY(SPRYI_NEW(context, &state->cuts, h->blocks + 1, "cuts of row blocks", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->blocks, h->blocks, "row blocks", err));
-    SPRYI_TRY(SPRYI_NEW(context, &s->shared_rows, h->blocks, "rows in pieces", err)); /* a block begins at most one */
+    /* each block begins at most one shared row */
+    SPRYI_TRY(SPRYI_NEW(context, &s->shared_rows, h->blocks, "rows in pieces", err));
     cut_by_cost(&c, cost, state->cuts);
     spryi_swept_build_blocks(s, state->cuts);
 done:
@@ -155,8 +159,8 @@ typedef struct row_state {
 } row_state;
 
 /*
- * The last stretch with entries of a row, their number, and the largest number in any stretch. 16 bits, since this is
- * read for each entry.
+ * For one row: the last stretch with entries, the number of entries in this stretch, and the largest number of entries
+ * in any stretch. The members have 16 bits, since they are read for each entry.
  */
 typedef struct row_stretch {
     uint16_t last, near, most;
@@ -166,7 +170,7 @@ _Static_assert(SPRYI_SWEPT_STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_ST
 
 /* Scratch memory in which a thread packs a block. */
 typedef struct packing {
-    char *entries; /* twice most_entries, of the template's type */
+    char *entries; /* 2 * most_entries elements of the template's type */
     int64_t most_entries;
     uint32_t *sum_of; /* per entry, in stored order */
     row_state *rows;  /* per row with entries */

@@ -11,8 +11,8 @@
 #include "formats/swept/swept.h"
 
 enum {
-    SPRYI_SWEPT_ENTRY_COST = 4,   /* of an entry; a row's sum and y cost 1 */
-    SPRYI_SWEPT_LEAST_PIECE = 32, /* entries: rows are not cut closer to their ends */
+    SPRYI_SWEPT_ENTRY_COST = 4,   /* cost of an entry; a row's sum and y cost 1 */
+    SPRYI_SWEPT_LEAST_PIECE = 32, /* entries; rows are not cut closer to their ends */
     SPRYI_SWEPT_STRETCH = 16,     /* groups of a stretch, for which a row's entries are counted separately */
     /* most entries assigned to groups after the current group; rows with more adjacent entries cause padding */
     SPRYI_SWEPT_MOST_AHEAD = 4096,
@@ -26,7 +26,7 @@ enum {
 typedef struct spryi_swept_cut {
     int64_t row, entry;
     int64_t row_begin; /* the row's first entry */
-    int64_t before;    /* rows with entries before it */
+    int64_t before;    /* number of rows with entries before it */
 } spryi_swept_cut;
 
 /* Returns the cost of all rows before `row`, with this number of entries before it. */
@@ -81,7 +81,7 @@ SPRYI_SWEPT_INLINE void spryi_swept_search_step(spryi_swept_search *search, bool
         search->low = middle + 1;
 }
 
-/* Most entries for one sum: in the block, and in a stretch. */
+/* Most entries of a row for one sum. most: in the block; near: in a stretch. */
 typedef struct spryi_swept_limits {
     int64_t most, near;
 } spryi_swept_limits;
