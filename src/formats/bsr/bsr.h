@@ -154,7 +154,7 @@ static inline void spryi_bsr_set_mask(void *masks, int64_t block, int64_t at, un
 
 /* Scratch memory of one thread for one block row at a time. */
 typedef struct spryi_bsr_scratch {
-    void *slots;     /* of index_type: position of a block column in list, -1: not in the list; all -1 between uses */
+    void *slots;     /* of index_type: position of a block column in `list`, or -1 if absent; all -1 between uses */
     int64_t mask;    /* 0: slots is indexed by block column; else slots is a hash table of mask + 1 elements */
     void *list;      /* of index_type: block columns of the block row */
     uint16_t *masks; /* `block` masks for each block */

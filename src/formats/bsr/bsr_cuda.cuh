@@ -42,7 +42,7 @@ typedef struct bsr_long_row {
 
 /* Data that prepare builds. Pointers are device addresses. */
 typedef struct bsr_splits {
-    int lanes; /* per block row: a power of two, at least the rows of a block */
+    int lanes; /* lanes per block row: a power of two, at least the rows of a block */
     int64_t long_count, piece_count;
     bsr_piece *pieces;
     bsr_long_row *long_rows;

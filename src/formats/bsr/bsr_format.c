@@ -208,7 +208,7 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, sp
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
     enum { FEW = 1 << 16 }; /* above WIDE columns per entry plus FEW, counting would need too much memory */
-    spryi_bsr_scratch work; /* of one thread: other threads evaluate other formats */
+    spryi_bsr_scratch work; /* scratch of one thread, since other threads evaluate other formats */
     sample s = {.wanted = {false}};
     if (reader->csr->columns / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
     SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, effort, err));

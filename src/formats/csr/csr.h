@@ -213,8 +213,8 @@ typedef struct spryi_csr {
 extern const spryi_format spryi_format_csr;
 extern const struct spryi_estimator spryi_csr_estimator; /* csr_work.c */
 /* Parameters of kernels: indices in the kernels' lists. */
-enum { SPRYI_CSR_LANES };                        /* of csr_vector_cuda */
-enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* of csr_adaptive_cuda and csr_adaptive_atomic_cuda */
+enum { SPRYI_CSR_LANES };                        /* parameters of csr_vector_cuda */
+enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* parameters of csr_adaptive_cuda and csr_adaptive_atomic_cuda */
 enum { SPRYI_CSR_MOST_VECTOR = 2048 };
 
 extern const spryi_kernel spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;

@@ -257,7 +257,7 @@ enum {
     LEAST_PAGE = 9,    /* 512 columns, as a power of two */
     MOST_PAGES = 8192, /* maximum; for a longer y the pages are larger */
     PROCESSORS = 8,    /* assumed when phases are evaluated, so that the choice depends only on the matrix */
-    LEAST_SPEEDUP = 4, /* of phases on PROCESSORS processors; below it, windows are tried */
+    LEAST_SPEEDUP = 4, /* speedup of phases on PROCESSORS processors, below which windows are tried */
     LEAST_BLOCKS = 4   /* minimum; with fewer blocks, two threads have too little work */
 };
 

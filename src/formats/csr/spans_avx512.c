@@ -25,7 +25,7 @@ enum {
     /* costs, approximately in half cycles */
     SPAN_COST = 8,
     MISPREDICTION_COST = 32,
-    ENTRY_COST = 3, /* of an entry without spans */
+    ENTRY_COST = 3, /* cost of an entry without spans */
     /* maximum tenths of the cost that spans may leave; fewer if cached, since only memory traffic is saved */
     MOST_LEFT = 9,
     MOST_LEFT_CACHED = 6,

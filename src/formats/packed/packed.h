@@ -162,7 +162,7 @@ SPRYI_PACKED_INLINE int spryi_packed_mask_bytes(int width)
 
 /* Sizes of packed, estimated from a sample of groups of CSR rows. */
 typedef struct spryi_packed_guess {
-    double bytes;    /* per entry, without shared values */
+    double bytes;    /* bytes per entry if no values are shared */
     double shared;   /* part of these bytes that a CPU plan saves by sharing values */
     int64_t block;   /* see spryi_packed */
     double unmarked; /* share of the slices without an index per entry: DIAGONALS or blocks */

@@ -19,7 +19,7 @@ typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
 
 typedef struct lane_bits {
     const __m256i *stored; /* lengths or masks in lane order */
-    uint32_t rows;         /* with lengths: lanes that are not long rows */
+    uint32_t rows;         /* if lengths are stored: mask of the lanes that are not long rows */
 } lane_bits;
 
 static inline lane_bits load_bits(const uint8_t *from, lanes_by by)

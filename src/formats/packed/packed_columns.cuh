@@ -26,9 +26,9 @@ template <typename S> struct column_slice {
     int kind, width;
     bool whole;      /* all lanes have all slots */
     bool prefetches; /* prefetch values: only the first warp of the slice, in its first part */
-    int32_t base;    /* block column to which indices are added: lane 0's (DIAGONALS), or the slice's first (OFFSETS) */
-    int count;       /* lanes that are rows */
-    int64_t row;     /* row to which the lanes' rows are added */
+    int32_t base; /* block column to which indices are added: of lane 0 (DIAGONALS), or the slice's first (OFFSETS) */
+    int count;    /* lanes that are rows */
+    int64_t row;  /* row to which the lanes' rows are added */
     /* the slice's lane with the thread's lane number: */
     int32_t distance; /* DIAGONALS: distance of the slot with this number */
     unsigned slots;   /* DIAGONALS: mask of slots; else number of slots, or LONG_ROW */
@@ -43,7 +43,7 @@ template <int KIND> static __device__ __forceinline__ bool has_slot(unsigned hel
     return KIND == SPRYI_PACKED_DIAGONALS ? (held >> t & 1) != 0 : t < (int)held;
 }
 
-/* Returns the index at position `at`: a slot's (DIAGONALS) or an entry's. */
+/* Returns the index at position `at`: the distance of a slot (DIAGONALS), or the index of an entry. */
 template <int KIND> static __device__ __forceinline__ int32_t index_at(const uint8_t *index, int at)
 {
     if (KIND == SPRYI_PACKED_OFFSETS) return __ldg((const uint16_t *)index + at);
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum
 {
     const unsigned lower = (1u << s.own) - 1;
     const S *Ax = s.Ax;
-    int at = 0; /* entries of the slots before */
+    int at = 0; /* number of entries in earlier slots */
 #pragma unroll 1
     for (int t = 0; t < s.width; t++) {
         const unsigned slots = KIND != SPRYI_PACKED_DIAGONALS && s.slots == SPRYI_PACKED_LONG_ROW ? 0 : s.slots;
@@ -252,7 +252,7 @@ run_share(const spryi_packed &s, const slice_share &share, const many_columns<V>
     }
 }
 
-/* A separate function, to save registers in the other code. */
+/* Is a separate function, to save registers in its caller. */
 template <typename S, int B, typename SHAPE, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, const slice_share share, const many_columns<V> *m, V alpha, V beta)
 {

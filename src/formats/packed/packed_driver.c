@@ -15,7 +15,7 @@ enum { CHUNK_COST = 32768 };
 /* Returns the number of values, indices and lanes before slice k. Slices that share values or indices cost less. */
 static int64_t cost_before(const spryi_packed *s, int64_t k)
 {
-    const int64_t indices = s->slices[k].indices * (int64_t)SPRYI_PACKED_INDEX_UNIT / 2; /* in units of 16 bits */
+    const int64_t indices = s->slices[k].indices * (int64_t)SPRYI_PACKED_INDEX_UNIT / 2; /* number of 16-bit units */
     return spryi_packed_values_at(&s->slices[k]) + indices + k * SPRYI_PACKED_LANES;
 }
 

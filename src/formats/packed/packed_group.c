@@ -26,7 +26,7 @@ typedef struct walk {
     bool sorted;               /* lanes are rows in the order below */
     uint16_t order[SPRYI_PACKED_GROUP];
     int list;        /* number of distances of the last list; 0: no list */
-    int64_t list_at; /* in units */
+    int64_t list_at; /* position of the last list, in index units */
     int32_t distances[SPRYI_PACKED_LANES];
 } walk;
 

@@ -217,7 +217,8 @@ enum narrow_class { FEW, SOME, MANY };
 template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
     static const bool is_double = sizeof(V) == 8;
     static const int threads = 128, many = is_double ? 7 : 10;
-    static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many; /* at a time */
+    /* slots added at a time */
+    static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many;
     static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1; /* most slices of a warp */
     static const int wide_blocks = CLASS == SOME && !is_double ? 12 : 8;
     static const int blocks = CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12) : wide_blocks;

@@ -22,7 +22,7 @@ enum {
     PAIRS_FEW = 5,  /* most slots of slices added as a pair, if the mean slice has at most this many */
     PAIRS_MOST = 8, /* most slots of slices added as a pair, if the mean slice has more */
     PAIRS_WARPS = 4,
-    PAIRS_SLICES = 8, /* per warp */
+    PAIRS_SLICES = 8, /* slices per warp */
 };
 
 /* Fewer registers permit more waiting warps. Measured on an H200. */

@@ -20,7 +20,7 @@
 typedef struct SPRY_FN(cursor) {
     const SPRY_S *Ax; /* values of the next slot; NULL: all values are 1 */
     const int32_t *distances;
-    const uint16_t *offsets; /* of the next slot, or NULL */
+    const uint16_t *offsets; /* offsets of the next slot, or NULL */
     const SPRY_J *columns;
     const SPRY_V *x; /* element to which distances, offsets or columns are relative */
     lane_bits bits;

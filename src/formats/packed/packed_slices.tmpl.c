@@ -7,7 +7,7 @@ typedef struct SPRY_FN(cursor) {
     const SPRY_V *x;
     const int32_t *distances;
     const uint32_t *masks;
-    const uint16_t *offsets; /* of the next slot, or NULL */
+    const uint16_t *offsets; /* offsets of the next slot, or NULL */
     const SPRY_J *columns;
     const SPRY_V *lane0, *first; /* x at lane 0's own column, and at the first column of OFFSETS */
     int b;

@@ -81,7 +81,7 @@ static void cost_of(const spryi_scoo_head *h, spryi_cost *cost)
 enum {
     DIGIT_BITS = 11, /* the counters of a digit fit in the L1 cache */
     DIGITS = 1 << DIGIT_BITS,
-    MOST_PASSES = 7,         /* for 63 bits */
+    MOST_PASSES = 7,         /* enough passes for 63 bits */
     BUCKET_ENTRIES = 1 << 12 /* target entries of a bucket */
 };
 

@@ -82,7 +82,7 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
     const V *values = (const V *)s.values;
     V *sums = cells + (threadIdx.x & (lanes - 1));
     if (mine.begin == mine.end) return; /* an empty part has no entry for idle threads to load */
-    /* from a multiple of 32 entries on, so that warps read whole sectors */
+    /* the loop begins at a multiple of 32 entries, so that warps read whole sectors */
     for (int64_t base = mine.begin / 32 * 32; base < mine.end; base += UNROLL * (int64_t)blockDim.x) {
         int64_t k[UNROLL];
         int j[UNROLL], valid[UNROLL];
@@ -104,8 +104,8 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
         for (int u = 0; u < UNROLL; u++) a[u] *= x[j[u]];
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
-            valid[u] = valid[u] &&
-                       row[u] < (unsigned)count; /* a row below the range is negative, so large as unsigned */
+            /* a row below the range gives a negative difference, which is large as an unsigned number */
+            valid[u] = valid[u] && row[u] < (unsigned)count;
             if (CROWDED)
                 add_crowded(sums, lanes, row[u], valid[u], a[u]);
             else if (valid[u])
@@ -221,7 +221,7 @@ static spry_status build_parts(const spryi_device *device, scoo_parts *c, const 
     code = cudaMemcpy(at, s->offsets, (size_t)(h->slices + 1) * (wide ? 8 : 4), cudaMemcpyDeviceToHost);
     if (code == cudaSuccess) {
         for (int64_t b = h->slices; !wide && b >= 0; b--)
-            at[b] = ((const int32_t *)at)[b]; /* in place, from the last element */
+            at[b] = ((const int32_t *)at)[b]; /* widens the elements in place, the last one first */
         cut(c, h, at, wanted, NULL);
         parts = (part *)malloc((size_t)c->part_count * sizeof *parts);
         if (parts) {

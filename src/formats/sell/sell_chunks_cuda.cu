@@ -103,7 +103,7 @@ static __global__ void describe_chunks(const spryi_sell s, sell_chunk *chunks, i
         unsigned kind = COLUMNS, units = 0;
         if (full && count == width)
             kind = COMMON;
-        else if (count > 0 && count + LANES <= width * (LANES / 2)) /* at most half of the columns' bytes */
+        else if (count > 0 && count + LANES <= width * (LANES / 2)) /* at most half of the bytes of columns */
             kind = CHOSEN;
         if (kind != COLUMNS) units = (unsigned)(count + TABLE_UNIT - 1) / TABLE_UNIT;
         if (kind == CHOSEN) units += LANES / TABLE_UNIT;
@@ -136,7 +136,7 @@ static spry_status place_tables(const spryi_sell *s, sell_chunk *chunks, int64_t
     *units = 0;
     for (int64_t c = 0; code == cudaSuccess && c < s->chunk_count; c++) {
         const uint32_t own = on_host[c].table;
-        if (*units + own > UINT32_MAX) on_host[c].kind &= FULL; /* reads its columns */
+        if (*units + own > UINT32_MAX) on_host[c].kind &= FULL; /* the chunk's columns are read */
         on_host[c].table = (uint32_t)*units;
         if ((on_host[c].kind & KIND) != COLUMNS) *units += own;
     }
@@ -171,7 +171,7 @@ static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s
 template <typename S, typename V> struct lane_work {
     const int32_t *Aj;
     const S *Ax;
-    const V *x; /* relative to the row if distances are used */
+    const V *x; /* x, or x at the row if distances are used */
     int length;
     int32_t distance; /* the chunk's distance at index `lane` */
     unsigned mask;    /* CHOSEN: the row's remaining distances */

@@ -46,17 +46,14 @@ template <typename P> struct sweeping {
     spryi_swept_block *blocks; /* kernels set extras, sums and batches */
     int64_t unroll, most_sums;
     uint32_t *most; /* for each row with entries, the number of entries in its fullest stretch; 0 if few */
-    uint32_t *sum_count, *further; /* per row: number of its sums, and its second sum */
-    uint32_t *position;            /* per entry of sorted rows: position in its block in column order */
-    uint32_t *slot;                /* per entry in column order: group * GROUP + position; NONE: unassigned */
-    uint64_t *keys;                /* per entry in column order: column, under column_mask, and the entry's index */
+    uint32_t *sum_count, *further; /* for each row, the number of its sums and its second sum */
+    uint32_t *position;            /* for each entry, in the order of rows, its position in column order in its block */
+    uint32_t *slot;                /* for each entry, in column order, group * GROUP + position; NONE: unassigned */
+    uint64_t *keys;                /* for each entry, in column order, its column (under column_mask) and its index */
     uint32_t column_mask;
 };
 
-/*
- * Record of an entry. x: position in column order of the row's last earlier entry with the same sum, or NONE; y: the
- * sum.
- */
+/* x: position in column order of the row's last earlier entry with the same sum, or NONE. y: the entry's sum. */
 typedef uint2 record;
 
 template <typename P> static __device__ __forceinline__ int64_t column_of(const sweeping<P> &w, int64_t p)
@@ -64,7 +61,7 @@ template <typename P> static __device__ __forceinline__ int64_t column_of(const 
     return KEY_MAJOR(w.keys[p]) & w.column_mask;
 }
 
-/* A block in kernels with threads by entries: its entries, and the difference of the sum of row i and before[i]. */
+/* A block in kernels with threads by entries: its range of entries; sums: the sum of row i minus before[i]. */
 struct own_block {
     int64_t index, begin, end, sums;
 };
@@ -137,16 +134,13 @@ static __device__ __forceinline__ int64_t row_in_tile(const sweeping<P> &w, cons
 /* The matrix to cut, and the search for the cost of a block. */
 template <typename P> struct cutting {
     const P *Ap;
-    const int64_t *before; /* per row: rows with entries before it */
+    const int64_t *before; /* for each row, the number of preceding rows with entries */
     int64_t rows, most_rows;
     spryi_swept_search search;
     int32_t *blocks; /* NODES per round: number of blocks at the node's cost; node 0: at search.narrow */
 };
 
-/*
- * Returns the last row whose preceding rows have a cost of at most `most`; if BY_SUMS, at most `most` rows with
- * entries. Called by a warp.
- */
+/* Returns the last row before which cost (if BY_SUMS: rows with entries) is at most `most`. Called by a warp. */
 template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cutting<P> &c, int64_t most)
 {
     int64_t row = 0, step = 1;
@@ -214,8 +208,8 @@ template <typename P> static __device__ spryi_swept_search replay(const cutting<
 }
 
 /*
- * Counts the blocks for the cost of one node, a warp for each. Node 1 is the middle cost. Nodes 2n and 2n + 1 follow if
- * node n gives too many blocks, or few enough. Node 0 is `narrow`.
+ * Counts the blocks for the cost of each node of the search tree, one warp per node. Node 1 is the middle cost. Node 2n
+ * follows node n if node n gives too many blocks, node 2n + 1 if it gives few enough. Node 0 is `narrow`.
  */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) try_costs(const cutting<P> c, int round)
 {
@@ -254,7 +248,7 @@ template <typename P> static __global__ void mark_rows(const P *__restrict__ Ap,
 
 /* ---- column order -------------------------------------------------------------------------------------- */
 
-/* Sets keys of block and column. */
+/* Sets the key of each entry to its block and column. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     build_keys(const sweeping<P> w, int column_bits)
 {
@@ -283,7 +277,7 @@ template <typename P> static __global__ void put_columns(const sweeping<P> w)
     w.keys[p] = (uint64_t)(uint32_t)w.Aj[k] << KEY_BITS | k;
 }
 
-/* Sets the position of each entry in column order, correct if rows are sorted. Sets *unsorted to 1 if they are not. */
+/* Sets each entry's position in column order, correct only if rows are sorted. Sets *unsorted to 1 if a row is not. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     number_entries(const sweeping<P> w, int *unsorted)
 {
@@ -294,12 +288,12 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     EACH_ENTRY_OF_TILE(k, t, b)
     {
         if (k > 0 && w.Aj[k] < w.Aj[k - 1]) falls |= k > (int64_t)w.Ap[row_in_tile(w, t, k)];
-        w.position[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* in the range of the block's entries */
+        w.position[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* stays within the range of the block's entries */
     }
     if (falls) *unsorted = 1;
 }
 
-/* Sets keys of row and position for the entries in column order. */
+/* Sets the key of each entry, in column order, to its row and position. */
 template <typename P>
 static __global__ void key_rows(const sweeping<P> w, const int32_t *__restrict__ row_of, uint64_t *__restrict__ by_rows)
 {
@@ -320,7 +314,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-/* Sets w.most of rows with more entries in a stretch than one sum serves. The last entry of each stretch counts. */
+/* Sets w.most of rows with more entries in a stretch than one sum serves. The last entry's thread counts them. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) count_nearby(const sweeping<P> w)
 {
     __shared__ tile t;
@@ -433,10 +427,7 @@ static __device__ __forceinline__ int ones_before(bool first, bool second, int *
     return (warp > 0 ? of_warps : 0) + __popc(firsts & lower) + __popc(seconds & lower);
 }
 
-/*
- * A candidate for a group. at: the entry's position in column order. fits: the batch's base is near enough. joins: the
- * entry joins the group.
- */
+/* A candidate entry. at: position in column order. fits: the base is near enough. joins: it joins the group. */
 struct candidate {
     int64_t at;
     bool fits, joins;
@@ -519,7 +510,7 @@ template <typename P> static __global__ void fill_bitmaps(const sweeping<P> w, s
         bitmaps[block.first_bitmap + n] = spryi_swept_bitmap_of(before, n * 32, block.rows);
 }
 
-/* Lists the rows with further sums, a block of threads for each row block. */
+/* Lists the rows with further sums. A block of threads processes one row block. */
 template <typename P> static __global__ void __launch_bounds__(GROUP)
     fill_extras(const sweeping<P> w, spryi_swept_extra *extras)
 {

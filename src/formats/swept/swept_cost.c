@@ -62,7 +62,7 @@ bool spryi_swept_may_need_more(const spryi_swept_sizes *h)
 
 spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t least)
 {
-    enum { PARTS = 512 /* of a block's cost; a difference of one part is negligible */ };
+    enum { PARTS = 512 /* parts of a block's cost; a difference of one part is negligible */ };
     const int64_t round = h->blocks, total = spryi_swept_cost_before(h->nnz, h->rows), most = spryi_swept_most_cost();
     /* multiples of the blocks of one round, if the sums of one round would not fit */
     const int64_t wanted = least > round ? (least + round - 1) / round * round : round, mean = total / wanted;

@@ -146,9 +146,10 @@ done:
 
 enum {
     DIGIT_BITS = 11,
-    WINDOW = 2 * SPRYI_SWEPT_MOST_AHEAD, /* at least the number of open groups: each after the first has an entry */
+    /* at least the number of open groups; each open group after the first has an entry */
+    WINDOW = 2 * SPRYI_SWEPT_MOST_AHEAD,
     MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS) + 1,
-    MULTIPLE_SUMS = -2, /* in place of a group: the row has further sums */
+    MULTIPLE_SUMS = -2, /* stored instead of a group if the row has further sums */
 };
 
 /* State of a row with entries while its block is packed. */
@@ -172,10 +173,10 @@ _Static_assert(SPRYI_SWEPT_STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_ST
 typedef struct packing {
     char *entries; /* 2 * most_entries elements of the template's type */
     int64_t most_entries;
-    uint32_t *sum_of; /* per entry, in stored order */
-    row_state *rows;  /* per row with entries */
+    uint32_t *sum_of; /* sum of each entry, in stored order */
+    row_state *rows;  /* state of each row with entries */
     row_stretch *counts;
-    int32_t *last;     /* per sum: last group with the sum, or MULTIPLE_SUMS */
+    int32_t *last;     /* for each sum, the last group that has it, or MULTIPLE_SUMS */
     int64_t most_sums; /* limit of the sums of a block */
     int64_t *base;     /* WINDOW: first column of batches; during the sort, counters of the digits */
     int32_t *filled;   /* WINDOW: number of entries of open groups */

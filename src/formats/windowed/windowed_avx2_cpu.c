@@ -20,7 +20,7 @@
 enum {
     AT_ONCE = 8,    /* runs; their indices fill whole words */
     DECODED = 32,   /* runs decoded in advance, so that stores complete before the indices are read back */
-    MOST_WORDS = 4, /* of AT_ONCE indices */
+    MOST_WORDS = 4, /* largest number of words of AT_ONCE indices */
     EIGHTS = SPRYI_WINDOWED_LANES / 8,
     SIXTEENS = SPRYI_WINDOWED_LANES / 16,
 };
@@ -31,7 +31,7 @@ enum {
  * the pack instruction.
  */
 typedef struct numbers {
-    __m256i group_length[SIXTEENS]; /* per group, in runs; 0 after the last group */
+    __m256i group_length[SIXTEENS]; /* length of each group in runs; 0 after the last group */
     __m256i lane_length[SIXTEENS];
     __m256i group[EIGHTS];    /* group of each of eight lanes, minus the group of the first lane */
     __m256i possible[EIGHTS]; /* eight consecutive groups, starting with the group of the first lane */

@@ -18,8 +18,8 @@ enum { AT_ONCE = 8 }; /* runs; their indices fill whole words */
 
 /* Decodes the dictionary indices of a slice, AT_ONCE runs at a time. Registers have 16-bit elements. */
 typedef struct numbers {
-    __m512i group;        /* per lane */
-    __m512i group_length; /* per group, in runs; 0 after the last group */
+    __m512i group;        /* group of each lane */
+    __m512i group_length; /* length of each group in runs; 0 after the last group */
     __m512i lane_length;
     const uint32_t *word; /* word q of group 0, the next word */
     int q, run;

@@ -33,7 +33,7 @@ typedef struct ordering {
     spryi_windowed *s;
     uint64_t *hash;        /* hash of each row's pattern, later the row's sort key */
     uint64_t *reached;     /* state of each row that is a leader, see windowed_layout.h */
-    uint8_t *without_runs; /* per row: 1 if it does not consist of runs */
+    uint8_t *without_runs; /* 1 for each row that does not consist of runs */
     int64_t leaders;
     int threads;
     atomic_llong count; /* sum that the current loop computes */
@@ -403,7 +403,7 @@ _Static_assert(1 << INDEX_BITS == MOST_COLUMNS, "a key has room for an index");
 /* The distinct columns of the rows of a window, gathered by a hash table. Zero before its first use. */
 typedef struct dictionary {
     int64_t count;
-    int64_t column[MOST_COLUMNS];    /* in order of first occurrence */
+    int64_t column[MOST_COLUMNS];    /* columns in order of first occurrence */
     uint16_t slot[MOST_COLUMNS];     /* slot of each column in the table */
     uint16_t number[MOST_COLUMNS];   /* index of each column in increasing order */
     int64_t rising[MOST_COLUMNS];    /* columns in increasing order */

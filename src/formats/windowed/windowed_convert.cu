@@ -275,7 +275,7 @@ template <typename P> static __device__ void put_window(const windowing<P> &w, i
 struct cutting {
     column_table table;
     uint32_t leader[SPRYI_WINDOWED_MOST_ROWS];
-    uint32_t key[SPRYI_WINDOWED_MOST_ROWS];                  /* per row, see order_lanes */
+    uint32_t key[SPRYI_WINDOWED_MOST_ROWS];                  /* sort key of each row, see order_lanes */
     uint32_t high[1 << (31 - SPRYI_WINDOWED_PAGE_BITS - 5)]; /* a bit per value of a column's high bits */
     int pages;
 };
@@ -439,7 +439,7 @@ enum { WARPS = CONVERT_THREADS / LANES };
 struct lane_view {
     int64_t begin;   /* first entry of the row */
     uint32_t leader; /* NO_ROW: the lane has no row */
-    int length;      /* in runs */
+    int length;      /* length of the row in runs */
 };
 
 template <typename P> static __device__ lane_view view_slice(const windowing<P> &w, int64_t slice, int run)

@@ -24,7 +24,7 @@ extern "C" {
 
 enum {
     LANES = SPRYI_WINDOWED_LANES,
-    WARPS = 8,       /* per block */
+    WARPS = 8,       /* warps per block */
     LEAST_PART = 32, /* minimal runs of a part of a slice */
     MOST_PARTS = LANES + 2 * WARPS,
     MOST_PREFETCHED = 1 << 14, /* bytes of a slice's values that are prefetched */
@@ -36,7 +36,7 @@ static const unsigned ALL = 0xffffffffu;
 /* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
 template <typename V, int C> struct staged_shape {
     static const int threads = WARPS * LANES;
-    static const int blocks = 4; /* per multiprocessor; see SPRYI_WINDOWED_AT_ONCE */
+    static const int blocks = 4; /* blocks per multiprocessor; see SPRYI_WINDOWED_AT_ONCE */
     static const int runs = C == 1 ? 8 : C <= 3 || (C == 4 && sizeof(V) == 4) ? 4 : 2;
 };
 
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spry
     }
 }
 
-/* Sets plan->order and its bytes if the order pays. It does not if all windows run concurrently. */
+/* Sets plan->order and its bytes if the order pays. The order does not pay if all windows run concurrently. */
 static spry_status find_order(const spryi_prepare_request *request, windowed_plan *plan, int64_t *bytes,
                               spry_error *err)
 {
@@ -135,9 +135,9 @@ static spry_status find_order(const spryi_prepare_request *request, windowed_pla
 /* ---- slices ahead ------------------------------------------------------------------------------------- */
 
 /*
- * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache, which has two halves. Then
- * prefetched data arrives in time: up to 20 % faster. Smaller products are fast without prefetching. Larger products
- * read memory, where prefetching only costs time: up to a third. Measured on an H200.
+ * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache, which has two halves.
+ * Prefetched data then arrives in time, which makes products up to 20 % faster. Smaller products are fast without
+ * prefetching. Larger products read memory; prefetching makes them up to a third slower. Measured on an H200.
  */
 static bool pays_ahead(const spryi_prepare_request *request)
 {
@@ -288,8 +288,8 @@ struct lane_ahead {
 };
 
 /*
- * Prefetches the runs of a slice that all its lanes have into the second-level cache. columns: per run; bits: per
- * index. All lanes of a warp call.
+ * Prefetches the runs of a slice that all its lanes have into the second-level cache. columns: number of columns of a
+ * run; bits: number of bits of an index. All lanes of a warp call.
  */
 template <typename V, bool ONES>
 static __device__ __forceinline__ void prefetch_slice(const spryi_windowed &s, uint4 own, int columns, int bits)
@@ -465,7 +465,7 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
  * are cut, into fewer than 2*warps parts.
  */
 struct slice_parts {
-    int width, count;       /* of the lane's slice: runs, parts */
+    int width, count;       /* number of runs and of parts of the lane's slice */
     int before, cut_before; /* parts of the preceding slices, and parts of cut slices among them */
     int total, cut_total, most;
 };

@@ -561,7 +561,7 @@ static spryi_work gpu_work(const spryi_product *p)
     const spryi_features *f = p->features;
     const windowed_guess *g = p->guess;
     const double n = (double)f->nnz, windows = g->windows * parts_of(g), rounds = fmax(1, windows / AT_ONCE);
-    const double idle = fmax(1, AT_ONCE / windows); /* if there are fewer windows than the GPU can run */
+    const double idle = fmax(1, AT_ONCE / windows); /* over 1 if there are fewer windows than the GPU can run */
     spryi_work w = work_of(p);
     w.steps = g->steps * n * idle;
     w.slices = (double)f->rows / LANES * idle;
