@@ -75,7 +75,10 @@ static void SPRY_FN(clear_slots)(const spryi_bsr_scratch *work, int64_t blocks)
     for (int64_t b = blocks - 1; b >= 0; b--) *SPRY_FN(slot_of)(work, ((const SPRY_J *)work->list)[b]) = -1;
 }
 
-/* Lists the block columns of rows begin .. end - 1 in order of appearance, and their masks. Returns their number. */
+/*
+ * Lists the block columns of rows begin .. end - 1 in order of appearance, and the masks of the blocks. Returns the
+ * number of blocks.
+ */
 static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begin, int64_t end,
                                const spryi_bsr_scratch *work, int64_t *entries)
 {

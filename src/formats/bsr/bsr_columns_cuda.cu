@@ -141,7 +141,7 @@ template <typename S> static __device__ __forceinline__ block_list<S> blocks_of(
     return {s.columns, (const S *)s.values, s.masks, offset_at(s, I), offset_at(s, I + 1), 1};
 }
 
-/* Adds the sums of all groups, in order, into those of the first group. Called by the whole block. */
+/* Adds the sums of all groups, in order, to the sums of the first group. Called by the whole block. */
 template <typename SHAPE, typename V> static __device__ __forceinline__ void
 meet_groups(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const group_place &own, int size, V *scratch)
 {

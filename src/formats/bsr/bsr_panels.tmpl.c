@@ -69,7 +69,7 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(row_of_blocks) * row, PANEL 
 
 #if FOUR_SUMS(2)
 
-/* Does the same for blocks of constant size r. Column j of a block adds to sum j modulo 4. */
+/* Does the same as panel_one_sum for blocks of constant size r. Column j of a block adds to sum j modulo 4. */
 SPRYI_INLINE void SPRY_FN(panel_four_sums)(const SPRY_FN(row_of_blocks) * row, int from, const int r, const int rows,
                                            const bool full, PANEL *sum)
 {

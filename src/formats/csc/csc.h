@@ -7,8 +7,8 @@
  *
  * CSC of A is CSR of A^T, so the storage is a spryi_csr of A^T, whose rows are the columns of A. Blocks, runs and
  * chunks (formats/csr/csr.h) are those of A^T. The kernels are csr's with the two products exchanged: y = A*x scatters
- * columns into y, and y = A^T*x gathers x and writes each y once. The format is for many transposed products with a
- * matrix given by rows: they are as fast as csr's plain products.
+ * columns into y, and y = A^T*x gathers x and writes each y once. The format serves many transposed products with a
+ * matrix given by rows. These products are as fast as plain products with csr.
  *
  * A CSC matrix is borrowed. Its rows within a column may be in any order and repeat. For other layouts the storage owns
  * a conversion, in which the rows of a column rise, and entries at the same position are in stored order.

@@ -81,8 +81,8 @@ static inline __m512d sum_group_f64(const __m512d row[8])
 }
 
 /*
- * Loads four stored values, converted to the vectors' type. whole: loads all; otherwise only those in `live`, zeros
- * elsewhere.
+ * Loads four stored values, converted to the vectors' type. whole: loads all four; otherwise loads the values in
+ * `live`, and zeros for the others.
  */
 static inline __m256d four_values_f64(const double *p, __mmask8 live, const int whole)
 {

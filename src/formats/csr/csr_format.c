@@ -269,7 +269,7 @@ typedef struct coverage {
     int64_t units, pages, words; /* words: 64-bit words per unit, one bit per page */
     int shift;
     uint8_t *touched; /* units x pages */
-    uint64_t *bits;   /* units x words, one bit per page; the bits of joined chunks replace those of units */
+    uint64_t *bits;   /* units x words, one bit per page; the bits of joined chunks replace the bits of units */
 } coverage;
 
 /* An assignment of chunks to phases. A chunk has 2^doubled units; unit u is in chunk u >> doubled. */
@@ -427,8 +427,8 @@ static spryi_csr_range window_of(const coverage *v, int64_t begin, int64_t end)
 }
 
 /*
- * Builds the largest number of chunks whose windows are within their limit. Chunks have nearly equal work. Returns
- * their number, 0 if fewer than 2 fit.
+ * Builds the largest number of chunks whose windows are within their limit. Chunks have nearly equal work. Returns the
+ * number of chunks, 0 if fewer than 2 fit.
  */
 static int64_t build_windows(const coverage *v, spry_type vector_type, spryi_csr_chunk list[SPRYI_MOST_WINDOWS],
                              int64_t *elements)
@@ -818,7 +818,10 @@ const spryi_format spryi_format_csc = {
 
 #else /* for each pair of index types (base/instantiate_indices.h) */
 
-/* Returns true if c[j] - before[j] == by for each j. Compares eight at a time: most rows differ in the first ones. */
+/*
+ * Returns true if c[j] - before[j] == by for each j. Compares eight columns at a time: most rows differ in the first
+ * columns.
+ */
 static inline bool SPRY_FN(all_differ_by)(const SPRY_J *c, const SPRY_J *before, int64_t length, SPRY_J by)
 {
     int64_t j = 0;

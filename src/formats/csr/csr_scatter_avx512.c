@@ -58,7 +58,7 @@ static inline __m256 move_f32(__m256 before, int shift, __m256 now)
     return _mm256_permutex2var_ps(before, _mm256_add_epi32(lanes, _mm256_set1_epi32(8 - shift)), now);
 }
 
-/* The loops of all levels, then those of AVX-512. */
+/* The loops of all levels, then the loops of AVX-512. */
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter_avx512.tmpl.c"

@@ -45,7 +45,7 @@ typedef struct search {
 #define SPRYI_TEMPLATE "formats/csr/spans_avx512.tmpl.c"
 #include "base/instantiate_indices.h"
 
-/* Cuts rows begin .. end - 1, one row per `group`, into spans at w. Returns their number, or -1 if w is full. */
+/* Cuts rows begin .. end - 1, one row per `group`, into spans at w. Returns the number of spans, or -1 if w is full. */
 static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)
 {
     return SPRYI_BY_PAIR(s->csr, cut_rows, s, begin, end, group, w, room);

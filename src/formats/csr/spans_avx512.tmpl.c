@@ -43,9 +43,9 @@ SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, con
 }
 
 /*
- * Cuts rows begin .. end - 1, one row per `group`, into spans at w, at least `least` per row. Returns their number, or
- * -1 if it exceeds `room`. w has SPRYI_MAX_LEAST_SPANS more elements than `room`. Columns are prefetched `ahead` bytes,
- * since the position of the next span is known late.
+ * Cuts rows begin .. end - 1, one row per `group`, into spans at w, at least `least` per row. Returns the number of
+ * spans, or -1 if it exceeds `room`. w has SPRYI_MAX_LEAST_SPANS more elements than `room`. Columns are prefetched
+ * `ahead` bytes, since the position of the next span is known late.
  */
 SPRYI_INLINE int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns, int64_t begin, int64_t end, int group,
                                       const int unbroken, int lanes, const int least, spryi_csr_span *w, int64_t room)

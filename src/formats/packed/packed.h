@@ -33,9 +33,10 @@
  *             or repeat a neighbour if slices may share values; CPU kernels do not multiply them. Padding costs bytes,
  *             but positions need no count of the lanes before. The values of FULL and PADDED slices begin at a multiple
  *             of 32.
- *   values    of all slices. In a CPU plan, slices of a group share values if those of a slice begin with those of
- *             another slice. Matrices of constant coefficients and graphs without weights then have few values. Files
- *             and GPU storages do not share values, since GPU kernels expect contiguous values of consecutive slices.
+ *   values    the values of all slices. In a CPU plan, a slice shares the values of another slice of its group if these
+ *             begin with its own values. Matrices of constant coefficients and graphs without weights then have few
+ *             values. Files and GPU storages do not share values, since GPU kernels expect contiguous values of
+ *             consecutive slices.
  *
  * Rows much longer than the mean are stored as CSR (long_rows), in pieces of SPRYI_PACKED_PIECE entries whose sums are
  * added in order.

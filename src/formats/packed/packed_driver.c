@@ -51,7 +51,7 @@ bool spryi_packed_streams_y(const spryi_packed *s, int64_t element_bytes)
     return y >= LEAST && cache > 0 && s->slots * (int64_t)spry_type_bytes(s->a.value_type) + x + y > cache;
 }
 
-/* One product of a kernel. args is the first member, so its address is that of the packed_run. */
+/* One product of a kernel. args is the first member, so a pointer to args is also a pointer to the packed_run. */
 typedef struct packed_run {
     spryi_run_args args;
     spryi_block_fn slices;

@@ -610,7 +610,7 @@ static void SPRY_FN(recall_choice)(const walk *g, spryi_packed_draft *n, const s
         SPRY_FN(find_distances)(g, n, spryi_packed_most_diagonals(n));
 }
 
-/* Lists the lanes that have slot k, in order. Returns their number. next[l]: entries of lane l used so far. */
+/* Lists the lanes that have slot k, in order. Returns the number of lanes. next[l]: entries of lane l used so far. */
 static int SPRY_FN(lanes_of_slot)(const walk *g, const spryi_packed_draft *n, int k, const int32_t *next, int *lane)
 {
     int count = 0;

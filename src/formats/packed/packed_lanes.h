@@ -107,7 +107,10 @@ static inline void spryi_packed_lane_of_indices(spryi_packed_lanes *r, int l)
     r->value = r->own_value;
 }
 
-/* Selects lane l of those in `rows`, after the lanes before it. */
+/*
+ * Selects lane l, which must be in the mask `rows`. All earlier lanes of the mask must have been selected before, in
+ * order.
+ */
 static __attribute__((noinline)) void spryi_packed_select_lane(spryi_packed_lanes *r, int l)
 {
     r->values = r->v.values;

@@ -30,7 +30,7 @@ template <typename V, int SLOTS> struct pairs_shape {
     static const int blocks = SLOTS == PAIRS_FEW ? 10 : sizeof(V) == 8 ? 6 : 8;
 };
 
-/* Adds W slots of two slices with adjacent values: sum[r] is that of the lane's row in slice r. */
+/* Adds W slots of two slices with adjacent values. sum[r] is the sum of the lane's row in slice r. */
 template <int W, bool WHOLE, bool ONES, int SLOTS, typename S, typename V> static __device__ __forceinline__ void
 add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[SLOTS], unsigned mask0, unsigned mask1)
 {

@@ -74,9 +74,9 @@ static void cost_of(const spryi_scoo_head *h, spryi_cost *cost)
 }
 
 /*
- * Slices are sorted by column minus the slice's least column. First entries are distributed to buckets, as many as a
- * core can write to in parallel. Then each bucket, which fits in the L2 cache, is sorted by passes over the lower
- * digits.
+ * Slices are sorted by column minus the slice's least column. First the entries are distributed to buckets. Their
+ * number is limited to the number that a core can write to in parallel. Then each bucket, which fits in the L2 cache,
+ * is sorted by passes over the lower digits.
  */
 enum {
     DIGIT_BITS = 11, /* the counters of a digit fit in the L1 cache */

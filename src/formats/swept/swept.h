@@ -59,7 +59,7 @@ typedef struct spryi_swept_block {
     int32_t batches, extras;
     int32_t all_sums, sum_bits;   /* all_sums: includes further sums; sum_bits: bits of a sum in an index, at most 16 */
     int32_t head_row, head_piece; /* first row: index in shared_rows, or -1; its piece in this block */
-    int32_t tail_row, tail_piece; /* the same for the last row, if it is another row */
+    int32_t tail_row, tail_piece; /* the same for the last row, if it is not the first row */
 } spryi_swept_block;
 
 /* Further sums first .. first + count - 1 of the row whose first sum is `sum`. */

@@ -231,7 +231,7 @@ template <typename P> static __global__ void count_blocks(const cutting<P> c, in
     if (lane_of_warp() == 0) *count = blocks;
 }
 
-/* Writes the cuts found by a search of `rounds` rounds, and their number. One warp. */
+/* Writes the cuts found by a search of `rounds` rounds, and the number of blocks. One warp. */
 template <typename P>
 static __global__ void put_cuts(const cutting<P> c, int rounds, spryi_swept_cut *cuts, int64_t *count)
 {
@@ -541,7 +541,7 @@ template <typename V, typename P> static __global__ void clear_slots(const sweep
     }
 }
 
-/* Sets the base of each batch to its least column, that of its first entry. */
+/* Sets the base of each batch to its least column, which is the column of its first entry. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     fill_bases(const sweeping<P> w, int64_t *__restrict__ bases)
 {

@@ -231,8 +231,8 @@ static __device__ void sort_table(column_table *t, int count)
 /* ---- many columns ---------------------------------------------------------------------------------------- */
 
 /*
- * Lists the columns of a window of one slice in increasing order. Returns their number. Called by LARGE_THREADS
- * threads, a warp per row.
+ * Lists the columns of a window of one slice in increasing order. Returns the number of columns. Called by
+ * LARGE_THREADS threads, a warp per row.
  */
 template <typename P> static __device__ int list_columns(const windowing<P> &w, int64_t slice, int32_t *column)
 {
@@ -317,7 +317,10 @@ static __device__ int count_pages(cutting *c, int64_t cols)
     return pages;
 }
 
-/* Returns the slices that begin windows, as bits. *narrow: the same for windows with indices of SHORT_BITS. */
+/*
+ * Returns a mask of the slices that begin windows. Sets *narrow to the mask of the slices that begin windows with
+ * indices of SHORT_BITS.
+ */
 template <typename P>
 static __device__ uint32_t cut_rows(const windowing<P> &w, const block_rows &rows, cutting *c, uint32_t *narrow)
 {

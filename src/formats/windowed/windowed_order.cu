@@ -21,7 +21,7 @@ enum { PARTS = 16, MOST_RUN = SPRYI_WINDOWED_MOST_RUN, MOST_BLOCKS = 1024 };
 struct order_sums {
     unsigned long long leaders, of_runs, long_count, long_nnz, pieces;
     unsigned long long columns[2];       /* columns of the sampled windows: [0] natural order, [1] cells */
-    int seen, matching[2][MOST_RUN + 1]; /* sampled rows, and those of runs, by [strided][run] */
+    int seen, matching[2][MOST_RUN + 1]; /* sampled rows, and sampled rows of runs, by [strided][run] */
     int taken[SPRYI_WINDOWED_ROUNDS];    /* nonzero: a label was set in the round */
 };
 

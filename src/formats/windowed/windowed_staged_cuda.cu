@@ -358,8 +358,8 @@ static __device__ __forceinline__ uint32_t number_of(const uint32_t (&words)[WOR
 }
 
 /*
- * Loads the words that hold the indices of run t and later runs of the lane's group. Groups and lanes that have a word
- * are the first ones.
+ * Loads the words that hold the indices of run t and later runs of the lane's group. The groups and lanes that have a
+ * word come first.
  */
 template <int BITS, int WORDS, typename V>
 static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint32_t (&words)[WORDS])
@@ -421,7 +421,7 @@ static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int cou
     }
 }
 
-/* Adds runs t .. t + U - 1, up to the slice's width. Lanes that have a run are the first ones. */
+/* Adds runs t .. t + U - 1, up to the slice's width. The lanes that have a run are the first lanes. */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const V *xs, V (&sum)[2])
 {

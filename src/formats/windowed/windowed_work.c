@@ -517,7 +517,7 @@ static int report(spryi_feature_value *list, const spryi_features *f, const void
     return 2;
 }
 
-/* Columns and sectors of windows of cells, relative to those of the balls that the guess samples. */
+/* Columns and sectors of windows of cells, relative to the columns and sectors of the balls that the guess samples. */
 static const double CELL_COLUMNS = 1.45, CELL_SECTORS = 1.42;
 static const double MOST_STAGED = 4096; /* elements of x per window */
 static const double ROW_BYTES = 4.7;
