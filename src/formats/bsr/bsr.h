@@ -50,10 +50,10 @@ typedef struct spryi_bsr_head {
 typedef struct spryi_bsr {
     spry_arrays types; /* types of the head; first member, as in every storage */
     spryi_bsr_head head;
-    void *offsets; /* block_rows + 1, of offset_type */
-    void *columns; /* blocks, of index_type */
-    void *values;  /* blocks * block * block, of value_type */
-    void *masks;   /* blocks * block of uint8_t, or uint16_t for blocks over 8; unused without fill */
+    void *offsets; /* block_rows + 1 elements of offset_type */
+    void *columns; /* `blocks` elements of index_type */
+    void *values;  /* blocks * block * block elements of value_type */
+    void *masks;   /* blocks * block elements of uint8_t, or of uint16_t for blocks over 8; unused without fill */
 } spryi_bsr;
 
 extern const spryi_format spryi_format_bsr;

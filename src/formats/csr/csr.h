@@ -191,10 +191,11 @@ enum {
     SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four products; spans save a fifth to a half of each */
 };
 
-enum { SPRYI_CSR_SUMS = 16 /* vectors per pass if rows are in pieces: the workspace has their sums */ };
+/* Vectors per pass if rows are in pieces. The workspace has a sum of each piece for each of these vectors. */
+enum { SPRYI_CSR_SUMS = 16 };
 enum {
     SPRYI_CSR_COLUMN_MAJOR = 4,     /* column-major vectors that CPU kernels multiply together (csr_apart.c) */
-    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* longest mean row for which it reduces time */
+    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which this reduces time */
 };
 
 /* The storage of format csr. */

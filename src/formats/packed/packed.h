@@ -106,10 +106,10 @@ typedef struct spryi_packed {
     int64_t slots;       /* elements of values */
     int64_t units;       /* units of indices */
     spryi_long_rows long_rows;
-    spryi_packed_slice *slices; /* slice_count + 1 */
-    int32_t *extras;            /* slice_count */
+    spryi_packed_slice *slices; /* slice_count + 1 elements */
+    int32_t *extras;            /* slice_count elements */
     uint8_t *indices;           /* units * SPRYI_PACKED_INDEX_UNIT */
-    void *values;               /* slots; NULL for a pattern */
+    void *values;               /* `slots` elements; NULL for a pattern */
     spryi_windows windows;      /* windows of y for the transposed product; empty without this product */
     int64_t most_slots;         /* elements that `values` would have if slices shared no values */
 } spryi_packed;

@@ -29,9 +29,9 @@ template <typename S> struct column_slice {
     int32_t base; /* block column to which indices are added: of lane 0 (DIAGONALS), or the slice's first (OFFSETS) */
     int count;    /* lanes that are rows */
     int64_t row;  /* row to which the lanes' rows are added */
-    /* the slice's lane with the thread's lane number: */
-    int32_t distance; /* DIAGONALS: distance of the slot with this number */
-    unsigned slots;   /* DIAGONALS: mask of slots; else number of slots, or LONG_ROW */
+    /* the slice's lane whose index equals the thread's lane index: */
+    int32_t distance; /* DIAGONALS: distance of the slot with this index */
+    unsigned slots;   /* DIAGONALS: mask of the lane's slots; else number of its slots, or LONG_ROW */
     int place;        /* first row, relative to `row` */
     /* the current lane of the slice, and its slots: */
     int own;

@@ -81,7 +81,7 @@ typedef struct spryi_swept_bitmap {
 typedef struct spryi_swept_sizes {
     int64_t rows, cols, nnz;
     int64_t blocks;
-    int64_t batches, bitmaps, extras, shared_rows, pieces; /* sizes of arrays; pieces: of all shared rows */
+    int64_t batches, bitmaps, extras, shared_rows, pieces; /* sizes of arrays; pieces: of all shared rows together */
     int64_t most_sums, sum_limit; /* sums of the largest block, with further sums; limit of the sums of a block */
     int32_t value_type, offset_type, index_type, reserved;
 } spryi_swept_sizes;

@@ -91,7 +91,10 @@ static __device__ __forceinline__ piece piece_of(const sweeping<P> &w, const own
     return p;
 }
 
-/* The tile of a thread block in kernels with threads by entries, and the ranges of rows and blocks of its entries. */
+/*
+ * The tile of a thread block in kernels with threads by entries, and the ranges of rows and row blocks with its
+ * entries.
+ */
 struct tile {
     int64_t begin, end, rows[2], blocks[2];
 };

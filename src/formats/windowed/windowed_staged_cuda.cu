@@ -33,7 +33,9 @@ enum {
 };
 static const unsigned ALL = 0xffffffffu;
 
-/* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
+/*
+ * Number of runs in flight, and the shape of thread blocks. Both depend on the columns C of a run. Measured on an H200.
+ */
 template <typename V, int C> struct staged_shape {
     static const int threads = WARPS * LANES;
     static const int blocks = 4; /* blocks per multiprocessor; see SPRYI_WINDOWED_AT_ONCE */

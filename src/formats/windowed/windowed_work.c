@@ -66,8 +66,8 @@ typedef struct ball {
 } ball;
 
 /*
- * A sampled row, and the rows of its length at multiples of `distance` from it, which may have its pattern. Arrays of
- * 2: rows after the row, rows before the row.
+ * A sampled row, and the rows of equal length at multiples of `distance` from it. These rows may have its pattern. In
+ * arrays of 2, [0] is for the rows after the sampled row, [1] for the rows before it.
  */
 typedef struct like_rows {
     int64_t row, distance, length;
