@@ -47,7 +47,7 @@ template <typename P> struct sweeping {
     int64_t unroll, most_sums;
     uint32_t *most; /* for each row with entries, the number of entries in its fullest stretch; 0 if few */
     uint32_t *sum_count, *further; /* for each row, the number of its sums and its second sum */
-    uint32_t *position;            /* for each entry, in the order of rows, its position in column order in its block */
+    uint32_t *position;            /* for each entry, by row and column, its position in its block in column order */
     uint32_t *slot;                /* for each entry, in column order, group * GROUP + position; NONE: unassigned */
     uint64_t *keys;                /* for each entry, in column order, its column (under column_mask) and its index */
     uint32_t column_mask;
