@@ -2,7 +2,7 @@
  * Sparse times sparse on a device with its own memory: upload of the operands, the device's phases, and C on the device
  * or copied to the host. If a limit or the memory does not allow the whole product, rows are multiplied in chunks with
  * about equal products. The number of chunks doubles until they fit, or a chunk is one row. All chunks are counted
- * before C is allocated, once and exactly.
+ * before C is allocated, so C is allocated once, with its exact size.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -14,11 +14,11 @@
 typedef struct spryi_spgemm_device_state {
     const spryi_spgemm_device_phases *kernel;
     void *inputs[6];    /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
-    int64_t held;       /* current bytes on the device, including inputs and the caller's arrays on the device */
+    int64_t held;       /* bytes now held on the device, including inputs and the caller's arrays on the device */
     int64_t *scan;      /* prefix sums of the rows' products, on the host; NULL while there is one chunk */
     int64_t *cuts;      /* first rows of chunks, chunks + 1; NULL: one chunk */
     int64_t *c_offsets; /* device, rows + 1: offsets of one chunk */
-    int32_t *c_columns; /* device: a chunk's columns before the copy to the host */
+    int32_t *c_columns; /* device: columns of one chunk, until they are copied to the host */
     void *c_values;
     int64_t room;    /* capacity of c_columns and c_values, in entries */
     bool structured; /* offsets and columns are complete, in C and on the device */
@@ -27,14 +27,17 @@ typedef struct spryi_spgemm_device_state {
 
 /* ---- device memory, counted; all work of a product is in the default stream ---------------------------- */
 
-/* Counts bytes as held. */
+/* Adds `bytes` to the bytes held on the device, and updates the peak. */
 static void hold(spry_spgemm_plan *plan, int64_t bytes)
 {
     plan->device_state->held += bytes;
     if (plan->device_state->held > plan->costs.peak_bytes) plan->costs.peak_bytes = plan->device_state->held;
 }
 
-/* take and give allocate and release device memory of a product, whose owner is the plan. Kernels call them, too. */
+/*
+ * Allocates device memory for a product, counted against the plan's limit. Kernels call take and give through
+ * product->memory.
+ */
 static spry_status take(spryi_device_product *product, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
     spry_spgemm_plan *plan = product->memory.owner;
@@ -345,8 +348,9 @@ static spry_status take_stages(spry_spgemm_plan *plan, spry_error *err)
 }
 
 /*
- * Computes the columns and values of the chunk counted last, from entry `at` of C on. While the device computes,
- * threads touch the pages of a large C. Otherwise the copy would wait for each new page (3 GB/s instead of 14).
+ * Computes the columns and values of the chunk that was counted last. They are stored in C from entry `at` on. While
+ * the device computes, threads touch the pages of a large C. Otherwise the copy would wait for each new page, and would
+ * reach 3 GB/s instead of 14 GB/s.
  */
 static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *err)
 {
@@ -434,7 +438,10 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
     return in_device(plan, fill_on_device, err);
 }
 
-/* Kernels find columns together with values, so this runs a numeric phase whose values are discarded. */
+/*
+ * Computes C's structure. Kernels find columns together with values, so a numeric phase runs and its values are
+ * discarded.
+ */
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
     if (plan->result.chunks > 1) {
@@ -459,7 +466,10 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     return status;
 }
 
-/* The symbolic phase has run, so its memory is known. C is added. */
+/*
+ * Sets the estimate's bytes. The symbolic phase has run, so the plan's peak includes its memory. The bytes of C are
+ * added.
+ */
 static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate_info *estimate, spry_error *err)
 {
     (void)err;

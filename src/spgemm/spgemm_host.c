@@ -40,7 +40,7 @@ static count_fn count_function(const spryi_spgemm_job *job)
     return functions[spryi_index_pair(job->a.offset_type, job->a.index_type)];
 }
 
-/* Returns the first row at or after which `work` entries and rows begin. */
+/* Returns the first row that has at least `work` entries and rows before it. */
 static int64_t row_at(const spry_arrays *a, int64_t work)
 {
     int64_t i;
@@ -50,7 +50,7 @@ static int64_t row_at(const spry_arrays *a, int64_t work)
 
 typedef struct piece_job {
     const spryi_spgemm_job *job;
-    int64_t work; /* entries and rows of a piece */
+    int64_t work; /* entries plus rows of a piece */
     atomic_llong products;
     atomic_int overflow;
 } piece_job;
@@ -75,7 +75,7 @@ static void count_in_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* The sum of a piece cannot overflow: 2^16 entries of A in rows of 2^47 entries of B would exceed any memory. */
+/* The products of one piece cannot overflow: 2^16 entries of A in rows of 2^47 entries of B would exceed any memory. */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err)
 {
     enum { PIECE_WORK = 4096 }; /* a thread fetches some thousand pieces per second */
@@ -94,7 +94,8 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 }
 
 /*
- * Returns a bound of the pieces that piece p is cut into: two adjacent pieces together exceed `most` rows and products.
+ * Returns an upper bound on the number of pieces that piece p is cut into. Any two adjacent new pieces together have
+ * more than `most` rows and products.
  */
 static int64_t most_pieces(const spryi_work_pieces *pieces, int64_t p, int64_t most)
 {
@@ -136,8 +137,8 @@ static void cut_pieces(void *argument, int64_t first, int64_t last)
 }
 
 /*
- * Cuts the rows again for one pass: a piece is one row, or has at most `most` rows and products. A row counts at most
- * as many products as C has columns.
+ * Cuts the rows again for one pass. Each new piece is one row, or has at most `most` rows plus products. If a row has
+ * more products than C has columns, only the number of columns counts.
  */
 static spry_status cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err)
 {
@@ -167,10 +168,13 @@ done:
 
 /* ---- samples of A ---------------------------------------------------------------------------------------- */
 
-/* Compares a row with the row before. Returns 1 if they are alike, 0 if they differ, -1 if the row does not count. */
+/*
+ * Compares a row with the row before. Returns 1 if they are alike, 0 if they differ, -1 if the row must be left out of
+ * the sample.
+ */
 typedef int (*compare_fn)(const spry_arrays *a, int64_t before, int64_t begin, int64_t end);
 
-/* Returns the share of rows that are like the row before, in a sample over the matrix. */
+/* Returns the share of sampled rows that are like the row before. The sample is spread over the matrix. */
 static double share_alike(const spry_arrays *a, compare_fn compare)
 {
     enum { SAMPLE = 64, STRETCH = 8 };
@@ -236,8 +240,9 @@ static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t 
 }
 
 /*
- * Returns true if groups of 2^shift columns pay: a row of B is read at least four times on average, and sampled entries
- * of B occupy at most 3/parts groups per entry. The sample consists of stretches over the matrix.
+ * Returns true if groups of 2^shift columns save time. This needs two conditions. A row of B is read at least four
+ * times on average. Sampled entries of B occupy at most 3/parts groups per entry. The sample consists of stretches of
+ * consecutive entries, spread over B.
  */
 static bool groups_pay(const spryi_spgemm_job *job, int shift, int parts)
 {
@@ -289,7 +294,7 @@ static void drop_bitmaps(spry_context *context, spryi_spgemm_bitmaps *bitmaps)
     *bitmaps = (spryi_spgemm_bitmaps){0};
 }
 
-/* Creates job->bitmaps if they pay and need at most most_bytes (0: no limit). */
+/* Creates job->rows_of_b.bitmaps if they save time and need at most most_bytes (0: no limit). */
 static spry_status build_bitmaps(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -396,7 +401,7 @@ static spryi_spgemm_fn function_of(const spryi_spgemm_job *job, const spryi_spge
                  : NULL;
 }
 
-/* Runs a phase that fills C. Stores its time, and separately the time of sorting if the kernel measures it. */
+/* Runs a phase that fills C. Stores the time of filling and, if the kernel measures it, the time of sorting. */
 static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -409,8 +414,9 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
 
 /*
  * Returns true if columns may be listed while rows are counted, which saves half of the symbolic phase. The list can
- * hold all products, but only written pages use memory. One thread lists columns in C's own array. Several threads
- * leave gaps between pieces, so the columns are copied afterwards. The copy costs more than it saves if rows form runs.
+ * hold all products, but only written pages use memory. One thread lists columns in C's own array. Several threads list
+ * them in job->listed, where unused memory remains after each piece, so the columns are copied to C afterwards. If rows
+ * form runs, the copy takes more time than listing saves.
  */
 static bool may_list(const spry_spgemm_plan *plan)
 {
@@ -420,7 +426,7 @@ static bool may_list(const spry_spgemm_plan *plan)
     return job->threads == 1 || job->sizes.run_values == 0 || !rows_move(&job->a);
 }
 
-/* Returns the bytes of the lists of columns, which threads fill in addition to C. */
+/* Returns the bytes of job->listed, which several threads fill with columns before C; 0 if it is not used. */
 static int64_t listed_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -458,7 +464,7 @@ static void join_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* Copies the columns that threads listed to C, and frees the lists. */
+/* Copies the listed columns from job->listed to C, and frees job->listed. */
 static void join_listed(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -467,7 +473,9 @@ static void join_listed(spry_spgemm_plan *plan)
     job->listed = NULL;
 }
 
-/* Returns true if bitmaps of B's rows may pay. Listed rows with few products do not read them. */
+/*
+ * Returns true if bitmaps of B's rows may save time. Rows with few products do not read bitmaps if columns are listed.
+ */
 static bool may_use_bitmaps(const spry_spgemm_plan *plan, bool lists)
 {
     enum { FEW = 64 };
@@ -592,13 +600,13 @@ done:
 /* ---- one pass -------------------------------------------------------------------------------------------- */
 
 enum {
-    MOST_COLUMNS = 64,  /* columns of C per product. With more, clearing bits and ranks costs too much */
+    MOST_COLUMNS = 64,  /* maximal columns of C per product. With more, clearing bits and ranks takes too long */
     ASK_FROM = 16 << 20 /* bytes of C from which the machine's available memory is checked */
 };
 
 /*
- * Returns the bytes of C if no two products are added to one entry. Returns -1 if these bytes plus `held` exceed the
- * limit or the machine's memory.
+ * Returns the bytes that C would need if every product were a separate entry. Returns -1 if these bytes plus `held`
+ * exceed the limit or the machine's memory.
  */
 static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
 {
@@ -611,7 +619,9 @@ static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
     return bytes >= ASK_FROM && bytes > spryi_available_memory_bytes() ? -1 : bytes;
 }
 
-/* Prepares one pass: cuts the rows. *held = bytes held in addition to C, or 0 if two phases must be used. */
+/*
+ * Prepares one pass: cuts the rows. Sets *held to the bytes held in addition to C, or to 0 if two phases must be used.
+ */
 static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -628,7 +638,7 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
     if (reserved_bytes(plan, held_bytes(plan) + bytes + groups + cuts) < 0) return SPRY_OK;
     SPRYI_OK_OR_RETURN(cut_one_pass(plan->context, job, job->sizes.entries, err));
     const int64_t all = held_bytes(plan) + bytes + groups;
-    if (reserved_bytes(plan, all) < 0) { /* the additional pieces exceed the limit of one pass */
+    if (reserved_bytes(plan, all) < 0) { /* with the additional pieces, one pass would exceed the memory */
         spryi_release(plan->context, job->pieces.rows);
         job->pieces.rows = NULL;
         return spryi_spgemm_cut(plan->context, job, err);
@@ -650,7 +660,7 @@ static spry_status allocate_one_pass(spry_spgemm_plan *plan)
 
 /*
  * Counts and fills C in one pass. plan->result.C remains NULL if two phases are better. Reasons are: the kernel has no
- * one-pass function for these types, products are few for the columns, rows repeat, or memory is short.
+ * one-pass function for these types, C has many columns per product, rows repeat, or memory is short.
  */
 static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
 {

@@ -91,7 +91,10 @@ static double sum_of_lengths(const spry_arrays *a, bool by_column, const spry_ar
     return step > 1 ? sum * (double)items / sampled : sum;
 }
 
-/* Counts products from the entries of each inner index, one block of indices at a time. */
+/*
+ * Counts products from the number of entries that A and B have at each inner index. Processes one block of inner
+ * indices at a time.
+ */
 static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, bool a_by_column, bool b_by_column)
 {
     enum { BLOCK = 512 };
@@ -214,7 +217,8 @@ static int64_t most_bytes(const spry_spgemm_plan *plan)
         bytes += (double)conversion_bytes(plan->context, b, SPRY_CSC, plan->job.type, SPRY_I64) * 2;
         bytes += OFFSET * ((double)most_entries(b) + n);
     }
-    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) * OFFSET; /* offsets and pieces of the job, and of C */
+    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) *
+             OFFSET; /* offsets of the job and of C, and the job's pieces */
     bytes += plan->named.sequential ? COLUMN * n : SLOT * (row + 64) + n / 4; /* workspace of one thread */
     return whole_bytes(bytes + entries * (index + value));
 }
@@ -241,7 +245,9 @@ static int64_t converted_bytes(const spry_spgemm_plan *plan)
     return plan->costs.input_bytes + plan->a.bytes + plan->b.bytes + plan->columns.bytes;
 }
 
-/* Checks the memory of find_origins: entry indices as values, their conversion, and its scratch. */
+/*
+ * Checks the memory that find_origins needs: entry indices as values, their conversion, and scratch of the conversion.
+ */
 static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_matrix_options *o,
                                  spry_index_type index_type, spry_error *err)
 {
@@ -386,7 +392,7 @@ static bool has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
     return !plan->device->driver->host_memory && (to == &plan->b || is_square(plan));
 }
 
-/* Builds to->csr from to->given or its transpose, with an index pair. */
+/* Builds to->csr from to->given or its transpose, with the index types of `pair`. */
 static spry_status build_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_op op, int pair, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -489,7 +495,7 @@ void spryi_refresh_operands(spry_spgemm_plan *plan)
 {
     refresh(plan->context, &plan->a);
     refresh(plan->context, &plan->b);
-    refresh(plan->context, &plan->columns); /* after b, its source */
+    refresh(plan->context, &plan->columns); /* b was refreshed before, because `columns` is converted from it */
 }
 
 void spryi_drop_operands(spry_spgemm_plan *plan)

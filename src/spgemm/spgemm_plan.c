@@ -78,7 +78,7 @@ spry_status spryi_spgemm_check_operands(spry_type *type, const spry_matrix *A, c
 /* Sizes of a product that the prediction uses. */
 typedef struct product_sizes {
     spry_type type;
-    int64_t rows, cols, entries; /* of C; entries: of A */
+    int64_t rows, cols, entries; /* rows and columns of C; entries of A */
     int64_t products, input_bytes;
     int threads;
     const spry_arrays *a;
@@ -120,10 +120,11 @@ static double bytes_of_result(const product_sizes *s)
 }
 
 /*
- * Predicts microseconds on the CPU. The caches decide between these cases. Rows of B are local, or fit in the second
- * level, or neither. All products fit in the second level with C. Or rows of C are summed in the first level, and
- * entries count instead of products. Rates are fitted to products of random matrices and grids. Only the point at which
- * the GPU becomes faster has to be right.
+ * Predicts microseconds on the CPU. The rates depend on the caches. Reading rows of B costs nothing extra if A selects
+ * adjacent rows (is_local). Otherwise it costs less if the operands fit in the second-level cache. Summing products is
+ * fast if operands and C fit in the second-level cache (small), or if a row of C fits in the first-level cache
+ * (narrow). The rates are fitted to products of random matrices and grids. Only the size at which the GPU becomes
+ * faster has to be right.
  */
 static double on_cpu(const product_sizes *s)
 {
@@ -139,7 +140,10 @@ static double on_cpu(const product_sizes *s)
     return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
 }
 
-/* Predicts microseconds on a GPU: kernels, and the bus at 5 GB/s up to 1 MB, 10 up to 64 MB, then 14. */
+/*
+ * Predicts microseconds on a GPU, for kernels and the bus. The bus moves the first MB at 5 GB/s, bytes up to 64 MB at
+ * 10 GB/s, and the rest at 14 GB/s.
+ */
 static double on_gpu(const product_sizes *s)
 {
     const double bytes = (double)s->input_bytes + bytes_of_result(s);
@@ -155,7 +159,7 @@ static void choose_gpu(spryi_route *r, spry_context *context, const product_size
 {
     const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
     r->why = "predicted to be the faster one";
-    /* One thread at its slowest finishes before a GPU starts, so A is not sampled. */
+    /* If one thread at its slowest finishes before a GPU kernel can be launched, A need not be sampled. */
     if (1e-3 * (5 * (double)s->rows + 80 * (double)s->entries + 14 * (double)s->products) < launch_us) return;
     const double cpu = on_cpu(s), gpu = on_gpu(s);
     if (s->a->columns > INT32_MAX || s->a->rows > INT32_MAX || s->cols > INT32_MAX || gpu >= cpu) return;
@@ -448,7 +452,10 @@ spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **pl
     return create_plan(context, plan, A, B, &o, SPRYI_FOR_RUNS, err);
 }
 
-/* Allocates C's own values if the run writes to them. Frees them if the run does not, and no run has filled them. */
+/*
+ * Allocates C's own values if the run writes to them. Frees them if the run writes elsewhere and no earlier run has
+ * filled them.
+ */
 static spry_status keep_values(spry_spgemm_plan *plan, bool wanted, spry_error *err)
 {
     spry_matrix *C = plan->result.C;

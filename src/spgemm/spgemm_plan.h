@@ -11,8 +11,8 @@
 typedef struct spryi_operand {
     spry_matrix *given; /* retained: csr may borrow its arrays */
     spry_matrix *csr;   /* `given`, another view of its arrays, or a conversion */
-    int64_t bytes;      /* owned by csr, and of `from`; of given, if it is the expansion of a triangle */
-    int64_t *from;      /* entry of given that has the value of entry k of csr; ~n: the negative of entry n. NULL: */
+    int64_t bytes;      /* bytes owned by csr and `from`, and by `given` if it is an expanded triangle */
+    int64_t *from;      /* entry of `given` that is the source of each entry of csr; ~n: negative of n. NULL: */
                         /* equal arrays, or a pattern */
 } spryi_operand;
 
@@ -21,9 +21,9 @@ typedef struct spryi_operand {
  * count the bytes held, and return SPRY_TOO_LARGE beyond the limit.
  */
 typedef struct spryi_spgemm_steps {
-    spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* entries of C, and products */
-    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: C's structure */
-    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err);  /* after ready: values */
+    spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* counts C's entries and the products */
+    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: computes C's structure */
+    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err);  /* after ready: computes C's values */
     /* Computes C in a single run, and sets run_us. */
     spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
     /* Sets the workspace, peak and least bytes of one run. Called after count. */
@@ -39,7 +39,7 @@ typedef struct spryi_spgemm_result {
     spry_matrix *C;
     void *values; /* the caller's array, which this run writes; NULL: C's own */
     int64_t rows, columns;
-    int64_t nnz; /* of C's structure */
+    int64_t nnz; /* entries of C's structure */
     int64_t fill_bytes;
     int64_t chunks; /* chunks of rows that C is computed in */
     bool runs;      /* C's own values are the result of some run */
@@ -47,8 +47,8 @@ typedef struct spryi_spgemm_result {
 
 /* Bytes and times that the plan reports. */
 typedef struct spryi_spgemm_costs {
-    int64_t input_bytes;   /* included in peak and limit; outside_bytes are part of it */
-    int64_t outside_bytes; /* held for this product outside of the plan, within its memory limit */
+    int64_t input_bytes;   /* bytes of inputs, including outside_bytes; part of the peak */
+    int64_t outside_bytes; /* bytes held outside of the plan that its memory limit includes */
     int64_t converted_bytes, peak_bytes, workspace_bytes;
     int64_t operand_bytes; /* maximal bytes held while operands are converted, including inputs and scratch */
     double setup_us, upload_us, run_us, download_us;
@@ -71,7 +71,7 @@ struct spry_spgemm_plan {
     bool single_run;             /* data that only later runs need is not kept */
     const spry_arrays *shown[2]; /* A's and B's arrays as given; only while the plan is created */
     spryi_named_kernel named;
-    spryi_scalar alpha;   /* of the job's type */
+    spryi_scalar alpha;   /* value of the job's type */
     spryi_spgemm_job job; /* complete on a CPU; on a GPU only operands, products and types are set */
     spryi_spgemm_result result;
     spryi_spgemm_costs costs;
@@ -91,7 +91,7 @@ typedef struct spryi_spgemm_request {
     const spry_spgemm_options *o;
     spry_type type; /* of C */
     spryi_plan_use use;
-    int64_t outside_bytes; /* held outside of the plan, within its memory limit */
+    int64_t outside_bytes; /* bytes held outside of the plan that its memory limit includes */
 } spryi_spgemm_request;
 
 /* The device of a product, and the reason. */
@@ -115,7 +115,7 @@ spry_status spryi_spgemm_check_operands(spry_type *type, const spry_matrix *A, c
 /* Decides where the product is computed, from sizes. Converts nothing. */
 spry_status spryi_spgemm_find_route(spryi_route *r, const spryi_spgemm_request *q, spry_error *err);
 
-/* Creates a plan that has only the request. */
+/* Creates a plan in which only the request's data is set. */
 spry_status spryi_spgemm_new_plan(spry_spgemm_plan **plan, const spryi_spgemm_request *q, spry_error *err);
 
 /* Creates a plan on the route's device. */
@@ -148,7 +148,7 @@ static inline int spryi_spgemm_threads(const spry_context *context, int asked, i
 
 /* ---- triple_runs.c ------------------------------------------------------------------------------------- */
 
-/* Returns the multiplications of C = P^T*A*P. With the method by runs, reads A once. */
+/* Returns the number of multiplications in C = P^T*A*P. Reads A once if the method is by runs. */
 int64_t spryi_triple_count_products(const spry_spgemm_plan *plan);
 
 /* ---- spgemm_operands.c --------------------------------------------------------------------------------- */

@@ -48,7 +48,10 @@ void spryi_triple_give(spryi_triple_memory *memory, spryi_triple_array *array)
     *array = (spryi_triple_array){0};
 }
 
-/* Reserves an array, which is not counted. Returns false if memory is limited or comes from hooks. */
+/*
+ * Reserves address space for an array, without counting its bytes. Returns false if there is a memory limit, or if the
+ * context cannot reserve.
+ */
 static bool reserve(const spryi_triple_memory *memory, spryi_triple_array *array, int64_t count, size_t size)
 {
     if (memory->limit > 0 || spryi_reserve(memory->context, &array->at, count, size, "triple product", NULL) != SPRY_OK)
@@ -138,7 +141,7 @@ int spryi_triple_threads_that_fit(const spryi_triple_memory *memory, int threads
 
 /* ---- the choice ------------------------------------------------------------------------------------------ */
 
-/* The methods, by their names in info and options.kernel. */
+/* Descriptors of the methods. Their names are used in info and options.kernel. */
 static const spryi_kernel by_rows = {.name = "spgemm_triple_rows_cpu", .format = "csr", .device = "cpu"};
 static const spryi_kernel by_runs = {.name = "spgemm_triple_runs_cpu", .format = "csr", .device = "cpu"};
 
@@ -150,14 +153,14 @@ static const spryi_kernel *named_method(const spry_spgemm_options *o)
     return NULL;
 }
 
-/* Returns true if rows of P are short enough to compute C without the product of two. */
+/* Returns true if rows of P are short enough to compute C without storing a product of two matrices. */
 static bool has_short_rows(const spry_arrays *p)
 {
     enum { MOST_ENTRIES = 6 };
     return p->nnz / MOST_ENTRIES <= p->rows;
 }
 
-/* Builds the operands on the host, and chooses the method. By runs, also finds C's structure. */
+/* Builds the operands on the host, and chooses the method. For the method by runs, also finds C's structure. */
 static spry_status choose_method(spry_spgemm_plan *plan, const spryi_kernel *named, spry_error *err)
 {
     spryi_triple_memory *memory = &plan->triple->memory;
@@ -180,7 +183,7 @@ static spry_status choose_method(spry_spgemm_plan *plan, const spryi_kernel *nam
     return SPRY_OK;
 }
 
-/* Computes C on the host without the product of two. */
+/* Computes C on the host without storing a product of two matrices. */
 static spry_status multiply_at_once(spry_spgemm_plan *plan, const spryi_kernel *named, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(choose_method(plan, named, err));
@@ -218,7 +221,7 @@ static spry_status create_triple(const spryi_route *r, spry_spgemm_plan **plan, 
     SPRYI_TRY(spryi_spgemm_new_plan(&created, q, err));
     SPRYI_TRY(SPRYI_NEW(q->context, &created->triple, 1, "plan", err));
     *created->triple = (spryi_triple){.memory = {.context = q->context, .limit = q->o->memory_limit_bytes}};
-    created->shown[0] = created->shown[1] = NULL; /* their memory bounds are for one product */
+    created->shown[0] = created->shown[1] = NULL; /* bounds computed from these arrays are for one product */
     created->device = r->device;
     created->result.rows = created->result.columns = q->B->a.columns;
     if (r->device->driver->host_memory && !q->o->kernel && (named || has_short_rows(&q->B->a)))

@@ -23,22 +23,22 @@ typedef struct spryi_triple_memory {
     _Atomic int64_t peak;
 } spryi_triple_memory;
 
-/* Workspace of one thread. Sums are zero between rows. */
+/* Workspace of one thread for the method by rows of C. Sums are zero between rows. */
 typedef struct spryi_triple_part {
     spryi_triple_array space;    /* middle, sums, seen, list */
-    void *middle, *seen, *list;  /* over the columns of A: sums, the last row with the column, the row's columns */
+    void *middle, *seen, *list;  /* for each column of A: sum, last row that has it; list of a row's columns */
     void *sums;                  /* over the columns of C */
     spryi_triple_array finding;  /* seen_of_c, list_of_c */
     void *seen_of_c, *list_of_c; /* over the columns of C, like seen and list; only while the structure is computed */
     spryi_triple_array columns, values; /* rows of C that this thread found */
     int64_t room, used;                 /* entries */
     int64_t products;
-    int64_t fills; /* run of the plan that cleared `seen` */
+    int64_t fills; /* index of the run for which `seen` was cleared */
 } spryi_triple_part;
 
-/* By rows of C. */
+/* Data of the method by rows of C. */
 typedef struct spryi_triple_rows {
-    spryi_triple_array offsets, rows, entries; /* P^T: row of P and position in P of each entry */
+    spryi_triple_array offsets, rows, entries; /* P^T; for each entry: its row of P, its position in P */
     spryi_triple_array pieces;         /* int64_t: first rows of pieces of C with about equal work, and the end */
     spryi_triple_array owners, starts; /* int64_t: thread that found each piece, and the position in its arrays */
     int64_t piece_count;
@@ -53,21 +53,21 @@ typedef struct spryi_triple_share {
     spryi_triple_array space;
     void *positions; /* over the columns of P: position of the column in the run */
     void *sums, *block;
-    unsigned char *touched; /* columns of the run that the row of A*P has */
+    unsigned char *touched; /* for each column of the run: 1 if the row of A*P has it */
 } spryi_triple_share;
 
-/* By runs of rows of P with equal columns. */
+/* Data of the method by runs. A run is consecutive rows of P with equal columns. */
 typedef struct spryi_triple_runs {
-    spryi_triple_array begins;  /* int64_t: first rows of runs, and the number of rows */
-    spryi_triple_array ends;    /* int64_t: end of the columns of each run */
+    spryi_triple_array begins;  /* int64_t: first row of each run, then the number of rows of P */
+    spryi_triple_array ends;    /* int64_t: end of each run's columns in `columns` */
     spryi_triple_array columns; /* columns of A*P, run by run */
     spryi_triple_array places;  /* uint16_t: position in its row of C of each element of the blocks, run by run */
     int64_t count;              /* runs */
-    int64_t widest, largest;    /* maximal columns, and maximal elements of a block */
+    int64_t widest, largest;    /* maximal columns, and maximal block elements, of a run */
     spryi_triple_array shares;  /* spryi_triple_share, one for each thread */
 } spryi_triple_runs;
 
-/* By two products. */
+/* Data of the method by two products. */
 typedef struct spryi_triple_products {
     spry_spgemm_plan *first, *last; /* A*P, and P^T*(A*P) */
     spry_matrix *transposed;        /* P^T on the device; NULL on the host, where `last` transposes */
@@ -102,8 +102,9 @@ spry_status spryi_triple_take(spryi_triple_memory *memory, spryi_triple_array *a
 void spryi_triple_give(spryi_triple_memory *memory, spryi_triple_array *array);
 
 /*
- * Enlarges an array to hold `more` elements after the first `used`. Without limit and hooks, reserves the array and
- * grows it by a factor of four, because only written pages use memory. Otherwise grows it by half.
+ * Enlarges an array to hold `more` elements after the first `used`. If there is no memory limit and the context can
+ * reserve, reserves address space and grows it by a factor of four, because only written pages use memory. Otherwise
+ * grows it by half.
  */
 spry_status spryi_triple_grow(spryi_triple_memory *memory, spryi_triple_array *array, int64_t used, int64_t more,
                               size_t size, spry_error *err);

@@ -11,7 +11,7 @@
 
 /* ---- P^T on the device ----------------------------------------------------------------------------------- */
 
-/* Gathers the values of P^T from P's. */
+/* Gathers the values of P^T from the values of P. */
 static spry_status gather_values(const spry_spgemm_plan *plan, const spry_arrays *p, void *values, spry_error *err)
 {
     const spryi_vector_map map = {.to = values,
@@ -74,7 +74,8 @@ static const spryi_links_passes *passes_of(const spryi_device *device)
 }
 
 /*
- * Arrays of P^T on the device. offsets has the type of P's offsets, converted the type that the second product needs.
+ * Arrays of P^T on the device. `offsets` has the type of P's offsets. `converted` has the offset type that the second
+ * product needs.
  */
 typedef struct device_transpose {
     void *entry_indices, *offsets, *converted, *indices, *values;
@@ -120,7 +121,7 @@ static spry_status check_transpose(const spry_spgemm_plan *plan, const spry_arra
     return SPRY_OK;
 }
 
-/* Builds P^T on the device with offsets of the type of M's. The device is current. */
+/* Builds P^T on the device with offsets of offset_type, which is the type of M's offsets. The device is current. */
 static spry_status build_transpose(spry_spgemm_plan *plan, const spry_arrays *p, spry_index_type offset_type,
                                    spry_error *err)
 {
@@ -187,7 +188,7 @@ static spry_status compute_first(const spryi_route *r, spry_spgemm_plan *plan, c
     return q->use == SPRYI_FOR_RUNS ? t->first->steps->fill(t->first, err) : SPRY_OK;
 }
 
-/* Returns the bytes held while P^T*M is computed, without its operands. */
+/* Returns the bytes held while P^T*M is computed, except those of its operands. */
 static int64_t outside_bytes(const spry_spgemm_plan *plan, const spryi_spgemm_request *q)
 {
     const bool on_host = plan->device->driver->host_memory;

@@ -152,7 +152,7 @@ static spry_status open_part(spry_spgemm_plan *plan, spryi_triple_part *part, sp
 /* Allocates workspaces for the number of threads that the limit allows, at most twice the bytes of the inputs. */
 static spry_status open_parts(spry_spgemm_plan *plan, spry_error *err)
 {
-    enum { MOST_INPUTS = 2 /* bytes of all workspaces relative to the inputs */ };
+    enum { MOST_INPUTS = 2 /* maximal bytes of all workspaces, as a multiple of the inputs' bytes */ };
     spryi_spgemm_job *job = &plan->job;
     spryi_triple_memory *memory = &plan->triple->memory;
     spryi_triple_rows *t = &plan->triple->rows;

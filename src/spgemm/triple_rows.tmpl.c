@@ -46,7 +46,10 @@ static __attribute__((noinline)) int64_t SPRY_FN(sum_middle)(const spryi_spgemm_
     return count;
 }
 
-/* Adds the middle row times P to part->sums, and lists the columns. Returns the number of columns. */
+/*
+ * Adds a row of P^T*A, which has `middle` columns in part->middle, times P to part->sums. Lists the columns of the
+ * sums, and returns their number.
+ */
 static int64_t SPRY_FN(find_columns)(const spryi_spgemm_job *job, spryi_triple_part *part, SPRY_J row, int64_t middle)
 {
     const SPRY_P *Pp = job->b.offsets;
@@ -91,7 +94,7 @@ static spry_status SPRY_FN(find_rows)(rows_job *r, spryi_triple_part *part, int6
         const int64_t count = SPRY_FN(find_columns)(job, part, (SPRY_J)row, middle);
         SPRY_FNJ(sort_columns)(list, count);
         job->offsets[row + 1] = count;
-        if (count == 0) continue; /* the arrays may not exist yet */
+        if (count == 0) continue; /* the arrays may not be allocated yet */
         if (count > part->room - part->used) SPRYI_OK_OR_RETURN(grow_part(r, part, count, err));
         SPRY_J *columns = (SPRY_J *)part->columns.at + part->used;
         SPRY_C *values = (SPRY_C *)part->values.at + part->used;

@@ -24,15 +24,15 @@
 
 #include <string.h>
 
-enum { MOST_ROWS = 64 /* of a run, so that its sums remain in the first-level cache */ };
+enum { MOST_ROWS = 64 /* maximal rows of a run, so that its sums remain in the first-level cache */ };
 
 /* Workspace of the search for runs and of C's structure. */
 typedef struct search {
-    spryi_triple_array kinds;      /* index of each row of P; equal for adjacent rows with equal columns */
-    spryi_triple_array seen_kinds; /* last run that had each kind */
+    spryi_triple_array kinds;      /* kind of each row of P; adjacent rows with equal columns have the same kind */
+    spryi_triple_array seen_kinds; /* for each kind: last run that needs rows of P of the kind */
     spryi_triple_array list;       /* one row of P of each kind that the run needs; later the columns of a row of C */
-    spryi_triple_array seen;       /* over the columns of P: last run, or row of C, with the column */
-    spryi_triple_array positions;  /* over the columns of P: position in the row of C */
+    spryi_triple_array seen;       /* for each column of P: last run, or later last row of C, that has it */
+    spryi_triple_array positions;  /* for each column of P: its position in the row of C */
     spryi_triple_array columns_of_c;
     int64_t count;   /* elements used in list */
     int64_t columns; /* elements used in spryi_triple_runs.columns */
@@ -41,7 +41,7 @@ typedef struct search {
 /* Lists the runs of each column of P. */
 typedef struct transposed {
     spryi_triple_array offsets, runs; /* int64_t */
-    spryi_triple_array starts;        /* int64_t: start of the run's places for that row of C */
+    spryi_triple_array starts;        /* int64_t: for each element of `runs`, where its places for the row of C start */
     int64_t entries, places;
 } transposed;
 

@@ -113,8 +113,8 @@ static spry_status SPRY_FN(find_runs)(const spry_spgemm_plan *plan, search *s, s
 /* ---- structure of C -------------------------------------------------------------------------------------- */
 
 /*
- * Rows first to last - 1 of P, which have `height` columns: the rows of C in `rows`. Their rows of A*P have `width`
- * columns.
+ * One run: rows first to last - 1 of P. They share the `height` columns in `rows`, which are rows of C. The same rows
+ * of A*P have the `width` columns in `columns`.
  */
 typedef struct SPRY_FN(run) {
     int64_t first, last, width, height;
@@ -135,8 +135,8 @@ static inline SPRY_FN(run) SPRY_FN(run_of)(const spryi_triple_runs *t, const spr
 }
 
 /*
- * Counts positions, products with P^T, and the runs of each column j of P, in offsets[j + 2]. Then computes prefix
- * sums.
+ * Counts the places and entries of all runs, and the products with P^T. Counts the runs of each column j of P in
+ * offsets[j + 2], and computes prefix sums of these counts.
  */
 static void SPRY_FN(count_runs)(spry_spgemm_plan *plan, transposed *r)
 {
@@ -264,7 +264,7 @@ static void SPRY_FN(find_ranges)(const spry_spgemm_plan *plan, spryi_triple_shar
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-/* Sums a row of A*P. positions: of the columns in the run. */
+/* Sums a row of A*P. positions: for each column of P, its position in the run. */
 static void SPRY_FN(sum_row)(const spryi_spgemm_job *job, const SPRY_J *restrict positions, int64_t row, int64_t width,
                              SPRY_C *restrict sums)
 {
