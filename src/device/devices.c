@@ -89,7 +89,10 @@ static void release_to_hook(const spryi_device *device, block *removed)
     spryi_release(device->context, removed);
 }
 
-/* Ignores a failure of finish: after a fault no work on the device uses the memory. */
+/*
+ * Releases a block of the hooks. Ignores a failure of finish, because no work on the device uses the memory after a
+ * fault.
+ */
 static void release(const spryi_device *device, void *pointer)
 {
     block *removed = pointer ? remove_block(&device->context->devices->hooked_memory, device->number, pointer) : NULL;

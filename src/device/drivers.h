@@ -40,7 +40,7 @@ enum { SPRYI_MOST_DEVICES = 20, SPRYI_MOST_DRIVERS = 8 };
 /* The devices of a context. The list is filled in once, under the lock, and constant afterwards. */
 typedef struct spryi_device_list {
     pthread_mutex_t lock;
-    bool is_complete; /* all drivers have appended their devices; else only device[0] exists */
+    bool is_complete; /* all drivers have appended their devices; false: only device[0] exists */
     int count;
     spryi_device device[SPRYI_MOST_DEVICES];
     const void *state[SPRYI_MOST_DRIVERS]; /* by driver; NULL: none */

@@ -1,9 +1,9 @@
 /*
  * The scalars of CG and PageRank, and the rules that update them between passes. The scalars are stored with the
  * vectors. A pass reads its factors from the state and leaves its sums there. Then a function of this file computes the
- * next factors from the sums: the pass calls it on the CPU, its last block on a GPU. If the function sets `stop`, later
- * passes do not change the vectors. Many iterations can therefore be started ahead: the vectors remain those of the
- * iteration that stopped.
+ * next factors from the sums. On the CPU the pass calls this function; on a GPU the pass's last thread block does. If
+ * the function sets `stop`, later passes do not change the vectors. Many iterations can therefore be started ahead: the
+ * vectors remain those of the iteration that stopped.
  *
  * Plain C, also compiled by nvcc.
  */
@@ -52,11 +52,11 @@ typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_gu
 
 /* Parameters of an iteration, from the options. */
 typedef struct spryi_cg_rules {
-    double tolerance;    /* for the relative residual */
-    double absolute;     /* for the norm of the residual; the larger of both bounds counts */
+    double tolerance;    /* bound of the relative residual */
+    double absolute;     /* bound of the residual's norm; the larger of both bounds counts */
     double replacements; /* factor by which the residual decreases before it is replaced; 0: never */
-    double reach;        /* of the guards: a power of two */
-    int guards;          /* active ones, of spryi_cg_guard */
+    double reach;        /* bound of the guards (spryi_cg_guard), a power of two */
+    int guards;          /* active guards, a sum of spryi_cg_guard */
     double trusted;      /* fraction of rz below which the predicted rz is not used */
     double eps;          /* of the vectors' type: a smaller relative residual is rounding; 0: off */
     bool separate_M;     /* M is applied by a separate pass, between shrink and turn */
@@ -65,11 +65,11 @@ typedef struct spryi_cg_rules {
 
 /* Residuals at which an iteration stops or changes. */
 typedef struct spryi_cg_marks {
-    double goal;         /* from tolerance and absolute */
-    double replace_at;   /* below it the residual is replaced */
-    double floor;        /* below it b - A x is computed, since the recurrent residual is no longer reliable */
-    double smallest;     /* so far */
-    int64_t smallest_at; /* its iteration */
+    double goal;         /* residual to reach, from tolerance and absolute */
+    double replace_at;   /* the residual is replaced if it is below this value */
+    double floor;        /* b - A x is computed below this value, since the recurrent residual is unreliable */
+    double smallest;     /* smallest residual so far */
+    int64_t smallest_at; /* iteration of `smallest` */
 } spryi_cg_marks;
 
 typedef struct spryi_cg_state {
@@ -139,8 +139,8 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 }
 
 /*
- * Updates the state after replace. sums: r.r of the new r, and with M = D also r.z. With a separate M, z = M r and turn
- * follow, with the beta of the old rz.
+ * Updates the state after replace. sums: r.r of the new r, and with M = D also r.z. With a separate M, the passes for z
+ * = M r and turn follow, with the beta of the old rz.
  */
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {
@@ -196,7 +196,7 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
     }
 }
 
-/* Records the next iterate. rr: its r.r. */
+/* Records the next iterate. rr: r.r of the iterate. */
 SPRYI_BOTH_SIDES void spryi_cg_next(spryi_cg_state *s, double rr)
 {
     s->rr = rr;
@@ -286,7 +286,8 @@ SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
 }
 
 /*
- * Updates the state after step. sums: ||d||_1; sum of squares or maximum of |d|; sum of x_k; its part in zero columns.
+ * Updates the state after step. sums: ||d||_1; sum of squares or maximum of |d|; sum of x_k; part of this sum in zero
+ * columns.
  */
 SPRYI_BOTH_SIDES void spryi_rank_stepped(spryi_rank_state *s, const double *sums)
 {

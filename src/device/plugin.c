@@ -83,7 +83,7 @@ static const spryi_plugin *load(const char *path, const reason_text *reason)
         spryi_plugin_entry_fn function;
     } entry = {.symbol = dlsym(library, SPRYI_PLUGIN_ENTRY)};
     const spryi_plugin *plugin = entry.symbol ? entry.function() : NULL;
-    if (plugin && strcmp(plugin->build_id, SPRYI_BUILD_ID) == 0) return plugin; /* stays loaded */
+    if (plugin && strcmp(plugin->build_id, SPRYI_BUILD_ID) == 0) return plugin; /* the plug-in remains loaded */
     if (plugin)
         set_reason(reason, "%s is of build %s, this library of %s: install both from one", path, plugin->build_id,
                    SPRYI_BUILD_ID);

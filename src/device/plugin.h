@@ -17,7 +17,7 @@ typedef struct spryi_plugin {
     int64_t (*trim)(void);         /* frees unused kept memory on all devices; returns the freed bytes */
     int64_t (*cached_bytes)(void); /* upper bound of the bytes that trim would free */
     void (*open)(void);            /* registers a context */
-    void (*close)(void);           /* unregisters a context; the last one frees all kept memory */
+    void (*close)(void);           /* unregisters a context; for the last context, frees all kept memory */
 } spryi_plugin;
 
 /* The plug-in exports one function of this type under this name. */

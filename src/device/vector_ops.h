@@ -30,7 +30,7 @@ typedef struct spryi_vector_work {
     spry_context *context;
     int device;   /* as in spry_vector */
     int ordinal;  /* index within the driver */
-    void *stream; /* of a GPU; NULL: the default stream */
+    void *stream; /* stream of a GPU; NULL: the default stream */
     spry_type type;
     int64_t n, blocks;
     int64_t columns; /* columns per pass; each has a state and sums */
@@ -56,7 +56,7 @@ typedef struct spryi_cg_vectors {
  */
 typedef struct spryi_cg_blocks {
     int size;
-    spry_type type; /* of entries: the vectors' type. f32 is also possible for `within`'s passes */
+    spry_type type; /* type of entries: the vectors' type, or f32 for the passes of `within` */
     int64_t count;
     const void *entries;
 } spryi_cg_blocks;
@@ -64,13 +64,13 @@ typedef struct spryi_cg_blocks {
 /* A step of a polynomial: z_before = z + keep*(z - z_before) + add*D*(r - q). If z is NULL, z and q count as zeros. */
 typedef struct spryi_cg_polynomial_step {
     double keep, add;
-    bool has_before; /* else z_before counts as zeros */
+    bool has_before; /* false: z_before counts as zeros */
     bool is_last;    /* also computes r.z_before, like weigh */
 } spryi_cg_polynomial_step;
 
 /* start, dots and step with M = blocks. b has the vectors' type. */
 typedef struct spryi_cg_block_passes {
-    int least, most; /* sizes of blocks */
+    int least, most; /* smallest and largest size of blocks */
     spry_status (*start)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
                          spry_error *err);
     spry_status (*dots)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
@@ -82,7 +82,7 @@ typedef struct spryi_cg_block_passes {
 /*
  * Passes of Conjugate Gradient. With M = D, that is z = D r: start; then dots, step (and next_direction) per iteration.
  * With a separate M: start, z = M r, turn; then dots, shrink, z = M r, turn per iteration. z = M r is the pass
- * `blocks`, or repeated passes `polynomial`, or a function of the caller's followed by `weigh`.
+ * `blocks`, or repeated passes `polynomial`, or the caller's function followed by `weigh`.
  */
 typedef struct spryi_cg_passes {
     const spryi_cg_block_passes *within; /* passes with M = blocks instead of D; NULL: blocks are a separate M */
@@ -158,8 +158,8 @@ typedef struct spryi_entry_facts {
 
 /* Properties of the sums of columns. The factors are the reciprocals of the sums, 0 for a sum of 0. */
 typedef struct spryi_sum_facts {
-    int sums_are_one;          /* 1: every sum is 1 within `slack` */
-    int64_t zeros, first_zero; /* number of sums that are 0, and the first; -1: none */
+    int sums_are_one;          /* 1 if every sum is 1 within `slack` */
+    int64_t zeros, first_zero; /* number of sums that are 0; index of the first, or -1 */
     int64_t bad;               /* first sum whose factor is below `least` or above `largest`; -1: none */
     double bad_sum;
     double slack, least, largest; /* set by the caller */
@@ -171,7 +171,7 @@ typedef struct spryi_sum_facts {
  */
 typedef struct spryi_links_passes {
     spry_status (*look)(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err);
-    /* Computes the sums of the rows in f64, for a pattern their lengths. */
+    /* Computes the sums of the rows in f64. A sum of a pattern is the length of the row. */
     spry_status (*add)(const spryi_device *device, double *sums, const spry_arrays *csr, spry_error *err);
     spry_status (*invert)(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,
                           const double *sums, int64_t n, spry_error *err);
@@ -183,8 +183,8 @@ typedef struct spryi_links_passes {
 } spryi_links_passes;
 
 typedef struct spryi_vector_ops {
-    int64_t block, most_blocks; /* elements per block; most blocks, which then process more than one piece */
-    int ahead;                  /* most iterations that are started before the state is read */
+    int64_t block, most_blocks; /* elements per block; maximal blocks, for long vectors with several pieces each */
+    int ahead;                  /* maximal number of iterations that are started before the state is read */
     const spryi_cg_passes *cg;
     const spryi_rank_passes *rank;
 

@@ -18,10 +18,10 @@
  *
  *     z_0 = D r / theta,  z_(k+1) = z_k + keep (z_k - z_(k-1)) + add D (r - A z_k)
  *
- * Columns of b are independent systems. One product multiplies all columns; passes have a state per column.
- * If the iteration has fewer digits than x and b, the residual is replaced by b - A x in f64 after each decrease by the
- * factor REPLACE. The difference is added to p, so that p keeps its history.
- * On a GPU, rounds of an iteration are recorded once and started together. The states are read after the rounds.
+ * Columns of b are independent systems. One product multiplies all columns; passes have a state per column. If the
+ * iteration has fewer digits than x and b, the residual is replaced by b - A x in f64 after each decrease by the factor
+ * REPLACE. The difference is added to p, so that p keeps its history. A round is one iteration, or half of one. On a
+ * GPU, rounds are recorded once and started together. The states are read after the rounds.
  *
  * Cost of an iteration: 9 n elements in addition to the product, 11 n with jacobi. Textbook code with BLAS moves 14 n.
  * Each degree of the polynomial costs a product and 6 n elements (the first 5 n), z_0 costs 3 n.
@@ -40,7 +40,7 @@
 /* Result of scaling a vector. */
 typedef struct scaled_vector {
     int exact;         /* no entry lost digits by underflow or overflow */
-    spryi_exponents e; /* of the entries before scaling */
+    spryi_exponents e; /* exponents of the entries before scaling */
 } scaled_vector;
 
 /* Sets *host to v if v is on the host, else to *copy, a host copy that the caller destroys. */
@@ -79,7 +79,7 @@ static int exponent_of_b(const spryi_exponents *b, spry_type type)
     return exact > b->high - room ? exact : b->high - room;
 }
 
-/* Computes v *= 2^exponent by the host, for a vector on any device. */
+/* Computes v *= 2^exponent on the host, for a vector on any device. */
 static spry_status scale_vector(spry_context *context, const spry_vector *v, int exponent, scaled_vector *result,
                                 void *stream, spry_error *err)
 {
@@ -149,7 +149,7 @@ spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, 
     return status;
 }
 
-/* Computes z *= 2^m. Chooses m if finds_m is set. */
+/* Computes z *= 2^m. If finds_m is set, first chooses m. */
 static spry_status scale_z(spry_cg_plan *s, const spryi_vector_work *w, const spry_vector *z, spry_error *err)
 {
     spryi_exponents of_r, of_z;
@@ -173,7 +173,7 @@ static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, s
     return w->ops->cg->weigh(w, &v, err);
 }
 
-/* Computes z = M r by the polynomial. *z: the memory that contains z. */
+/* Computes z = M r by the polynomial. Sets *z to the memory that contains z. */
 static spry_status apply_polynomial(spry_cg_plan *s, const spryi_vector_work *w, void **z, spry_error *err)
 {
     const spryi_cg_precond *M = &s->precond;
@@ -269,7 +269,7 @@ static spry_status start(const spry_cg_plan *s, const spryi_vector_work *w, cons
     return spryi_cg_is_within(s) ? passes->within->start(w, v, &s->precond.blocks, err) : passes->start(w, v, err);
 }
 
-/* Computes r = b - A*x and p = M r, without a product if x = 0. Starts all columns without a verdict. */
+/* Computes r = b - A*x and p = M r, without a product if x = 0. Starts all columns that have no verdict. */
 static spry_status begin(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
@@ -356,7 +356,7 @@ static int64_t iterations_made(const spry_cg_plan *s)
 /* Returns the estimated iterations that are left for the column that needs most. */
 static int64_t iterations_left(const spry_cg_plan *s)
 {
-    enum { LATE = 24 /* the residual rises and falls between consecutive iterations */, SMALL = 1 << 16 };
+    enum { LATE = 24 /* iterations back, since the residual also rises */, SMALL = 1 << 16 };
     int64_t most = s->system.n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS
                                                                   : 1; /* reading the states takes longer */
     for (int64_t c = 0; c < s->work.columns; c++) {
@@ -384,7 +384,7 @@ static spry_status advance(spry_cg_plan *s, spry_error *err)
 }
 
 /*
- * Reports iterations after `from` to the observer, each with the largest residual of the columns that ran the
+ * Reports each iteration after `from` to the observer, with the largest residual among the columns that ran the
  * iteration. Returns whether the observer wants to stop.
  */
 static bool report(const spry_cg_plan *s, int64_t from)
@@ -531,13 +531,16 @@ static spry_status scale_back(spry_cg_plan *s, spry_error *err)
 
 /* ---- the stopping test ------------------------------------------------------------------------------ */
 
-/* Returns whether a residual is only rounding. */
+/* Returns whether a residual consists only of rounding errors. */
 static bool is_rounding(const spry_cg_plan *s, double residual)
 {
     return residual < (s->system.type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
-/* Returns the verdict at the iteration limit: at the default limit, more iterations may be of no use. */
+/*
+ * Returns the verdict at the iteration limit. At the default limit, the verdict is stagnation if the residual consists
+ * only of rounding errors, because more iterations would not help.
+ */
 static spry_verdict at_limit(const spry_cg_plan *s, double residual)
 {
     return s->current.options.max_iterations == 0 && is_rounding(s, residual) ? SPRY_VERDICT_STAGNATION
@@ -570,7 +573,10 @@ static void judge_replacement(spry_cg_plan *s, double residual)
         column->verdict = at_limit(s, residual);
 }
 
-/* Restarts the columns without a verdict from A*x. Runs a pass for each, since a pass restarts all its columns. */
+/*
+ * Restarts each column that has no verdict, from ax = A*x. Each column needs its own pass, because a pass restarts all
+ * of its columns.
+ */
 static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     for (int64_t c = 0; c < s->work.columns; c++) {
@@ -592,8 +598,8 @@ static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *e
 }
 
 /*
- * Compares the true residuals with the goals that the recurrent ones have reached. Columns that are not at their goal
- * continue from b - A*x, unless that stagnates.
+ * Compares the true residuals with the goals that the recurrent residuals have reached. Columns that are not at their
+ * goal continue from b - A*x, unless that stagnates.
  */
 static spry_status confirm(spry_cg_plan *s, spry_error *err)
 {
@@ -733,8 +739,8 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
 static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
 
 /*
- * Exponents of the guards' reach (iteration.h). If A and b are both near it, products in f32 still have no subnormal
- * elements.
+ * Exponents of the guards' reach (iteration.h). If A and b are both near the reach, products in f32 still have no
+ * subnormal elements.
  */
 enum { REACH_F64 = 256, REACH_F32 = 48 };
 
@@ -766,7 +772,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
 }
 
 /*
- * Adds column c to the result. The result describes the first column that failed, or else the one with the most
+ * Adds column c to the result. The result describes the first column that failed, or else the column with the most
  * iterations.
  */
 static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c, int64_t number)
@@ -831,7 +837,7 @@ static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error
         if (!s->current.columns[c].is_alone) add_column(s, result, c, c);
     const spryi_cg_column first = s->current.columns[0];
     const spryi_cg_state of_first = s->current.states[0];
-    for (int64_t c = columns - 1; c >= 0; c--) { /* each is solved in the place of column 0 */
+    for (int64_t c = columns - 1; c >= 0; c--) { /* each column is solved in the place of column 0 */
         if (c == 0) s->current.columns[0] = first;
         if (c == 0 && !first.is_alone) s->current.states[0] = of_first;
         if (!s->current.columns[c].is_alone) continue;

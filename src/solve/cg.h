@@ -36,8 +36,8 @@ typedef struct spryi_cg_scaling {
     int m;                /* z = 2^m M r, where M is the caller's */
     bool finds_m;         /* the next z = M r chooses m */
     bool by_run;          /* a run has replaced the set-up of A: the next run sets up again */
-    bool needed_by_D;     /* entries of the diagonal have no reciprocals otherwise, so the set-up chooses a */
-    int x_exponent;       /* of the largest entry of x */
+    bool needed_by_D;     /* the set-up chooses a, because diagonal entries of A lack reciprocals */
+    int x_exponent;       /* exponent of the largest entry of x */
     spry_matrix *host;    /* A in host memory; 2^-a A borrows its arrays */
     spry_matrix *A;       /* NULL: a is 0 */
     spry_vector values;   /* of 2^-a A */
@@ -51,8 +51,8 @@ enum { SPRYI_CG_MOST_BLOCK = 32 }; /* rows of a block */
 typedef struct spryi_cg_precond {
     spry_vector entries; /* of blocks */
     spryi_cg_blocks blocks;
-    int degree;          /* of the polynomial in D A */
-    double largest;      /* eigenvalue of D A, estimated */
+    int degree;          /* degree of the polynomial in D A */
+    double largest;      /* estimate of the largest eigenvalue of D A */
     double theta, delta; /* middle and half length of the interval on which the polynomial approximates the inverse */
 } spryi_cg_precond;
 
@@ -68,10 +68,10 @@ typedef struct spryi_cg_column {
 
 /* The system A x = b. */
 typedef struct spryi_cg_system {
-    spry_matrix *A; /* the caller's, retained; NULL: an operator */
+    spry_matrix *A; /* the caller's matrix, retained; NULL: `operator` is used */
     spry_operator operator;
     int64_t n;
-    spry_type type, inner; /* of x and b; of the iteration's vectors */
+    spry_type type, inner; /* type of x and b; type of the iteration's vectors */
     int device;
 } spryi_cg_system;
 
@@ -79,10 +79,10 @@ typedef struct spryi_cg_system {
 typedef struct spryi_cg_products {
     spry_matrix *narrow;          /* A's values in f32 */
     bool narrow_is_exact;         /* no value was rounded */
-    spry_spmv_plan *plan, *outer; /* of the iteration; of b - A*x, NULL: `plan` serves both */
+    spry_spmv_plan *plan, *outer; /* for iterations; for b - A*x, or NULL if `plan` computes both */
     spryi_solve_plan names, outer_names;
-    double us;     /* of all products of a run */
-    int64_t count; /* of products of a run */
+    double us;     /* time of all products of a run */
+    int64_t count; /* number of products of a run */
 } spryi_cg_products;
 
 /* Vectors on the device. data NULL: not needed. */
@@ -90,7 +90,7 @@ typedef struct spryi_cg_buffers {
     spry_vector r, p, q, z, z_before, D; /* of the iteration's type */
     spry_vector inner_x;                 /* SPRY_PRECISION_F32: the part of x that is not yet added to x */
     spry_vector outer_q;                 /* SPRY_PRECISION_F32: A*x */
-    spry_vector own_x, own_b;            /* copies of the caller's */
+    spry_vector own_x, own_b;            /* copies of the caller's x and b */
     spry_vector scaled_b;                /* 2^-c b, if c is not 0 */
 } spryi_cg_buffers;
 
@@ -103,32 +103,32 @@ typedef struct spryi_cg_recording {
 
 /* A run of the plan. */
 typedef struct spryi_cg_run {
-    spry_cg_run_options options;   /* of the run, with the plan's in place of zeros */
-    spry_spmv_run_options product; /* of products; its stream is that of all work */
+    spry_cg_run_options options;   /* the run's options; zeros are replaced by the plan's */
+    spry_spmv_run_options product; /* options of products; all work uses its stream */
     bool is_only;                  /* the plan has no other run, so the iteration may use the caller's x */
     spry_vector x, b;              /* on the device, without gaps between columns */
-    spryi_cg_state *states;        /* copies of the device's, one per column */
+    spryi_cg_state *states;        /* host copies of the device's states, one per column */
     spryi_cg_column *columns;      /* one per column */
     spryi_unequal unequal;         /* entry of A that differs from its mirror image or is not finite; row -1: none */
-    double bad_entry;              /* of the diagonal */
+    double bad_entry;              /* diagonal entry that the verdict is about */
 } spryi_cg_run;
 
 struct spry_cg_plan {
     spry_context *context;
-    spry_cg_options o; /* of the plan; its texts are format and kernel */
+    spry_cg_options o; /* the plan's options; its texts point to format and kernel */
     char format[256], kernel[64];
     double setup_us;
     spryi_cg_system system;
     spryi_cg_products product;
-    spryi_vector_work work; /* of system.inner */
+    spryi_vector_work work; /* passes over vectors of type system.inner */
     spryi_cg_buffers vectors;
     spryi_cg_precond precond;
     spryi_cg_scaling scaled;
     bool refreshes; /* plans update values of the same structure */
-    bool is_stale;  /* 1: the last update failed */
+    bool is_stale;  /* the last update failed */
     spryi_cg_recording recording;
     spryi_cg_run current;
-    spryi_dependent of_matrix; /* in A's list of plans */
+    spryi_dependent of_matrix; /* element of A's list of plans */
 };
 
 /* Returns whether the iteration starts from the x that the caller gives. */

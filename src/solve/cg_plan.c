@@ -15,15 +15,15 @@
 /* ---- options ---------------------------------------------------------------------------------------- */
 
 /*
- * Rounding x to its type leaves some eps ||A|| ||x|| of b. So these are reached up to a condition number of some 10^7
- * for f64, 10^3 for f32.
+ * Rounding x to its type leaves some eps ||A|| ||x|| of b. So these tolerances can be reached up to a condition number
+ * of about 10^7 for f64 and 10^3 for f32.
  */
 static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
 
 /*
  * Multiples of eps by which a_ij and a_ji may differ. Entries of G^T D G with positive D, as in finite elements, are
- * sums of k terms that are together at most sqrt(a_ii a_jj). Sums in two orders differ by at most 2 (k + 2) eps times
- * that. With 10^6 positive terms, 250 eps were measured (docs/solvers.md).
+ * sums of k terms that are together at most sqrt(a_ii a_jj). Sums in two orders differ by at most 2 (k + 2) eps
+ * sqrt(a_ii a_jj). With 10^6 positive terms, 250 eps were measured (docs/solvers.md).
  */
 static const double SYMMETRY_TOLERANCE = 1000;
 
@@ -219,7 +219,7 @@ static spry_status report_diagonal(const spry_cg_plan *s, int64_t row, spry_erro
                             spry_type_name(s->system.inner));
 }
 
-/* Returns the e of 2^e M, the scaled preconditioner of 2^-a A, or the caller's. */
+/* Returns the e for which the iteration on 2^-a A uses 2^e M. M is the caller's preconditioner or that of A. */
 static int exponent_of_M(const spry_cg_plan *s)
 {
     if (s->o.precond == SPRY_PRECOND_CALLBACK) return s->scaled.m;
@@ -536,7 +536,7 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
     return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
 }
 
-/* Sets product_us. Products in a GPU's iterations cannot be timed, so additional ones are. */
+/* Sets product_us. Products in a GPU's iterations cannot be timed, so additional products are run and timed. */
 static spry_status time_products(spry_cg_plan *s, spry_cg_result *found, spry_error *err)
 {
     double one = 0;

@@ -132,7 +132,8 @@ static int64_t invert_all(const spry_arrays *a, int size, spry_vector *entries)
                     block[i * rows + j] = block[j * rows + i] =
                         spryi_value_at(entries->data, entries->type, e * count + t);
             }
-        if (good && entries->type == SPRY_F32) good = invert_block(block, rows); /* must be definite too */
+        if (good && entries->type == SPRY_F32)
+            good = invert_block(block, rows); /* the rounded inverse must also be positive definite */
         if (!good) return from;
     }
     return -1;
@@ -167,7 +168,7 @@ static spry_status create_blocks(spry_cg_plan *s, spry_cg_result *result, const 
     const int size = (int)s->o.block_size, is_within = spryi_cg_is_within(s);
     spry_type type = is_within ? SPRY_F32 : s->system.inner;
     spryi_vector_forget(&s->work, &s->recording.recorded);
-    spry_vector_destroy(s->context, &s->vectors.D); /* D has only shown that reciprocals exist */
+    spry_vector_destroy(s->context, &s->vectors.D); /* D was created only to check that reciprocals exist */
     spry_vector_destroy(s->context, &M->entries);
     spry_status status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
     if (status == SPRY_OK && result->bad_row >= 0 && type != s->system.inner) { /* f32 is too coarse */
@@ -185,10 +186,11 @@ static spry_status create_blocks(spry_cg_plan *s, spry_cg_result *result, const 
 /* ---- the interval of the polynomial ----------------------------------------------------------------- */
 
 static const double MARGIN = 1.1;
-enum { ITERATIONS = 12 /* of the estimate */ };
+enum { ITERATIONS = 12 /* iterations of the estimate */ };
 
 /*
- * Returns the number of eigenvalues below `at` of a symmetric tridiagonal matrix. squares: of the off-diagonal entries.
+ * Returns the number of eigenvalues below `at` of a symmetric tridiagonal matrix. squares: squares of the off-diagonal
+ * entries.
  */
 static int count_below(const double *diagonal, const double *squares, int count, double at)
 {
@@ -367,7 +369,9 @@ static void forget_plans(spry_cg_plan *s)
 
 /* ---- 2^-a A ----------------------------------------------------------------------------------------- */
 
-/* The diagonal elements of a block have the same index in both storage orders. */
+/*
+ * Adds the exponents of A's diagonal for BSR. Diagonal elements of a block have the same index in both storage orders.
+ */
 static void add_diagonal_of_blocks(spryi_exponents *e, const spry_arrays *a)
 {
     const int64_t b = a->block_size;

@@ -31,8 +31,8 @@ typedef struct links {
     spry_matrix *B;      /* A or its transpose, with A's arrays; a pattern if every entry is 1 */
     spry_vector factors; /* reciprocal column sums of B, 0 for a zero column; data NULL: all 1 */
     int64_t dangling_nodes, first_dangling_node;
-    double upload_us;          /* of copies to the device */
-    spry_vector copies[3];     /* on the device, of A's offsets, indices and values; data NULL: none */
+    double upload_us;          /* time of copies to the device */
+    spry_vector copies[3];     /* A's offsets, indices and values on the device; data NULL: not copied */
     spry_vector transposed[3]; /* device arrays of the transpose */
 } links;
 
@@ -48,15 +48,15 @@ typedef struct ranking {
     int device;
     spry_spmv_run_options run; /* its stream orders all work */
     int64_t n;
-    int base;          /* of indices in messages */
+    int base;          /* index base of messages */
     spry_matrix *host; /* A in host memory, if the links are built from it */
     links links;
     spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x */
     spry_vector v;              /* the personalization divided by its sum, on the device; data NULL: ones */
-    buffers at;                 /* of the next iteration */
-    spryi_rank_state state;     /* as last read */
+    buffers at;                 /* memory that the next iteration uses */
+    spryi_rank_state state;     /* the state as last read */
     spryi_recorded recorded;
 } ranking;
 
@@ -127,7 +127,7 @@ static void clear_links(spry_context *context, links *links)
 typedef struct link_job {
     const spry_arrays *a;
     atomic_llong bad;
-    atomic_int others; /* 1: some value is not 1 */
+    atomic_int others; /* 1 if some value is not 1 */
     double *sums;
 } link_job;
 
@@ -557,7 +557,10 @@ static double add_lengths(const spry_context *context, const spry_arrays *a, con
     return sum;
 }
 
-/* Computes the sum of x_i times the number of entries of B's row i, or a bound of the sum if x or B is on a device. */
+/*
+ * Computes the sum of x_i times the number of entries of B's row i, or an upper bound of the sum if x or B is on a
+ * device.
+ */
 static spry_status find_weighted_length(const ranking *r, double *length, const spry_vector *x, spry_error *err)
 {
     spry_context *context = r->context;

@@ -44,7 +44,7 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
  * stream.
  */
 typedef struct spryi_solve_plan {
-    int device; /* requested, then resolved, like the names */
+    int device; /* input: the requested device; output: the device used. Also for the names */
     const char *format, *kernel;
     int64_t columns; /* expected vectors per product; 0 means 1 */
 } spryi_solve_plan;
@@ -84,21 +84,23 @@ spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size
 spry_status spryi_vector_get(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
 
 /*
- * Returns the number of iterations to start before the states are read. Starts with few, so that at most an eighth is
- * wasted.
+ * Returns the number of iterations to start before the states are read. Returns a small number at first, so that at
+ * most an eighth of the iterations is wasted.
  */
 int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 
 /*
  * Estimates the iterations that are left, 1 to `most`, if the residual decreases to the goal at the rate of the last
- * `back` iterations. before: the residual before those. Returns `most` if the residual does not decrease. An estimate
- * that is too low costs one more reading of the states, which takes less time than a wasted iteration.
+ * `back` iterations. before: the residual before these `back` iterations. Returns `most` if the residual does not
+ * decrease. An estimate that is too low costs one more reading of the states, which takes less time than a wasted
+ * iteration.
  */
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
 
 /*
- * Two recordings of rounds. Many rounds amortize reading the states, which takes some microseconds. Few rounds waste
- * little near the last iteration. Both are even.
+ * Numbers of rounds in the two recordings of a method. A round is one iteration, or half of one. Many rounds amortize
+ * reading the states, which takes some microseconds. Few rounds waste little near the last iteration. Both numbers are
+ * even.
  */
 enum { SPRYI_MANY_ROUNDS = 8, SPRYI_FEW_ROUNDS = 2 };
 typedef spry_status (*spryi_start_rounds_fn)(void *user, int64_t count, void *stream, spry_error *err);
@@ -110,7 +112,7 @@ typedef struct spryi_recording {
 } spryi_recording;
 typedef struct spryi_recorded {
     spryi_recording of[2]; /* many, few */
-    int in_flight[2];      /* which of the two was started: start k is in [k % 2] */
+    int in_flight[2];      /* in_flight[k % 2]: index in `of` of the recording that start k used */
     int64_t started, seen; /* counts of starts, and of starts whose states were read */
 } spryi_recorded;
 
@@ -120,8 +122,8 @@ spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *reco
 
 /*
  * Starts recorded rounds while more iterations are `left` than are running, at most two recordings at a time. Reads the
- * states that the oldest has left, so that the device does not wait. If all columns have stopped, waits for all started
- * rounds.
+ * states that the oldest started recording has left, so that the device does not wait. If all columns have stopped,
+ * waits for all started rounds.
  */
 spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
                                  size_t bytes, bool (*have_stopped)(const void *states, int64_t columns),

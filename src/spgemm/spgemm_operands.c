@@ -217,8 +217,7 @@ static int64_t most_bytes(const spry_spgemm_plan *plan)
         bytes += (double)conversion_bytes(plan->context, b, SPRY_CSC, plan->job.type, SPRY_I64) * 2;
         bytes += OFFSET * ((double)most_entries(b) + n);
     }
-    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) *
-             OFFSET; /* offsets of the job and of C, and the job's pieces */
+    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) * OFFSET;    /* offsets of job and C, pieces */
     bytes += plan->named.sequential ? COLUMN * n : SLOT * (row + 64) + n / 4; /* workspace of one thread */
     return whole_bytes(bytes + entries * (index + value));
 }

@@ -91,7 +91,7 @@ static inline void SPRY_FN(first_half_block)(int64_t length, SPRY_V *restrict r,
 #define SUMS(b) ((double *)g->w->partials.data + (b)*SPRYI_MOST_SUMS)
 #define AT(v, b) ((v) ? (SPRY_V *)(uintptr_t)(v) + (b)*BLOCK : NULL)
 
-/* argument: b in f64; NULL: b has the vectors' type. */
+/* vector_pass.argument is b in f64, or NULL if b has the vectors' type. */
 static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -102,7 +102,7 @@ static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t e
     }
 }
 
-/* The pass's b is p. */
+/* vector_pass.b is the vector p. */
 static void SPRY_FN(dots_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -134,7 +134,7 @@ static void SPRY_FN(first_half_blocks)(const void *argument, int64_t first, int6
         SPRY_FN(first_half_block)(length_of(g->w, b), AT(g->r, b), AT(g->q, b), AT(g->D, b), (SPRY_V)g->alpha, SUMS(b));
 }
 
-/* The pass's b is r. */
+/* vector_pass.b is the vector r. */
 static void SPRY_FN(next_direction_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -187,7 +187,7 @@ static void SPRY_FN(shrink_blocks)(const void *argument, int64_t first, int64_t 
     }
 }
 
-/* The pass's x is z. */
+/* vector_pass.x is the vector z. */
 static void SPRY_FN(weigh_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -212,7 +212,7 @@ static inline SPRY_V SPRY_FN(row_of_block)(const spryi_cg_blocks *M, int64_t t, 
     return sum;
 }
 
-/* The pass's x is z, its argument M. */
+/* vector_pass.x is the vector z, vector_pass.argument is M. */
 static void SPRY_FN(blocks_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -231,7 +231,7 @@ static void SPRY_FN(blocks_blocks)(const void *argument, int64_t first, int64_t 
     }
 }
 
-/* The pass's x is z_before, its p is z, its argument the step. */
+/* In vector_pass, x is the vector z_before, p is z, and argument is the step. */
 static void SPRY_FN(polynomial_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -255,7 +255,7 @@ static void SPRY_FN(polynomial_blocks)(const void *argument, int64_t first, int6
     }
 }
 
-/* The pass's q is z. */
+/* vector_pass.q is the vector z. */
 static void SPRY_FN(turn_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -266,7 +266,7 @@ static void SPRY_FN(turn_blocks)(const void *argument, int64_t first, int64_t la
 
 /* ---- f64 residuals of narrower vectors ---------------------------------------------------------------- */
 
-/* The pass's r is y. */
+/* vector_pass.r is the vector y. */
 static void SPRY_FN(collect_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -278,7 +278,7 @@ static void SPRY_FN(collect_blocks)(const void *argument, int64_t first, int64_t
     }
 }
 
-/* p is NULL for a separate M. */
+/* vector_pass.p is NULL for a separate M. */
 static void SPRY_FN(replace_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -307,7 +307,9 @@ static inline bool SPRY_FN(is_weight)(SPRY_V value)
     return value >= 0 && value - value == 0;
 }
 
-/* The pass's b is v. The second sum is the index of the first invalid element within the block; -1: none. */
+/*
+ * vector_pass.b is the vector v. The second sum is the index of the first invalid element within the block; -1: none.
+ */
 static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -327,7 +329,7 @@ static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int6
     }
 }
 
-/* The pass's x is v, its alpha the divisor. */
+/* vector_pass.x is the vector v, vector_pass.alpha is the divisor. */
 static void SPRY_FN(rank_divide_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
@@ -335,7 +337,7 @@ static void SPRY_FN(rank_divide_blocks)(const void *argument, int64_t first, int
     for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) v[i] = (SPRY_V)((double)v[i] / g->alpha);
 }
 
-/* The pass's x, r, b and D are z, y, x and s. Its alpha is the weight. */
+/* In vector_pass, x, r, b and D are the vectors z, y, x and s, and alpha is the weight. */
 static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -358,7 +360,7 @@ typedef struct SPRY_FN(rank_scalars) {
     SPRY_V alpha, shift, alpha_before, shift_before;
 } SPRY_FN(rank_scalars);
 
-/* RANK_LANES elements. */
+/* A vector of RANK_LANES elements. */
 typedef SPRY_V SPRY_FN(rank_piece) __attribute__((vector_size(RANK_LANES * sizeof(SPRY_V))));
 
 /*
@@ -453,7 +455,7 @@ static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, c
 #undef RANK_OF
 }
 
-/* The pass's x, b and D are y_before, y and s. Its beta is the shift before. */
+/* In vector_pass, x, b and D are the vectors y_before, y and s, and beta is the shift before. */
 static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
@@ -462,7 +464,7 @@ static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64
     (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), AT(g->v, b), g->norm, c, SUMS(b));
 }
 
-/* The pass's b is y. */
+/* vector_pass.b is the vector y. */
 static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { BLOCK = 2048 };
-enum { LANES = 8, RANK_LANES = 4 /* for each of four sums: the number that fits in registers */ };
+enum { LANES = 8, RANK_LANES = 4 /* lanes of each of PageRank's four sums, which fit in registers */ };
 
 /* PageRank's sums by lane, as doubles and as bits, in vector extensions of the compiler. */
 typedef double rank_wide __attribute__((vector_size(RANK_LANES * sizeof(double))));
@@ -208,7 +208,7 @@ static void turn_one(const spryi_vector_work *w, const spryi_cg_vectors *v, cons
     if (!state->stop) SPRYI_BY_TYPE(w->type, turn, ((vector_pass){w, .p = v->p, .q = v->z, .beta = state->beta}));
 }
 
-/* Uses only v->b and v->q. */
+/* Computes state.distance from v->b and v->q. Uses no other vectors. */
 static void distance_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
 {
     (void)argument;

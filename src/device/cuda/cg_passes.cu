@@ -4,7 +4,7 @@
  */
 #include "device/cuda/cg_passes.cuh"
 
-enum { BLOCKS_AT_ONCE = 4 /* per multiprocessor, of round_kernel */ };
+enum { BLOCKS_AT_ONCE = 4 /* blocks of round_kernel per multiprocessor */ };
 
 /* State updates that only these passes use. */
 AFTER_SUMS(shrunk, spryi_cg_state, 1, 1, spryi_cg_shrunk(s, sums))
@@ -133,7 +133,10 @@ static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__r
     }
 }
 
-/* Computes a step or its first half; in the round after a first half, the second half. The next dots read the sums. */
+/*
+ * Computes a step or its first half. In the round after a first half, computes the second half. The next dots read the
+ * sums.
+ */
 template <typename V> static __device__ __forceinline__ void step_of(const column<V> &c, double *scratch)
 {
     double sums[2] = {0, 0};
@@ -159,8 +162,8 @@ template <typename V> static __global__ void step_kernel(column<V> first)
 /* ---- dots and step in one ------------------------------------------------------------------------ */
 
 /*
- * Waits until all blocks of this column have arrived. Their earlier writes are visible afterwards. All blocks must be
- * running.
+ * Waits until all blocks of this column have arrived. Earlier writes of these blocks are visible afterwards. All blocks
+ * must be running.
  */
 static __device__ __forceinline__ void meet(spryi_cg_state *state)
 {

@@ -15,10 +15,10 @@
 template <typename V> struct many_columns {
     const V *x;
     V *y;
-    int count;                                /* columns */
-    int lanes;                                /* threads per row; 1 if column-major */
-    int sets;                                 /* of columns: lanes * W * C each, or C if column-major */
-    int x_row, y_row;                         /* strides between rows */
+    int count;        /* columns */
+    int lanes;        /* threads per row; 1 if column-major */
+    int sets;         /* number of sets of columns; a set has lanes * W * C columns, or C if column-major */
+    int x_row, y_row; /* strides between rows */
     int64_t x_column_stride, y_column_stride; /* strides between columns */
 };
 

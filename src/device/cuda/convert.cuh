@@ -89,7 +89,7 @@ spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error 
 
 /*
  * Sorts keys stably by bits begin .. end - 1. *keys and *other are two arrays of `count` elements and may be exchanged;
- * *keys is the sorted one.
+ * on return, *keys is the sorted array.
  */
 spry_status spry_cuda_sort_keys(const spryi_device *device, uint64_t **keys, uint64_t **other, int64_t count, int begin,
                                 int end, spry_error *err);

@@ -84,7 +84,7 @@ void spry_cuda_close(void);
 enum { SPRY_CUDA_HOST_BLOCK_BYTES = 576 << 10 };
 int spry_cuda_lock_host_block(void **block); /* returns a cudaError_t; locks nothing unless cudaSuccess */
 void spry_cuda_unlock_host_block(void);
-void spry_cuda_free_host_block(void); /* when the last context is destroyed */
+void spry_cuda_free_host_block(void); /* called when the last context is destroyed */
 
 /* vector_map.cu: the plug-in's pass over a vector. */
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *request, spry_error *err);

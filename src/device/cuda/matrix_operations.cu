@@ -49,7 +49,7 @@ struct gpu_term {
     }
 };
 
-/* more[l + 1] = 1 if A lacks the position of entry l of B. */
+/* Sets more[l + 1] to 1 if A lacks the position of entry l of B, else to 0. */
 static __global__ void mark_new(gpu_term a, gpu_term b, int64_t *more)
 {
     const int64_t l = thread_index();
@@ -130,7 +130,7 @@ struct gpu_picked {
     gpu_rows a;
     spryi_device_selection s;
     int64_t columns;        /* selected */
-    const int64_t *offsets; /* of the selected rows with all columns */
+    const int64_t *offsets; /* offsets of the selected rows with all columns */
     const int32_t *row_of;  /* new row of each entry */
 
     __device__ int64_t old_row(int64_t i) const
@@ -176,7 +176,7 @@ static __global__ void count_copies(gpu_picked p, int64_t count, int64_t *copies
     copies[t + 1] = own;
 }
 
-/* copies NULL: each entry is copied once. */
+/* Copies entries to their new places. If copies is NULL, each entry is copied once. */
 static __global__ void copy_picked(gpu_picked p, int64_t count, const int64_t *__restrict__ copies, spry_type type,
                                    int32_t *columns, void *values)
 {

@@ -5,9 +5,9 @@
  *   in order     usable only in the default stream; no call waits.
  * Memory from either kind may be released by the other.
  * Blocks below LARGE bytes come from a CUDA memory pool of the library. Larger blocks come from cudaMalloc, which takes
- * a tenth of the time in which a pool maps new memory, and are kept in a list. Each of both keeps at most 1/KEPT_SHARE
- * of the device's memory; the pool's limit includes used memory. Kept memory is freed by trim and when the last context
- * is destroyed.
+ * a tenth of the time in which a pool maps new memory, and are kept in a list. The pool and the list each keep at most
+ * 1/KEPT_SHARE of the device's memory; the pool's limit includes used memory. Kept memory is freed by trim and when the
+ * last context is destroyed.
  * The library calls cudaMalloc and cudaFree directly if a device has no pools, if the environment sets SPRY_CUDA_POOL
  * to "off", and for contexts without caches. The lists do not contain such blocks.
  */
@@ -22,7 +22,7 @@ enum { MOST_POOLS = 64, KEPT_SHARE = 8, LARGE = 32 << 20, MOST_LIVE = 256, MOST_
 typedef struct large_block {
     void *at;
     size_t bytes;
-    bool in_order; /* of a kept block: work in the default stream may still use it */
+    bool in_order; /* for a kept block: work in the default stream may still use the block */
 } large_block;
 
 typedef struct device_pool {
@@ -170,7 +170,7 @@ static int64_t trim(device_pool *p)
     p->kept_bytes = 0;
     pthread_mutex_unlock(&lock);
     for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(removed[b].at));
-    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* blocks that were released in order are unused only after it */
+    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* blocks released in order are in use until this wait ends */
     spry_cuda_ignore(cudaStreamSynchronize(p->stream));
     cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &before);
     if (code == cudaSuccess) code = cudaMemPoolTrimTo(p->pool, 0);

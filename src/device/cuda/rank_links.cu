@@ -17,7 +17,7 @@ extern "C" {
 
 enum { THREADS = 256, MOST_BLOCKS = 2048, LONG_ROW = 1 << 14, LONG_THREADS = 512, LONG_BLOCKS = 264 };
 
-/* Results of kernels, initially NOWHERE and 0. */
+/* Results of kernels. Indices are initially NOWHERE, other fields 0. */
 typedef struct link_words {
     unsigned long long first_bad, first_zero, zeros;
     unsigned not_ones;  /* 1: some value is not 1 */

@@ -90,7 +90,7 @@ static spry_status rank_divide(const spryi_vector_work *w, void *v, spry_error *
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
 
-/* z may be x, so neither is __restrict__ */
+/* z may be x, so neither pointer is __restrict__ */
 template <typename V> static __global__ void rank_start_kernel(spryi_rank_state *state, V *z, V *__restrict__ y,
                                                                const V *x, const V *__restrict__ s,
                                                                const V *__restrict__ v, int64_t n, double *partials)
@@ -126,7 +126,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
                       w->n, partials_of(w)));
 }
 
-/* z may be y_before, so neither is __restrict__ */
+/* z may be y_before, so neither pointer is __restrict__ */
 template <typename V>
 static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, const V *v, int64_t n)
 {

@@ -57,7 +57,10 @@ template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *sc
     return sum;
 }
 
-/* Returns the sum of a_k x_j over entries k, k + STEP, ... below end, with four in flight. Ax NULL: ones. */
+/*
+ * Returns the sum of a_k x_j over entries k, k + STEP, ... below end, with four loads in flight. If Ax is NULL, all a_k
+ * are 1.
+ */
 template <int STEP, typename V, typename J>
 static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, const J *__restrict__ Aj,
                                                     const V *__restrict__ Ax, const V *__restrict__ x)
@@ -79,9 +82,9 @@ static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, cons
 }
 
 /*
- * Adds a part of a row's sum; the whole block calls. Thread 0 has the part in *sum and stores it in partial[part].
- * Returns true in the last of the `parts` blocks. There, thread 0's *sum is then the row's sum, added in a fixed order.
- * *arrived is zero before the first block and after the last.
+ * Adds a part of a row's sum. All threads of the block call. Thread 0 has the part in *sum and stores it in
+ * partial[part]. Returns true in the last of the `parts` blocks. There, thread 0's *sum is then the row's sum, added in
+ * a fixed order. *arrived is zero before the first block and after the last.
  */
 template <int THREADS, typename V>
 static __device__ bool add_part(V *sum, int64_t part, int64_t parts, V *partial, unsigned *arrived, V *scratch)

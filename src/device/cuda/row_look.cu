@@ -33,7 +33,7 @@ static __device__ void join_block(unsigned long long longest, unsigned long long
     words[blockIdx.x] = row_words{longest, squares, bad};
 }
 
-/* Aj NULL: neither offsets nor indices are checked. */
+/* Summarizes rows. If Aj is NULL, neither offsets nor indices are checked. */
 template <typename P, typename I> static __global__ void __launch_bounds__(THREADS)
     summarize_kernel(const P *__restrict__ Ap, const I *__restrict__ Aj, int64_t rows, int64_t cols, int64_t nnz,
                      row_words *words)

@@ -1,7 +1,7 @@
 /*
  * Computes to_i = from[permutation_i] + beta*to_i. Plans with an ordering read x and write y this way.
  *
- * Idea: writes are in order, reads by an index. The vector that is read at random fits the L2 cache of a large GPU.
+ * Idea: elements are written in order and read by index. The vector that is read at random fits the L2 cache of a large GPU.
  * Random writes would take 1.6 to 2.6 times as long on an H200, since they write parts of sectors.
  * Work distribution: one element per thread; two, four or eight were not faster, since the L2 cache is the bottleneck.
  * Multiple vectors pass through shared memory in tiles of TILE_ROWS by TILE_COLUMNS, so that row-major and column-major
@@ -20,7 +20,7 @@ map_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ permut
     if (i < length) put(to, i, __ldg(from + load_once(permutation + i)), V(1), beta.get());
 }
 
-/* The same for strided vectors, with or without a permutation. */
+/* Computes the map for strided vectors, with or without a permutation. */
 template <typename V> static __global__ void strided_kernel(V *to, const V *__restrict__ from,
                                                             const int32_t *__restrict__ permutation, int64_t length,
                                                             int64_t to_stride, int64_t from_stride, scalar<V> beta)
@@ -83,7 +83,7 @@ template <typename V> static void start(const spryi_vector_map *m)
 
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
 {
-    (void)device; /* current already */
+    (void)device; /* the device is already current */
     if (m->length == 0) return SPRY_OK;
     if (m->scaling)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "row_scaling and column_scaling need a plan on the CPU");

@@ -1,9 +1,8 @@
 /*
  * The table of vector passes on a GPU: passes (cg_passes.cu, rank_passes.cu), PageRank's set-up (rank_links.cu), and
- * recorded rounds of iterations.
- * A round is recorded as a CUDA graph of the work that a method starts in a stream. One call starts the graph. Then a
- * copy of the state goes to pinned host memory. There are COPIES of them, so that the host can start more rounds before
- * it reads an older copy.
+ * recorded rounds of iterations. A round is recorded as a CUDA graph of the work that a method starts in a stream. One
+ * call starts the graph. Then a copy of the state goes to pinned host memory. COPIES such copies exist, so that the
+ * host can start more rounds before it reads an older copy.
  */
 #include "device/cuda/cuda_common.cuh"
 #include "device/cuda/passes.cuh"
@@ -34,7 +33,7 @@ typedef struct recorded {
     cudaGraphExec_t graph;
     cudaEvent_t copied[COPIES];
     char *copies; /* COPIES times `bytes` */
-    size_t bytes; /* of the states of all columns */
+    size_t bytes; /* bytes of the states of all columns */
     int64_t started, seen;
 } recorded;
 

@@ -34,7 +34,7 @@ typedef struct spryi_spgemm_sizes {
     int64_t bytes, thread_bytes; /* of the whole workspace; of each thread's part, stored contiguously */
     int64_t mask;                /* words with one bit per column of C */
     int64_t windows, slots;      /* of the dense window, in words of 64 columns; of the hash table */
-    /* one pass: products of a listed row, entries of a buffer for C, buffers, column groups in the ring */
+    /* one pass: maximal products of a listed row, entries of a buffer for C, buffers, column groups in the ring */
     int64_t listed, entries, buffers, ring;
     /* runs: products of a row, values stored contiguously, entries in the staging buffer; 0: no search for runs */
     const struct spryi_run_functions *runs;
@@ -43,22 +43,23 @@ typedef struct spryi_spgemm_sizes {
 
 /*
  * The functions of a CPU kernel. sizes computes a phase's workspace from the job's input and job->found, and changes
- * nothing. It keeps the workspace within most_bytes (0: no limit) if it can. Fill is sized after count.
+ * nothing. It keeps the workspace within most_bytes (0: no limit) if it can. For SPRYI_FILL, sizes is called after the
+ * count phase.
  */
 typedef struct spryi_spgemm_host_phases {
     bool sequential;   /* uses one thread, as a teaching reference does */
     bool uses_bitmaps; /* may use job->rows_of_b.bitmaps */
     bool needs_csc;    /* needs op(B) by columns in addition to op(B) by rows */
     spryi_spgemm_sizes (*sizes)(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes);
-    const spryi_spgemm_table *count;   /* lengths of the rows into offsets[i + 1]; sets job->found */
+    const spryi_spgemm_table *count;   /* stores the length of row i in offsets[i + 1]; sets job->found */
     const spryi_spgemm_table *fill;    /* columns and values */
-    const spryi_spgemm_table *columns; /* columns, in the workspace of fill; may overwrite values */
+    const spryi_spgemm_table *columns; /* finds columns, in the workspace of fill; may overwrite values */
     /*
      * Counts rows and finds columns together, in the workspace of count. One thread writes to `columns`, several
-     * threads to `listed`; either holds all products. NULL: not supported.
+     * threads to `listed`; either array has room for all products. NULL: not supported.
      */
     const spryi_spgemm_table *list;
-    const spryi_spgemm_table *refill; /* values, given the columns */
+    const spryi_spgemm_table *refill; /* computes values, given the columns */
     /*
      * Computes offsets (from 0 on), columns and values. NULL, for all or some types: not supported. columns and values
      * hold all products, and the rows are cut for one pass.
@@ -66,12 +67,18 @@ typedef struct spryi_spgemm_host_phases {
     const spryi_spgemm_table *one_pass;
 } spryi_spgemm_host_phases;
 
-/* Work pieces: rows with about equal work. The matrix alone decides the cuts. Idle threads fetch the next piece. */
+/*
+ * Work pieces: rows with about equal work. Only the matrix determines where rows are cut. Idle threads fetch the next
+ * piece.
+ */
 typedef struct spryi_work_pieces {
     int64_t count;
-    int64_t *rows;              /* count + 1 */
-    int64_t *products;          /* products of each piece or, if several threads list columns, of all pieces before
-                                 * it. count elements in the allocation of rows; NULL for a kernel of one pass */
+    int64_t *rows; /* count + 1 */
+    /*
+     * Products of each piece: `count` elements, in the allocation of rows. While several threads list columns, each
+     * element is the products of all pieces before the piece. NULL if the rows are cut for one pass.
+     */
+    int64_t *products;
     int64_t *sizes, *positions; /* one pass: entries of C in each piece, and before each piece; count + 1 elements */
 } spryi_work_pieces;
 
@@ -79,11 +86,11 @@ typedef struct spryi_work_pieces {
 enum { SPRYI_SPAN_BINS = 60 };
 typedef struct spryi_spgemm_spans {
     int64_t widest[SPRYI_SPAN_BINS];  /* maximal words that a row spans */
-    int64_t busiest[SPRYI_SPAN_BINS]; /* maximal slots that a row of the bin needs: its products, at most all columns */
-    int64_t scattered; /* maximal slots of rows with few products in a wide span; these rows are not in the bins */
+    int64_t busiest[SPRYI_SPAN_BINS]; /* maximal hash slots of a row of the bin: its products, at most all columns */
+    int64_t scattered; /* maximal hash slots of rows with few products in a wide span; these rows are in no bin */
     int64_t identical; /* maximal words of rows whose columns in A equal those of the row before */
     int64_t repeated;  /* maximal words of rows that repeat the row before */
-    int64_t in_runs;   /* rows in runs, set by the columns phase */
+    int64_t in_runs;   /* number of rows in runs, set by the columns phase */
 } spryi_spgemm_spans;
 
 /* Rows of B as bitmaps: all columns of a row in one word of 64 columns are one entry. count 0: not built. */
@@ -97,7 +104,7 @@ typedef struct spryi_spgemm_bitmaps {
 /* Properties of the rows of b that kernels use. */
 typedef struct spryi_spgemm_rows_of_b {
     bool rise;                    /* columns increase, without duplicates */
-    spryi_spgemm_bitmaps bitmaps; /* if they pay */
+    spryi_spgemm_bitmaps bitmaps; /* built only if they save time */
     bool grouped;                 /* one pass: columns are in groups */
     uint32_t *column_groups;      /* the groups of row i start at the row's offset */
 } spryi_spgemm_rows_of_b;
@@ -195,7 +202,10 @@ typedef struct spryi_spgemm_device_phases {
 
 /* Functions of a device in addition to kernels; spryi_device_ops points to them. The device is current. */
 typedef struct spryi_spgemm_functions {
-    /* Computes the products of rows 0 .. i-1, for each i: rows + 1 elements into host memory. Used to cut chunks. */
+    /*
+     * Sets host_scan[i] to the number of products of rows 0 .. i-1, for i from 0 to the number of rows. Used to cut
+     * chunks.
+     */
     spry_status (*scan_products)(spryi_device_product *product, int64_t *host_scan, spry_error *err);
     /* Sets to[i] = from[i] + shift, as 32-bit integers if to_32 is not 0. */
     spry_status (*copy_offsets)(void *to, int to_32, const int64_t *from, int64_t shift, int64_t count, void *stream,

@@ -127,7 +127,7 @@ static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spr
     return SPRY_FN(repeat_columns)(job, begin, i, Cj, n) ? SPRY_FN(fill_values)(job, w, i, end) : 0;
 }
 
-/* The phase that fills only values, and its work on one piece. */
+/* Computes only the values of a piece, for the phase refill. */
 static void SPRY_FN(refill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end;)

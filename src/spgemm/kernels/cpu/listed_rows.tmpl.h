@@ -1,6 +1,7 @@
 /*
  * Lists columns of C while rows are counted, for each value type and index pair. One thread writes the columns directly
- * into C. With more threads, each piece begins after space for all products of the pieces before.
+ * into C. With more threads, the columns of a piece are stored in job->listed, after room for all products of the
+ * pieces before it.
  */
 
 /* Lists the marked columns of `words` words, starting at word `low`, in order. Leaves the words zero. */
@@ -16,8 +17,8 @@ static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low,
 
 /*
  * Copies the columns of row i's products, with duplicates, and appends zeros. Returns the number of products, or -1 if
- * it exceeds SPRYI_FEW_PRODUCTS. Copies eight columns of short
- * rows of B if possible, so that no branch depends on their lengths.
+ * it exceeds SPRYI_FEW_PRODUCTS. Copies eight columns of a short row of B if it can, so that no branch depends on the
+ * row's length.
  */
 static inline int64_t SPRY_FN(copy_few)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict met)
 {
@@ -62,7 +63,8 @@ static inline SPRY_J *SPRY_FN(list_few)(const SPRY_J *restrict met, int64_t n, S
 }
 
 /*
- * Lists the columns of row i in order. A second bit mask marks the nonzero words of the first. Leaves both masks zero.
+ * Lists the columns of row i in order. A second bit mask marks the nonzero words of the first mask. Leaves both masks
+ * zero.
  */
 static SPRY_J *SPRY_FN(list_words)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t low,
                                    int64_t words, SPRY_J *restrict Cj)

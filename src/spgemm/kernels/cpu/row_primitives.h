@@ -78,7 +78,10 @@ static inline uint64_t spryi_bits_of(const unsigned char *bytes)
     return _mm512_test_epi8_mask(all, all);
 }
 
-/* Returns the first of w, w + 64, ... whose 64 bytes are not all 0, or with fewer than 64 bytes before `end`. */
+/*
+ * Returns the first position among w, w + 64, ... at which 64 bytes are not all 0, or fewer than 64 bytes remain before
+ * `end`.
+ */
 static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, int64_t end)
 {
     while (w + 64 <= end && !_mm512_test_epi8_mask(_mm512_loadu_si512(bytes + w), _mm512_set1_epi8(1))) w += 64;

@@ -8,11 +8,11 @@
 #include "spgemm/kernels/spgemm.h"
 
 enum {
-    SPRYI_RUN_LEAST = 4,     /* groups of a run, at least */
-    SPRYI_RUN_ALONE = 8,     /* groups of a run whose groups are one row, at least; at most 2 * SPRYI_RUN_LEAST */
-    SPRYI_RUN_IDENTICAL = 8, /* rows of a group, at most */
-    SPRYI_RUN_LENGTH = 512,  /* entries of a row of A, at most */
-    SPRYI_RUN_TRACKS = 64    /* tracks of B in a row, at most */
+    SPRYI_RUN_LEAST = 4,     /* minimal groups of a run */
+    SPRYI_RUN_ALONE = 8,     /* minimal groups of a run if a group is one row; at most 2 * SPRYI_RUN_LEAST */
+    SPRYI_RUN_IDENTICAL = 8, /* maximal rows of a group */
+    SPRYI_RUN_LENGTH = 512,  /* maximal entries of a row of A */
+    SPRYI_RUN_TRACKS = 64    /* maximal tracks of B that a row selects */
 };
 
 typedef struct spryi_run_product {
@@ -28,14 +28,14 @@ typedef struct spryi_run_track {
 
 /* Arrays of the search for runs. */
 typedef struct spryi_run_memory {
-    void *values; /* tracks of B, then A: each entry has the lanes of a tile */
+    void *values; /* values of B's tracks, then of A; each entry has one value per lane of a tile */
     void *staged; /* rows of a tile before they are copied to C, and their columns */
     int32_t *staged_columns;
     spryi_run_product *order; /* products by entry of C */
-    int32_t *list, *columns;  /* of the ordered row: columns of its products, columns of its entries */
+    int32_t *list, *columns;  /* columns of the ordered row's products, and of its entries */
     int32_t *ends;            /* 0, then the ends of the products of each entry */
     uint16_t *positions;
-    int32_t *bases[2], *lengths[2]; /* of SPRYI_RUN_LENGTH rows of B: position in values, length */
+    int32_t *bases[2], *lengths[2]; /* for each selected row of B: position in values, length */
     spryi_run_track *tracks;        /* SPRYI_RUN_TRACKS */
 } spryi_run_memory;
 
@@ -65,7 +65,7 @@ typedef struct spryi_row_run {
     spryi_run_progress search;
     int now, track_count;                /* now: index of the order's arrays in bases and lengths */
     int64_t groups, identical, lanes, a; /* groups; rows of a group; lanes of a tile; position of A's values */
-    int32_t shift, moved;                /* shift of C's columns from group to group, and from the ordered row */
+    int32_t shift, moved; /* shift of C's columns from one group to the next; from the ordered row to this run */
 } spryi_row_run;
 
 /* Functions for runs, with the vectors of a processor level. */
@@ -89,7 +89,7 @@ typedef struct spryi_run_functions {
 extern const spryi_run_functions spryi_runs_avx2, spryi_runs_avx512;
 
 /*
- * Like run->with->find, after a test of lengths and columns that excludes most rows. The test has few branches:
+ * Calls run->with->find, after a test of lengths and columns that excludes most rows. The test has few branches:
  * individual branches could not be predicted.
  */
 static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end)

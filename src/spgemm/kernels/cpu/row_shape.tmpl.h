@@ -83,7 +83,10 @@ static inline int SPRY_FN(count_identical)(const spryi_spgemm_job *job, int64_t 
     return SPRY_FN(count_alike)(job->a.offsets, job->a.indices, i, most);
 }
 
-/* Fills row i of C if row i of A has one entry and rows of B are increasing: a row of B times that entry. */
+/*
+ * Fills row i of C with a row of B times the entry of row i of A. Requires that row i of A has one entry and that
+ * columns of B increase.
+ */
 static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx,
                                      int64_t n)
 {

@@ -44,8 +44,8 @@ enum { SPRYI_IDENTICAL_ROWS = 4 };
 enum { SPRYI_ROWS_OF_B = 3 };
 
 /*
- * Limits of one pass. LISTED: products of a row that are listed; ENTRIES: entries of C in a buffer; BUFFERS: buffers
- * per thread, if it may have to wait; WINDOWS: words of the dense window.
+ * Limits of one pass. LISTED: maximal products of a listed row; ENTRIES: entries of C in a buffer; BUFFERS: buffers per
+ * thread, if threads may have to wait; WINDOWS: words of the dense window.
  */
 enum { SPRYI_LISTED = 1024, SPRYI_BUFFER_ENTRIES = 1 << 15, SPRYI_BUFFERS = 4, SPRYI_ONE_PASS_WINDOWS = 512 };
 
@@ -59,7 +59,7 @@ typedef struct spryi_dense_window {
     unsigned char *flags; /* one byte per column, in place of bits, for rows that are dense in their span */
 } spryi_dense_window;
 
-/* Sums, and keys: column + 1, or 0 for an empty slot. */
+/* A hash table. A slot has a sum and a key: its column + 1, or 0 if the slot is empty. */
 typedef struct spryi_hash_table {
     void *sums, *keys;
 } spryi_hash_table;
@@ -110,7 +110,7 @@ typedef struct spryi_rows_workspace {
     spryi_product_list list;
     spryi_row_buffer buffers[SPRYI_BUFFERS];
     spryi_row_run run;
-    spryi_spgemm_spans seen; /* seen by this thread, in the count and columns phases */
+    spryi_spgemm_spans seen; /* spans of the rows that this thread counted, or whose columns it found */
     int64_t listed;          /* columns listed so far, if one thread counts and lists */
     int64_t piece;           /* current piece */
 } spryi_rows_workspace;
@@ -146,7 +146,7 @@ static inline bool spryi_rows_scattered(int64_t words, int64_t products)
     return words > SPRYI_FEW_WORDS && words / SPRYI_WORDS_A_PRODUCT > products;
 }
 
-/* Notes a row that spans `words` words and has `products` products. */
+/* Records in `seen` a row that spans `words` words and has `products` products. */
 static inline void spryi_rows_note_span(const spryi_spgemm_job *job, spryi_spgemm_spans *seen, int64_t words,
                                         int64_t products)
 {
@@ -157,7 +157,9 @@ static inline void spryi_rows_note_span(const spryi_spgemm_job *job, spryi_spgem
     if (most != &seen->scattered && words > seen->widest[bin]) seen->widest[bin] = words;
 }
 
-/* Notes a row that repeats the row before and spans `words` words. identical: the columns of A are equal. */
+/*
+ * Records in `seen` a row that repeats the row before and spans `words` words. identical: the columns of A are equal.
+ */
 static inline void spryi_rows_note_repeated(spryi_spgemm_spans *seen, int64_t words, bool identical)
 {
     if (identical && words > seen->identical) seen->identical = words;

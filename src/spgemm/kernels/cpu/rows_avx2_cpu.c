@@ -1,8 +1,8 @@
 /*
  * The product by rows (rows.h) with AVX2: the portable kernel, with a search for runs and vectors for them.
  *
- * Idea: runs of rows that share one order of products are lanes of vectors. The portable code computes all rows outside
- * of runs.
+ * Idea: rows that share one order of products form a run, and are summed in the lanes of vectors. The portable code
+ * computes all rows outside of runs.
  * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.

@@ -2,7 +2,7 @@
  * One pass with AVX-512, for a single run of a product with 32-bit indices. Rows of C are not counted before they are
  * filled.
  *
- * Idea: C's arrays are reserved for as many entries as there are products. Only pages that are written use memory. A
+ * Idea: C's arrays are reserved with one entry for each product. Only pages that are written use memory. A
  *       thread sums a piece of rows into a buffer that remains in the second-level cache, and copies it to C when all
  *       pieces before it are summed. Meanwhile the thread continues with another buffer. If all buffers are full, the
  *       thread also sums the piece that delays it: the piece's own thread may have lost its processor. The first of the
@@ -98,7 +98,7 @@ static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgem
 
 /* ---- rows by lists of products ---- */
 
-/* Computes the positions of the products of `before`, whose columns are in o->at. */
+/* Computes the positions of the products in the list `before`. o->at holds the columns of the row of C. */
 static inline void SPRY_FN(find_positions)(summation *o)
 {
     const spryi_product_list *list = &o->w.list;

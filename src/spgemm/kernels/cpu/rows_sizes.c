@@ -110,8 +110,8 @@ void spryi_rows_place(const spryi_spgemm_job *job, int thread, spryi_rows_worksp
 /* ---- sizes ---------------------------------------------------------------------------------------------- */
 
 /*
- * Adds the number of threads and the bytes of the workspace. Reduces the threads to keep most_bytes. INT64_MAX / 2
- * means more than any memory.
+ * Returns s with the number of threads and the bytes of the workspace. Uses fewer threads if the workspace would exceed
+ * most_bytes. INT64_MAX / 2 means more than any memory.
  */
 static spryi_spgemm_sizes add_up(const spryi_spgemm_job *job, spryi_spgemm_sizes s, int64_t most_bytes)
 {
@@ -174,7 +174,7 @@ static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_
     if (bin == WIDEST_BIN && found->identical <= WIDEST_IDENTICAL)
         widest = most_of(widest, SPRYI_IDENTICAL_ROWS * found->identical);
     if (bin == WIDEST_BIN && found->repeated <= WIDEST_REPEATED) widest = most_of(widest, found->repeated);
-    s.windows = (widest + 63) / 64 * 64; /* scanned 64 words at a time */
+    s.windows = (widest + 63) / 64 * 64; /* a multiple of 64, because 64 words are scanned at a time */
     s.slots = spryi_rows_slots(busiest, job->b.columns);
     if (s.slots > 0) s.slots = most_of(s.slots, 64);
     return add_up(job, s, 0);

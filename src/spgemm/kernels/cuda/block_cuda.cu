@@ -3,9 +3,9 @@
  *
  * Idea: C's columns are bits of a mask from the row's first column to its last. The number of bits before a column is
  *       its position. Nothing is sorted, and values are packed.
- * Work: entries of A in batches, with the selected rows of B. Values: 1, 2, 4 or 8 groups of warps, each with its own
- *       values if memory suffices, process rows of B in turn, with lanes over the entries. A barrier of the group
- *       between two rows replaces atomic addition. The groups' values are added in order.
+ * Work: entries of A in batches, with the selected rows of B. To compute values, 1, 2, 4 or 8 groups of warps process
+ *       rows of B in turn, with lanes over the entries. Each group has its own values if memory suffices. A barrier of
+ *       the group between two rows replaces atomic addition. The groups' values are added in order.
  * Cost: B's columns twice and its values once per entry of A; the mask; C written once.
  * Source: this library.
  */
@@ -67,7 +67,10 @@ static __device__ __forceinline__ int count_bits(const unsigned *mask, const uns
     return block_sum(mine, scratch);
 }
 
-/* Counts rows of the list. If Cj is not NULL, stores the columns of rows whose columns were not kept instead. */
+/*
+ * Counts rows of the list. If Cj is not NULL, does not count, but stores in Cj the columns of rows whose columns were
+ * not kept.
+ */
 template <int THREADS> static __global__ void __launch_bounds__(THREADS, 1536 / THREADS)
     count_block_rows(gpu_rows r, const int32_t *list, int mask_words, int32_t *Cj, row_offsets Cp)
 {

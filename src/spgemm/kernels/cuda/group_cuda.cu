@@ -374,7 +374,10 @@ template <int G> static __device__ __forceinline__ int keep_columns(const gpu_ro
     return (int64_t)first + all <= r.columns_room ? (int)first + before : -1;
 }
 
-/* Counts rows of the list. If Cj is not NULL, stores the columns of rows whose columns were not kept instead. */
+/*
+ * Counts rows of the list. If Cj is not NULL, does not count, but stores in Cj the columns of rows whose columns were
+ * not kept.
+ */
 template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bounds__(GROUP_THREADS, 16)
     count_rows(gpu_rows r, const int32_t *list, int count, int bytes, int32_t *Cj, row_offsets Cp)
 {
@@ -444,7 +447,7 @@ template <int G> static __device__ __forceinline__ void place_known(const word_i
     }
 }
 
-/* Levels: the same. The n-th word that occurs is in the n-th pair. */
+/* Levels: does the same as place_known. The n-th word that occurs is in the n-th pair. */
 template <int G> static __device__ __forceinline__ void place_levels(const word_index &index, const int32_t *known,
                                                                      int entries, int32_t *Cj)
 {

@@ -79,8 +79,8 @@ static __device__ __forceinline__ void load_row(merge_row<MOST> *row, const gpu_
 }
 
 /*
- * Returns the slots for a row and the ends of its rows of B. The number is odd, so that lanes with equal rows use
- * different banks.
+ * Returns the number of slots in shared memory for a row's products and the ends of its rows of B. The number is odd,
+ * so that lanes with equal rows use different banks.
  */
 template <int MOST> static __device__ __forceinline__ int slots_for(const merge_row<MOST> &row)
 {
@@ -88,8 +88,9 @@ template <int MOST> static __device__ __forceinline__ int slots_for(const merge_
 }
 
 /*
- * Returns the lanes whose rows are staged together, as a mask: from the first of `left`, as many as fit. need: slots of
- * the lane; before: slots of the lanes before. *base: slots of the lanes before the first of the mask.
+ * Returns a mask of the lanes whose rows are staged together. The mask starts with the first lane of `left` and has as
+ * many lanes of `left` as fit in the capacity. need: slots of the lane; before: slots of the lanes before it. *base:
+ * slots of the lanes before the first lane of the mask.
  */
 static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need, int before, int capacity, int *base)
 {
@@ -196,8 +197,8 @@ template <typename V> struct merge_target {
 };
 
 /*
- * Copies the results of the lanes in `now` to C. A lane's results begin at `out` and go to entry `mine` of C. Results
- * of lanes that are contiguous in C are copied together.
+ * Copies the results of the lanes in `now` to C. A lane's results begin at `out` and are copied to C from entry `mine`
+ * on. Results of lanes that are contiguous in C are copied together.
  */
 template <typename V> static __device__ __forceinline__ void store_results(unsigned now, int64_t mine, int out,
                                                                            int count, const int32_t *out_j,
@@ -439,7 +440,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
 
 enum { MERGE_WARPS = 2, MERGE_THREADS = 32 * MERGE_WARPS };
 
-/* SHORT: all warps use the network. */
+/* Computes merged rows. SHORT: all warps use the network. */
 template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_THREADS, SHORT ? 16 : 12)
     merge_rows(gpu_rows r, int64_t rows, int slots, int results, int bytes_of_warp, merge_target<V> C)
 {

@@ -31,7 +31,7 @@ template <int MOST> struct merge_row {
     int products;
 };
 
-/* Returns true if the network can process a warp's rows. merged: the lane's row counts. */
+/* Returns true if the network can process a warp's rows. merged: the lane has a row to merge. */
 template <int MOST>
 static __device__ __forceinline__ bool by_network(const gpu_rows &r, const merge_row<MOST> &row, int merged)
 {

@@ -22,7 +22,8 @@ enum { CODE_FIRST = 1 << 15, CODE_CONTINUES = 1 << 14 };
 static const unsigned NO_KEY = 0xffffffffu;
 
 /*
- * The selected nonempty rows of B: first entry minus the number of products before; a bit at the first product of each.
+ * The selected nonempty rows of B. from: the row's first entry minus the number of products before the row. begin: a
+ * bit is set at the first product of each row.
  */
 template <int G, int N> struct sort_room {
     int64_t from[SORT_ENTRIES];

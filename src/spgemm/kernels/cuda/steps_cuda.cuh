@@ -60,7 +60,7 @@ static __device__ __forceinline__ void gpu_finish(void)
 #endif
 }
 
-/* Launches such a kernel. Its first argument is w->rows. */
+/* Launches a kernel that uses gpu_started and gpu_finish. The kernel's first argument is w->rows. */
 template <typename... P, typename... A> static spry_status gpu_launch(gpu_work *w, void (*kernel)(gpu_rows, P...),
                                                                       int64_t blocks, int threads, int bytes,
                                                                       const char *what, spry_error *err, A... arguments)
@@ -113,8 +113,8 @@ spry_status gpu_list_classes(gpu_work *w, spry_error *err);
 spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err);
 
 /*
- * Count or compute rows of these classes. Count with C not NULL: the rows have been counted; columns that were not kept
- * are stored in C.
+ * Count or compute the rows of these classes. If C is not NULL, a count function does not count again, but stores in C
+ * the columns that were not kept.
  */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err);
