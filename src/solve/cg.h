@@ -40,7 +40,7 @@ typedef struct spryi_cg_scaling {
     int x_exponent;       /* exponent of the largest entry of x */
     spry_matrix *host;    /* A in host memory; 2^-a A borrows its arrays */
     spry_matrix *A;       /* NULL: a is 0 */
-    spry_vector values;   /* of 2^-a A */
+    spry_vector values;   /* values of 2^-a A */
     bool inspected_guess; /* the first guess was inspected */
     bool may_drop_guess;  /* the first guess is finite, so x = 0 may replace it */
 } spryi_cg_scaling;
@@ -49,7 +49,7 @@ enum { SPRYI_CG_MOST_BLOCK = 32 }; /* rows of a block */
 
 /* The preconditioner M, except jacobi, which is part of the passes. */
 typedef struct spryi_cg_precond {
-    spry_vector entries; /* of blocks */
+    spry_vector entries; /* entries of the blocks of M */
     spryi_cg_blocks blocks;
     int degree;          /* degree of the polynomial in D A */
     double largest;      /* estimate of the largest eigenvalue of D A */

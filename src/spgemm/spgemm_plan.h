@@ -12,8 +12,11 @@ typedef struct spryi_operand {
     spry_matrix *given; /* retained: csr may borrow its arrays */
     spry_matrix *csr;   /* `given`, another view of its arrays, or a conversion */
     int64_t bytes;      /* bytes owned by csr and `from`, and by `given` if it is an expanded triangle */
-    int64_t *from;      /* entry of `given` that is the source of each entry of csr; ~n: negative of n. NULL: */
-                        /* equal arrays, or a pattern */
+    /*
+     * For each entry of csr: index of the entry of `given` that has its value. ~n: the value is the negative of entry
+     * n. NULL: both matrices have equal value arrays, or are patterns.
+     */
+    int64_t *from;
 } spryi_operand;
 
 /*

@@ -31,7 +31,7 @@ typedef struct search {
     spryi_triple_array kinds;      /* kind of each row of P; adjacent rows with equal columns have the same kind */
     spryi_triple_array seen_kinds; /* for each kind: last run that needs rows of P of the kind */
     spryi_triple_array list;       /* one row of P of each kind that the run needs; later the columns of a row of C */
-    spryi_triple_array seen;       /* for each column of P: last run, or later last row of C, that has it */
+    spryi_triple_array seen;       /* for each column of P: last run that has it; later last row of C that has it */
     spryi_triple_array positions;  /* for each column of P: its position in the row of C */
     spryi_triple_array columns_of_c;
     int64_t count;   /* elements used in list */

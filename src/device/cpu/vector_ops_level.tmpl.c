@@ -28,7 +28,7 @@ typedef struct vector_pass {
     double alpha, beta, shift;
     spry_norm norm;
     const void *argument;
-    const void *v; /* PageRank's */
+    const void *v; /* the vector v of PageRank's passes */
     double alpha_before;
 } vector_pass;
 

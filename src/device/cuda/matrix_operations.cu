@@ -129,7 +129,7 @@ static spry_status add(const spryi_device *device, spry_arrays *made, const spry
 struct gpu_picked {
     gpu_rows a;
     spryi_device_selection s;
-    int64_t columns;        /* selected */
+    int64_t columns;        /* number of selected columns */
     const int64_t *offsets; /* offsets of the selected rows with all columns */
     const int32_t *row_of;  /* new row of each entry */
 

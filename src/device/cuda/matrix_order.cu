@@ -50,7 +50,10 @@ spry_status spry_cuda_copy_offsets(const spry_arrays *to, const void *from, spry
 
 enum { FALLS, REPEATS, FINDINGS };
 
-/* Uses a warp per row. */
+/*
+ * Sets found[FALLS] if a column is below the column before in its row, and found[REPEATS] if both are equal. Uses a
+ * warp per row.
+ */
 static __global__ void __launch_bounds__(CONVERT_THREADS) find_order(gpu_rows a, int *found)
 {
     const int64_t i = thread_index() / 32;

@@ -31,9 +31,9 @@ typedef enum spryi_spgemm_phase { SPRYI_COUNT, SPRYI_FILL, SPRYI_ONE_PASS } spry
 /* Sizes of a phase's workspace. Unused sizes are 0. */
 typedef struct spryi_spgemm_sizes {
     int threads;
-    int64_t bytes, thread_bytes; /* of the whole workspace; of each thread's part, stored contiguously */
-    int64_t mask;                /* words with one bit per column of C */
-    int64_t windows, slots;      /* of the dense window, in words of 64 columns; of the hash table */
+    int64_t bytes, thread_bytes; /* bytes of the workspace; of each thread's part, stored contiguously */
+    int64_t mask;                /* number of words of a mask with one bit per column of C */
+    int64_t windows, slots;      /* words of 64 columns of the dense window; slots of the hash table */
     /* one pass: maximal products of a listed row, entries of a buffer for C, buffers, column groups in the ring */
     int64_t listed, entries, buffers, ring;
     /* runs: products of a row, values stored contiguously, entries in the staging buffer; 0: no search for runs */
@@ -118,7 +118,7 @@ struct spryi_spgemm_job {
     const void *alpha;       /* one value of `type` */
     int threads;             /* maximal number of threads of `pool` */
     struct spryi_pool *pool; /* base/pool.h; NULL: one thread */
-    int64_t products;        /* of the whole product */
+    int64_t products;        /* products a_ik * b_kj of the whole job */
     spryi_work_pieces pieces;
     spryi_spgemm_rows_of_b rows_of_b;
     int64_t piece_work; /* entries and rows per piece; 0: default. Tests set smaller pieces */

@@ -31,7 +31,8 @@ struct word_index {
     int32_t *key;      /* hash: the word of a slot, -1 for an empty slot */
     int32_t *words;    /* hash: the words, in order of insertion, later sorted */
     int *distinct;     /* hash: number of words */
-    int low, slots;    /* span: first word, words; hash: slots, a power of two; levels: low is the first 32 words */
+    int low,
+        slots; /* span: first word, number of words; hash: slots is a power of two; levels: low is first word / 32 */
 };
 
 static __device__ __forceinline__ int hash_of(int32_t word, int slots)

@@ -78,7 +78,7 @@ enum row_class {
 /* Results of classify for a chunk of rows. The host reads them to size launches. */
 struct gpu_row_counts {
     unsigned long long products;
-    unsigned long long entries;       /* of C; set after the scan */
+    unsigned long long entries;       /* entries of C; set after the scan */
     unsigned long long least_entries; /* lower bound of entries of rows not merged: their longest rows of B */
     unsigned rows[ROW_CLASSES];
     unsigned merge_slots;   /* maximum over 32 consecutive merged rows: products, and ends of rows of B */
@@ -110,7 +110,7 @@ struct gpu_rows {
     gpu_csr A, B;
     int64_t first; /* row of A */
     int rows;
-    int32_t *counts;   /* entries of each row of C, and an additional 0 at the end */
+    int32_t *counts;   /* number of entries of each row of C, and an additional 0 at the end */
     int32_t *low;      /* first word of the row's columns */
     int32_t *words;    /* words of the span; 0: merged or empty */
     int32_t *distinct; /* words of the span that have columns */

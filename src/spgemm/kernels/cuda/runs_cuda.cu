@@ -164,7 +164,7 @@ static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r, unsig
 
 /* ---- counting ------------------------------------------------------------------------------------------- */
 
-/* Lane u holds entry u of the first of 32 rows. */
+/* Entry u of the first of 32 rows of A, in lane u. */
 struct run_entry {
     int32_t j;      /* row of B */
     int64_t from;   /* first entry of that row */

@@ -17,7 +17,7 @@
 #include <cuda_pipeline.h>
 
 enum { SORT_THREADS = 128, SORT_PLACE = (1 << SORT_BITS) - 1 };
-/* The first product of its column; another product of the column follows. */
+/* Flags of a product: it is the first of its column; another product of its column follows. */
 enum { CODE_FIRST = 1 << 15, CODE_CONTINUES = 1 << 14 };
 static const unsigned NO_KEY = 0xffffffffu;
 
