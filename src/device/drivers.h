@@ -43,7 +43,7 @@ typedef struct spryi_device_list {
     bool is_complete; /* all drivers have appended their devices; false: only device[0] exists */
     int count;
     spryi_device device[SPRYI_MOST_DEVICES];
-    const void *state[SPRYI_MOST_DRIVERS]; /* by driver; NULL: none */
+    const void *state[SPRYI_MOST_DRIVERS]; /* state of each driver; NULL: none */
     char reason[SPRYI_MOST_DRIVERS][512];
     char plugin_path[1024]; /* from the context's options; "" for the default */
     spryi_hooked_memory hooked_memory;

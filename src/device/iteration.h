@@ -58,7 +58,7 @@ typedef struct spryi_cg_rules {
     double reach;        /* bound of the guards (spryi_cg_guard), a power of two */
     int guards;          /* active guards, a sum of spryi_cg_guard */
     double trusted;      /* fraction of rz below which the predicted rz is not used */
-    double eps;          /* of the vectors' type: a smaller relative residual is rounding; 0: off */
+    double eps;          /* epsilon of the vectors' type: a smaller relative residual is rounding; 0: off */
     bool separate_M;     /* M is applied by a separate pass, between shrink and turn */
     int64_t limit, patience;
 } spryi_cg_rules;
@@ -241,9 +241,9 @@ SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
 }
 
 /*
- * Updates the state after a GPU's dots. Applies first the sums of the previous step, r.r and r.z, then those of dots,
- * so that the product between them waits for neither. If the previous step was a first half, this round's step is the
- * second half and the sums of dots are not used.
+ * Updates the state after a GPU's dots. First applies the sums of the previous step, r.r and r.z, then the sums of
+ * dots. So the product between step and dots waits for no update. If the previous step was a first half, this round's
+ * step is the second half and the sums of dots are not used.
  */
 SPRYI_BOTH_SIDES void spryi_cg_stepped_and_dotted(spryi_cg_state *s, const double *step, const double *dots)
 {

@@ -1,7 +1,7 @@
 /*
  * Interface between libspry and libspry-cuda.so. libspry knows the names and descriptions of the CUDA kernels and links
  * nothing of CUDA. The plug-in is a shared library that is loaded at run time and contains the functions. Both must
- * come from the same build: the loader rejects others (build_id).
+ * come from the same build: the loader rejects plug-ins of other builds (build_id).
  */
 #pragma once
 

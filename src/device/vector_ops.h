@@ -44,10 +44,10 @@ typedef spry_status (*spryi_start_fn)(void *user, void *stream, spry_error *err)
 /* Vectors of CG. Each contains all columns of n elements, one after the other, except D, which all columns share. */
 typedef struct spryi_cg_vectors {
     void *x, *r, *p, *q;
-    void *z, *z_before; /* for a separate M */
+    void *z, *z_before; /* used with a separate M */
     const void *b;
     bool b_is_f64; /* b is f64 although the work's type is not; start rounds b. Only for one column */
-    const void *D; /* reciprocals of the diagonal; NULL: ones */
+    const void *D; /* reciprocals of the diagonal; NULL: all are 1 */
 } spryi_cg_vectors;
 
 /*
@@ -124,8 +124,8 @@ typedef struct spryi_cg_passes {
 } spryi_cg_passes;
 
 /*
- * Passes of PageRank. s: factors of the columns, 0 for a zero column; NULL: ones. v: distribution of 1 - alpha; NULL:
- * ones. x_k = alpha y + shift v, z = s x.
+ * Passes of PageRank. s: factors of the columns, 0 for a zero column; NULL: all are 1. v: weights by which 1 - alpha is
+ * distributed; NULL: all are 1. x_k = alpha y + shift v, z = s x.
  */
 typedef struct spryi_rank_passes {
     /* Computes state.weight, the sum of v's elements, and state.bad, the first invalid element. */
@@ -176,7 +176,8 @@ typedef struct spryi_links_passes {
     spry_status (*invert)(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,
                           const double *sums, int64_t n, spry_error *err);
     /*
-     * Computes CSR of the transpose; rows of A stay in order. Returns SPRY_UNSUPPORTED if there are too many entries.
+     * Computes CSR of the transpose. Entries of its rows are in the order of A's rows. Returns SPRY_UNSUPPORTED if
+     * there are too many entries.
      */
     spry_status (*transpose)(const spryi_device *device, void *offsets, void *indices, void *values,
                              const spry_arrays *csr, spry_error *err);

@@ -171,7 +171,8 @@ static spry_status create_blocks(spry_cg_plan *s, spry_cg_result *result, const 
     spry_vector_destroy(s->context, &s->vectors.D); /* D was created only to check that reciprocals exist */
     spry_vector_destroy(s->context, &M->entries);
     spry_status status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
-    if (status == SPRY_OK && result->bad_row >= 0 && type != s->system.inner) { /* f32 is too coarse */
+    if (status == SPRY_OK && result->bad_row >= 0 &&
+        type != s->system.inner) { /* not definite in f32: uses the iteration's type */
         type = s->system.inner;
         spry_vector_destroy(s->context, &M->entries);
         status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);

@@ -19,7 +19,7 @@ enum { OFFSET = sizeof(int64_t), HEADS = 4096 /* bytes for the heads of blocks a
 
 /* ---- arrays ---------------------------------------------------------------------------------------------- */
 
-/* Returns a bound of the entries of a conversion. */
+/* Returns an upper bound of the entries of a conversion. */
 static int64_t most_entries(const spry_arrays *a)
 {
     return a->triangle == SPRY_ALL_ENTRIES ? a->nnz : 2 * a->nnz;
@@ -74,8 +74,9 @@ static bool has_offsets_of(const spry_arrays *a, bool by_column)
 }
 
 /*
- * Sums the lengths of the lines (rows or columns) of `b` that entries of `a` select. b's offsets count those lines. If
- * `a` has more than `most` lines or entries, about `most` of them are sampled, equally spaced.
+ * Sums the lengths of the lines (rows or columns) of `b` that entries of `a` select. Requires that b's offsets count
+ * the entries of these lines. If `a` has more than `most` lines or entries, about `most` of them are sampled, equally
+ * spaced.
  */
 static double sum_of_lengths(const spry_arrays *a, bool by_column, const spry_arrays *b, int64_t most)
 {
@@ -122,7 +123,7 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, bool 
     return products;
 }
 
-/* Counts the products of the given operands. Returns a bound if counting takes too long. */
+/* Counts the products of the given operands. Returns an upper bound if counting takes too long. */
 static double count_products(const spry_spgemm_plan *plan)
 {
     const spry_arrays *a = plan->shown[0], *b = plan->shown[1];

@@ -129,7 +129,7 @@ static double bytes_of_result(const product_sizes *s)
 static double on_cpu(const product_sizes *s)
 {
     const double products = (double)s->products, threads = s->threads;
-    const double row_ns = s->input_bytes < 2 << 20 ? 20 : 40; /* to read a row of B, per entry of A */
+    const double row_ns = s->input_bytes < 2 << 20 ? 20 : 40; /* time to read a row of B, for each entry of A */
     const bool small = (double)s->input_bytes + bytes_of_result(s) < 2 << 20;
     const bool narrow = s->cols * (int64_t)spry_type_bytes(s->type) <= 32 << 10;
     const double rows_ns = is_local(s->a, small ? 4 : 16) ? 0 : row_ns * (double)s->entries;

@@ -92,7 +92,7 @@ typedef struct spryi_spgemm_request {
     spry_context *context;
     const spry_matrix *A, *B;
     const spry_spgemm_options *o;
-    spry_type type; /* of C */
+    spry_type type; /* value type of C */
     spryi_plan_use use;
     int64_t outside_bytes; /* bytes held outside of the plan that its memory limit includes */
 } spryi_spgemm_request;

@@ -25,11 +25,11 @@ typedef struct spryi_triple_memory {
 
 /* Workspace of one thread for the method by rows of C. Sums are zero between rows. */
 typedef struct spryi_triple_part {
-    spryi_triple_array space;    /* middle, sums, seen, list */
-    void *middle, *seen, *list;  /* for each column of A: sum, last row that has it; list of a row's columns */
-    void *sums;                  /* over the columns of C */
-    spryi_triple_array finding;  /* seen_of_c, list_of_c */
-    void *seen_of_c, *list_of_c; /* over the columns of C, like seen and list; only while the structure is computed */
+    spryi_triple_array space;           /* middle, sums, seen, list */
+    void *middle, *seen, *list;         /* for each column of A: sum, last row that has it; list of a row's columns */
+    void *sums;                         /* for each column of C: sum */
+    spryi_triple_array finding;         /* seen_of_c, list_of_c */
+    void *seen_of_c, *list_of_c;        /* like seen and list, for columns of C; only while the structure is computed */
     spryi_triple_array columns, values; /* rows of C that this thread found */
     int64_t room, used;                 /* entries */
     int64_t products;
@@ -48,10 +48,10 @@ typedef struct spryi_triple_rows {
 
 /* A thread's share of C, by runs. */
 typedef struct spryi_triple_share {
-    int64_t first_row, last_row;              /* of C */
+    int64_t first_row, last_row;              /* rows of C */
     int64_t first_run, last_run, first_place; /* runs that add to these rows; position of the first run's places */
     spryi_triple_array space;
-    void *positions; /* over the columns of P: position of the column in the run */
+    void *positions; /* for each column of P: its position in the run */
     void *sums, *block;
     unsigned char *touched; /* for each column of the run: 1 if the row of A*P has it */
 } spryi_triple_share;

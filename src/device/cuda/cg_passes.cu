@@ -183,7 +183,8 @@ static __device__ __forceinline__ void meet(spryi_cg_state *state)
 
 /*
  * Runs dots and step in one kernel. Blocks meet between them. Each block then computes alpha and beta from the sums, in
- * the same order as finish. The pass saves a kernel, and no block waits for a last one.
+ * the same order as finish. Compared with two kernels, this saves a launch, and no block waits for a last block that
+ * updates the state.
  */
 template <typename V> static __global__ void __launch_bounds__(THREADS, BLOCKS_AT_ONCE) round_kernel(column<V> first)
 {

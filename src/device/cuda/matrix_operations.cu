@@ -257,7 +257,7 @@ static spry_status extract(const spryi_device *device, spry_arrays *made, const 
 
 /* ---- scaling ------------------------------------------------------------------------------------------- */
 
-/* A vector of scale factors; data NULL: ones. */
+/* A vector of scale factors. If data is NULL, all factors are 1. */
 struct gpu_scaling {
     const void *data;
     int64_t stride;

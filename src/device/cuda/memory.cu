@@ -187,7 +187,7 @@ static int64_t trim(device_pool *p)
 static int64_t cached_bytes(device_pool *p)
 {
     uint64_t reserved = 0, used = 0;
-    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* for the same reason as in trim */
+    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* waits for blocks released in order, like trim */
     spry_cuda_ignore(cudaStreamSynchronize(p->stream));
     pthread_mutex_lock(&lock);
     const int64_t large = (int64_t)p->kept_bytes;

@@ -3,8 +3,8 @@
  * offsets and indices are those of a matrix.
  * Work distribution: threads read entries, then rows, in a grid-stride loop. A thread block combines its results and
  * writes them to host memory, where the host combines the blocks.
- * Cost: offsets once, and indices once if checked. For offsets alone, launch and wait take longer.
- * A check gives no place or reason. The host searches for those.
+ * Cost: offsets once, and indices once if checked. If only offsets are read, launch and wait take longer.
+ * A check reports only that the arrays are invalid. The host then searches for the place and the reason.
  */
 #include "device/cuda/reduce.cuh"
 

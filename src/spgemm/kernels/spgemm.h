@@ -194,7 +194,7 @@ struct spryi_device_product {
 /* The functions of a kernel on a device. */
 typedef struct spryi_spgemm_device_phases {
     spry_status (*symbolic)(spryi_device_product *product, spry_error *err); /* has finished when it returns */
-    spry_status (*numeric)(spryi_device_product *product, spry_error *err);  /* in the stream; allocates nothing */
+    spry_status (*numeric)(spryi_device_product *product, spry_error *err);  /* runs in the stream; allocates nothing */
     void (*discard)(spryi_device_product *product);
     /* Returns the times of the stages after a completed numeric phase with measure_stages. NULL: not measured. */
     spry_status (*stages)(spryi_device_product *product, spryi_spgemm_stages *stages, spry_error *err);

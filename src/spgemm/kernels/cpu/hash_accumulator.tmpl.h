@@ -1,4 +1,4 @@
-/* A hash table: the accumulator of rows that are too wide for a window. For each value type and index pair. */
+/* A hash table for each value type and index pair. It is the accumulator of rows that are too wide for a window. */
 
 /* Returns the slot of a column, or the empty slot for it. */
 static inline int64_t SPRY_FN(slot_of)(const SPRY_J *restrict keys, int shift, int64_t mask, SPRY_J column)

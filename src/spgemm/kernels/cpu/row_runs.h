@@ -44,7 +44,7 @@ typedef struct spryi_ordered_row {
     int64_t length; /* entries of A */
     int64_t count;  /* products; 0: no row was ordered */
     int64_t n;      /* entries of C */
-    int64_t lanes;  /* of a tile */
+    int64_t lanes;  /* lanes of a tile */
     int64_t a;      /* position of A's values */
 } spryi_ordered_row;
 
@@ -70,7 +70,7 @@ typedef struct spryi_row_run {
 
 /* Functions for runs, with the vectors of a processor level. */
 typedef struct spryi_run_functions {
-    int64_t bytes; /* of a vector */
+    int64_t bytes; /* bytes of a vector */
     /*
      * Returns the rows from i on, before `end`, that form a run, or 0. If run->ordered.count is not 0, the run can be
      * filled now. Otherwise `order` must first be called.

@@ -38,7 +38,7 @@ static void *take(layout *l, int64_t count, int64_t size)
 static void lay_out_run(layout *l, const spryi_spgemm_sizes *s, int64_t value, spryi_row_run *run)
 {
     enum { INDEX = sizeof(int32_t) };
-    const int64_t products = s->run_products + 16, staged = s->run_staged + 16; /* for whole vectors */
+    const int64_t products = s->run_products + 16, staged = s->run_staged + 16; /* 16 more for whole vectors */
     *run = (spryi_row_run){.with = s->runs,
                            .most_products = s->run_products,
                            .most_values = s->run_values,

@@ -31,8 +31,8 @@ struct word_index {
     int32_t *key;      /* hash: the word of a slot, -1 for an empty slot */
     int32_t *words;    /* hash: the words, in order of insertion, later sorted */
     int *distinct;     /* hash: number of words */
-    int low,
-        slots; /* span: first word, number of words; hash: slots is a power of two; levels: low is first word / 32 */
+    /* span: first word, number of words; hash: slots is a power of two; levels: low is the first word / 32 */
+    int low, slots;
 };
 
 static __device__ __forceinline__ int hash_of(int32_t word, int slots)
@@ -458,7 +458,7 @@ template <int G> static __device__ __forceinline__ void place_levels(const word_
     int before = -1;
     for (int e = lane; e - lane < most; e += G) {
         const int32_t column = e < entries ? known[e] : 0, last = e < entries && e > 0 ? known[e - 1] : -1;
-        const bool first = e < entries && column >> 5 != last >> 5; /* of its word */
+        const bool first = e < entries && column >> 5 != last >> 5; /* the column is the first of its word */
         const unsigned firsts = __ballot_sync(ALL_LANES, first) & ~lower_lanes;
         const int slot = before + __popc(firsts & (upto - 1));
         before += __popc(G == 32 ? firsts : firsts & ((lower_lanes + 1) * ((1u << (G & 31)) - 1)));

@@ -24,7 +24,7 @@ extern "C" {
 
 enum {
     MERGE_MOST = 8,      /* entries of a row of A that a thread merges */
-    MERGE_PRODUCTS = 64, /* maximal products of such a row */
+    MERGE_PRODUCTS = 64, /* maximal products of a row that a thread merges */
     SPAN_WORDS = 2048,   /* maximal words of 32 columns of a span */
     HASH_PRODUCTS = 512, /* maximal products of a row that a warp counts with a table */
     SORT_SIZES = 4,

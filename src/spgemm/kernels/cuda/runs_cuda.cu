@@ -16,7 +16,7 @@
 enum {
     MARK_THREADS = 256,
     RUN_WINDOW = 512,      /* rows of a window in which a block, with one thread per row, searches for runs */
-    RUN_LEAST = 16,        /* minimal rows of a run, which must hold its order */
+    RUN_LEAST = 16,        /* minimal rows of a run: its order is stored in as many elements of low and products */
     RUN_SAMPLE = 2048,     /* rows of which 32 are sampled first */
     RUN_SAMPLED = 1 << 18, /* minimal rows for a sample */
     RUN_WARPS = 4,

@@ -15,7 +15,7 @@ enum {
     SPAN_LOW_WORDS = 352,
     SPAN_HIGH_WORDS = 1024,
     SORT_ENTRIES = 64, /* maximal entries of a row of A whose products are sorted */
-    SORT_BITS = 9,     /* of a product's position; 2^SORT_BITS = HASH_PRODUCTS. The rest is the column */
+    SORT_BITS = 9,     /* bits of a product's position; 2^SORT_BITS = HASH_PRODUCTS. Other bits are the column */
     SORT_WORDS = 1 << (32 - SORT_BITS - 5),
     SPAN_PRODUCTS = 16384,  /* maximal products for a warp */
     GPU_BATCH_BYTES = 12288 /* static shared memory of a block, and memory that the device reserves */
@@ -174,7 +174,10 @@ static inline __host__ __device__ int gpu_block_bytes(int s, int shared_bytes)
     return (share - GPU_BATCH_BYTES) & ~15;
 }
 
-/* Returns the words of the mask of such a block. Values use the remaining memory. */
+/*
+ * Returns the words of the mask of a block of list LIST_BLOCK + s. bytes: gpu_block_bytes(s, ...). Values use the
+ * remaining memory.
+ */
 static inline __host__ __device__ int gpu_block_words(int bytes)
 {
     return bytes / 2 / 6;
@@ -198,7 +201,7 @@ static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, 
     if (products <= SPAN_PRODUCTS) {
         if (words <= SPAN_HIGH_WORDS) return words <= SPAN_LOW_WORDS ? ROW_SPAN_LOW : ROW_SPAN_HIGH;
         if (words <= SPAN_WORDS && products > HASH_PRODUCTS / 8)
-            return ROW_SPAN_WIDE; /* else clearing costs too much */
+            return ROW_SPAN_WIDE; /* with fewer products, clearing takes too long */
     }
     if (products > HASH_PRODUCTS) return products <= BLOCK_LOW_PRODUCTS ? ROW_BLOCK_LOW : ROW_BLOCK;
     return products <= HASH_PRODUCTS / 4   ? ROW_HASH_LOW
