@@ -30,7 +30,7 @@ typedef enum spryi_stop {
     SPRYI_STAGNATES,
     SPRYI_NOT_FINITE,
     SPRYI_NEGATIVE_CURVATURE,
-    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums are unreliable: see spryi_cg_guard */
+    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums are unreliable (spryi_cg_guard) */
     SPRYI_A_OUT_OF_RANGE,
     SPRYI_REPLACE,           /* CG: the recurrent residual is to be replaced by b - A x */
     SPRYI_BAD_PRECONDITIONER /* CG: r.Mr <= 0 */

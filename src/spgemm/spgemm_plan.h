@@ -207,5 +207,5 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 /* Returns true if each row's columns increase. Reads all columns unless the arrays state it. */
 bool spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
-/* Returns true if job->rows_of_b.column_groups pay. */
+/* Returns true if job->rows_of_b.column_groups would save time. */
 bool spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job);

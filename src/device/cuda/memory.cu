@@ -256,8 +256,8 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
 /* ---- host memory that kernels access ------------------------------------------------------------------------- */
 
 /*
- * A block of host memory that kernels access directly, for data so small that a copy would take longer than the kernel.
- * The process has one, from the first use until the last context is destroyed.
+ * A block of host memory that kernels access directly, for data so small that a copy would take longer than the kernel
+ * takes. The process has one, from the first use until the last context is destroyed.
  */
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *host_block;

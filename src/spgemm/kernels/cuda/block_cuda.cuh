@@ -23,8 +23,8 @@ static inline int gpu_mask_words(const gpu_work *w)
 }
 
 /*
- * A batch of entries of A, one per thread of the block: their rows of B, or the parts of these in the window. Empty
- * rows are left out.
+ * A batch of entries of A, one per thread of the block. Holds the rows of B that the entries select, or the parts of
+ * these rows in the window. Empty rows are left out.
  */
 template <typename V, int THREADS = BLOCK_THREADS> struct met_batch {
     int64_t from[THREADS];
@@ -55,7 +55,8 @@ static __device__ __forceinline__ int64_t position_of(const int32_t *j, int64_t 
 }
 
 /*
- * Loads entries k .. k + blockDim.x - 1 of a row of A that ends at `end`. whole: rows of B are not cut to the window.
+ * Loads entries k .. k + blockDim.x - 1 of a row of A that ends at `end`. whole: uses rows of B in full, not only their
+ * parts in the window.
  */
 template <bool VALUES, typename V, int THREADS> static __device__ __forceinline__ void
 meet_batch(const gpu_rows &r, met_batch<V, THREADS> *b, int64_t k, int64_t end, bool whole, int64_t first, int64_t last)

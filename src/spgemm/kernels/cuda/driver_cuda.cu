@@ -4,8 +4,8 @@
  *
  * Cost: 28 bytes of workspace per row (6 more if runs are searched). Memory for the results of counting: 224 MB plus
  *       half of the size of A and of a lower bound of C; none under a memory limit. A table of masks if rows of C are
- *       giant. Pairs of B's rows while counting, if they pay. One or two waits for the device, to read the sizes of
- *       launches.
+ *       giant. Pairs of B's rows while counting, if they save time. One or two waits for the device, to read the sizes
+ *       of launches.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -25,7 +25,7 @@ static int64_t rounded(int64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* Returns true if threads could merge most rows, so that a search for runs pays. */
+/* Returns true if threads could merge most rows, so that a search for runs saves time. */
 static bool short_rows(const gpu_csr *m)
 {
     return m->nnz <= MERGE_MOST * m->rows;
