@@ -60,7 +60,7 @@ typedef struct spryi_cg_precond {
 typedef struct spryi_cg_column {
     spry_verdict verdict;
     bool is_alone;         /* a guard stopped the column; it is solved separately from the others */
-    double true_residual;  /* last computed */
+    double true_residual;  /* true residual, as last computed */
     double before_restart; /* true residual of the previous restart or replacement */
     int64_t restarts, replacements;
     int futile; /* consecutive replacements that did not lower the true residual */

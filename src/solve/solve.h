@@ -30,7 +30,10 @@ spry_status spryi_solve_check_start(spry_start start, const char *method, spry_e
 
 /* Checks that A's values are a pattern, f32 or f64. */
 spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err);
-/* Checks vectors of n elements of a type, on the host or on `device`: column-major, or one with any stride. */
+/*
+ * Checks vectors of n elements of a type, on the host or on `device`: column-major vectors, or one vector with any
+ * stride.
+ */
 spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
                                       spry_error *err);
 /* Checks one vector of n elements with the type of products with A, aligned, on the host or on `device`. */
@@ -39,12 +42,12 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
 spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err);
 
 /*
- * Creates a plan for many products with vectors of a type, on the device that does the work. Returns the plan's device,
- * format and kernel in *names; the texts are constants. Functions below use `stream` only on a GPU; NULL is the default
- * stream.
+ * spryi_solve_create_plan creates a plan for many products with vectors of a type, on the device that does the work. It
+ * replaces the requested device, format and kernel in *names by those of the plan, whose texts are constants. Functions
+ * below use `stream` only on a GPU; NULL is the default stream.
  */
 typedef struct spryi_solve_plan {
-    int device; /* input: the requested device; output: the device used. Also for the names */
+    int device; /* as requested; then of the plan, like format and kernel */
     const char *format, *kernel;
     int64_t columns; /* expected vectors per product; 0 means 1 */
 } spryi_solve_plan;

@@ -25,10 +25,10 @@ typedef struct spryi_triple_memory {
 
 /* Workspace of one thread for the method by rows of C. Sums are zero between rows. */
 typedef struct spryi_triple_part {
-    spryi_triple_array space;           /* middle, sums, seen, list */
+    spryi_triple_array space;           /* memory of middle, sums, seen and list */
     void *middle, *seen, *list;         /* for each column of A: sum, last row that has it; list of a row's columns */
     void *sums;                         /* for each column of C: sum */
-    spryi_triple_array finding;         /* seen_of_c, list_of_c */
+    spryi_triple_array finding;         /* memory of seen_of_c and list_of_c */
     void *seen_of_c, *list_of_c;        /* like seen and list, for columns of C; only while the structure is computed */
     spryi_triple_array columns, values; /* rows of C that this thread found */
     int64_t room, used;                 /* entries */

@@ -415,8 +415,8 @@ COLUMN_PASS(weigh, weigh_kernel, "cg weigh")
 COLUMN_PASS(turn, turn_kernel, "cg turn")
 
 /*
- * Returns whether all blocks of round_kernel can run at the same time, and have about one or two pieces each. If blocks
- * have more pieces, separate kernels hide more latency.
+ * Returns whether all blocks of round_kernel can run at the same time, with at most one piece each. If blocks have more
+ * pieces, separate kernels hide more latency.
  */
 template <typename V> static bool can_meet(const spryi_vector_work *w)
 {

@@ -23,7 +23,7 @@ typedef struct spryi_run_product {
 typedef struct spryi_run_track {
     int64_t first, last;    /* rows of B that the run's first row selects */
     int64_t period, beyond; /* period: entries per group; beyond: groups between first and last */
-    int64_t at;             /* position in the values */
+    int64_t at;             /* position of the track's values */
 } spryi_run_track;
 
 /* Arrays of the search for runs. */
@@ -31,7 +31,7 @@ typedef struct spryi_run_memory {
     void *values; /* values of B's tracks, then of A; each entry has one value per lane of a tile */
     void *staged; /* rows of a tile before they are copied to C, and their columns */
     int32_t *staged_columns;
-    spryi_run_product *order; /* products by entry of C */
+    spryi_run_product *order; /* products, grouped by entry of C */
     int32_t *list, *columns;  /* columns of the ordered row's products, and of its entries */
     int32_t *ends;            /* 0, then the ends of the products of each entry */
     uint16_t *positions;
@@ -52,7 +52,7 @@ typedef struct spryi_ordered_row {
 typedef struct spryi_run_progress {
     int64_t from;                    /* a run cannot begin before this row */
     int64_t misses;                  /* consecutive failures of spryi_try_run */
-    int64_t moved_from, moved_until; /* range of A, in one piece, whose rows are shifted copies */
+    int64_t moved_from, moved_until; /* range of rows of A, within a piece, that are known to be shifted copies */
 } spryi_run_progress;
 
 typedef struct spryi_row_run {
