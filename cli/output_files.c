@@ -7,6 +7,8 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,25 @@ static int cannot(const char *verb, const char *path)
 {
     cli_message("%s: cannot be %s: %s", path, verb, strerror(errno));
     return CLI_USAGE;
+}
+
+/*
+ * Creates a temporary file that a signal removes. Signals wait while the file is not registered, so that none leaves it.
+ * Returns -1 and sets errno if this fails.
+ */
+static int create_temporary(char *name)
+{
+    sigset_t ends, before;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+    const int file = mkstemp(name), saved = errno;
+    if (file >= 0) cli_remove_when_interrupted(name);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return file;
 }
 
 /* Opens a temporary file in the target's folder, with the permissions of the target or of a new file. */
@@ -33,7 +54,7 @@ static int open_temporary(cli_output *output, const struct stat *old)
         memcpy(output->path, real, sizeof real);
     }
     int length = snprintf(output->temporary, sizeof output->temporary, "%.4080s.tmpXXXXXX", output->path);
-    int file = length < (int)sizeof output->temporary ? mkstemp(output->temporary) : -1;
+    int file = length < (int)sizeof output->temporary ? create_temporary(output->temporary) : -1;
     if (file < 0) {
         output->temporary[0] = '\0';
         return cannot("written", output->path);
@@ -44,10 +65,10 @@ static int open_temporary(cli_output *output, const struct stat *old)
         int status = cannot("written", output->path);
         close(file);
         unlink(output->temporary);
+        cli_remove_when_interrupted(NULL);
         output->temporary[0] = '\0';
         return status;
     }
-    cli_remove_when_interrupted(output->temporary);
     return CLI_GO_ON;
 }
 
