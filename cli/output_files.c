@@ -23,7 +23,7 @@ static int cannot(const char *verb, const char *path)
 }
 
 /*
- * Creates a temporary file that a signal removes. Signals wait while the file is not registered, so that none leaves it.
+ * Creates a temporary file that a signal removes. Signals wait until the file is registered, so that none leaves it.
  * Returns -1 and sets errno if this fails.
  */
 static int create_temporary(char *name)
