@@ -519,9 +519,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
 
 typedef struct spry_update_options {
     size_t struct_size;
-    const void
-        *values;  /* new array in the order of A's, until it is replaced; NULL: the present one, changed in place */
-    void *stream; /* GPU: the update waits for this stream */
+    const void *values; /* new array in the order of A's, until replaced; NULL: the present one, changed in place */
+    void *stream;       /* GPU: the update waits for this stream */
 } spry_update_options;
 
 /*

@@ -33,7 +33,7 @@ int spryi_write(char *text, size_t size, const char *format, ...)
     return length;
 }
 
-/* Writes one byte, a control character as an escape of C, so that file names remain on one line. Returns the length. */
+/* Writes one byte. Control characters become escapes of C, which keep file names on one line. Returns the length. */
 static int show_byte(char shown[5], char byte)
 {
     unsigned char c = (unsigned char)byte;
@@ -240,6 +240,13 @@ spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, s
     if (value == 0) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 0, "%s.reserved has %lld, expected 0", name,
                             (long long)value);
+}
+
+spry_status spryi_check_row_stride(int64_t stride, int64_t length, const char *name, spry_error *err)
+{
+    if (stride >= 0 && (length < 2 || stride <= INT64_MAX / 16 / length)) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_SIZE, name, stride, 1,
+                            "%s: row_stride is %lld, expected 1 or more, within memory", name, (long long)stride);
 }
 
 /* ---- texts and sizes of public types -------------------------------------------------------------------- */

@@ -76,6 +76,9 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *acti
 /* Returns SPRY_INVALID_ARGUMENT if a reserved field of the vector is not 0. */
 spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, spry_error *err);
 
+/* Returns SPRY_INVALID_SIZE if the stride of a single vector is negative, or if the vector would exceed memory. */
+spry_status spryi_check_row_stride(int64_t stride, int64_t length, const char *name, spry_error *err);
+
 /* Returns from the function if the call failed. For functions that have nothing to release at that point. */
 #define SPRYI_OK_OR_RETURN(call)                                                                                       \
     do {                                                                                                               \

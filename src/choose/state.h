@@ -1,4 +1,4 @@
-/* What a context keeps for choices: loaded tuning tables and measured choices. The first write creates it. */
+/* Data of a context for choices: loaded tuning tables and measured choices. The first write creates the struct. */
 #pragma once
 
 #include "base/context.h"

@@ -293,8 +293,8 @@ static spry_status road_shape(spryi_generation *g, spry_error *err)
 }
 
 /*
- * Returns whether the edge to the right exists. Random numbers are drawn in the order of the points, row by row: for
- * each point one number for the edge to the right, then one for the edge below, if that edge is in the lattice.
+ * Returns whether the edge to the right exists. Random numbers are drawn point by point, in rows. A point draws a
+ * number for the edge to the right, then one for the edge below. An edge outside the lattice draws none.
  */
 static bool road_right(const spryi_generation *g, int64_t x, int64_t y)
 {

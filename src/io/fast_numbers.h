@@ -250,8 +250,8 @@ static inline const char *fast_value(const char *p, int integer, spry_type type,
 }
 
 /*
- * Returns the last start of a line in the block up to which masked reading is safe: for every line that starts before
- * it, `ahead` bytes from the line's start on can be loaded.
+ * Returns a start of a line, before which masked reading is safe: from the start of every earlier line, `ahead` bytes
+ * can be loaded. Returns the last such start in the block.
  */
 static inline const char *last_line_start(const spryi_block *block, int64_t ahead)
 {

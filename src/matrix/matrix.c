@@ -1,4 +1,4 @@
-/* Matrices: creation, views, and arrays of all entries for a container or one triangle. */
+/* Matrices: creation, views, and arrays of all entries for a container, one triangle or blocks. */
 #include "matrix/matrix.h"
 
 #include "base/bisect.h"
@@ -267,7 +267,7 @@ static spry_status copy_array(spry_matrix *A, int slot, const void **array, int6
     return SPRY_OK;
 }
 
-/* Checks only offsets and indices. */
+/* Copies offsets and indices. */
 static spry_status copy_structure(spry_matrix *A, spry_error *err)
 {
     size_t index_bytes = spryi_index_type_bytes(A->a.index_type);

@@ -131,8 +131,8 @@ void spryi_note_update(spryi_dependent *plan);
 
 /*
  * Returns a matrix whose arrays contain all entries, retained: A itself if possible. A container's storage is converted
- * to CSR, which A keeps. One triangle is expanded to CSR of both, sorted by column, on each call, since values may
- * change. Every public function that reads arrays calls this function once.
+ * to CSR, which A keeps. One triangle is expanded to CSR of both, and blocks to CSR of their elements, sorted by
+ * column, on each call, since values may change. Every public function that reads arrays calls this function once.
  */
 spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
 

@@ -511,32 +511,18 @@ static spry_status check_block_structure(const spry_matrix *A, spry_error *err)
     return fail_blocks(check_structure(A->context, &blocks, A->index_base, &why), &why, err);
 }
 
-typedef struct element_job {
-    const spry_arrays *a;
-    atomic_llong count, first;
-} element_job;
-
-static void find_not_finite(void *job, int64_t begin, int64_t end)
-{
-    element_job *j = job;
-    int64_t count = 0, first = INT64_MAX;
-    for (int64_t k = begin; k < end; k++)
-        if (!isfinite(spryi_value_of(j->a, k)) && count++ == 0) first = k;
-    atomic_fetch_add(&j->count, count);
-    spryi_lower(&j->first, first);
-}
-
 /* Counts the elements of BSR that are infinite or NaN, and reports the row of the first. */
 static void report_elements(spry_matrix_report *report, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
     const int64_t b = a->block_size;
-    element_job j = {.a = a, .first = INT64_MAX};
+    tally t = {0};
     if (a->value_type == SPRY_PATTERN) return;
-    spryi_loop(A->context, spryi_threads(A->context, a->nnz), a->nnz, 0, find_not_finite, &j);
-    report->not_finite = j.count;
-    if (j.count == 0) return;
-    const int64_t k = j.first, block = k / (b * b);
+    spryi_loop(A->context, spryi_threads(A->context, a->nnz), a->nnz, 0, check_some_values,
+               &(check_job){.a = a, .t = &t});
+    report->not_finite = t.not_finite.count;
+    if (t.not_finite.count == 0) return;
+    const int64_t k = t.not_finite.first, block = k / (b * b);
     const spry_arrays blocks = spryi_block_pattern(a);
     report->first_not_finite = k;
     report->first_not_finite_major = spryi_major_of(&blocks, block) * b + k % b;

@@ -338,8 +338,10 @@ static spry_status update_both(spry_spmv_plan *plan, const spry_update_options *
     if (backward != forward) {
         const spry_status status = spryi_update_one(backward, &o, err);
         if (status != SPRY_OK) { /* the other direction returns to the array that it read before */
-            o.values = o.values ? before : NULL;
-            if (o.values) (void)spryi_update_one(forward, &o, NULL);
+            if (o.values) {
+                o.values = before;
+                (void)spryi_update_one(forward, &o, NULL);
+            }
             return status;
         }
     }

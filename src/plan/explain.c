@@ -254,13 +254,6 @@ static void scale_to_device(spryi_ranking *r, const request *q)
     }
 }
 
-/* Chooses the format that the matrix is stored in, as a plan does. */
-static void choose_stored(spryi_choice *choice, const spryi_stored *stored)
-{
-    *choice = (spryi_choice){.format = stored->format, .code = SPRY_REASON_STORED};
-    spryi_write_stored_reason(choice->reason, sizeof choice->reason, stored);
-}
-
 static spry_status explain(spry_explanation *e, const request *q, spry_error *err)
 {
     const spry_matrix *A = q->A;
@@ -271,7 +264,7 @@ static spry_status explain(spry_explanation *e, const request *q, spry_error *er
     const double columns = o->count > 1 ? (double)o->count : 1, numbers = (double)(a->rows + a->columns);
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
-    if (spryi_may_read_stored(q->stored, o)) choose_stored(&e->choice, q->stored->stored);
+    if (spryi_may_read_stored(q->stored, o)) spryi_choose_stored(&e->choice, q->stored->stored);
     SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
     if (has_entries) reduce_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;

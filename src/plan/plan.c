@@ -259,9 +259,7 @@ static spry_status choose_format(const spryi_plan *plan, spryi_choice *choice, s
 {
     const spryi_stored *stored = plan->A->stored;
     if (!stored) return spryi_choose_format(plan->A, &plan->request.options, plan->request.device, choice, err);
-    choice->format = stored->format;
-    choice->code = SPRY_REASON_STORED;
-    spryi_write_stored_reason(choice->reason, sizeof choice->reason, stored);
+    spryi_choose_stored(choice, stored);
     return SPRY_OK;
 }
 

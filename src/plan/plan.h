@@ -252,8 +252,8 @@ spryi_build_request spryi_request_of(const spryi_plan *plan);
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
-/* Writes the reason for reading a matrix in its stored format, as one sentence. */
-void spryi_write_stored_reason(char *reason, size_t size, const spryi_stored *stored);
+/* Chooses the format that a matrix is stored in, with the reason. */
+void spryi_choose_stored(spryi_choice *choice, const spryi_stored *stored);
 
 /*
  * Returns a matrix that keeps A alive and has A's blocks as a storage of format bsr. Returns A itself, retained, if A's

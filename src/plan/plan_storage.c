@@ -319,13 +319,20 @@ done:
 
 /* ---- storage of the matrix itself ---------------------------------------------------------------------- */
 
-void spryi_write_stored_reason(char *reason, size_t size, const spryi_stored *stored)
+/* Writes the reason for reading a matrix in its stored format, as one sentence. */
+static void write_stored_reason(char *reason, size_t size, const spryi_stored *stored)
 {
     if (stored->from_arrays)
         snprintf(reason, size, "the arrays are blocks of %lld x %lld, which format %s reads in place",
                  (long long)stored->parameters[0], (long long)stored->parameters[0], stored->format->name);
     else
         snprintf(reason, size, "the container holds format %s, which is read in place", stored->format->name);
+}
+
+void spryi_choose_stored(spryi_choice *choice, const spryi_stored *stored)
+{
+    *choice = (spryi_choice){.format = stored->format, .code = SPRY_REASON_STORED};
+    write_stored_reason(choice->reason, sizeof choice->reason, stored);
 }
 
 spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err)
@@ -579,7 +586,7 @@ static spry_status predict_stored(spry_context *context, spryi_storage *storage,
     SPRYI_OK_OR_RETURN(predict(context, storage, entries, false, &o, err));
     storage->owned_bytes = on_cpu ? 0 : storage->bytes;
     storage->refused = o.memory_limit_bytes > 0 && storage->owned_bytes > o.memory_limit_bytes;
-    if (is_auto) spryi_write_stored_reason(storage->reason, sizeof storage->reason, A->stored);
+    if (is_auto) write_stored_reason(storage->reason, sizeof storage->reason, A->stored);
     return SPRY_OK;
 }
 

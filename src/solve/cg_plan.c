@@ -476,8 +476,7 @@ static int64_t stride_of(const spry_vector *v)
 static size_t bytes_of(const spry_vector *v)
 {
     if (v->length == 0) return 0;
-    const int64_t last = count_of(v) == 1 && v->row_stride > 1 ? (v->length - 1) * v->row_stride
-                                                               : (count_of(v) - 1) * stride_of(v) + v->length - 1;
+    const int64_t last = (v->length - 1) * v->row_stride + (count_of(v) - 1) * stride_of(v);
     return (size_t)(last + 1) * spry_type_bytes(v->type);
 }
 
@@ -514,7 +513,7 @@ static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, co
 /* Returns whether the iteration can use v in place. */
 static bool serves(const spry_cg_plan *s, const spry_vector *v)
 {
-    return v->device == s->system.device && v->row_stride <= 1 && (count_of(v) == 1 || stride_of(v) == s->system.n);
+    return v->device == s->system.device && v->row_stride == 1 && (count_of(v) == 1 || stride_of(v) == s->system.n);
 }
 
 /* Sets *taken to the caller's vector, or to *own, which is allocated on first use. */
@@ -523,7 +522,6 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
 {
     *taken = *given;
     taken->count = count_of(given);
-    taken->row_stride = 1;
     taken->column_stride = s->system.n;
     if (serves(s, given) && !keeps_own) return SPRY_OK;
     spry_status status = SPRY_OK;
@@ -605,7 +603,7 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
 {
     spry_cg_result found = no_result();
     spry_vector right = spryi_solve_vector(b);
-    x.device = spryi_device_number(x.device);
+    x = spryi_solve_vector(spry_vector_as_const(x));
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     if (plan->is_stale)
@@ -645,7 +643,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     const spry_vector right = spryi_solve_vector(b);
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     spry_status status = new_plan(&s, context, A, x.type, options, err);
-    x.device = spryi_device_number(x.device);
+    x = spryi_solve_vector(spry_vector_as_const(x));
     if (status == SPRY_OK) status = run_once(s, &x, result, &right, err);
     spry_cg_plan_destroy(s);
     return status;

@@ -514,7 +514,7 @@ done:
 
 static double element_of(const spry_vector *x, int64_t i)
 {
-    return spryi_value_at(x->data, x->type, x->row_stride > 1 ? i * x->row_stride : i);
+    return spryi_value_at(x->data, x->type, i * x->row_stride);
 }
 
 /* Returns the sum of x over the rows of entries begin .. end - 1 of COO or CSC. */
@@ -749,7 +749,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                           const spry_pagerank_options *options, spry_error *err)
 {
     spry_pagerank_options o;
-    x.device = spryi_device_number(x.device);
+    x = spryi_solve_vector(spry_vector_as_const(x));
     ranking r = {.context = context, .x = x, .run = SPRY_INIT(spry_spmv_run_options)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result found = SPRY_INIT(spry_pagerank_result);

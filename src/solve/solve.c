@@ -45,16 +45,13 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
     if (v->count < 0)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->count, 0, "%s: count is %lld, expected 0 or more",
                                 name, (long long)v->count);
-    if (v->row_stride < 0 || (n > 1 && v->row_stride > INT64_MAX / 16 / n))
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride, 1,
-                                "%s: row_stride is %lld, expected 1 or more, within memory", name,
-                                (long long)v->row_stride);
+    SPRYI_OK_OR_RETURN(spryi_check_row_stride(v->row_stride, n, name, err));
     if (columns > 1 && v->row_stride > 1)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride, 1,
                                 "%s has %lld vectors with row_stride %lld, expected column-major vectors "
                                 "(row_stride 1)",
                                 name, (long long)v->count, (long long)v->row_stride);
-    if (columns > 1 && v->column_stride != 0 && v->column_stride < n)
+    if (columns > 1 && v->column_stride < n)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->column_stride, n,
                                 "%s has column_stride %lld, expected %lld or more", name, (long long)v->column_stride,
                                 (long long)n);
@@ -104,13 +101,14 @@ spry_status spryi_solve_check_start(spry_start start, const char *method, spry_e
 
 spry_vector spryi_solve_vector(spry_const_vector v)
 {
+    v = spryi_resolved(v);
     return (spry_vector){.data = (void *)(uintptr_t)v.data,
                          .length = v.length,
                          .count = v.count,
                          .row_stride = v.row_stride,
                          .column_stride = v.column_stride,
                          .type = v.type,
-                         .device = spryi_device_number(v.device)};
+                         .device = v.device};
 }
 
 spry_status spryi_solve_create_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
@@ -149,11 +147,6 @@ int spryi_solve_device_number(const spry_context *context, const spryi_solve_pla
 
 /* ---- copies --------------------------------------------------------------------------------------- */
 
-static int64_t stride_of(const spry_vector *v)
-{
-    return v->row_stride > 0 ? v->row_stride : 1;
-}
-
 /* Copies within the memory of the host or of a device. */
 static spry_status copy_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err)
@@ -161,8 +154,8 @@ static spry_status copy_strided(const spry_context *context, const spry_vector *
     const spryi_device *d = spryi_device_at(context, to->device);
     const spryi_vector_map map = {.to = to->data,
                                   .from = from->data,
-                                  .to_stride = stride_of(to),
-                                  .from_stride = stride_of(from),
+                                  .to_stride = to->row_stride,
+                                  .from_stride = from->row_stride,
                                   .length = from->length,
                                   .type = from->type,
                                   .threads = 1,
@@ -182,7 +175,7 @@ static spry_status move_strided(const spry_context *context, const spry_vector *
     spry_vector copy = {0};
     spry_status status = SPRY_OK;
     SPRYI_TRY(spry_vector_create(owner, &copy, from->length, from->type,
-                                 stride_of(from) > 1 ? from->device : to->device, err));
+                                 from->row_stride > 1 ? from->device : to->device, err));
     SPRYI_TRY(spryi_solve_copy_to(context, &copy, from, stream, err));
     SPRYI_TRY(spryi_solve_copy_to(context, to, &copy, stream, err));
     SPRYI_TRY(spry_device_synchronize(context, to->device > 0 ? to->device : from->device, stream, err));
@@ -196,7 +189,7 @@ spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *
 {
     int64_t bytes = from->length * (int64_t)spry_type_bytes(from->type);
     if (bytes == 0) return SPRY_OK;
-    if (stride_of(to) > 1 || stride_of(from) > 1)
+    if (to->row_stride > 1 || from->row_stride > 1)
         return to->device == from->device ? copy_strided(context, to, from, stream, err)
                                           : move_strided(context, to, from, stream, err);
     if (to->device > 0 || from->device > 0)

@@ -200,10 +200,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
         if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name, "%s: data is not aligned to its type",
                               given[g].name);
-        if (v->row_stride < 0 || (v->length > 1 && v->row_stride > INT64_MAX / 16 / v->length))
-            return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->row_stride, 1,
-                                    "%s: row_stride is %lld, expected 1 or more, within memory", given[g].name,
-                                    (long long)v->row_stride);
+        SPRYI_OK_OR_RETURN(spryi_check_row_stride(v->row_stride, v->length, given[g].name, err));
     }
     return SPRY_OK;
 }
@@ -477,8 +474,8 @@ done:
 
 typedef struct magnitude_job {
     const spry_arrays *a;
-    atomic_llong
-        most; /* bits of the largest magnitude, which have the order of magnitudes; Inf and NaN are the largest */
+    /* Bits of the largest magnitude: they have the order of magnitudes, with Inf and NaN as the largest. */
+    atomic_llong most;
 } magnitude_job;
 
 static void find_most(void *job, int64_t begin, int64_t end)

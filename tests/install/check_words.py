@@ -11,6 +11,7 @@ is 1 if a folder is over a limit or an example of words.txt is not recognised, a
 import re
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 C_FILES = {".c", ".h", ".cu", ".cuh", ".cpp", ".hpp"}
@@ -89,13 +90,10 @@ def read(path):
 
 
 def merge_small(counts):
-    """Adds the counts of folders with few sentences to the folder above, from the deepest up."""
-    for folder in sorted(counts, key=lambda f: -len(f.parts)):
-        if counts[folder]["sentences"] < LEAST_SENTENCES and folder.parts:
-            above = counts.setdefault(folder.parent, dict.fromkeys(counts[folder], 0))
-            for kind, n in counts.pop(folder).items():
-                above[kind] = above.get(kind, 0) + n
-    return counts
+    """Adds the counts of each folder with few sentences to the folder above, the deepest folder first."""
+    while small := [f for f, c in counts.items() if c["sentences"] < LEAST_SENTENCES and f.parts]:
+        folder = max(small, key=lambda f: len(f.parts))
+        counts[folder.parent] += counts.pop(folder)
 
 
 def main():
@@ -113,21 +111,19 @@ def main():
     if tracked.returncode != 0:
         print("not a Git checkout: not tested")
         return status or 77
-    counts = {}
+    counts = defaultdict(Counter)
     for name in tracked.stdout.splitlines():
         path = Path(name)
         if path.suffix not in C_FILES | {".py", ".md"} or not (root / path).is_file():
             continue
-        folder = counts.setdefault(path.parent, dict.fromkeys(["sentences", *rules.limits], 0))
+        folder = counts[path.parent]
         for line, sentence in read(root / path):
             folder["sentences"] += 1
             for kind in rules.kinds(sentence):
                 folder[kind] += 1
                 if listed:
                     print(f"{name}:{line}: {kind}: {sentence[:200]}")
-    # A merged folder may still be small, so merging repeats.
-    while any(c["sentences"] < LEAST_SENTENCES and f.parts for f, c in counts.items()):
-        merge_small(counts)
+    merge_small(counts)
     for folder, found in sorted(counts.items()):
         for kind, most in rules.limits.items():
             rate = 1000 * found[kind] / max(1, found["sentences"])

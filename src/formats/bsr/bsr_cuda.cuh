@@ -181,7 +181,7 @@ template <typename S> static __device__ __forceinline__ void stream_four(const S
     widen_two<S>(v[1], a + 2);
 }
 
-/* Loads the r values of a column. A column of R values is as aligned as R permits. */
+/* Loads the r values of a column. A column is aligned to the largest power of two that divides R values. */
 template <int R, typename S, typename V> static __device__ __forceinline__ void load_column(const S *p, int r, V *a)
 {
     if (R > BSR_OWN) {

@@ -519,39 +519,17 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
 
 /* ---- arrays of the caller ---------------------------------------------------------------------------------- */
 
-typedef struct order_job {
-    const spryi_bsr *s;
-    atomic_int falls;
-} order_job;
-
-/* Sets job->falls to 1 if the columns of a block row do not rise, or if a column is outside the matrix. */
-static void check_order(void *job, int64_t begin, int64_t end)
-{
-    order_job *j = job;
-    const spryi_bsr *s = j->s;
-    bool falls = false;
-    for (int64_t I = begin; I < end; I++) {
-        const int64_t last = spryi_index_at(s->offsets, s->types.offset_type, I + 1);
-        int64_t before = -1;
-        for (int64_t b = spryi_index_at(s->offsets, s->types.offset_type, I); b < last; b++) {
-            const int64_t column = spryi_index_at(s->columns, s->types.index_type, b);
-            falls |= column <= before;
-            before = column;
-        }
-        falls |= before >= s->head.block_cols;
-    }
-    if (falls) j->falls = 1;
-}
-
 /*
  * Uses the caller's blocks. Sets *storage to NULL for patterns, for blocks over SPRYI_BSR_MOST_BLOCK, and if block
- * columns do not rise within a block row.
+ * columns do not rise within a block row or are outside the matrix.
  */
 static spry_status borrow_blocks(spry_context *context, void **storage, const spry_arrays *a, spry_error *err)
 {
     spryi_bsr *s;
     *storage = NULL;
     if (a->block_size > SPRYI_BSR_MOST_BLOCK || spryi_stored_row(a->value_type) < 0) return SPRY_OK;
+    const spry_arrays blocks = spryi_block_pattern(a);
+    if (!spryi_rows_rise(context, &blocks)) return SPRY_OK;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s, 1, "storage of blocks", err));
     *s = (spryi_bsr){.head = spryi_bsr_head_of(a, a->block_size),
                      .offsets = (void *)(uintptr_t)a->offsets,
@@ -560,14 +538,12 @@ static spry_status borrow_blocks(spry_context *context, void **storage, const sp
     s->head.nnz = a->nnz;
     s->head.blocks = spryi_index_count(a);
     s->types = types_of(&s->head);
-    const int threads = spryi_threads(context, a->rows + s->head.blocks);
-    order_job j = {.s = s};
-    spryi_loop(context, threads, s->head.block_rows, 1024, check_order, &j);
-    if (j.falls) {
-        spryi_release(context, s);
-        return SPRY_OK;
-    }
-    set_windows(context, s, threads);
+    set_windows(context, s, spryi_threads(context, a->rows + s->head.blocks));
+    for (int p = 0; p < s->head.parts; p++) /* columns rise, so the windows contain all of them */
+        if (s->head.window_begin[p] < 0 || s->head.window_end[p] > s->head.block_cols) {
+            spryi_release(context, s);
+            return SPRY_OK;
+        }
     *storage = s;
     return SPRY_OK;
 }

@@ -44,8 +44,8 @@ template <typename V> struct coo_shape {
 enum { EMPTY_ROWS = 16 }; /* rows that a thread inspects */
 
 /*
- * Start of a block: its first entry, or nnz after the last block. row and row_before are the rows of entries begin and
- * begin - 1, or -1 if the entry does not exist. cut: both are the same row.
+ * Start of a block. begin is the block's first entry, or nnz after the last block. row and row_before are the rows of
+ * entries begin and begin - 1, or -1 if the entry does not exist. cut: row equals row_before.
  */
 typedef struct boundary {
     int64_t begin, row, row_before;

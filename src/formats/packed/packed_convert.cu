@@ -442,7 +442,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- filling ------------------------------------------------------------------------------------------- */
 
-/* Addresses from which a warp reads the values of its slice, and to which it stores values and indices. */
+/* Addresses for the slice of a warp: source of the values, destinations of values and indices. */
 template <typename V> struct target {
     const V *Ax;      /* NULL: a pattern */
     V *Vx;            /* the slice's values */

@@ -128,8 +128,8 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_room(const spryi_packed_draft *n)
 }
 
 /*
- * Returns the location of the slice after the slices in *at, and adds the slice to *at. *list_at: position of the last
- * list; set to the slice's own list if it has one.
+ * Returns the location of the slice after the slices in *at. Adds the slice to *at. *list_at: position of the last
+ * list. If the slice has a list, *list_at becomes its position.
  */
 SPRYI_PACKED_INLINE spryi_packed_location spryi_packed_locate(spryi_packed_counts *at, int64_t *list_at,
                                                               const spryi_packed_draft *n, int64_t index_bytes)

@@ -19,7 +19,7 @@ static int64_t sum_limit(const spryi_build_request *request)
     return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
 }
 
-/* Returns one block per multiprocessor, so that all of them sweep x together. Small matrices have fewer blocks. */
+/* Returns one block per multiprocessor, so that all blocks sweep x together. Small matrices have fewer blocks. */
 static int64_t default_blocks(const spryi_swept_sizes *h, const spryi_build_request *request)
 {
     const int64_t devices = request->units > 0 ? request->units : SPRYI_SWEPT_GPU_BLOCKS;

@@ -54,8 +54,8 @@ SPRYI_INLINE __m256i part_of_words(const __m512i *words, int from, int bits)
 }
 
 /*
- * Sets at[u][l] to the position in the staged x of run t + u of lane l, 0 if the lane lacks the run. t is the next run,
- * a multiple of AT_ONCE.
+ * Sets at[u][l] to the position of run t + u of lane l in the staged x, or to 0 if the lane lacks the run. t, a
+ * multiple of AT_ONCE, is the next run.
  */
 SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {

@@ -283,7 +283,7 @@ template <typename V> struct staged_lane {
     int group, groups, width, whole, length;
 };
 
-/* Data of a lane that is read one slice in advance: its row of y and its group. */
+/* A lane's row of y and group, which are read one slice in advance. */
 struct lane_ahead {
     uint32_t row;
     int group;
@@ -496,7 +496,7 @@ static __device__ __forceinline__ slice_parts parts_of(uint4 own)
     return p;
 }
 
-/* One part: its slice, its index among the slice's `count` parts, its index among all parts of cut slices. */
+/* A part of a slice. part: index among the slice's `count` parts. cut: index among the parts of all cut slices. */
 struct __align__(4) part_of_slice
 {
     uint8_t slice, part, count, cut;
