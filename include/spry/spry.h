@@ -253,7 +253,7 @@ typedef enum spry_layout {
     SPRY_CSR = 1, /* row i has the entries offsets[i] .. offsets[i+1]-1; indices are columns */
     SPRY_COO = 2, /* row_indices and indices (columns) of each entry, in any order */
     SPRY_CSC = 3, /* column j has the entries offsets[j] .. offsets[j+1]-1; indices are rows */
-    SPRY_BSR = 4  /* block row i has the blocks offsets[i] .. offsets[i+1]-1; indices are block columns. Host memory */
+    SPRY_BSR = 4  /* block row i has the blocks offsets[i] .. offsets[i+1]-1; indices are block columns */
 } spry_layout;
 
 typedef enum spry_ownership {

@@ -42,7 +42,8 @@ spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *con
     result->functions = result->device->ops->matrix;
     result->made = spryi_types_of(A->a.rows, A->a.columns, 0, (int32_t)value_type, (int32_t)o->offset_type, SPRY_I32);
     result->made.device = A->a.device;
-    return spryi_wait_for(result->device, o->stream, err);
+    SPRYI_OK_OR_RETURN(spryi_wait_for(result->device, o->stream, err));
+    return spryi_matrix_entries(A, &result->entries[0], err);
 }
 
 static void release_arrays(const spryi_device *device, spry_arrays *a)
@@ -56,6 +57,7 @@ static void release_arrays(const spryi_device *device, spry_arrays *a)
 void spryi_end_on_device(spryi_device_result *result)
 {
     release_arrays(result->device, &result->made);
+    for (int m = 0; m < 2; m++) spryi_matrix_release(result->entries[m]);
     for (int s = 0; s < 2; s++) release_arrays(result->device, &result->sorted[s]);
     for (int l = 0; l < result->lists; l++) result->device->ops->release(result->device, result->list[l]);
 }

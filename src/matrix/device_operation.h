@@ -10,6 +10,7 @@ typedef struct spryi_device_result {
     spry_context *context;
     const spryi_device *device;
     const spryi_matrix_functions *functions;
+    spry_matrix *entries[2]; /* operands whose arrays list all entries; the second may be NULL */
     spry_arrays made;        /* on the device; types are set, the operation sets the sizes */
     spry_symmetry symmetry;  /* symmetry that the result claims if duplicates do not prevent it */
     bool rises;              /* columns of the result increase in every row */
@@ -23,8 +24,8 @@ spry_status spryi_operand_device(const spryi_device **device, const spry_context
                                  const spry_matrix *A, spry_error *err);
 
 /*
- * Begins the operation `who` on A: checks the options, whose value type must be `value_type`, and waits for the stream.
- * If the call succeeds, spryi_end_on_device releases the objects that are not delivered.
+ * Begins the operation `who` on A: checks the options, whose value type must be `value_type`, waits for the stream, and
+ * sets result->entries[0] to A with all entries. If the call succeeds, spryi_end_on_device releases the objects that are not delivered.
  */
 spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *context, const char *who,
                                   const spry_matrix *A, const spry_matrix_options *o, spry_type value_type,

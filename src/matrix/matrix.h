@@ -101,6 +101,12 @@ spry_status spryi_fetch_array(const spryi_device *device, const void **array, in
                               spry_error *err);
 
 /*
+ * Copies the offsets and indices of CSR or BSR to host memory and points *a to the copies, which the caller releases.
+ * *a is unchanged after a failure.
+ */
+spry_status spryi_fetch_structure(const spryi_device *device, spry_arrays *a, spry_error *err);
+
+/*
  * Summarizes the rows of a matrix on a device (ops.summarize_rows). The matrix keeps the result for later calls that
  * check nothing.
  */
@@ -115,8 +121,17 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
 /* Returns A^T as CSR of the same types. A is in host memory, of any layout. The arrays of CSC are shared. */
 spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);
 
-/* Copies a matrix with CSR arrays in device memory to the host. */
+/* Copies a matrix with CSR or BSR arrays in device memory to the host. */
 spry_status spryi_matrix_fetch(const spryi_device *device, spry_matrix **host, const spry_matrix *A, spry_error *err);
+
+/*
+ * Copies CSR arrays from host memory to the device and points *a to the copies. The caller releases `copies`, which are
+ * NULL on entry, also after a failure.
+ */
+spry_status spryi_copy_csr(const spryi_device *device, spry_arrays *a, void *copies[3], spry_error *err);
+
+/* Creates a copy of A, CSR in host memory, in the device's memory. */
+spry_status spryi_copy_to_device(const spryi_device *device, spry_matrix **copy, const spry_matrix *A, spry_error *err);
 
 /* Returns a view of the transpose: the same arrays with another layout. */
 spry_arrays spryi_transposed_view(const spry_arrays *a);
@@ -135,6 +150,9 @@ void spryi_note_update(spryi_dependent *plan);
  * column, on each call, since values may change. Every public function that reads arrays calls this function once.
  */
 spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
+
+/* Returns a matrix in host memory whose arrays contain all entries, as spryi_matrix_entries does. */
+spry_status spryi_matrix_host_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
 
 /*
  * Creates a matrix from a copy of *stored, whose format, storage, parameters and text are set. The matrix owns the

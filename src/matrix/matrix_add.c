@@ -177,11 +177,13 @@ static spry_status add_on_device(spry_context *context, spry_matrix **C, double 
     spryi_device_term a = {.factor = alpha}, b = {.factor = beta};
     bool a_repeats = false, b_repeats = false;
     SPRYI_OK_OR_RETURN(spryi_begin_on_device(&result, context, "add", A, o, natural, err));
-    SPRYI_TRY(spryi_rising_on_device(&result, 0, &a.rows, &a_repeats, A, err));
-    if (A == B)
+    SPRYI_TRY(spryi_rising_on_device(&result, 0, &a.rows, &a_repeats, result.entries[0], err));
+    if (A == B) {
         b.rows = a.rows;
-    else
-        SPRYI_TRY(spryi_rising_on_device(&result, 1, &b.rows, &b_repeats, B, err));
+    } else {
+        SPRYI_TRY(spryi_matrix_entries(B, &result.entries[1], err));
+        SPRYI_TRY(spryi_rising_on_device(&result, 1, &b.rows, &b_repeats, result.entries[1], err));
+    }
     if (!a_repeats && !b_repeats) result.symmetry = common_symmetry(A, B);
     SPRYI_TRY(result.functions->add(result.device, &result.made, &a, &b, err));
     result.rises = true;

@@ -493,7 +493,7 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 }
 
 static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err);
-static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
+static spry_status check_host_or_copy(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
 /* Reports a failure with a message that calls entries and rows blocks and block rows. */
 static spry_status fail_blocks(spry_status status, const spry_error *why, spry_error *err)
@@ -508,7 +508,7 @@ static spry_status check_block_structure(const spry_matrix *A, spry_error *err)
 {
     const spry_arrays blocks = spryi_block_pattern(&A->a);
     spry_error why = SPRY_ERROR_INIT;
-    return fail_blocks(check_structure(A->context, &blocks, A->index_base, &why), &why, err);
+    return fail_blocks(check_host_or_copy(A->context, &blocks, A->index_base, &why), &why, err);
 }
 
 /* Counts the elements of BSR that are infinite or NaN, and reports the row of the first. */
@@ -665,28 +665,28 @@ spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, 
     return SPRY_OK;
 }
 
+/* Checks CSR arrays in host memory, or a copy of arrays in device memory. */
+static spry_status check_host_or_copy(const spry_context *context, const spry_arrays *given, int base, spry_error *err)
+{
+    spry_arrays a = *given;
+    if (a.device == 0) return check_structure(context, &a, base, err);
+    const spryi_device *device = context->device_at(context, a.device);
+    SPRYI_OK_OR_RETURN(spryi_fetch_structure(device, &a, err));
+    const spry_status status = check_structure(context, &a, base, err);
+    spryi_release(device->context, (void *)(uintptr_t)a.offsets);
+    spryi_release(device->context, (void *)(uintptr_t)a.indices);
+    return status;
+}
+
 /*
  * Checks CSR in device memory. The device finds whether the arrays are valid; a host copy of invalid arrays shows the
  * fault.
  */
 static spry_status check_on_device(const spry_matrix *A, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    spry_arrays a = A->a;
-    const spryi_device *device = A->context->device_at(A->context, a.device);
     spryi_row_summary look;
     SPRYI_OK_OR_RETURN(spryi_summarize_rows(&look, A, 1, err));
-    if (look.sound) return SPRY_OK;
-    a.indices = NULL;
-    SPRYI_TRY(spryi_fetch_array(device, &a.offsets, a.rows + 1, spryi_index_type_bytes(a.offset_type), err));
-    a.indices = A->a.indices;
-    SPRYI_TRY(spryi_fetch_array(device, &a.indices, a.nnz, spryi_index_type_bytes(a.index_type), err));
-    SPRYI_TRY(device->ops->synchronize(device, NULL, err));
-    status = check_structure(A->context, &a, A->index_base, err);
-done:
-    spryi_release(A->context, (void *)(uintptr_t)a.offsets);
-    spryi_release(A->context, (void *)(uintptr_t)a.indices);
-    return status;
+    return look.sound ? SPRY_OK : check_host_or_copy(A->context, &A->a, A->index_base, err);
 }
 
 spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_check how, spry_error *err)

@@ -152,6 +152,7 @@ static spry_status convert_on_device(spry_context *context, spry_matrix **B, con
     spryi_device_result result;
     bool repeats;
     SPRYI_OK_OR_RETURN(spryi_begin_on_device(&result, context, "convert", A, o, o->value_type, err));
+    A = result.entries[0];
     SPRYI_TRY(result.functions->sort(result.device, &result.made, &repeats, &A->a, o->keep_duplicates, err));
     const spry_type exact = o->keep_duplicates ? A->a.value_type : SPRY_PATTERN;
     if (!repeats || o->value_type == exact) result.symmetry = A->a.symmetry;

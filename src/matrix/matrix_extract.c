@@ -240,7 +240,7 @@ static spry_status extract_on_device(spry_context *context, spry_matrix **B, con
     SPRYI_TRY(spryi_upload_list(&result, &s.place, map.place, A->a.columns, err));
     SPRYI_TRY(spryi_upload_list(&result, &s.next, map.next, columns->count, err));
     if (are_equal(rows, columns)) result.symmetry = A->a.symmetry;
-    SPRYI_TRY(result.functions->extract(result.device, &result.made, &A->a, &s, err));
+    SPRYI_TRY(result.functions->extract(result.device, &result.made, &result.entries[0]->a, &s, err));
     SPRYI_TRY(spryi_deliver_from_device(&result, B, A, o, err));
 done:
     release_map(context, &map);

@@ -102,6 +102,7 @@ static spry_status scale_on_device(spry_context *context, spry_matrix **B, const
     spry_arrays rows;
     const bool scales = row->data || column->data;
     SPRYI_OK_OR_RETURN(spryi_begin_on_device(&result, context, "scale", A, o, natural, err));
+    A = result.entries[0];
     SPRYI_TRY(spryi_sorted_on_device(&result, &rows, &repeats, A, err));
     if (are_equal(row, column) && !(scales && repeats)) result.symmetry = A->a.symmetry;
     if (scales && repeats && !o->keep_duplicates && natural != SPRY_PATTERN)
@@ -205,5 +206,9 @@ spry_status spry_matrix_diagonal(const spry_matrix *A, spry_vector diagonal, spr
     if (A->a.device == 0) return diagonal_on_host(A, &diagonal, err);
     const spryi_device *device;
     SPRYI_OK_OR_RETURN(spryi_operand_device(&device, A->context, "diagonal", A, err));
-    return device->ops->matrix->diagonal(device, &diagonal, &A->a, err);
+    spry_matrix *entries;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    const spry_status status = device->ops->matrix->diagonal(device, &diagonal, &entries->a, err);
+    spryi_matrix_release(entries);
+    return status;
 }

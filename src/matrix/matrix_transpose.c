@@ -65,7 +65,7 @@ static spry_status transpose_on_device(spry_context *context, spry_matrix **B, c
     result.made.rows = A->a.columns;
     result.made.columns = A->a.rows;
     result.symmetry = A->a.symmetry;
-    SPRYI_TRY(result.functions->transpose(result.device, &result.made, &A->a, err));
+    SPRYI_TRY(result.functions->transpose(result.device, &result.made, &result.entries[0]->a, err));
     SPRYI_TRY(spryi_deliver_from_device(&result, B, A, o, err));
 done:
     spryi_end_on_device(&result);

@@ -409,7 +409,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *of, spry_spmv_plan_inf
         .upload_us = plan->stored.upload_us + plan->map.upload_us,
         .update_us = plan->times.update_us,
         .expanded = spryi_is_expanded(plan),
-        .from_file = plan->stored.from_container,
+        .from_file = plan->stored.from_container && !spryi_reads_blocks(plan),
         .kernel_parameters = target->kernel_text,
         .other_format = "",
         .other_kernel = "",

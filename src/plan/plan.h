@@ -302,7 +302,6 @@ spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage,
                                   const spry_spmv_options *options, spry_error *err);
 
 /* Copies A, CSR in host memory, to the device's memory. */
-spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err);
 
 /*
  * Transposes A on the plan's device, as CSR in device memory. *T is NULL if the device cannot. Adds the time of copying

@@ -126,7 +126,7 @@ static spry_status order(spryi_plan *plan, spry_error *err)
     const bool expands = spryi_is_compact(&plan->A->a);
     if (method == NONE && !expands) return SPRY_OK;
     spry_status status = SPRY_OK;
-    spry_matrix *A = plan->A, *B = NULL, *host = NULL;
+    spry_matrix *A = plan->A, *B = NULL, *entries = NULL;
     const int64_t m = A->a.rows, n = A->a.columns;
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     if (method != NONE && (m > INT32_MAX || n > INT32_MAX))
@@ -134,11 +134,8 @@ static spry_status order(spryi_plan *plan, spry_error *err)
                                 "ordering %s is for matrices of up to %d rows and columns, this one is %lld x %lld",
                                 names[method], (int)INT32_MAX, (long long)m, (long long)n);
     how.method = names[method];
-    if (A->a.device > 0)
-        SPRYI_TRY(spryi_matrix_fetch(plan->request.device, &host, A, err));
-    else if (expands)
-        SPRYI_TRY(spryi_matrix_entries(A, &host, err));
-    if (host) A = host;
+    SPRYI_TRY(method == NONE ? spryi_matrix_entries(A, &entries, err) : spryi_matrix_host_entries(A, &entries, err));
+    A = entries;
     if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, err));
     if (method != NONE)
         SPRYI_TRY(permute_by(plan, &B, A, &how, err));
@@ -148,7 +145,7 @@ static spry_status order(spryi_plan *plan, spry_error *err)
     plan->A = B;
     plan->map.is_changed = true;
 done:
-    spryi_matrix_release(host);
+    spryi_matrix_release(entries);
     return status;
 }
 
@@ -388,8 +385,7 @@ static spry_status map_again(spryi_plan *plan, spry_matrix **B, spry_error *err)
     spry_status status = SPRY_OK;
     spry_matrix *A = NULL, *permuted = NULL;
     if (map->is_transposed && !permutes && !expands) return transpose(plan, B, map->given, err);
-    SPRYI_TRY(map->given->a.device > 0 ? spryi_matrix_fetch(plan->request.device, &A, map->given, err)
-                                       : spryi_matrix_entries(map->given, &A, err));
+    SPRYI_TRY(permutes ? spryi_matrix_host_entries(map->given, &A, err) : spryi_matrix_entries(map->given, &A, err));
     if (permutes)
         SPRYI_TRY(permute_again(plan, &permuted, A, err));
     else

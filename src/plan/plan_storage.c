@@ -126,29 +126,6 @@ typedef struct device_csr {
     void *copies[3]; /* NULL: no copy, or owned by the storage */
 } device_csr;
 
-static spry_status copy_array(const spryi_device *d, void **copy, const void **array, int64_t count, size_t size,
-                              const char *what, spry_error *err)
-{
-    const int64_t bytes = count * (int64_t)size;
-    spry_status status = d->ops->allocate(d, copy, bytes, what, err);
-    if (status != SPRY_OK) return status;
-    if (bytes > 0) status = d->ops->copy(d, *copy, *array, bytes, SPRYI_TO_DEVICE, NULL, err);
-    *array = *copy;
-    return status;
-}
-
-static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *err)
-{
-    spry_arrays *a = &csr->a;
-    const size_t offset = spryi_index_type_bytes(a->offset_type), index = spryi_index_type_bytes(a->index_type);
-    SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[0], &a->offsets, a->rows + 1, offset, "offsets", err));
-    SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[1], &a->indices, a->nnz, index, "columns", err));
-    if (a->value_type != SPRY_PATTERN)
-        SPRYI_OK_OR_RETURN(
-            copy_array(d, &csr->copies[2], &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
-    return d->ops->synchronize(d, NULL, err);
-}
-
 /* Appends values of one for a pattern: copies some from the host, then doubles them on the device. */
 static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type type, spry_error *err)
 {
@@ -171,21 +148,6 @@ static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type ty
 static void release_copies(const spryi_device *d, const device_csr *csr)
 {
     for (int n = 0; n < 3; n++) d->ops->release(d, csr->copies[n]);
-}
-
-spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err)
-{
-    device_csr csr = {.a = A->a};
-    const spry_status status = copy_csr(d, &csr, err);
-    csr.a.device = d->number;
-    if (status != SPRY_OK) {
-        release_copies(d, &csr);
-        return status;
-    }
-    SPRYI_OK_OR_RETURN(
-        spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err)); /* owns the arrays, also on failure */
-    (*copy)->symmetry_holds = A->symmetry_holds;
-    return SPRY_OK;
 }
 
 /* Moves copies that the storage uses from *csr to the storage's own arrays. */
@@ -225,7 +187,7 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
     int previous = 0;
     double start = spryi_now_us();
     if (csr.a.device == 0) {
-        SPRYI_TRY(copy_csr(d, &csr, err));
+        SPRYI_TRY(spryi_copy_csr(d, &csr.a, csr.copies, err));
         made->upload_us = spryi_now_us() - start;
     }
     if (csr.a.value_type == SPRY_PATTERN && plan->target.value_type != SPRY_PATTERN)
@@ -335,13 +297,45 @@ void spryi_choose_stored(spryi_choice *choice, const spryi_stored *stored)
     write_stored_reason(choice->reason, sizeof choice->reason, stored);
 }
 
+/*
+ * Finds a format that reads the blocks of *a, and creates its storage of these arrays. *storage is NULL if there is
+ * none.
+ */
+static spry_status borrow(spry_context *context, spryi_stored *stored, const spry_arrays *a, spry_error *err)
+{
+    for (int f = 0; !stored->storage && (stored->format = spryi_format_at(f)) != NULL; f++)
+        if (stored->format->borrow_blocks)
+            SPRYI_OK_OR_RETURN(stored->format->borrow_blocks(context, &stored->storage, a, err));
+    return SPRY_OK;
+}
+
+/* Does the same for blocks in device memory. The format inspects a copy of the structure in host memory. */
+static spry_status borrow_on_device(spry_context *context, spryi_stored *stored, const spry_arrays *a, spry_error *err)
+{
+    const spryi_device *d = spryi_device_at(context, a->device);
+    spry_arrays host = *a;
+    spry_status status = SPRY_OK;
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    SPRYI_OK_OR_RETURN(spryi_fetch_structure(d, &host, err));
+    SPRYI_TRY(borrow(context, stored, &host, err));
+    const int count = stored->storage ? stored->format->layout.sections(stored->storage, sections) : 0;
+    for (int s = 0; s < count; s++) {
+        if (!sections[s].array) continue;
+        if (*sections[s].array == host.offsets) *sections[s].array = (void *)(uintptr_t)a->offsets;
+        if (*sections[s].array == host.indices) *sections[s].array = (void *)(uintptr_t)a->indices;
+    }
+done:
+    spryi_release(context, (void *)(uintptr_t)host.offsets);
+    spryi_release(context, (void *)(uintptr_t)host.indices);
+    return status;
+}
+
 spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err)
 {
     spryi_stored stored = {.parameters = {A->a.block_size}, .from_arrays = true};
-    const bool is_blocks = A->a.layout == SPRY_BSR;
-    for (int f = 0; is_blocks && !stored.storage && (stored.format = spryi_format_at(f)) != NULL; f++)
-        if (stored.format->borrow_blocks)
-            SPRYI_OK_OR_RETURN(stored.format->borrow_blocks(A->context, &stored.storage, &A->a, err));
+    if (A->a.layout == SPRY_BSR)
+        SPRYI_OK_OR_RETURN(A->a.device > 0 ? borrow_on_device(A->context, &stored, &A->a, err)
+                                           : borrow(A->context, &stored, &A->a, err));
     if (!stored.storage) {
         *made = spryi_matrix_retain(A);
         return SPRY_OK;
@@ -354,6 +348,7 @@ spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spr
     }
     (*made)->structure_of = spryi_matrix_retain(A);
     (*made)->index_base = A->index_base;
+    (*made)->a.device = A->a.device;
     return SPRY_OK;
 }
 
@@ -374,7 +369,7 @@ static spry_status take_stored(const spryi_plan *plan, spryi_plan_storage *store
     stored->storage = plan->A->stored->storage;
     stored->from_container = true;
     memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
-    if (plan->request.device->driver->host_memory) return SPRY_OK;
+    if (plan->request.device->number == plan->A->a.device) return SPRY_OK;
     SPRYI_OK_OR_RETURN(spryi_check_memory_limit(&plan->request.options, format->name,
                                                 spryi_storage_bytes(format, stored->storage), err));
     return copy_to_device(plan, stored, err);
@@ -514,12 +509,15 @@ static spry_status predict(spry_context *context, spryi_storage *storage, const 
     spryi_cost cost = {0};
     const spryi_device *device = device_for(context, A, o);
     spryi_build_request request = request_for(device, A, o);
+    spry_matrix *host = NULL;
     SPRYI_TRY(spryi_parse_format(&format, request.parameters, o->format, err));
     request.value_type = A->a.value_type;
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
     SPRYI_TRY(spryi_check_stores(format, request.value_type, err));
     if (is_built || (A->a.device > 0 && !format->in_place))
         request.copied = 1; /* only csr uses device arrays in place */
+    SPRYI_TRY(spryi_matrix_host_entries(A, &host, err));
+    request.A = host;
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
     *storage = (spryi_storage){
@@ -532,6 +530,7 @@ static spry_status predict(spry_context *context, spryi_storage *storage, const 
     };
     memcpy(storage->parameters, cost.parameters, sizeof storage->parameters);
 done:
+    spryi_matrix_release(host);
     spryi_matrix_release(request.csr);
     return status;
 }
@@ -572,7 +571,7 @@ done:
     return status;
 }
 
-/* Predicts the sizes for a container in its own format. A plan on the CPU owns none of the container's arrays. */
+/* Predicts the sizes for a container or blocks in their own format. A plan on the arrays' device owns none of them. */
 static spry_status predict_stored(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_matrix *entries, const spry_spmv_options *options, bool is_auto,
                                   spry_error *err)
@@ -580,11 +579,11 @@ static spry_status predict_stored(spry_context *context, spryi_storage *storage,
     const spryi_format *format = A->stored->format;
     spry_spmv_options o = *options;
     char name[128];
-    const bool on_cpu = device_for(context, A, options)->driver->host_memory;
+    const bool in_place = device_for(context, A, options)->number == A->a.device;
     snprintf(name, sizeof name, "%s%s%s", format->name, A->stored->text[0] ? ":" : "", A->stored->text);
     o.format = name;
     SPRYI_OK_OR_RETURN(predict(context, storage, entries, false, &o, err));
-    storage->owned_bytes = on_cpu ? 0 : storage->bytes;
+    storage->owned_bytes = in_place ? 0 : storage->bytes;
     storage->refused = o.memory_limit_bytes > 0 && storage->owned_bytes > o.memory_limit_bytes;
     if (is_auto) write_stored_reason(storage->reason, sizeof storage->reason, A->stored);
     return SPRY_OK;
@@ -598,6 +597,7 @@ spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage,
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    if (o.device == SPRY_DEVICE_DEFAULT && A->a.device > 0) o.device = A->a.device;
     const bool is_auto = spryi_format_is_auto(&o), is_built = spryi_is_compact(&A->a);
     spry_status status = SPRY_OK;
     spry_matrix *stored = NULL, *entries = NULL;

@@ -235,7 +235,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
                                          "SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", err));
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
-    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    SPRYI_TRY(spryi_matrix_host_entries(A, &entries, err));
     A = entries;
     verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .sum_row = sum_row_by(context)};
     job.joining = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

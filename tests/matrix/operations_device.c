@@ -2,6 +2,8 @@
 
 #include "operations.h"
 #include "spry/cuda.h"
+#include "spry/solve.h"
+#include "spry/tune.h"
 
 mock_state *operations_mock;
 
@@ -33,15 +35,16 @@ static void *copy_back(spry_context *context, const void *from, int64_t bytes)
     return here;
 }
 
-/* Copies CSR with all entries to the device. */
+/* Copies CSR with all entries, or BSR, to the device. */
 static placed place(spry_context *context, const spry_matrix *host)
 {
     placed p;
     spry_arrays a = host->a;
-    const int64_t offset_bytes = (int64_t)spryi_index_type_bytes(a.offset_type);
-    p.arrays[0] = copy_there(context, a.offsets, (a.rows + 1) * offset_bytes);
-    p.arrays[1] = copy_there(context, a.indices, a.nnz * (int64_t)spryi_index_type_bytes(a.index_type));
-    p.arrays[2] = copy_there(context, a.values, a.nnz * (int64_t)spry_type_bytes(a.value_type));
+    spryi_array list[SPRYI_ARRAYS];
+    spryi_list_arrays(list, &a);
+    p.arrays[0] = copy_there(context, a.offsets, list[SPRYI_OFFSETS].bytes);
+    p.arrays[1] = copy_there(context, a.indices, list[SPRYI_INDICES].bytes);
+    p.arrays[2] = copy_there(context, a.values, list[SPRYI_VALUES].bytes);
     a.offsets = p.arrays[0];
     a.indices = p.arrays[1];
     a.values = p.arrays[2];
@@ -358,44 +361,220 @@ enum { SIDE = 4, BLOCKS = 3, SIDES = 8 };
 static const int32_t block_offsets[] = {0, 2, 3}, block_columns[] = {0, 1, 1};
 static double block_values[BLOCKS * SIDE * SIDE];
 
-static void check_block_product(spry_spmv_plan *plan, int by)
-{
-    double x[SIDES], y[SIDES], sums[SIDES] = {0};
-    for (int i = 0; i < SIDES; i++) x[i] = i - 3;
-    for (int k = 0; k < BLOCKS * SIDE * SIDE; k++) {
-        const int block = k / (SIDE * SIDE), row = k % SIDE, column = k / SIDE % SIDE;
-        block_values[k] = (k * 7 + by) % 11 - 5;
-        sums[(block == 2) * SIDE + row] += block_values[k] * x[block_columns[block] * SIDE + column];
-    }
-    MUST(spry_spmv_plan_update(plan, NULL, err));
-    multiply_f64(plan, y, SIDES, x, SIDES);
-    for (int i = 0; i < SIDES; i++) assert_true(y[i] == sums[i]);
-}
-
-/* Blocks in host memory, multiplied on the device. The plan copies blocks if the device has a kernel for them. */
-static void blocks(void **state)
+static spry_matrix *create_blocks(spry_context *context)
 {
     spry_arrays a = csr_arrays(2, SIDES, block_offsets, block_columns, block_values, SPRY_F64);
     a.layout = SPRY_BSR;
     a.block_size = SIDE;
     a.rows = SIDES;
     a.nnz = BLOCKS * SIDE * SIDE;
-    spry_matrix *A = create_matrix(*state, &a);
+    for (int k = 0; k < BLOCKS * SIDE * SIDE; k++) block_values[k] = (k * 7) % 11 - 5;
+    return create_matrix(context, &a);
+}
+
+/* Fails the test unless y is the product of the current block_values with x_i = i - 3. */
+static void expect_block_product(const double *y)
+{
+    double sums[SIDES] = {0};
+    for (int k = 0; k < BLOCKS * SIDE * SIDE; k++) {
+        const int block = k / (SIDE * SIDE), row = k % SIDE, column = k / SIDE % SIDE;
+        sums[(block == 2) * SIDE + row] += block_values[k] * (block_columns[block] * SIDE + column - 3);
+    }
+    for (int i = 0; i < SIDES; i++) assert_true(y[i] == sums[i]);
+}
+
+static void check_block_product(spry_spmv_plan *plan)
+{
+    double x[SIDES], y[SIDES];
+    for (int i = 0; i < SIDES; i++) x[i] = i - 3;
+    multiply_f64(plan, y, SIDES, x, SIDES);
+    expect_block_product(y);
+}
+
+static void change_block_values(int by)
+{
+    for (int k = 0; k < BLOCKS * SIDE * SIDE; k++) block_values[k] = (k * 7 + by) % 11 - 5;
+}
+
+/* Blocks in host memory, multiplied on the device. The plan copies blocks if the device has a kernel for them. */
+static void blocks(void **state)
+{
+    spry_matrix *A = create_blocks(*state);
     spry_spmv_plan *plan;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.device = DEVICE;
     MUST(spry_spmv_plan_create(*state, &plan, A, &o, err));
-    if (!operations_mock) {
-        assert_string_equal("bsr", plan_info(plan).format);
-        assert_false(plan_info(plan).expanded);
-    }
+    assert_string_equal("bsr", plan_info(plan).format);
+    assert_false(plan_info(plan).expanded);
     assert_false(plan_info(plan).values_in_place);
-    for (int round = 0; round < 2; round++) check_block_product(plan, round);
+    for (int pass = 0; pass < 2; pass++) {
+        change_block_values(pass);
+        MUST(spry_spmv_plan_update(plan, NULL, err));
+        check_block_product(plan);
+    }
     spry_spmv_plan_destroy(plan);
-    a.device = DEVICE;
-    spry_matrix *B = NULL;
-    REFUSED(spry_matrix_create(*state, &B, &a, &err), SPRY_UNSUPPORTED, "layout",
-            "arrays in device memory must be CSR and borrowed");
+    spry_matrix_destroy(A);
+}
+
+/* Multiplies by a vector in host memory with a plan whose matrix is on the device. */
+static void check_placed_product(spry_context *context, const placed *p, const char *format, const char *ordering)
+{
+    const int64_t bytes = BLOCKS * SIDE * SIDE * (int64_t)sizeof(double);
+    const bool reads = (!format || strcmp(format, "bsr") == 0) && !ordering;
+    spry_spmv_plan *plan;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.vector_device = SPRY_CPU;
+    o.format = format;
+    o.ordering = ordering;
+    MUST(spry_spmv_plan_create(context, &plan, p->A, &o, err));
+    assert_int_equal(reads, plan_info(plan).values_in_place);
+    assert_int_equal(!reads, plan_info(plan).expanded);
+    assert_false(plan_info(plan).from_file);
+    for (int pass = 0; pass < 2; pass++) {
+        change_block_values(pass + 3);
+        MUST(spry_device_copy(context, p->arrays[2], DEVICE, block_values, 0, bytes, NULL, err));
+        if (!reads) MUST(spry_spmv_plan_update(plan, NULL, err));
+        check_block_product(plan);
+    }
+    change_block_values(9);
+    void *other = copy_there(context, block_values, bytes);
+    spry_update_options update = SPRY_INIT(spry_update_options);
+    update.values = other;
+    MUST(spry_spmv_plan_update(plan, &update, err));
+    check_block_product(plan);
+    spry_spmv_plan_destroy(plan);
+    spry_device_free(context, DEVICE, other);
+}
+
+/* Explains with the sizes of all formats, which the library computes from copies in host memory. */
+static void explain_placed(spry_context *context, const placed *p)
+{
+    spry_explanation *explanation;
+    spry_explain_options explain = SPRY_INIT(spry_explain_options);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    spry_candidate c = SPRY_INIT(spry_candidate);
+    explain.storage_of = "all";
+    explain.spmv = &o;
+    for (int transposes = 0; transposes < 2; transposes++) {
+        o.op = transposes ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.memory_limit_bytes = 1 << 20;
+        MUST(spry_spmv_explain(context, &explanation, p->A, &explain, err));
+        MUST(spry_explanation_get_info(explanation, &info, err));
+        for (int k = 0; k < info.candidates; k++) {
+            MUST(spry_explanation_get_candidate(explanation, &c, k, err));
+            if (strcmp(c.format, "csr") == 0) assert_true(c.storage_bytes > 0);
+        }
+        spry_explanation_destroy(explanation);
+    }
+}
+
+/* Explains a matrix of rows on the device. */
+static void explains(void **state)
+{
+    const sample s = csr_sample(0);
+    spry_matrix *A = sample_matrix(*state, &s);
+    placed p = place(*state, A);
+    explain_placed(*state, &p);
+    unplace(*state, &p);
+    spry_matrix_destroy(A);
+}
+
+/* Blocks on the device. A plan reads them in place if the device has a kernel for them, else it expands them. */
+static void placed_blocks(void **state)
+{
+    spry_matrix *A = create_blocks(*state);
+    placed p = place(*state, A);
+    MUST(spry_matrix_check(p.A, NULL, SPRY_CHECK_STRUCTURE, err));
+    check_placed_product(*state, &p, NULL, NULL);
+    check_placed_product(*state, &p, "csr", NULL);
+    check_placed_product(*state, &p, "csr", "rcm");
+    check_placed_product(*state, &p, "bsr", NULL);
+    check_placed_product(*state, &p, "bsr", "rcm");
+    explain_placed(*state, &p);
+    unplace(*state, &p);
+    spry_matrix_destroy(A);
+}
+
+/* Every operation has the same result on the device as on the host. */
+static void operates_on_blocks(void **state)
+{
+    spry_context *context = *state;
+    spry_matrix *A = create_blocks(context), *B, *H;
+    placed p = place(context, A);
+    spry_selection s = SPRY_INIT(spry_selection);
+    s.first = 1;
+    s.count = 5;
+    MUST(spry_matrix_transpose(context, &B, p.A, NULL, err));
+    MUST(spry_matrix_transpose(context, &H, A, NULL, err));
+    expect_same(context, B, H, "transpose of blocks");
+    MUST(spry_matrix_add(context, &B, NULL, p.A, NULL, p.A, NULL, err));
+    MUST(spry_matrix_add(context, &H, NULL, A, NULL, A, NULL, err));
+    expect_same(context, B, H, "sum of blocks");
+    MUST(spry_matrix_extract(context, &B, p.A, &s, NULL, NULL, err));
+    MUST(spry_matrix_extract(context, &H, A, &s, NULL, NULL, err));
+    expect_same(context, B, H, "rows of blocks");
+    MUST(spry_matrix_convert(context, &B, NULL, p.A, NULL, err));
+    MUST(spry_matrix_convert(context, &H, NULL, A, NULL, err));
+    expect_same(context, B, H, "CSR of blocks");
+    double *there = copy_there(context, block_values, SIDES * (int64_t)sizeof(double)), here[SIDES];
+    spry_vector d = spry_vector_f64(there, SIDES);
+    d.device = DEVICE;
+    MUST(spry_matrix_diagonal(p.A, d, err));
+    MUST(spry_matrix_diagonal(A, spry_vector_f64(here, SIDES), err));
+    void *back = copy_back(context, there, sizeof here);
+    assert_memory_equal(here, back, sizeof here);
+    free(back);
+    spry_device_free(context, DEVICE, there);
+    unplace(context, &p);
+    spry_matrix_destroy(A);
+}
+
+/* PageRank, CG and the check of a product read blocks on the device. */
+static void solves_with_blocks(void **state)
+{
+    spry_context *context = *state;
+    static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1};
+    static const double values[] = {4, 1, 1, 3, 2, 0, 0, 5};
+    spry_arrays a = csr_arrays(2, 4, offsets, columns, values, SPRY_F64);
+    double x[4] = {0}, on_host[4] = {0};
+    const double b[] = {6, 7, 2, 5};
+    a.layout = SPRY_BSR;
+    a.block_size = 2;
+    a.rows = 4;
+    a.nnz = 8;
+    spry_matrix *A = create_matrix(context, &a);
+    placed p = place(context, A);
+    MUST(spry_cg(context, spry_vector_f64(x, 4), NULL, p.A, spry_const_vector_f64(b, 4), NULL, err));
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+    MUST(spry_spmv_verify(context, &v, p.A, SPRY_NO_TRANSPOSE, NULL, spry_const_vector_f64(x, 4), NULL,
+                          (spry_const_vector){0}, spry_const_vector_f64(b, 4), err));
+    for (int i = 0; i < 4; i++) assert_true(x[i] > 0.99 && x[i] < 2.01);
+    MUST(spry_pagerank(context, spry_vector_f64(x, 4), NULL, p.A, NULL, err));
+    MUST(spry_pagerank(context, spry_vector_f64(on_host, 4), NULL, A, NULL, err));
+    for (int i = 0; i < 4; i++) assert_true(x[i] - on_host[i] < 1e-7 && on_host[i] - x[i] < 1e-7);
+    unplace(context, &p);
+    spry_matrix_destroy(A);
+}
+
+static void refused_blocks(void **state)
+{
+    static const int32_t outside[] = {0, 1, 2};
+    spry_matrix *A = create_blocks(*state), *B = NULL;
+    placed p = place(*state, A);
+    spry_arrays a = p.A->a;
+    a.ownership = SPRY_COPY;
+    REFUSED(spry_matrix_create(*state, &B, &a, &err), SPRY_UNSUPPORTED, "ownership",
+            "arrays in device memory must be CSR or BSR, and borrowed");
+    a.ownership = SPRY_BORROW;
+    void *columns = copy_there(*state, outside, sizeof outside);
+    a.indices = columns;
+    spry_matrix *outer = create_matrix(*state, &a);
+    REFUSED(spry_matrix_check(outer, NULL, SPRY_CHECK_STRUCTURE, &err), SPRY_INVALID_MATRIX, "indices",
+            "in CSR of the blocks: column 2 of entry 2 (row 1) is outside 0..1 (counted from 0)");
+    spry_matrix_destroy(outer);
+    spry_device_free(*state, DEVICE, columns);
+    unplace(*state, &p);
     spry_matrix_destroy(A);
 }
 
@@ -507,10 +686,23 @@ static void waits_for_the_stream(void **state)
 int operations_on_device(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(converts),   cmocka_unit_test(transposes),    cmocka_unit_test(adds),
-        cmocka_unit_test(extracts),   cmocka_unit_test(scales),        cmocka_unit_test(diagonals),
-        cmocka_unit_test(empty_ones), cmocka_unit_test(large),         cmocka_unit_test(blocks),
-        cmocka_unit_test(refusals),   cmocka_unit_test(nothing_leaks), cmocka_unit_test(waits_for_the_stream),
+        cmocka_unit_test(converts),
+        cmocka_unit_test(transposes),
+        cmocka_unit_test(adds),
+        cmocka_unit_test(extracts),
+        cmocka_unit_test(scales),
+        cmocka_unit_test(diagonals),
+        cmocka_unit_test(empty_ones),
+        cmocka_unit_test(large),
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(placed_blocks),
+        cmocka_unit_test(explains),
+        cmocka_unit_test(operates_on_blocks),
+        cmocka_unit_test(solves_with_blocks),
+        cmocka_unit_test(refused_blocks),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(nothing_leaks),
+        cmocka_unit_test(waits_for_the_stream),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
