@@ -273,7 +273,7 @@ const cli_command cli_solve =
      .usage = "FILE [OPTIONS]",
      .about =
          "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
-         "not symmetric (up to rounding), not finite, negative curvature, zero diagonal (jacobi), stagnation,\n"
+         "not symmetric (up to rounding), not finite, negative curvature, bad diagonal (jacobi), stagnation,\n"
          "out of range (of the type), or iteration limit. With --precision f32, iterations use f32, and the\n"
          "residual is recomputed in f64 from time to time, so that tolerances of f64 are reached. With --time, the\n"
          "last line compares an iteration with its floor: the measured time of the products, plus the vector\n"

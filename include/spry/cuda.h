@@ -37,7 +37,7 @@ typedef struct spry_device_hooks {
     void *user; /* first argument of both */
 } spry_device_hooks;
 
-/* Allocates memory of a GPU. Memory of cudaMalloc is equally usable. */
+/* Allocates memory of a GPU, aligned to 256 bytes. Memory of cudaMalloc is equally usable. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_device_allocate(const spry_context *context, void **data, int device,
                                                           int64_t bytes, spry_error *err);
 SPRY_API void spry_device_free(const spry_context *context, int device, void *data);

@@ -39,7 +39,6 @@ typedef struct spry_read_options {
  *
  * Text may be compressed (gzip; with libarchive also bzip2, xz, Zstandard). All files are checked completely, so that
  * the matrix is safe to use. SPRY_UNSUPPORTED: complex values, other kinds of files.
- * Source: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
                                                       const spry_read_options *options, spry_error *err);
@@ -56,7 +55,7 @@ typedef struct spry_source_info {
     char layout[96];   /* "coordinate", "array", "2 columns", "csr", ... */
     char field[32];    /* "real", "integer", "pattern", "f32", ... */
     char symmetry[32]; /* "general", "symmetric", "skew-symmetric", "hermitian" */
-    char packing[16];  /* "gzip", "bzip2", "xz", "Zstandard" */
+    char packing[16];  /* "gzip", ... */
     int64_t rows, columns;
     int64_t entries;      /* in the file, with duplicates */
     spry_known by_row;    /* entries are ordered by row, then column */
@@ -112,8 +111,8 @@ typedef struct spry_generator_info {
 SPRY_MUST_CHECK SPRY_API spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err);
 
 /*
- * Generates "NAME" or "NAME,key=value,...", the same matrix on every machine. Values are random: (0, 1] for graphs,
- * else -0.5 to 0.5. Only laplace5, laplace7, grid5a and grid7a are symmetric positive definite.
+ * Generates "NAME" or "NAME,key=value,...", the same matrix on every machine. Messages count from 1. Values are random:
+ * (0, 1] for graphs, else -0.5 to 0.5. Only laplace5, laplace7, grid5a and grid7a are symmetric positive definite.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                                           const spry_read_options *options, spry_error *err);

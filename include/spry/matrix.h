@@ -22,7 +22,7 @@ extern "C" {
 typedef struct spry_matrix_options {
     size_t struct_size;
     spry_layout layout;          /* not BSR; default: CSR */
-    spry_type value_type;        /* default: A's. An entry of a pattern has the value 1 */
+    spry_type value_type;        /* default: A's, or that of scalings. An entry of a pattern has the value 1 */
     spry_index_type offset_type; /* default: the smallest that holds nnz */
     spry_index_type index_type;  /* default: A's */
     bool keep_duplicates;        /* false: entries at one position are summed in f64 and rounded once */
@@ -58,11 +58,11 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_add(spry_context *context, spry
                                                      const spry_matrix *A, const void *beta, const spry_matrix *B,
                                                      const spry_matrix_options *options, spry_error *err);
 
-/* Rows or columns: a range (list NULL; count 0: to the end), or count indices in any order, with repeats (first 0). */
+/* Rows or columns: the range first .. first+count-1 (count 0: to the end), or a list, not NULL even if empty. */
 typedef struct spry_selection {
     size_t struct_size;
     int64_t first, count;
-    const int64_t *list; /* host memory */
+    const int64_t *list; /* count indices in any order, with repeats; host memory; first is 0 */
 } spry_selection;
 
 /* Computes B = A[rows, columns]: b_ij = a_rows[i],columns[j]. NULL: all. Two permutations reorder A. */

@@ -2,7 +2,7 @@
  * Spry: PageRank and Conjugate Gradient (CG).
  * SPDX-License-Identifier: Apache-2.0
  *
- * docs/solvers.md has the algorithms, their costs, and which tolerances can be reached.
+ * docs/solvers.md has the algorithms, their sources and costs, and which tolerances can be reached.
  */
 #ifndef SPRY_SOLVE_H
 #define SPRY_SOLVE_H
@@ -15,7 +15,7 @@ extern "C" {
 
 /* How an iteration ended. */
 typedef enum spry_verdict {
-    SPRY_VERDICT_NONE = 0, /* no iteration; if the call failed, other fields are empty */
+    SPRY_VERDICT_NONE = 0, /* no iteration; or the call or a callback failed, and other fields are empty */
     SPRY_VERDICT_CONVERGED = 1,
     SPRY_VERDICT_ITERATION_LIMIT = 2,
     SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer decreases */
@@ -58,7 +58,7 @@ typedef enum spry_edges {
     SPRY_COLUMN_TO_ROW = 1  /* a link from j to i */
 } spry_edges;
 
-/* Treatment of dangling nodes, whose links sum to 0. */
+/* Treatment of dangling nodes, whose links sum to 0; stored zeros are no links. */
 typedef enum spry_dangling {
     SPRY_DANGLING_TELEPORT = 0, /* their rank is distributed as v */
     SPRY_DANGLING_REFUSE = 1,   /* SPRY_VERDICT_DANGLING */
@@ -89,7 +89,7 @@ typedef struct spry_pagerank_result {
     double residual;    /* ||x_k - x_(k-1)|| in the norm of the options; NaN before the first iteration */
     double error_bound; /* bound of ||x_k - x||_1 */
     double mass;        /* sum of x_k */
-    bool is_stochastic; /* every column of B already summed to 1 */
+    bool is_stochastic; /* the links of every node already summed to 1 */
     int64_t dangling_nodes;
     int64_t first_dangling_node; /* -1: none */
     double dangling_mass;        /* their share of x_k */
@@ -106,7 +106,6 @@ typedef struct spry_pagerank_result {
  * (f32 or f64 for a pattern), in host memory or on the device. result: may be NULL.
  * SPRY_NOT_CONVERGED for every verdict except converged: x has the last iterate, and result is filled. x is unchanged
  * after SPRY_VERDICT_DANGLING.
- * Source: O. Meister, CUDA Kernels for SpMV, 2013.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,
                                                    const spry_matrix *A, const spry_pagerank_options *options,
@@ -133,8 +132,8 @@ typedef enum spry_precision {
 /*
  * Computes y = A*x or z = M*r in the caller's code and thread; it may call the library. Vectors are column-major, on
  * the device of the work, as many as are solved for together, with all strides set. y is only written. On a GPU the
- * work must be started in `stream`. A status other than SPRY_OK ends the solver with this status. err is not NULL and
- * may be left empty.
+ * work must be started in `stream`. A status other than SPRY_OK ends the solver with this status and the verdict NONE.
+ * err is not NULL and may be left empty.
  */
 typedef spry_status (*spry_apply)(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err);
 
@@ -179,26 +178,24 @@ typedef struct spry_cg_result {
     int64_t iterations;
     double residual;      /* ||b - A*x|| / ||b|| as updated by the iteration; NaN: none */
     double true_residual; /* the same, computed from x at the end */
-    int64_t restarts;     /* from a computed residual */
+    int64_t restarts;
     int64_t replacements; /* of the residual by a computed one (SPRY_PRECISION_F32) */
     int64_t bad_row;      /* SPRY_VERDICT_BAD_DIAGONAL; -1: none */
     const char *format, *kernel;
     double setup_us;           /* check, preconditioner and plan; 0 for a run of a plan */
     double solve_us;           /* iterations */
     double product_us;         /* part of solve_us: products */
-    double largest_eigenvalue; /* chebyshev: estimate; else 0 */
+    double largest_eigenvalue; /* chebyshev: estimate, of A scaled by jacobi; else 0 */
     int64_t vector;            /* described vector: the first that failed, else the slowest */
     int64_t converged;         /* vectors that converged */
 } spry_cg_result;
 
 /*
- * Solves A*x = b for symmetric positive definite A, n x n. x and b: n elements of A's value type (f32 or f64 for a
- * pattern), in host memory or on the device, without overlap; one vector, or column-major vectors solved together.
- * result: may be NULL.
+ * Solves A*x = b for symmetric positive definite A, n x n; x = 0 for b = 0. x and b: n elements of A's value type (f32
+ * or f64 for a pattern), in host memory or on the device; one vector, or column-major vectors solved together. x must
+ * not overlap b or A. result: may be NULL.
  * SPRY_NOT_CONVERGED for every verdict except converged and none: x has the last iterate, and result is filled. x is
  * unchanged if A is refused by its check, and undefined after an error of a callback.
- * Sources: M. R. Hestenes, E. Stiefel, 1952; G. Meurant, 1987 (both dots in one pass); Y. Saad, Iterative Methods for
- * Sparse Linear Systems, 2003, 12.3 (chebyshev); H. van der Vorst, Q. Ye, 2000 (residual replacement).
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result,
                                              const spry_matrix *A, spry_const_vector b, const spry_cg_options *options,
@@ -228,7 +225,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_v
                                                       spry_error *err);
 
 /*
- * Takes over values of A that changed in place: checks A and rebuilds the preconditioner. Exclusive use of the plan.
+ * Takes over values of A that changed in place: checks A and rebuilds the preconditioner. Operators need no update.
+ * Exclusive use of the plan.
  * After a failure the plan can only be updated again or destroyed.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err);

@@ -42,7 +42,7 @@ typedef struct spry_spgemm_options {
     int result_device;           /* of C: SPRY_CPU or the GPU that computes; default: A's */
     const char *kernel;          /* "spgemm" kernel of spry_kernel_get_info (tune.h); NULL: the best */
     spry_type value_type;        /* of C if A and B are patterns: SPRY_F32 or SPRY_F64 (default) */
-    spry_index_type offset_type; /* of C; default: the smallest that holds its entries */
+    spry_index_type offset_type; /* of C; default: the smallest possible. Columns have the wider type of A and B */
     bool drop_zeros;             /* C leaves out entries whose value is 0 */
     int threads;                 /* at most 4096; 0: the context's */
     int64_t memory_limit_bytes;  /* for inputs, result, workspace and conversions on the device; 0: no limit */
@@ -54,7 +54,8 @@ typedef struct spry_spgemm_options {
  * Computes C = alpha*op(A)*op(B).
  * C: an owned CSR matrix, rows sorted, each position once, with the structure of the product of the patterns.
  * info: filled on success; may be NULL.
- * A, B: consistent, any layout except BSR, f32 or f64 values of one type, or patterns. They may be one matrix.
+ * A, B: consistent, any layout except BSR, f32 or f64 values of one type; either may be a pattern. They may be one
+ * matrix.
  * Operands other than CSR with common index types are converted, as workspace.
  * SPRY_TOO_LARGE: memory_limit_bytes does not suffice. error.value: on the CPU a limit that suffices, perhaps not the
  * least; on a GPU the bytes needed so far.
@@ -72,12 +73,12 @@ typedef struct spry_spgemm_estimate_info {
     bool exact;             /* nnz is no estimate */
     double compression;
     int64_t input_bytes, result_bytes, workspace_bytes, peak_bytes; /* without a limit */
-    int64_t least_bytes;                                            /* least limit that suffices */
+    int64_t least_bytes;                                            /* least limit that suffices, for plans too */
     int device;
     const char *device_name, *kernel;
 } spry_spgemm_estimate_info;
 
-/* Counts what a product needs. On the CPU: exact, in a third to three quarters of the product's time. */
+/* Counts what a product needs. Exact on the CPU. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_estimate(spry_context *context, spry_spgemm_estimate_info *estimate,
                                                           const spry_matrix *A, const spry_matrix *B,
                                                           const spry_spgemm_options *options, spry_error *err);
@@ -92,8 +93,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_create(spry_context *conte
                                                              const spry_spgemm_options *options, spry_error *err);
 
 /*
- * Shows C's structure: CSR of C's type with values NULL. The arrays are the plan's, on result_device, and are valid
- * while the plan or its result exists.
+ * Shows C's structure: CSR of C's type with values NULL, for spry_matrix_create after values are set. The arrays are
+ * the plan's, on result_device, and are valid while the plan or its result exists.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan,
                                                                     spry_arrays *structure, spry_error *err);
@@ -113,8 +114,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan
                                                           const spry_spgemm_run_options *options, spry_error *err);
 
 /*
- * Returns C with the plan's own values, which later runs change. C may outlive the plan. SPRY_INVALID_ARGUMENT before
- * the first run with values NULL.
+ * Returns C with the plan's own values, which later runs change. C may outlive the plan. Each C that is returned is
+ * destroyed once. SPRY_INVALID_ARGUMENT before the first run with values NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C,
                                                                  spry_error *err);

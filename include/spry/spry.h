@@ -2,7 +2,7 @@
  * Spry: sparse matrix products on CPUs and NVIDIA GPUs.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A program that multiplies a sparse matrix by vectors needs only this header. The others:
+ * Products with vectors need only this header. The others:
  *  - matrix.h: matrices from matrices, statistics, orderings
  *  - spgemm.h: products of sparse matrices
  *  - solve.h: PageRank, Conjugate Gradient
@@ -32,8 +32,8 @@
  *  - Sizes in bytes end in _bytes, times in microseconds in _us.
  *
  * Spry does not have: complex values; triangular solves, factorizations, solvers for unsymmetric systems; dense
- * matrices other than blocks of vectors; work on several GPUs, except through PETSc (docs/petsc.md); changes of a
- * matrix's structure in place; other devices than x86-64 CPUs and NVIDIA GPUs.
+ * matrices other than blocks of vectors; semirings, masks, sparse vectors; work on several GPUs, except through PETSc
+ * (docs/petsc.md); changes of a matrix's structure in place; other devices than x86-64 CPUs and NVIDIA GPUs.
  */
 #ifndef SPRY_SPRY_H
 #define SPRY_SPRY_H
@@ -48,7 +48,6 @@
 #define SPRY_API __attribute__((visibility("default")))
 #endif
 
-/* The compiler warns if the result is unused. */
 #if defined(__GNUC__)
 #define SPRY_MUST_CHECK __attribute__((warn_unused_result))
 #else
@@ -74,7 +73,7 @@ SPRY_API const char *spry_version(void);
 typedef enum spry_status {
     SPRY_OK = 0,
 
-    SPRY_INVALID_ARGUMENT = 10, /* NULL, a value outside of its range, an option struct of unknown size */
+    SPRY_INVALID_ARGUMENT = 10, /* NULL, a value outside of its range, a vector of a wrong type, ... */
     SPRY_INVALID_SIZE = 11,     /* sizes of vectors and matrices that do not match */
     SPRY_INVALID_MATRIX = 12,   /* inconsistent arrays: decreasing offsets, a column out of range, a false claim */
     SPRY_UNKNOWN_NAME = 13,     /* no such format, kernel, device, ...; the message lists the names */
@@ -98,9 +97,9 @@ typedef enum spry_status {
 typedef struct spry_error {
     spry_status status;
     char message[512]; /* one sentence */
-    char argument[48]; /* name of the argument or option, or "" */
-    int64_t value;     /* the number at fault or needed, or a row; 0: none */
-    int64_t limit;     /* the number that is allowed or expected, or a column */
+    char argument[48]; /* name of the argument, option or allocation, or "" */
+    int64_t value;     /* the number at fault or needed, or a row; else 0 */
+    int64_t limit;     /* the number that is allowed, expected or available, or a column */
     char file[256];    /* path, or "" */
     int64_t line;      /* line of the file, from 1; 0: none */
     int64_t reserved[4];
@@ -171,7 +170,7 @@ typedef struct spry_context_options {
     size_t struct_size;
     /*
      * Host memory: both functions or none. allocate returns memory of that alignment (a power of two), or NULL.
-     * release gets the size back. Any thread may call them.
+     * bytes is over 0. release gets bytes again. Any thread may call them.
      */
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *pointer, size_t bytes);
@@ -211,7 +210,7 @@ SPRY_API spry_status spry_context_get_info(const spry_context *context, spry_con
 
 /*
  * A device is an int: SPRY_CPU, or 1, 2, ... for GPUs. 0 is the default. For data (arrays, vectors, scalars, copies)
- * the default is host memory. For work, see the option.
+ * the default is host memory. For work and results, see the option.
  */
 enum {
     SPRY_DEVICE_DEFAULT = 0,
@@ -300,7 +299,7 @@ typedef struct spry_arrays {
     /*
      * BSR: rows and columns of a block; else 0. rows, columns and nnz count elements, zeros too. Blocks are stored
      * column by column. No triangles. Format bsr reads blocks of up to 16 x 16 in place if block columns rise. Other
-     * plans build CSR (expanded). Sparse products refuse BSR.
+     * plans build CSR (expanded).
      */
     int64_t block_size;
 } spry_arrays;
@@ -330,12 +329,12 @@ SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_columns(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
 
-/* Fills in the arrays of A, which stay A's. ownership: SPRY_BORROW if values are the caller's or a mapped file's. */
+/* Fills in the arrays of A, which stay A's. ownership: SPRY_BORROW if values are the caller's or a container's. */
 SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err);
 
 /*
  * Gives the values of an owned matrix for writing. Drops a claim of symmetry if all entries are stored. Call
- * spry_matrix_values_changed afterwards. SPRY_UNSUPPORTED for borrowed values, mapped files and patterns.
+ * spry_matrix_values_changed afterwards. SPRY_UNSUPPORTED for borrowed values, containers and patterns.
  */
 SPRY_API spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *err);
 
@@ -381,7 +380,7 @@ typedef struct spry_vector {
     int64_t length;
     int64_t count;         /* 0: 1 */
     int64_t row_stride;    /* 0: 1 */
-    int64_t column_stride; /* 0: length, or 1 for row-major */
+    int64_t column_stride; /* 0: length; 1 if count and row_stride are over 1 */
     spry_type type;        /* SPRY_F32 or SPRY_F64 */
     int device;            /* memory of data; default: host */
     int64_t reserved[2];   /* must be 0 */
@@ -453,7 +452,7 @@ typedef struct spry_spmv_options {
     bool allow_nondeterministic; /* also choose kernels whose bits can differ between runs */
     /*
      * Limit of owned_bytes (spry_spmv_plan_info), also after updates. SPRY_TOO_LARGE: error.value is a limit that
-     * suffices. 0: no limit, but over two stored zeros per entry are refused.
+     * suffices. 0: only formats that store over two zeros per entry are refused.
      */
     int64_t memory_limit_bytes;
     void *stream; /* GPU: planning waits for this stream, and runs use it by default, see cuda.h */
@@ -466,7 +465,7 @@ typedef struct spry_spmv_options {
     /*
      * "cost" (NULL): chooses the format with the least predicted time over expected_calls, set-up included; csr if the
      * calls do not pay for an inspection of A. "measure": times the most promising formats and remembers
-     * the fastest (spry_context_set_choices in tune.h). Also "tree" (study.h). docs/choosing.md has the rules.
+     * the fastest (spry_context_set_choices in tune.h). docs/choosing.md has the rules.
      */
     const char *policy;
     double measure_budget_us; /* limit of the time that "measure" takes; 0: 50 000 */
@@ -475,8 +474,7 @@ typedef struct spry_spmv_options {
 
 /*
  * Creates a plan: chooses a format and a kernel, and converts A if necessary. Format csr uses CSR arrays in place.
- * With expected_calls of 1 or 2, creation takes microseconds. Threads may run a plan concurrently.
- * Every run has the same bits, unless spry_spmv_plan_info.deterministic is false. A may belong to another context.
+ * Every run has the same bits, unless spry_spmv_plan_info.deterministic is false.
  * Accuracy, with eps = 2^-23 (f32 vectors) or 2^-52 (f64) and nnz_i entries in row i of op(A), unless values overflow
  * or underflow: |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  */
@@ -501,16 +499,16 @@ typedef struct spry_spmv_run_options {
 
 /*
  * Computes y = alpha*op(A)*x + beta*y. alpha and beta point to one element of vector_type; NULL: 1 and 0. If beta is
- * 0, y is not read. If alpha is 0, x is not read. y must not overlap x or an array of the plan. With vectors on the
- * GPU, the call returns when its kernels are started (cuda.h).
- * Runs allocate memory if they overlap on a CPU and the plan has workspace_bytes. With row_stride over 1 and no
- * row_major they allocate and wait for their work.
+ * 0, y is not read. If alpha is 0, x is not read. y must not overlap x, an array of the plan, or alpha and beta on a
+ * GPU. With vectors on the GPU, the call returns when its kernels are started (cuda.h).
+ * Runs allocate memory if they overlap on a CPU and the plan has workspace_bytes. A single vector with row_stride over
+ * 1 makes runs without row_major allocate and wait.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
                                                         const spry_spmv_run_options *options, spry_error *err);
 
-/* Computes one product without a plan. Arguments, accuracy and bits as spry_spmv_plan_run; vectors where A is. */
+/* Computes a product as a plan for the type of x would. Vectors are where A is. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha,
                                                const spry_matrix *A, spry_const_vector x, const void *beta,
                                                spry_error *err);
@@ -519,22 +517,23 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
 
 typedef struct spry_update_options {
     size_t struct_size;
-    const void *values; /* new array in the order of A's, until replaced; NULL: the present one, changed in place */
-    void *stream;       /* GPU: the update waits for this stream */
+    /* Array in the order and memory of A's, read until another replaces it, perhaps A's. NULL: changed in place. */
+    const void *values;
+    void *stream; /* GPU: the update waits for this stream */
 } spry_update_options;
 
 /*
  * Takes over new values of A in the plan; the structure is unchanged. A plan with values_in_place (spry_spmv_plan_info)
- * reads changed values without it. Exclusive use of the plan. After a failure the plan has the old values, except
- * perhaps in one of both_directions.
+ * reads changed values without it. A plan with from_file refuses arrays. Exclusive use of the plan. After a failure the
+ * plan has the old values or refuses runs, except perhaps in one of both_directions.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options,
                                                            spry_error *err);
 
 /*
- * Updates all SpMV and CG plans of A after its values have changed in place. Plans with an array of their own read that
- * array again. Exclusive use of A and of the plans. After a failure some plans have the old values, and CG plans need
- * another update. options->values must be NULL.
+ * Updates all SpMV and CG plans of A after its values have changed in place. Plans that read another array read that
+ * again. Exclusive use of A and of the plans. After a failure some plans have the old values, and CG plans need another
+ * update. options->values must be NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_values_changed(spry_matrix *A, const spry_update_options *options,
                                                                 spry_error *err);
@@ -547,7 +546,7 @@ enum { SPRY_NEVER = -1 };
 typedef enum spry_reason {
     SPRY_REASON_NONE = 0,
     SPRY_REASON_NAMED = 1,      /* the options name it, or one of its kernels */
-    SPRY_REASON_FEW_CALLS = 2,  /* too few calls for a conversion */
+    SPRY_REASON_FEW_CALLS = 2,  /* too few calls or entries for a conversion */
     SPRY_REASON_IN_PLACE = 3,   /* arrays in GPU memory are used in place */
     SPRY_REASON_PATTERN = 4,    /* stores no values */
     SPRY_REASON_EMPTY = 5,      /* A has no entries */
@@ -580,9 +579,9 @@ typedef struct spry_spmv_plan_info {
     spry_reason reason_code;
     const char *reason; /* one sentence: why this format */
     bool deterministic;
-    bool values_in_place;     /* runs read the caller's values; a change needs no update */
+    bool values_in_place;     /* runs read A's values; a change needs no update */
     bool expanded;            /* A stores one triangle or blocks, the plan CSR of all entries */
-    bool from_file;           /* runs read a mapped container (io.h) */
+    bool from_file;           /* runs read a container in a format other than csr and csc (io.h) */
     int threads;              /* at most, of a run; 0 on a GPU */
     int64_t storage_bytes;    /* read by a run, borrowed arrays included */
     int64_t owned_bytes;      /* allocated by the plan, workspace included */
@@ -597,7 +596,7 @@ typedef struct spry_spmv_plan_info {
     const char *other_format, *other_kernel; /* with both_directions: of the other direction, else "" */
 } spry_spmv_plan_info;
 
-/* Measures the memory bandwidth once in a process: milliseconds, some memory. */
+/* Measures the memory bandwidth once in a process, which takes milliseconds and 8 MB. */
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 
 #ifdef __cplusplus

@@ -7,9 +7,10 @@
  *     spry::spmv_plan plan(context, A);
  *     plan.run(y, x); // y = A*x
  *
- * Each class owns one handle of the C interface, which get() returns for calls that this header does not wrap. Handles
- * can be moved, not copied. Options and results are the structs of C. A failure throws spry::error. The rules and
- * contracts of the C headers hold: borrowed arrays must outlive the matrix and its plans. Callbacks must not throw.
+ * Each class owns one handle of the C interface, which get() returns. spry::call(function, arguments) makes calls that
+ * this header does not wrap. Handles can be moved, not copied. Options and results are the structs of C. A failure
+ * throws spry::error. The rules and contracts of the C headers hold: borrowed arrays must outlive the matrix and its
+ * plans. Callbacks must not throw.
  */
 #ifndef SPRY_SPRY_HPP
 #define SPRY_SPRY_HPP
@@ -33,6 +34,8 @@ namespace spry {
 class error : public std::runtime_error {
 public:
     explicit error(const spry_error &e) : std::runtime_error(e.message), error_(std::make_shared<spry_error>(e)) {}
+    error(const error &) = default; /* a move copies, so that a moved-from error keeps its fields */
+    error &operator=(const error &) = default;
     spry_status status() const noexcept { return error_->status; }
     const char *argument() const noexcept { return error_->argument; } /* or "" */
     std::int64_t value() const noexcept { return error_->value; }
@@ -44,14 +47,14 @@ private:
     std::shared_ptr<const spry_error> error_; /* copies of an exception must not throw */
 };
 
-namespace detail {
-
-/* Calls a function of C with an error as its last argument. Throws if the call fails. */
+/* Calls a function of the C interface, without its last argument, the error. Throws if the call fails. */
 template <class Function, class... Arguments> void call(Function function, Arguments &&...arguments)
 {
     spry_error err = SPRY_ERROR_INIT;
     if (function(std::forward<Arguments>(arguments)..., &err) != SPRY_OK) throw error(err);
 }
+
+namespace detail {
 
 /* A handle of the C interface, which Destroy frees. */
 template <auto Destroy> struct destroyer {
@@ -99,7 +102,7 @@ using lasting = std::enable_if_t<
 
 } // namespace detail
 
-/* Borrowed elements: a pointer and a size, or a container that is no temporary. */
+/* Borrowed elements, for vector and borrow_csr: a pointer and a size, or a container that is no temporary. */
 template <class T> class span {
 public:
     constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
@@ -180,14 +183,14 @@ public:
     spry_context_info info() const
     {
         auto info = init<spry_context_info>();
-        detail::call(spry_context_get_info, get(), &info);
+        call(spry_context_get_info, get(), &info);
         return info;
     }
     /* Finds a device by its name, "cuda". */
     int device(const char *name) const
     {
         int device = 0;
-        detail::call(spry_device_find, get(), &device, name);
+        call(spry_device_find, get(), &device, name);
         return device;
     }
 
@@ -195,7 +198,7 @@ private:
     void create(const spry_context_options &options)
     {
         spry_context *made = nullptr;
-        detail::call(spry_context_create, &made, &options);
+        call(spry_context_create, &made, &options);
         handle_.reset(made);
     }
     detail::handle<spry_context, spry_context_destroy> handle_;
@@ -208,7 +211,7 @@ public:
     matrix(const context &c, const spry_arrays &arrays)
     {
         spry_matrix *made = nullptr;
-        detail::call(spry_matrix_create, c.get(), &made, &arrays);
+        call(spry_matrix_create, c.get(), &made, &arrays);
         handle_.reset(made);
     }
     /* Borrows CSR arrays in containers. Use spry_arrays for other layouts, for device memory and for copies. */
@@ -218,7 +221,7 @@ public:
                              Indices &&indices, Values &&values)
     {
         const std::int64_t size = detail::size_of(offsets), nnz = detail::size_of(indices);
-        if (rows >= 0 && size != rows + 1) detail::refuse_size("offsets", size, rows + 1);
+        if (rows >= 0 && size - 1 != rows) detail::refuse_size("offsets", size, rows < INT64_MAX ? rows + 1 : rows);
         if (detail::size_of(values) != nnz) detail::refuse_size("values", detail::size_of(values), nnz);
         auto arrays = init<spry_arrays>();
         arrays.layout = SPRY_CSR;
@@ -239,19 +242,19 @@ public:
     static matrix read(const context &c, const char *path, const spry_read_options &options = init<spry_read_options>())
     {
         spry_matrix *made = nullptr;
-        detail::call(spry_matrix_read, c.get(), &made, path, &options);
+        call(spry_matrix_read, c.get(), &made, path, &options);
         return matrix(made);
     }
     static matrix generate(const context &c, const char *spec,
                            const spry_read_options &options = init<spry_read_options>())
     {
         spry_matrix *made = nullptr;
-        detail::call(spry_matrix_generate, c.get(), &made, spec, &options);
+        call(spry_matrix_generate, c.get(), &made, spec, &options);
         return matrix(made);
     }
     void write(const char *path, const spry_write_options &options = init<spry_write_options>()) const
     {
-        detail::call(spry_matrix_write, get(), path, &options);
+        call(spry_matrix_write, get(), path, &options);
     }
     spry_matrix *get() const noexcept { return handle_.get(); }
     std::int64_t rows() const noexcept { return spry_matrix_rows(get()); }
@@ -260,17 +263,17 @@ public:
     spry_arrays arrays() const
     {
         auto arrays = init<spry_arrays>();
-        detail::call(spry_matrix_get_arrays, get(), &arrays);
+        call(spry_matrix_get_arrays, get(), &arrays);
         return arrays;
     }
     void check(spry_check how = SPRY_CHECK_STRUCTURE)
     {
-        detail::call(spry_matrix_check, get(), static_cast<spry_matrix_report *>(nullptr), how);
+        call(spry_matrix_check, get(), static_cast<spry_matrix_report *>(nullptr), how);
     }
     /* Updates all plans after values were changed in place. */
     void values_changed(const spry_update_options &options = init<spry_update_options>())
     {
-        detail::call(spry_matrix_values_changed, get(), &options);
+        call(spry_matrix_values_changed, get(), &options);
     }
 
 private:
@@ -282,7 +285,7 @@ public:
     spmv_plan(const context &c, const matrix &A, const spry_spmv_options &options = init<spry_spmv_options>())
     {
         spry_spmv_plan *made = nullptr;
-        detail::call(spry_spmv_plan_create, c.get(), &made, A.get(), &options);
+        call(spry_spmv_plan_create, c.get(), &made, A.get(), &options);
         handle_.reset(made);
     }
     spry_spmv_plan *get() const noexcept { return handle_.get(); }
@@ -297,17 +300,17 @@ public:
     void run(output y, const void *alpha, input x, const void *beta,
              const spry_spmv_run_options &options = init<spry_spmv_run_options>()) const
     {
-        detail::call(spry_spmv_plan_run, get(), y.v, alpha, x.v, beta, &options);
+        call(spry_spmv_plan_run, get(), y.v, alpha, x.v, beta, &options);
     }
     void update(const spry_update_options &options = init<spry_update_options>())
     {
-        detail::call(spry_spmv_plan_update, get(), &options);
+        call(spry_spmv_plan_update, get(), &options);
     }
     /* Strings in the result live as long as the plan. */
     spry_spmv_plan_info info() const
     {
         auto info = init<spry_spmv_plan_info>();
-        detail::call(spry_spmv_plan_get_info, get(), &info);
+        call(spry_spmv_plan_get_info, get(), &info);
         return info;
     }
 
@@ -320,7 +323,7 @@ inline matrix spgemm(const context &c, const matrix &A, const matrix &B,
                      const spry_spgemm_options &options = init<spry_spgemm_options>())
 {
     spry_matrix *made = nullptr;
-    detail::call(spry_spgemm, c.get(), &made, static_cast<spry_spgemm_info *>(nullptr), A.get(), B.get(), &options);
+    call(spry_spgemm, c.get(), &made, static_cast<spry_spgemm_info *>(nullptr), A.get(), B.get(), &options);
     return matrix(made);
 }
 
@@ -331,16 +334,16 @@ public:
                 const spry_spgemm_options &options = init<spry_spgemm_options>())
     {
         spry_spgemm_plan *made = nullptr;
-        detail::call(spry_spgemm_plan_create, c.get(), &made, A.get(), B.get(), &options);
+        call(spry_spgemm_plan_create, c.get(), &made, A.get(), B.get(), &options);
         handle_.reset(made);
     }
     spry_spgemm_plan *get() const noexcept { return handle_.get(); }
-    void run() { detail::call(spry_spgemm_plan_run, get(), static_cast<void *>(nullptr), nullptr); }
+    void run() { call(spry_spgemm_plan_run, get(), static_cast<void *>(nullptr), nullptr); }
     /* C after the first run. Later runs change its values. */
     matrix result() const
     {
         spry_matrix *C = nullptr;
-        detail::call(spry_spgemm_plan_get_result, get(), &C);
+        call(spry_spgemm_plan_get_result, get(), &C);
         return matrix(C);
     }
 
@@ -371,7 +374,7 @@ public:
     {
         spry_cg_plan *made = nullptr;
         if (A.products) options.products = A.products;
-        detail::call(spry_cg_plan_create, c.get(), &made, static_cast<spry_cg_result *>(nullptr), A.A, &options);
+        call(spry_cg_plan_create, c.get(), &made, static_cast<spry_cg_result *>(nullptr), A.A, &options);
         handle_.reset(made);
     }
     spry_cg_plan *get() const noexcept { return handle_.get(); }
@@ -379,7 +382,7 @@ public:
     {
         return detail::solve<spry_cg_result>(spry_cg_plan_run, get(), x, b.v, &options);
     }
-    void update() { detail::call(spry_cg_plan_update, get(), static_cast<spry_cg_result *>(nullptr)); }
+    void update() { call(spry_cg_plan_update, get(), static_cast<spry_cg_result *>(nullptr)); }
 
 private:
     detail::handle<spry_cg_plan, spry_cg_plan_destroy> handle_;

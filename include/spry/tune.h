@@ -21,7 +21,7 @@ typedef struct spry_format_info {
     const char *title;      /* "compressed sparse rows" */
     const char *storage;    /* "nnz values + nnz columns + (m+1) offsets" */
     const char *best_for;   /* one line */
-    const char *parameters; /* "c=NUMBER (rows a slice); sigma=NUMBER (...)", or "" */
+    const char *parameters; /* "c=NUMBER (rows of a chunk); sigma=NUMBER (...)", or "" */
     int kernels;
 } spry_format_info;
 
@@ -44,7 +44,6 @@ typedef struct spry_kernel_info {
     const char *parameters; /* "lanes=NUMBER (a row)", or "" */
 } spry_kernel_info;
 
-/* Kernels of products with vectors come first. */
 SPRY_API spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index,
                                           spry_error *err);
 
@@ -65,7 +64,7 @@ typedef struct spry_explain_options {
     size_t struct_size;
     const spry_spmv_options *spmv; /* of the plan; format, kernel and ordering are ignored; NULL: defaults */
     const char *device_class;      /* of any device class; NULL: the plan's device */
-    const char *storage_of; /* a format, or "all": also computes its sizes, in up to a conversion's time; NULL: none */
+    const char *storage_of; /* a format, with parameters or not, or "all": also its sizes, in a conversion's time */
 } spry_explain_options;
 
 typedef struct spry_explanation spry_explanation;
@@ -90,8 +89,8 @@ typedef struct spry_candidate {
     const char *refused;      /* why the format cannot be chosen, or "" */
     double predicted_us;      /* of a run; 0: not predicted */
     double setup_us;          /* predicted, of the conversion */
-    double total_us;          /* predicted, of set-up and all calls */
-    int64_t break_even_calls; /* as in spry_spmv_plan_info, with baseline csr */
+    double total_us;          /* predicted, of set-up and all calls, without the inspection of A */
+    int64_t break_even_calls; /* as in spry_spmv_plan_info, with predicted set-up and baseline csr */
     double bytes;             /* that a run moves */
     double roof;              /* time of csr's bytes at copy bandwidth / predicted_us; 0: not known */
     double measured_us;       /* of a run, with policy "measure"; else 0 */
@@ -113,7 +112,7 @@ typedef struct spry_feature {
 
 /*
  * Ranks the formats for A as "auto" does. With the policy "measure" a plan is created and timed. SPRY_TOO_LARGE: no
- * format keeps to memory_limit_bytes. The explanation does not refer to A. Strings live as long as the explanation.
+ * format keeps to memory_limit_bytes. The explanation does not refer to A.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation,
                                                        const spry_matrix *A, const spry_explain_options *options,
@@ -192,7 +191,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_rates_fit(spry_context *context, spry_
                                                     const char *device_class, const spry_observation *observations,
                                                     int64_t count, const char *fitted, spry_error *err);
 
-/* Writes the rates of a class as text for spry_context_load_tuning. SPRY_TOO_LARGE: size must exceed *length. */
+/* Writes the rates of a class as text, a part of files of `spry tune`. SPRY_TOO_LARGE: size must exceed *length. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_rates_print(const spry_context *context, char *text, int64_t size,
                                                       int64_t *length, const char *device_class, spry_error *err);
 

@@ -201,10 +201,11 @@ static size_t size_of(const void *options)
 
 spry_status spryi_check_struct(const void *wanted, const char *name, spry_error *err)
 {
-    if (!wanted || (size_of(wanted) > sizeof(size_t) && size_of(wanted) <= MOST_STRUCT_BYTES)) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)size_of(wanted), MOST_STRUCT_BYTES,
+    const size_t size = wanted ? size_of(wanted) : 2 * sizeof(size_t); /* whole members end at multiples of size_t */
+    if (size > sizeof(size_t) && size <= MOST_STRUCT_BYTES && size % sizeof(size_t) == 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)size, MOST_STRUCT_BYTES,
                             "%s: struct_size is %zu, expected the size of the struct: set it with SPRY_INIT", name,
-                            size_of(wanted));
+                            size);
 }
 
 spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, const char *name, spry_error *err)
@@ -242,11 +243,11 @@ spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, s
                             (long long)value);
 }
 
-spry_status spryi_check_row_stride(int64_t stride, int64_t length, const char *name, spry_error *err)
+spry_status spryi_check_stride(int64_t stride, int64_t count, const char *name, const char *field, spry_error *err)
 {
-    if (stride >= 0 && (length < 2 || stride <= INT64_MAX / 16 / length)) return SPRY_OK;
+    if (stride >= 0 && (count < 2 || stride <= INT64_MAX / 16 / count)) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_SIZE, name, stride, 1,
-                            "%s: row_stride is %lld, expected 1 or more, within memory", name, (long long)stride);
+                            "%s: %s is %lld, expected 1 or more, within memory", name, field, (long long)stride);
 }
 
 /* ---- texts and sizes of public types -------------------------------------------------------------------- */

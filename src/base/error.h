@@ -76,8 +76,8 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *acti
 /* Returns SPRY_INVALID_ARGUMENT if a reserved field of the vector is not 0. */
 spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, spry_error *err);
 
-/* Returns SPRY_INVALID_SIZE if the stride of a single vector is negative, or if the vector would exceed memory. */
-spry_status spryi_check_row_stride(int64_t stride, int64_t length, const char *name, spry_error *err);
+/* Returns SPRY_INVALID_SIZE if a stride, the field of a vector, is negative, or if `count` strides exceed memory. */
+spry_status spryi_check_stride(int64_t stride, int64_t count, const char *name, const char *field, spry_error *err);
 
 /* Returns from the function if the call failed. For functions that have nothing to release at that point. */
 #define SPRYI_OK_OR_RETURN(call)                                                                                       \

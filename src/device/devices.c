@@ -367,6 +367,15 @@ int spry_device_count(const spry_context *context)
     return context ? known_devices(context)->count : 0;
 }
 
+/* Fails, with "name" as the argument, if a GPU is not usable. */
+static spry_status find_usable(const spry_context *context, int number, spry_error *err)
+{
+    spry_error why = SPRY_ERROR_INIT;
+    if (number == 0 || spryi_device_usable(context, NULL, number, &why) == SPRY_OK) return SPRY_OK;
+    snprintf(why.argument, sizeof why.argument, "name");
+    return spryi_hand_on(err, &why);
+}
+
 spry_status spry_device_find(const spry_context *context, int *device, const char *name, spry_error *err)
 {
     const char *missing = !context ? "context" : !device ? "device" : !name ? "name" : NULL;
@@ -379,13 +388,13 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
     }
     const spryi_device *first = spryi_device_of_kind(context, driver->name);
     int count = 1;
-    if (!driver->host_memory) SPRYI_OK_OR_RETURN(spryi_device_usable(context, NULL, first->number, err));
+    SPRYI_OK_OR_RETURN(find_usable(context, first->number, err));
     while (first->number + count < context->devices->count && first[count].driver == driver) count++;
     const int number = number_in_name(driver, name);
     if (number >= count)
         return spryi_fail_value(err, SPRY_DEVICE_UNAVAILABLE, "name", number, count - 1,
                                 "device %s does not exist, there are %d %s devices", name, count, driver->device_title);
-    if (number > 0) SPRYI_OK_OR_RETURN(spryi_device_usable(context, NULL, first->number + number, err));
+    SPRYI_OK_OR_RETURN(find_usable(context, first->number + number, err));
     *device = spryi_reported_device(first + number);
     return SPRY_OK;
 }

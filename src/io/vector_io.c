@@ -105,7 +105,9 @@ static spry_status check_write(const spry_context *context, const spry_const_vec
                           "write: expected a vector of f32 or f64, with count and strides of 0 or more");
     if (v->device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "v", "write: the vector is in device memory, expected host memory");
-    return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_check_stride(v->row_stride, v->length, "v", "row_stride", err));
+    SPRYI_OK_OR_RETURN(spryi_check_stride(v->column_stride, v->count, "v", "column_stride", err));
+    return spryi_check_reserved(v, "v", err);
 }
 
 /* Vectors are written uncompressed. */

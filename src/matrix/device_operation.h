@@ -25,7 +25,8 @@ spry_status spryi_operand_device(const spryi_device **device, const spry_context
 
 /*
  * Begins the operation `who` on A: checks the options, whose value type must be `value_type`, waits for the stream, and
- * sets result->entries[0] to A with all entries. If the call succeeds, spryi_end_on_device releases the objects that are not delivered.
+ * sets result->entries[0] to A with all entries. If the call succeeds, spryi_end_on_device releases the objects that
+ * are not delivered.
  */
 spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *context, const char *who,
                                   const spry_matrix *A, const spry_matrix_options *o, spry_type value_type,

@@ -711,8 +711,10 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(arrays, err));
     spry_matrix *shown; /* a triangle as the caller gave it */
     SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &shown, err) : SPRY_OK);
-    SPRYI_GIVE(arrays, A->stored ? &shown->a : &A->a);
-    if (A->stored) spryi_matrix_release(shown); /* A keeps it alive */
+    spry_arrays given = A->stored ? shown->a : A->a;
+    if (A->stored) given.ownership = SPRY_BORROW; /* the values are a file's, although the library has built CSR */
+    if (A->stored) spryi_matrix_release(shown);   /* A keeps it alive */
+    SPRYI_GIVE(arrays, &given);
     return SPRY_OK;
 }
 

@@ -251,6 +251,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     made->forward.context = NULL; /* empty */
     made->backward = NULL;
     made->as_given = NULL;
+    made->is_stale = false;
     made->pairing = (spryi_pairing){0};
     made->of_matrix = (spryi_dependent){.update = update_dependent};
     SPRYI_TRY(o.both_directions ? plan_both(made, A, &o, err)
@@ -329,7 +330,12 @@ static spry_status update_both(spry_spmv_plan *plan, const spry_update_options *
     const double start = spryi_now_us();
     const void *before = forward->map.given->a.values;
     if (o.values && (forward->map.given->stored || backward->map.given->stored)) return spryi_refuse_new_values(err);
-    if (backward == forward) SPRYI_OK_OR_RETURN(check_values(forward, o.values, err));
+    if (backward == forward) {
+        const spry_status status = check_values(forward, o.values, err);
+        const bool changed_in_place = spryi_values_in_place(forward) && (!o.values || o.values == before);
+        plan->is_stale = changed_in_place ? status != SPRY_OK : plan->is_stale && status != SPRY_OK;
+        SPRYI_OK_OR_RETURN(status);
+    }
     if (plan->pairing.copy) {
         SPRYI_OK_OR_RETURN(copy_values(plan, &o, err));
         o.values = NULL;

@@ -40,7 +40,10 @@ spry_status spry_device_class_get_info(spry_device_class_info *info, int index, 
 
 /* ---- creation ------------------------------------------------------------------------------------------ */
 
-/* Finds the class by name. If name is NULL, finds the plan's device, *present, and its class. */
+/*
+ * Finds the class by name. If name is NULL, finds the class of the plan's device. *present is that device, or NULL if
+ * it is not usable.
+ */
 static spry_status find_class(const spryi_device_class **found, const spryi_device **present,
                               const spry_context *context, const spry_matrix *A, const spry_spmv_options *o,
                               const char *name, spry_error *err)
@@ -52,6 +55,7 @@ static spry_status find_class(const spryi_device_class **found, const spryi_devi
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
                                 "device is %d, but no such device exists", o->device);
     *found = spryi_class_of(*present);
+    if (!(*present)->ops) *present = NULL;
     return SPRY_OK;
 }
 

@@ -29,10 +29,10 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
         int64_t value;
     } numbers[] = {{"expected_calls", o->expected_calls},
                    {"expected_updates", o->expected_updates},
-                   {"count", o->count},
                    {"memory_limit_bytes", o->memory_limit_bytes}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         SPRYI_OK_OR_RETURN(spryi_check_range(NULL, numbers[n].name, numbers[n].value, 0, INT64_MAX, "0 or more", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "count", o->count, 0, INT32_MAX, "0 to 2147483647", err));
     if (!(o->measure_budget_us >= 0 && o->measure_budget_us <= MOST_BUDGET))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "measure_budget_us",
                           "measure_budget_us is %g, expected 0 to %g microseconds", o->measure_budget_us, MOST_BUDGET);

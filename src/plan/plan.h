@@ -154,6 +154,7 @@ struct spry_spmv_plan {
     spry_matrix *as_given; /* A, if storages read the arrays of pairing.copy; else NULL */
     spryi_pairing pairing;
     spryi_dependent of_matrix; /* entry in A's list of plans */
+    bool is_stale;             /* values that both directions read in place are no longer symmetric */
 };
 
 /* Returns whether the library chooses the format, unless the options name a kernel. */

@@ -68,7 +68,7 @@ static spry_status create_vector(const spryi_plan *plan, spry_vector *v, int64_t
     spry_status status = SPRY_OK;
     int64_t count;
     if (__builtin_mul_overflow(length, columns, &count))
-        return spryi_fail(err, SPRY_TOO_LARGE, "count", "%lld vectors of %lld entries overflow", (long long)columns,
+        return spryi_fail(err, SPRY_TOO_LARGE, "count", "%lld vectors of %lld elements overflow", (long long)columns,
                           (long long)length);
     SPRYI_TRY(spry_vector_create(plan->context, v, count, plan->request.vector_type, o->vector_device, err));
     if (filled && o->vector_device == 0) fill(plan->context, v, count);
@@ -353,7 +353,7 @@ static void note_untimed(const trial *t, spryi_trial *result)
     int places[SPRYI_MOST_TRIED];
     if (t->count > 1)
         (void)spryi_write(result->note, sizeof result->note,
-                          "; not measured, since there is no memory for vectors of %lld and %lld entries",
+                          "; not measured, since there is no memory for vectors of %lld and %lld elements",
                           (long long)t->base->request.x_length, (long long)t->base->request.y_length);
     else if (t->refused[0])
         (void)spryi_write(result->note, sizeof result->note, "; not measured, since all other formats were refused: %s",

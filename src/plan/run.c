@@ -26,7 +26,7 @@ static spry_status check_strides(const spry_const_vector *v, const char *name, s
     if (v->count < 0 || v->row_stride < 1 || v->column_stride < 0 || !fits)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 v->row_stride == 1 ? v->length : v->count,
-                                "%s: %lld vectors of %lld entries with row_stride %lld and column_stride %lld, "
+                                "%s: %lld vectors of %lld elements with row_stride %lld and column_stride %lld, "
                                 "expected row_stride 1 and column_stride >= %lld, or column_stride 1 and row_stride "
                                 ">= %lld",
                                 name, (long long)v->count, (long long)v->length, (long long)v->row_stride,
@@ -44,7 +44,7 @@ static spry_status check_vector(const spryi_plan *plan, const spry_const_vector 
 {
     if (v->length != length)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, length,
-                                "%s has %lld entries, the product needs %lld", name, (long long)v->length,
+                                "%s has %lld elements, the product needs %lld", name, (long long)v->length,
                                 (long long)length);
     if (v->type == SPRY_TYPE_DEFAULT)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->request.vector_type,
@@ -406,6 +406,7 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
                       const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
+    double scalars[2];            /* copies, because alpha and beta may be elements of y */
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->request.y_length == 0) return status; /* y may be NULL */
@@ -419,6 +420,9 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
     const spry_type type = plan->request.vector_type;
     const int64_t size = (int64_t)plan->request.element_bytes;
     const int threads = options && options->threads > 0 ? options->threads : plan->product.threads;
+    const bool on_device = options && options->scalar_device > 0;
+    if (alpha && !on_device) alpha = memcpy(&scalars[0], alpha, (size_t)size);
+    if (beta && !on_device) beta = memcpy(&scalars[1], beta, (size_t)size);
     spryi_run_args args = {
         .storage = plan->stored.storage,
         .alpha = alpha ? alpha : spryi_one_of(type),
@@ -427,7 +431,7 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
         .vector_type = type,
         .threads = threads > 1 ? spryi_team(threads) : threads,
         .pool = &plan->context->pool,
-        .scalars_on_device = options && options->scalar_device > 0,
+        .scalars_on_device = on_device,
         .device = d->ordinal,
         .auxiliary = plan->product.auxiliary,
         .kernel_parameters = plan->target.kernel_parameters,
@@ -454,6 +458,10 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
 
 static spry_status check_direction(const spry_spmv_plan *plan, bool transpose, spry_error *err)
 {
+    if (plan->is_stale)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
+                          "the values that changed in place are not symmetric, but one storage serves both directions: "
+                          "update the plan with symmetric values before the next run");
     if (!transpose || plan->backward) return SPRY_OK;
     return spryi_fail(err, SPRY_INVALID_ARGUMENT, "transpose",
                       "transpose: the plan has one direction, expected a plan with both_directions");
@@ -464,7 +472,7 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const 
 {
     if (!plan) return spryi_fail_missing(err, "plan");
     void *stream = plan->forward.request.options.stream;
-    if (!options && !stream) return spryi_run(&plan->forward, y, alpha, x, beta, NULL, err);
+    if (!options && !stream && !plan->is_stale) return spryi_run(&plan->forward, y, alpha, x, beta, NULL, err);
     spry_spmv_run_options o;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     if (!o.stream) o.stream = stream;

@@ -124,14 +124,14 @@ static spry_status scale_on_device(const spry_cg_plan *s, const spry_vector *v, 
 static spry_status call_back(const spry_cg_plan *s, spry_apply apply, void *user, const spryi_cg_product *product,
                              const char *what, spry_error *err)
 {
-    spry_error own = {0}, *reason = err ? err : &own;
-    memset(reason, 0, sizeof *reason);
-    spry_status status = apply(user, *product->out, spry_vector_as_const(*product->in),
-                               s->system.device > 0 ? product->stream : NULL, reason);
-    if (status != SPRY_OK && reason->message[0] == '\0')
+    spry_error why = SPRY_ERROR_INIT;
+    const spry_status status = apply(user, *product->out, spry_vector_as_const(*product->in),
+                                     s->system.device > 0 ? product->stream : NULL, &why);
+    if (status == SPRY_OK) return SPRY_OK;
+    if (why.message[0] == '\0')
         return spryi_fail(err, status, what, "cg: %s has returned the status %d", what, (int)status);
-    reason->status = status;
-    return status;
+    why.status = status;
+    return spryi_hand_on(err, &why);
 }
 
 spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, spry_error *err)

@@ -192,7 +192,7 @@ static spry_status report_not_finite(const spry_cg_plan *s, const spry_cg_result
         const double value = spryi_value_at(s->current.b.data, s->system.type, result->vector * s->system.n + i);
         if (isfinite(value)) continue;
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "b", i, result->vector,
-                                "not finite: entry %lld of b, counted from %d, is %g", (long long)i + base, base,
+                                "not finite: element %lld of b, counted from %d, is %g", (long long)i + base, base,
                                 value);
     }
     return SPRY_OK;
@@ -208,11 +208,11 @@ static spry_status report_diagonal(const spry_cg_plan *s, int64_t row, spry_erro
                                 "from %d, is not positive definite, so it has no inverse for block jacobi",
                                 (long long)s->o.block_size, shown - (long long)(row % s->o.block_size), base);
     if (!(s->current.bad_entry > 0 && isfinite(s->current.bad_entry)))
-        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
-                                "zero diagonal: entry (%lld, %lld), counted from %d, is not above 0, which jacobi "
-                                "divides by",
-                                shown, shown, base);
-    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, row,
+                                "bad diagonal: entry (%lld, %lld), counted from %d, is %.3Lg, but jacobi divides by it "
+                                "and needs a finite value above 0",
+                                shown, shown, base, ldexpl(s->current.bad_entry, s->scaled.a));
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, row,
                             "bad diagonal: entry (%lld, %lld), counted from %d, is %.3Lg, which has no reciprocal in "
                             "%s",
                             shown, shown, base, ldexpl(s->current.bad_entry, s->scaled.a),
@@ -270,7 +270,8 @@ static spry_status report_verdict(const spry_cg_plan *s, const spry_cg_result *r
                                 weight(s, result->vector), (long long)k, result->true_residual);
     case SPRY_VERDICT_OUT_OF_RANGE:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, 0,
-                                "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
+                                "out of range: the largest element of x is about %.2Lg, which %s does not hold: the "
+                                "true "
                                 "relative residual is %.3g, expected at most %g",
                                 ldexpl(1, s->scaled.x_exponent), spry_type_name(s->system.type), result->true_residual,
                                 state->marks.goal);
@@ -416,7 +417,6 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
 {
     spry_cg_plan *s = NULL;
     spry_cg_result found = no_result();
-    if (plan) *plan = NULL;
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     spry_status status = new_plan(&s, context, A, SPRY_F64, options, err);
@@ -494,7 +494,7 @@ static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, co
     const uintptr_t from_x = (uintptr_t)x->data, from_b = (uintptr_t)b->data;
     if (bytes_of(x) > 0 && from_x < from_b + bytes_of(b) && from_b < from_x + bytes_of(x))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "cg: x and b overlap");
-    return SPRY_OK;
+    return spryi_solve_check_result(x, s->system.A, "cg", err);
 }
 
 /* Copies columns between vectors of any strides. */

@@ -181,12 +181,12 @@ static void add_up(const spry_context *context, const spry_arrays *a, int rows, 
 
 static spry_status refuse_entry(const spry_arrays *a, int64_t k, int base, spry_error *err)
 {
-    const long long minor = (long long)spryi_minor_of(a, k) + base;
-    const long long major = (long long)(a->layout == SPRY_COO ? spryi_row_of(a, k) : spryi_major_of(a, k)) + base;
-    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
+    const int64_t minor = spryi_minor_of(a, k);
+    const int64_t major = a->layout == SPRY_COO ? spryi_row_of(a, k) : spryi_major_of(a, k);
+    const int64_t row = a->layout == SPRY_CSC ? minor : major, column = a->layout == SPRY_CSC ? major : minor;
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", row, column,
                             "pagerank: entry (%lld, %lld) (counted from %d) is %g, expected finite numbers >= 0",
-                            a->layout == SPRY_CSC ? minor : major, a->layout == SPRY_CSC ? major : minor, base,
-                            spryi_value_of(a, k));
+                            (long long)row + base, (long long)column + base, base, spryi_value_of(a, k));
 }
 
 static spry_status refuse_sum(int64_t j, int64_t n, double sum, spry_type type, int base, spry_error *err)
@@ -614,7 +614,7 @@ static spry_status refuse_dangling_nodes(const ranking *r, spry_pagerank_result 
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "dangling", r->links.dangling_nodes, 0,
                             "nodes without outgoing links: %lld, the first is %lld (counted from %d); their columns "
                             "cannot be divided by their sums; such nodes can 'teleport' (their rank is "
-                            "distributed to all nodes) or 'drop' (lose their rank) instead",
+                            "distributed as the personalization, else evenly) or 'drop' (lose their rank) instead",
                             (long long)r->links.dangling_nodes, (long long)r->links.first_dangling_node + r->base,
                             r->base);
 }
@@ -646,12 +646,12 @@ static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spr
         SPRYI_OK_OR_RETURN(spryi_solve_copy_to(r->context, &entry, &from, r->run.stream, err));
         if (r->device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(r->context, r->device, r->run.stream, err));
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, r->state.bad, r->n,
-                                "pagerank: entry %lld of %s (counted from %d) is %g, expected finite numbers >= 0",
+                                "pagerank: element %lld of %s (counted from %d) is %g, expected finite numbers >= 0",
                                 (long long)r->state.bad + r->base, name, r->base, spryi_value_at(number, v->type, 0));
     }
     if (!(r->state.weight > 0 && isfinite(r->state.weight)))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name,
-                          "pagerank: the entries of %s sum to %g, expected a finite sum above 0", name,
+                          "pagerank: the elements of %s sum to %g, expected a finite sum above 0", name,
                           r->state.weight);
     return SPRY_OK;
 }
@@ -772,6 +772,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                                 "pagerank: the matrix is empty, expected 1 x 1 or more");
     r.device = spryi_solve_device_number(context, &r.names, &a);
     SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_result(&x, A, "pagerank", err));
     SPRYI_OK_OR_RETURN(check_personalization(&r, &a, err));
     r.run.stream = r.device > 0 ? o.stream : NULL;
     if (r.device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(context, r.device, r.run.stream, err));

@@ -35,6 +35,8 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
                                       spry_error *err)
 {
     const int64_t columns = v->count > 1 ? v->count : 1;
+    const spry_const_vector read = spry_vector_as_const(*v);
+    SPRYI_OK_OR_RETURN(spryi_check_reserved(&read, name, err));
     if (v->length != n)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld elements, expected %lld", name,
                                 (long long)v->length, (long long)n);
@@ -45,7 +47,7 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
     if (v->count < 0)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->count, 0, "%s: count is %lld, expected 0 or more",
                                 name, (long long)v->count);
-    SPRYI_OK_OR_RETURN(spryi_check_row_stride(v->row_stride, n, name, err));
+    SPRYI_OK_OR_RETURN(spryi_check_stride(v->row_stride, n, name, "row_stride", err));
     if (columns > 1 && v->row_stride > 1)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride, 1,
                                 "%s has %lld vectors with row_stride %lld, expected column-major vectors "
@@ -55,6 +57,7 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->column_stride, n,
                                 "%s has column_stride %lld, expected %lld or more", name, (long long)v->column_stride,
                                 (long long)n);
+    if (columns > 1) SPRYI_OK_OR_RETURN(spryi_check_stride(v->column_stride, columns, name, "column_stride", err));
     if (v->device != 0 && v->device != device)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
                                 "%s is on device %d, but the work is done on device %d: expected host memory (0) or "
@@ -74,6 +77,20 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->count, 1, "%s has %lld vectors, expected one", name,
                                 (long long)v->count);
     return spryi_solve_check_columns(v, name, n, a->value_type == SPRY_PATTERN ? v->type : a->value_type, device, err);
+}
+
+spry_status spryi_solve_check_result(const spry_vector *x, const spry_matrix *A, const char *method, spry_error *err)
+{
+    static const char *const names[SPRYI_ARRAYS] = {"values", "indices", "row_indices", "offsets"};
+    spryi_array list[SPRYI_ARRAYS];
+    const int64_t count = x->count > 1 ? x->count : 1;
+    const int64_t last = (x->length - 1) * x->row_stride + (count > 1 ? (count - 1) * x->column_stride : 0);
+    if (x->length == 0 || !A) return SPRY_OK;
+    spryi_list_arrays(list, &A->a);
+    for (int n = 0; n < SPRYI_ARRAYS; n++)
+        if (spryi_overlap(x->data, (last + 1) * (int64_t)spry_type_bytes(x->type), list[n].data, list[n].bytes))
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "%s: x and the %s of A overlap", method, names[n]);
+    return SPRY_OK;
 }
 
 spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err)
@@ -108,7 +125,8 @@ spry_vector spryi_solve_vector(spry_const_vector v)
                          .row_stride = v.row_stride,
                          .column_stride = v.column_stride,
                          .type = v.type,
-                         .device = v.device};
+                         .device = v.device,
+                         .reserved = {v.reserved[0], v.reserved[1]}};
 }
 
 spry_status spryi_solve_create_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,

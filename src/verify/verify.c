@@ -190,7 +190,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
         const spry_const_vector *v = given[g].v;
         if (v->length != given[g].length)
             return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->length, given[g].length,
-                                    "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
+                                    "%s has %lld elements, expected %lld", given[g].name, (long long)v->length,
                                     (long long)given[g].length);
         if (spryi_value_slot(v->type) < 0 || v->type != x->type || spryi_device_number(v->device) != 0 ||
             (!v->data && v->length > 0) || v->count < 0 || v->count > 1)
@@ -200,7 +200,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_co
         if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name, "%s: data is not aligned to its type",
                               given[g].name);
-        SPRYI_OK_OR_RETURN(spryi_check_row_stride(v->row_stride, v->length, given[g].name, err));
+        SPRYI_OK_OR_RETURN(spryi_check_stride(v->row_stride, v->length, given[g].name, "row_stride", err));
     }
     return SPRY_OK;
 }

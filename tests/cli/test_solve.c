@@ -176,7 +176,7 @@ static void solve_extremes(void **state)
     assert_true(fabs(x[0] / 1e300 - 1) < 1e-8 && fabs(x[1] / 1e300 - 0.5) < 1e-8);
     write_file("b2huge.mtx", "%%MatrixMarket matrix array real general\n2 1\n1e20\n1e20\n");
     expect("solve $D/tiny.mtx -b $D/b2huge.mtx >/dev/null", 1, NULL,
-           "out of range: the largest entry of x is about 9.9e+319, which f64 does not hold");
+           "out of range: the largest element of x is about 9.9e+319, which f64 does not hold");
     static const char *const types[] = {"f32", "f64"};
     for (int t = 0; t < 2; t++) {
         outcome o = spry("solve gen:laplace5,x=60,y=60 --type %s --json", types[t]);
@@ -197,7 +197,7 @@ static void solve_verdicts(void **state)
                  {"--symmetry-tol 0 $D/near.mtx", "not symmetric"},
                  {"$D/infinite.mtx", "not finite: the entry of A at (1, 2), counted from 1, is inf"},
                  {"$D/indefinite.mtx", "negative curvature"},
-                 {"--precond jacobi $D/hollow.mtx", "zero diagonal: entry (2, 2), counted from 1"},
+                 {"--precond jacobi $D/hollow.mtx", "bad diagonal: entry (2, 2), counted from 1"},
                  {"--max-iterations 3 gen:laplace5,x=20,y=20", "iteration limit after 3 iterations"},
                  {"--type f32 --tol 1e-12 gen:laplace5,x=20,y=20", "stagnation after "}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -226,8 +226,8 @@ static void solve_refusals(void **state)
          {"$D/nan.mtx --precond jacobi --type f32", "the entry of A at (1, 2), counted from 1, is nan"},
          {"$D/nan.mtx --precision f32 --time", "the entry of A at (1, 2), counted from 1, is nan"},
          {"$D/block.mtx --precond block-jacobi", "bad block"},
-         {"$D/hollow.mtx --precond chebyshev", "zero diagonal"},
-         {"$D/near.mtx -b $D/bnan.mtx", "entry 2 of b, counted from 1, is nan"}};
+         {"$D/hollow.mtx --precond chebyshev", "bad diagonal"},
+         {"$D/near.mtx -b $D/bnan.mtx", "element 2 of b, counted from 1, is nan"}};
     write_file("nan.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 nan\n2 2 4\n");
     write_file("block.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n");
     write_file("bnan.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\nnan\n");
@@ -345,9 +345,9 @@ static void pagerank_personalization(void **state)
     expect("pagerank $D/links.mtx --personalization $D/b3.mtx", 2, NULL,
            "b3.mtx: the array is 3 x 1, expected 4 x 1, an element for each node");
     expect("pagerank $D/links.mtx --personalization $D/none.mtx", 2, NULL,
-           "pagerank: the entries of personalization sum to 0, expected a finite sum above 0");
+           "pagerank: the elements of personalization sum to 0, expected a finite sum above 0");
     expect("pagerank $D/links.mtx --start $D/below.mtx", 2, NULL,
-           "pagerank: entry 3 of x (counted from 1) is -2, expected finite numbers >= 0");
+           "pagerank: element 3 of x (counted from 1) is -2, expected finite numbers >= 0");
     expect("pagerank $D/links.mtx --start $D/nowhere.mtx", 2, NULL, "nowhere.mtx");
     expect("pagerank $D/links.mtx --start $D/x.mtx -o $D/x.mtx", 2, NULL, "x.mtx");
     expect("pagerank $D/links.mtx --personalization $D/mine.mtx -o $D/mine.mtx", 2, NULL, "mine.mtx");

@@ -75,6 +75,8 @@ static void contexts(void **state)
     expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
     o.struct_size = sizeof(size_t);
     expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    o.struct_size = sizeof(size_t) + 4; /* ends within a pointer */
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
     o.struct_size = sizeof o;
     o.threads = -1;
     expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");

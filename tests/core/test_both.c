@@ -189,11 +189,48 @@ static void refused_updates(void **state)
     }
 }
 
+/* Values that both directions read in place and that are no longer symmetric stop all runs until the next update. */
+static void unsymmetric_in_place(void **state)
+{
+    int32_t offsets[] = {0, 2, 4}, columns[] = {0, 1, 0, 1};
+    double values[] = {2, 1, 1, 3}, x[] = {1, 1}, y[2];
+    spry_context *context = context_of(1);
+    spry_arrays a = csr_arrays(2, 2, offsets, columns, values, SPRY_F64);
+    a.symmetry = SPRY_SYMMETRIC;
+    spry_matrix *matrix = create_matrix(context, &a);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_run_options transposed = SPRY_INIT(spry_spmv_run_options);
+    o.both_directions = true;
+    o.format = "csr";
+    transposed.transpose = true;
+    spry_spmv_plan *plan = create_plan(context, matrix, &o);
+    const spry_vector into = spry_vector_f64(y, 2);
+    const spry_const_vector from = spry_const_vector_f64(x, 2);
+    values[1] = 7;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spry_matrix_values_changed(matrix, NULL, &err), SPRY_INVALID_MATRIX);
+    assert_int_equal(spry_spmv_plan_run(plan, into, NULL, from, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.message, "not symmetric"));
+    assert_int_equal(spry_spmv_plan_run(plan, into, NULL, from, NULL, &transposed, &err), SPRY_INVALID_ARGUMENT);
+    values[2] = 7;
+    assert_int_equal(spry_matrix_values_changed(matrix, NULL, &err), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_run(plan, into, NULL, from, NULL, &transposed, &err), SPRY_OK);
+    assert_true(y[0] == 9 && y[1] == 10);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(matrix);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values_by_columns), cmocka_unit_test(a_container_by_columns),
-                                       cmocka_unit_test(both_ways),         cmocka_unit_test(one_storage_of_symmetric),
-                                       cmocka_unit_test(other_values),      cmocka_unit_test(limits_and_refusals),
-                                       cmocka_unit_test(other_options),     cmocka_unit_test(refused_updates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_by_columns),
+                                       cmocka_unit_test(a_container_by_columns),
+                                       cmocka_unit_test(both_ways),
+                                       cmocka_unit_test(one_storage_of_symmetric),
+                                       cmocka_unit_test(other_values),
+                                       cmocka_unit_test(limits_and_refusals),
+                                       cmocka_unit_test(other_options),
+                                       cmocka_unit_test(refused_updates),
+                                       cmocka_unit_test(unsymmetric_in_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

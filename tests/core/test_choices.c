@@ -124,7 +124,7 @@ static void no_vectors(void **state)
     assert_string_equal(t.parameters, same.parameters);
     assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
     spry_spmv_options most = measuring(PLENTY);
-    most.count = INT64_MAX / 2; /* predicted time of all columns exceeds the budget */
+    most.count = INT32_MAX; /* predicted time of all columns exceeds the budget */
     const told none = plan_with(context, A, &most);
     if (none.code == SPRY_REASON_MEASURED || !strstr(none.reason, "not measured, since the budget of 20000 ms"))
         fail_msg("%d, %s", none.code, none.reason);
@@ -160,7 +160,7 @@ static void too_many_columns(void **state)
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     if (status != SPRY_OK) fail_msg("%s", err.message);
     spry_spmv_plan_info info = plan_info(plan);
-    if (!strstr(info.reason, "there is no memory for vectors of 2147483647 and 3000 entries"))
+    if (!strstr(info.reason, "there is no memory for vectors of 2147483647 and 3000 elements"))
         fail_msg("%s", info.reason);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);

@@ -183,6 +183,8 @@ static void refused_strides(void **state)
     o.row_major = false;
     o.count = -1;
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "count");
+    o.count = (int64_t)INT32_MAX + 1;
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "count");
     o.count = 0;
     o.expected_updates = -1;
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "expected_updates");

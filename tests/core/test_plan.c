@@ -602,6 +602,29 @@ static void any_stride(void **state)
     }
 }
 
+/* alpha and beta may be elements of y. */
+static void scalars_in_y(void **state)
+{
+    static const char *const formats[] = {"csr",  "coo",  "csc",      "ell",    "hyb",
+                                          "sell", "scoo", "windowed", "packed", "bsr"};
+    double x[40], y[40], expected[40];
+    const double two = 2;
+    for (int i = 0; i < 40; i++) x[i] = 1 + i % 7;
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        for (int which = 0; which < 2; which++) {
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.format = formats[f];
+            spry_spmv_plan *plan = create_plan(context, A, &o);
+            const spry_const_vector in = spry_const_vector_f64(x, small.cols);
+            for (int i = 0; i < 40; i++) y[i] = expected[i] = 2;
+            MUST(spry_spmv_plan_run(plan, spry_vector_f64(expected, small.rows), &two, in, &two, NULL, err));
+            MUST(spry_spmv_plan_run(plan, spry_vector_f64(y, small.rows), which ? &two : &y[0], in,
+                                    which ? &y[0] : &two, NULL, err));
+            assert_memory_equal(y, expected, (size_t)small.rows * sizeof *y);
+            spry_spmv_plan_destroy(plan);
+        }
+}
+
 static void reserved_fields(void **state)
 {
     double x[40] = {0}, y[40];
@@ -664,12 +687,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options),          cmocka_unit_test(good_options),
 
-        cmocka_unit_test(what_plans_cost),      cmocka_unit_test(expected_calls),   cmocka_unit_test(bad_info),
-        cmocka_unit_test(bad_vectors),          cmocka_unit_test(alpha_not_finite), cmocka_unit_test(y_in_the_matrix),
-        cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs),  cmocka_unit_test(updates),
-        cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),         cmocka_unit_test(measuring),
-        cmocka_unit_test(measuring_nothing),    cmocka_unit_test(any_stride),       cmocka_unit_test(reserved_fields),
-        cmocka_unit_test(one_update_for_all),
+        cmocka_unit_test(what_plans_cost),      cmocka_unit_test(expected_calls),     cmocka_unit_test(bad_info),
+        cmocka_unit_test(bad_vectors),          cmocka_unit_test(alpha_not_finite),   cmocka_unit_test(y_in_the_matrix),
+        cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs),    cmocka_unit_test(updates),
+        cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),           cmocka_unit_test(measuring),
+        cmocka_unit_test(measuring_nothing),    cmocka_unit_test(any_stride),         cmocka_unit_test(reserved_fields),
+        cmocka_unit_test(scalars_in_y),         cmocka_unit_test(one_update_for_all),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -68,11 +68,17 @@ static void check(spry_context *context, const char *const *texts, int count)
         has(err.message, texts[t]);
     }
     assert_null(plan);
+    spry_explanation *explanation; /* by the rates of the device's class */
+    spry_explain_options explain = SPRY_INIT(spry_explain_options);
+    explain.spmv = &o;
+    explain.storage_of = "all";
+    assert_int_equal(spry_spmv_explain(context, &explanation, A, &explain, &err), SPRY_OK);
+    spry_explanation_destroy(explanation);
     o = SPRY_INIT(spry_spmv_options);
     o.kernel = "csr_merge_cuda";
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE, NULL);
     o.device = 7;
-    expect_error(spry_device_find(context, &o.device, "cuda", &err), SPRY_DEVICE_UNAVAILABLE, "device");
+    expect_error(spry_device_find(context, &o.device, "cuda", &err), SPRY_DEVICE_UNAVAILABLE, "name");
     assert_int_equal(o.device, 7);
     static const char *const odd[] = {"cuda:", "cuda:+1", "cuda: 1", "cuda:-1", "cuda:1x", "cpu:0", "gpu", ""};
     for (size_t n = 0; n < sizeof odd / sizeof *odd; n++)

@@ -217,6 +217,11 @@ void refusals(const spry::context &context)
     EXPECT(err.status == SPRY_INVALID_ARGUMENT && std::strcmp(err.argument, "x") == 0);
     err = error_of([&] { (void)spry::matrix::borrow_csr(context, 4, 3, offsets, columns, values); });
     EXPECT(err.status == SPRY_INVALID_SIZE && std::strcmp(err.argument, "offsets") == 0 && err.limit == 5);
+    err = error_of([&] { (void)spry::matrix::borrow_csr(context, INT64_MAX, 3, offsets, columns, values); });
+    EXPECT(err.status == SPRY_INVALID_SIZE && err.limit == INT64_MAX);
+    spry::error given(err);
+    const spry::error taken = std::move(given);
+    EXPECT(given.status() == SPRY_INVALID_SIZE && taken.status() == SPRY_INVALID_SIZE); // NOLINT: a move copies
     err = error_of([&] { (void)spry::matrix::borrow_csr(context, 3, 3, offsets, columns, few); });
     EXPECT(err.status == SPRY_INVALID_SIZE && std::strcmp(err.argument, "values") == 0);
     auto options = spry::init<spry_spmv_options>();

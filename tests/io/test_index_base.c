@@ -181,10 +181,10 @@ static void solvers(void **state)
 {
     static const char *const texts[2][4] = {{"counted from 0", "entry (1, 2) (counted from 0)",
                                              "the first is 3 (counted from 0)",
-                                             "entry 2 of personalization (counted from 0)"},
+                                             "element 2 of personalization (counted from 0)"},
                                             {"counted from 1", "entry (2, 3) (counted from 1)",
                                              "the first is 4 (counted from 1)",
-                                             "entry 3 of personalization (counted from 1)"}};
+                                             "element 3 of personalization (counted from 1)"}};
     const char *const lists[2][2] = {{"0 0 4\n0 1 1\n1 1 4\n", "0 1 1\n1 2 -1\n0 3 1\n"},
                                      {"1 1 4\n1 2 1\n2 2 4\n", "1 2 1\n2 3 -1\n1 4 1\n"}};
     for (int base = 0; base < 2; base++) {

@@ -198,8 +198,8 @@ def test_whole_numbers(name, call):
 def test_names_of_arguments(tmp_path):
     """Messages use Python's names of arguments if the library's names differ."""
     cases = [
-        (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "entry 0 of personalization", "personalization"),
-        (lambda: spry.pagerank(csr(), personalization=np.zeros(2)), "entries of personalization sum to 0",
+        (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "element 0 of personalization", "personalization"),
+        (lambda: spry.pagerank(csr(), personalization=np.zeros(2)), "elements of personalization sum to 0",
          "personalization"),
         (lambda: spry.pagerank(csr(), x0=-np.ones(2)), r"entry 0 of x0 \(counted from 0\)", None),
         (lambda: spry.generate("grid5", x=300, y=300, memory_limit=100), "memory_limit is 100$", "memory_limit"),

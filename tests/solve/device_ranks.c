@@ -208,7 +208,7 @@ void pagerank_bad_weights(void **state)
             o.start = SPRY_START_X;
             o.dangling = SPRY_DANGLING_TELEPORT;
             o.personalization = spry_vector_as_const(v);
-            snprintf(text, sizeof text, "entry 41 of %s (counted from 1) is ", start ? "x" : "personalization");
+            snprintf(text, sizeof text, "element 41 of %s (counted from 1) is ", start ? "x" : "personalization");
             expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, text);
             assert_true(entry(&x, 3) == 2);
             for (int i = 0; i < N; i++) set_entry(&v, i, 0);

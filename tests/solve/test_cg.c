@@ -182,7 +182,7 @@ static void verdicts(void **state)
     r = expect_ending(&d, b, &jacobi, SPRY_F64, (ending){SPRY_VERDICT_BAD_DIAGONAL, "entry (7, 7), counted from 0", 1});
     assert_int_equal(r.bad_row, 7);
     d.a[7 * N + 7] = 0;
-    r = expect_ending(&d, b, &jacobi, SPRY_F64, (ending){SPRY_VERDICT_BAD_DIAGONAL, "zero diagonal", 1});
+    r = expect_ending(&d, b, &jacobi, SPRY_F64, (ending){SPRY_VERDICT_BAD_DIAGONAL, "bad diagonal", 1});
     dense_free(&d);
     dense zero = dense_make(N); /* p'Ap = 0 */
     expect_ending(&zero, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is 0 in iteration 1", 0});

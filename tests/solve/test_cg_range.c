@@ -136,7 +136,7 @@ static void check_hostile(const hostile *h, spry_precond precond)
 static void extreme_magnitudes(void **state)
 {
 #define SOLVED SPRY_VERDICT_CONVERGED, NULL
-#define BEYOND SPRY_VERDICT_OUT_OF_RANGE, "out of range: the largest entry of x is about "
+#define BEYOND SPRY_VERDICT_OUT_OF_RANGE, "out of range: the largest element of x is about "
     static const hostile cases[] = {
         {SPRY_F64, {2, 3}, {1e-162, 1e-162}, SOLVED},
         {SPRY_F64, {2, 3}, {1e-161, 1e-161}, SOLVED},
@@ -184,8 +184,8 @@ static void extreme_magnitudes(void **state)
         {SPRY_F64, {-1e-300, -1e-300}, {1e-30, 1e-30}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-360 in iteration"},
         {SPRY_F64, {-1e200, -1e200}, {1e100, 1e100}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e+400 in iteration"},
         {SPRY_F32, {-1e-30f, -1e-30f}, {1e-30f, 1e-30f}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-90 in"},
-        {SPRY_F64, {1, 1}, {INFINITY, 0}, SPRY_VERDICT_NOT_FINITE, "entry 0 of b, counted from 0, is inf"},
-        {SPRY_F64, {1, 1}, {1, NAN}, SPRY_VERDICT_NOT_FINITE, "entry 1 of b, counted from 0, is nan"},
+        {SPRY_F64, {1, 1}, {INFINITY, 0}, SPRY_VERDICT_NOT_FINITE, "element 0 of b, counted from 0, is inf"},
+        {SPRY_F64, {1, 1}, {1, NAN}, SPRY_VERDICT_NOT_FINITE, "element 1 of b, counted from 0, is nan"},
         {SPRY_F64, {INFINITY, 1}, {1, 1}, SPRY_VERDICT_NOT_FINITE, "the entry of A at (0, 0)"},
     };
     for (size_t c = 0; c < sizeof others / sizeof *others; c++) check_hostile(&others[c], SPRY_PRECOND_NONE);

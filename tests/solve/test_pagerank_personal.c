@@ -208,11 +208,11 @@ static void bad_weights(void **state)
         double entries[3];
         const char *text;
     } cases[] = {
-        {{0, 0, 0}, "the entries of %s sum to 0, expected a finite sum above 0"},
-        {{1, -2, -3}, "entry 1 of %s (counted from 0) is -2, expected finite numbers >= 0"},
-        {{1, 1, NAN}, "entry 2 of %s (counted from 0) is"},
-        {{INFINITY, 1, 1}, "entry 0 of %s (counted from 0) is inf"},
-        {{1.5e308, 1.5e308, 0}, "the entries of %s sum to inf"},
+        {{0, 0, 0}, "the elements of %s sum to 0, expected a finite sum above 0"},
+        {{1, -2, -3}, "element 1 of %s (counted from 0) is -2, expected finite numbers >= 0"},
+        {{1, 1, NAN}, "element 2 of %s (counted from 0) is"},
+        {{INFINITY, 1, 1}, "element 0 of %s (counted from 0) is inf"},
+        {{1.5e308, 1.5e308, 0}, "the elements of %s sum to inf"},
     };
     for (int start = 0; start < 2; start++)
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

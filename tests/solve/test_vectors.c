@@ -227,6 +227,50 @@ static void strides(void **state)
     spry_matrix_destroy(A);
 }
 
+/* A solver refuses an x that overlaps an array of A. */
+static void solutions_over_A(void **state)
+{
+    int32_t offsets[] = {0, 1, 2, 3, 4, 5, 6}, columns[] = {0, 1, 2, 3, 4, 5};
+    double values[6] = {1, 2, 3, 4, 5, 6}, ones[6] = {1, 1, 1, 1, 1, 1};
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    void *const arrays[] = {values, offsets, columns};
+    static const char *const names[] = {"values", "offsets", "indices"};
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 6, 6, offsets, columns, values, &err), SPRY_OK);
+    for (int n = 0; n < 3; n++) {
+        char text[80];
+        const spry_vector x = spry_vector_f64((void *)((uintptr_t)arrays[n] & ~(uintptr_t)7), 6);
+        const spry_const_vector b = spry_const_vector_f64(ones, 6);
+        snprintf(text, sizeof text, "x and the %s of A overlap", names[n]);
+        expect_status(spry_cg(context, x, NULL, A, b, NULL, &err), &err, SPRY_INVALID_ARGUMENT, text);
+        expect_status(spry_pagerank(context, x, NULL, A, NULL, &err), &err, SPRY_INVALID_ARGUMENT, text);
+    }
+    spry_matrix_destroy(A);
+}
+
+/* Every function that takes a vector refuses reserved fields that are not 0. */
+static void reserved_fields(void **state)
+{
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    double data[3] = {1, 1, 1}, ones[3] = {1, 1, 1};
+    spry_vector x = spry_vector_f64(data, 3);
+    spry_const_vector b = spry_const_vector_f64(ones, 3);
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=3,y=1", NULL, &err), SPRY_OK);
+    b.reserved[1] = 7;
+    expect_status(spry_cg(context, x, NULL, A, b, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "b.reserved has 7");
+    expect_status(spry_vector_write(context, b, path, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "v.reserved has 7");
+    o.personalization = b;
+    expect_status(spry_pagerank(context, x, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "personalization.reserved has 7");
+    b.reserved[1] = 0;
+    x.reserved[0] = -1;
+    expect_status(spry_cg(context, x, NULL, A, b, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "x.reserved has -1");
+    expect_status(spry_pagerank(context, x, NULL, A, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "x.reserved has -1");
+    spry_matrix_destroy(A);
+}
+
 static void bad_arguments(void **state)
 {
     spry_vector v = {0};
@@ -269,6 +313,10 @@ static void bad_arguments(void **state)
     v.count = -1;
     expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
                   "count and strides of 0 or more");
+    v.count = 2;
+    v.column_stride = INT64_MAX / 4;
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_SIZE,
+                  "v: column_stride is 2305843009213693951, expected 1 or more, within memory");
 }
 
 static spry_status read_or_write(spry_context *own, const void *writing, spry_error *err)
@@ -303,10 +351,11 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),  cmocka_unit_test(what_is_written),
-        cmocka_unit_test(tables),          cmocka_unit_test(long_table),
-        cmocka_unit_test(what_is_read),    cmocka_unit_test(strides),
-        cmocka_unit_test(bad_arguments),   cmocka_unit_test(every_allocation_refused),
+        cmocka_unit_test(there_and_back),   cmocka_unit_test(what_is_written),
+        cmocka_unit_test(tables),           cmocka_unit_test(long_table),
+        cmocka_unit_test(what_is_read),     cmocka_unit_test(strides),
+        cmocka_unit_test(solutions_over_A), cmocka_unit_test(reserved_fields),
+        cmocka_unit_test(bad_arguments),    cmocka_unit_test(every_allocation_refused),
         cmocka_unit_test(several_columns),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
