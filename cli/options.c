@@ -114,6 +114,10 @@ const char *cli_nearest(const char *text, const char *const *names, int count)
 static const char *replacement_of(const char *name, const char *const *names, int count)
 {
     static const char *const replaced[][2] = {{"columns", "count"},
+                                              {"damping", "alpha"},
+                                              {"tolerance", "tol"},
+                                              {"rtol", "tol"},
+                                              {"atol", "abs-tol"},
                                               {"inside", "precision"},
                                               {"maxiter", "max-iterations"},
                                               {"max_iter", "max-iterations"},

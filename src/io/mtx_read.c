@@ -103,6 +103,17 @@ static const char *edges_advice(const char *p, const char *end)
            "which is read with input 'edges'";
 }
 
+/* Returns the advice that follows a message if the name is that of another kind of file; else "". */
+static const char *name_advice(const char *name)
+{
+    const size_t length = strlen(name);
+    if (length > 4 && strcmp(name + length - 4, ".npz") == 0)
+        return "; the name ends in .npz, but the content is no zip archive of NumPy";
+    if (length > 5 && strcmp(name + length - 5, ".spry") == 0)
+        return "; the name ends in .spry, but the content is no container";
+    return "";
+}
+
 /* Reads the banner. block_end: end of the text after the line, which identifies other kinds of files. */
 static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, const char *block_end, spry_error *err)
 {
@@ -119,8 +130,9 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     spryi_word w = spryi_first_word(&p, end);
     if (!spryi_is_banner(w)) {
         SPRYI_OK_OR_RETURN(spryi_refuse_foreign(head->name, start, block_end, err));
+        const char *advice = name_advice(head->name);
         return BAD_HEAD("expected a banner such as " BANNER ", found %s%s", spryi_show_word(w.p, w.end).text,
-                        edges_advice(start, block_end));
+                        advice[0] ? advice : edges_advice(start, block_end));
     }
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, objects, "'matrix'", &object, err));
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));

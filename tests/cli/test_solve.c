@@ -544,6 +544,8 @@ static void pagerank_mistakes(void **state)
     expect("pagerank $D/cycle.mtx --personalised 1", 2, NULL,
            "unknown option --personalised; did you mean --personalization?");
     expect("solve $D/spd.mtx --inside f32", 2, NULL, "unknown option --inside; did you mean --precision?");
+    expect("pagerank $D/spd.mtx --damping 0.9", 2, NULL, "unknown option --damping; did you mean --alpha?");
+    expect("solve $D/spd.mtx --tolerance 1e-3", 2, NULL, "unknown option --tolerance; did you mean --tol?");
     expect("solve $D/spd.mtx --maxiter 9", 2, NULL, "unknown option --maxiter; did you mean --max-iterations?");
     expect("pagerank $D/cycle.mtx --dangling keep", 2, NULL, "expected one of: teleport, refuse, drop");
     expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");

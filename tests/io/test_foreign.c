@@ -90,8 +90,25 @@ static void test_edges_by_another_name(void **state)
     spry_context_destroy(context);
 }
 
+/* Text in a file whose name announces another kind. */
+static void test_wrong_names(void **state)
+{
+    static const char *const cases[][2] = {{"a.npz",
+                                            "the name ends in .npz, but the content is no zip archive of NumPy"},
+                                           {"a.spry", "the name ends in .spry, but the content is no container"}};
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    for (int c = 0; c < 2; c++) {
+        assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, "hello\n", 6, cases[c][0], NULL, &err));
+        if (!strstr(err.message, cases[c][1])) fail_msg("%s", err.message);
+    }
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_edges_by_another_name)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_edges_by_another_name),
+                                       cmocka_unit_test(test_wrong_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
