@@ -133,7 +133,7 @@ typedef enum spry_precision {
  * Computes y = A*x or z = M*r in the caller's code and thread; it may call the library. Vectors are column-major, on
  * the device of the work, as many as are solved for together, with all strides set. y is only written. On a GPU the
  * work must be started in `stream`. A status other than SPRY_OK ends the solver with this status and the verdict NONE.
- * err is not NULL and may be left empty.
+ * err is not NULL and may be left empty; its status is ignored.
  */
 typedef spry_status (*spry_apply)(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err);
 
@@ -178,7 +178,7 @@ typedef struct spry_cg_result {
     int64_t iterations;
     double residual;      /* ||b - A*x|| / ||b|| as updated by the iteration; NaN: none */
     double true_residual; /* the same, computed from x at the end */
-    int64_t restarts;
+    int64_t restarts;     /* from a computed residual */
     int64_t replacements; /* of the residual by a computed one (SPRY_PRECISION_F32) */
     int64_t bad_row;      /* SPRY_VERDICT_BAD_DIAGONAL; -1: none */
     const char *format, *kernel;

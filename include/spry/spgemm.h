@@ -93,8 +93,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_create(spry_context *conte
                                                              const spry_spgemm_options *options, spry_error *err);
 
 /*
- * Shows C's structure: CSR of C's type with values NULL, for spry_matrix_create after values are set. The arrays are
- * the plan's, on result_device, and are valid while the plan or its result exists.
+ * Shows C's structure: CSR of C's type with values NULL. With values, a matrix can borrow it. The arrays are the
+ * plan's, on result_device, and are valid while the plan or its result exists.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan,
                                                                     spry_arrays *structure, spry_error *err);
@@ -108,7 +108,7 @@ typedef struct spry_spgemm_run_options {
 /*
  * Computes C's values from the present values of A and B. Plans of C need spry_matrix_values_changed afterwards.
  * values: nnz elements on result_device that overlap no other array. NULL: the plan's own array.
- * Exclusive use of the plan and its result. Allocates only the plan's own array, in the first run that needs it.
+ * Exclusive use of the plan and its result. Runs allocate only the plan's own array.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, void *values,
                                                           const spry_spgemm_run_options *options, spry_error *err);

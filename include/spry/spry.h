@@ -24,8 +24,8 @@
  *    spry_vector_create are destroyed before their context.
  *  - A struct with struct_size is created by SPRY_INIT. Zero, NULL and false mean the default. In the options of a run
  *    they mean the plan's value, if it has one. Structs of an older header with the same SONAME are accepted.
- *  - Options and their arrays are read during the call, unless a comment says otherwise. Arrays without elements may be
- *    NULL. Other pointers are aligned to their elements.
+ *  - Options and what they point to are read during the call, unless a comment says otherwise. Arrays without elements
+ *    may be NULL. Other pointers are aligned to their elements.
  *  - Strings in filled structs are never NULL. They live as long as the handle in the first argument, else forever.
  *  - Threads may share contexts, matrices and plans. A function that needs exclusive use of a handle says so.
  *  - Results have the same bits for any number of threads. Exceptions say so.
@@ -508,7 +508,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *pl
                                                         spry_const_vector x, const void *beta,
                                                         const spry_spmv_run_options *options, spry_error *err);
 
-/* Computes a product as a plan for the type of x would. Vectors are where A is. */
+/* Plans for the type of x and runs once. Vectors are where A is. */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha,
                                                const spry_matrix *A, spry_const_vector x, const void *beta,
                                                spry_error *err);
@@ -596,7 +596,7 @@ typedef struct spry_spmv_plan_info {
     const char *other_format, *other_kernel; /* with both_directions: of the other direction, else "" */
 } spry_spmv_plan_info;
 
-/* Measures the memory bandwidth once in a process, which takes milliseconds and 8 MB. */
+/* The first call for a plan predicts times, which takes milliseconds and up to 8 MB. */
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 
 #ifdef __cplusplus

@@ -35,7 +35,6 @@ class error : public std::runtime_error {
 public:
     explicit error(const spry_error &e) : std::runtime_error(e.message), error_(std::make_shared<spry_error>(e)) {}
     error(const error &) = default; /* a move copies, so that a moved-from error keeps its fields */
-    error &operator=(const error &) = default;
     spry_status status() const noexcept { return error_->status; }
     const char *argument() const noexcept { return error_->argument; } /* or "" */
     std::int64_t value() const noexcept { return error_->value; }
@@ -330,6 +329,7 @@ inline matrix spgemm(const context &c, const matrix &A, const matrix &B,
 /* A product that is repeated with new values. */
 class spgemm_plan {
 public:
+    explicit spgemm_plan(spry_spgemm_plan *handle) noexcept : handle_(handle) {} /* takes over a handle */
     spgemm_plan(const context &c, const matrix &A, const matrix &B,
                 const spry_spgemm_options &options = init<spry_spgemm_options>())
     {

@@ -50,8 +50,8 @@ SPRY_API spry_status spry_kernel_get_info(const spry_context *context, spry_kern
 /* A class of devices with the same rates, the constants of the time model. */
 typedef struct spry_device_class_info {
     size_t struct_size;
-    const char *name;        /* "h200", "avx512" */
-    const char *title;       /* "NVIDIA H100 and H200" */
+    const char *name; /* "h200", "avx512" */
+    const char *title;
     const char *device_kind; /* "cpu", "cuda" */
     const char *fitted;      /* what the rates were fitted to */
 } spry_device_class_info;
@@ -63,7 +63,7 @@ SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, in
 typedef struct spry_explain_options {
     size_t struct_size;
     const spry_spmv_options *spmv; /* of the plan; format, kernel and ordering are ignored; NULL: defaults */
-    const char *device_class;      /* of any device class; NULL: the plan's device */
+    const char *device_class;      /* any class; NULL: the plan's device */
     const char *storage_of; /* a format, with parameters or not, or "all": also its sizes, in a conversion's time */
 } spry_explain_options;
 
@@ -88,9 +88,9 @@ typedef struct spry_candidate {
     const char *kernel;       /* if the format has several ranked kernels, else "" */
     const char *refused;      /* why the format cannot be chosen, or "" */
     double predicted_us;      /* of a run; 0: not predicted */
-    double setup_us;          /* predicted, of the conversion */
+    double setup_us;          /* predicted, of conversion and preparation */
     double total_us;          /* predicted, of set-up and all calls, without the inspection of A */
-    int64_t break_even_calls; /* as in spry_spmv_plan_info, with predicted set-up and baseline csr */
+    int64_t break_even_calls; /* as in spry_spmv_plan_info, from these predictions, with baseline csr */
     double bytes;             /* that a run moves */
     double roof;              /* time of csr's bytes at copy bandwidth / predicted_us; 0: not known */
     double measured_us;       /* of a run, with policy "measure"; else 0 */

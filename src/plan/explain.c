@@ -400,8 +400,8 @@ static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
 {
     if (k == csr) return 0;
     if (k->us >= csr->us) return SPRY_NEVER;
-    const double calls = ceil((k->setup_us - csr->setup_us) / (csr->us - k->us));
-    return calls > 0 ? (int64_t)calls : 0;
+    const double calls = ceil(k->setup_us / (csr->us - k->us));
+    return calls < 9e18 ? (int64_t)calls : INT64_MAX;
 }
 
 static void add_measured(const spryi_trial *trial, spry_candidate *result)

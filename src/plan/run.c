@@ -6,6 +6,8 @@
 #include "plan/plan.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Returns the bytes from the first entry to the end of the last. */
 static size_t span_of(const spryi_plan *plan, const spry_const_vector *v)
@@ -489,8 +491,10 @@ spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha, c
     options.vector_type = spryi_value_slot(x.type) >= 0 ? x.type : SPRY_F64;
     options.vector_device = x.device == SPRY_DEVICE_DEFAULT ? SPRY_CPU : x.device;
     options.row_major = x.row_stride > 1 || y.row_stride > 1;
-    spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
-    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, y, alpha, x, beta, NULL, err);
+    spry_error why = SPRY_ERROR_INIT;
+    spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &why);
+    if (strcmp(why.argument, "vector_type") == 0) snprintf(why.argument, sizeof why.argument, "x");
+    status = status == SPRY_OK ? spry_spmv_plan_run(plan, y, alpha, x, beta, NULL, err) : spryi_hand_on(err, &why);
     spry_spmv_plan_destroy(plan);
     return status;
 }

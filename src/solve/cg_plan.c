@@ -437,9 +437,7 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
     spry_cg_result found = no_result();
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
-    if (!plan->system.A)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "plan",
-                          "cg: the plan was made with options.products, which has no values to update");
+    if (!plan->system.A) return SPRY_OK;
     const double start = spryi_now_us();
     plan->refreshes = true;
     spry_status status = spryi_cg_set_up(plan, &found, err);

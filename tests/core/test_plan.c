@@ -602,6 +602,15 @@ static void any_stride(void **state)
     }
 }
 
+/* A product without a plan blames x for a type that A's values do not support. */
+static void types_of_x(void **state)
+{
+    float x[40] = {0}, y[40];
+    expect_error(spry_spmv(context, spry_vector_f32(y, small.rows), NULL, A, spry_const_vector_f32(x, small.cols), NULL,
+                           &err),
+                 SPRY_UNSUPPORTED, "x");
+}
+
 /* alpha and beta may be elements of y. */
 static void scalars_in_y(void **state)
 {
@@ -685,14 +694,17 @@ static void one_update_for_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),          cmocka_unit_test(good_options),
+        cmocka_unit_test(bad_options),       cmocka_unit_test(good_options),
 
-        cmocka_unit_test(what_plans_cost),      cmocka_unit_test(expected_calls),     cmocka_unit_test(bad_info),
-        cmocka_unit_test(bad_vectors),          cmocka_unit_test(alpha_not_finite),   cmocka_unit_test(y_in_the_matrix),
-        cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs),    cmocka_unit_test(updates),
-        cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),           cmocka_unit_test(measuring),
-        cmocka_unit_test(measuring_nothing),    cmocka_unit_test(any_stride),         cmocka_unit_test(reserved_fields),
-        cmocka_unit_test(scalars_in_y),         cmocka_unit_test(one_update_for_all),
+        cmocka_unit_test(what_plans_cost),   cmocka_unit_test(expected_calls),
+        cmocka_unit_test(bad_info),          cmocka_unit_test(bad_vectors),
+        cmocka_unit_test(alpha_not_finite),  cmocka_unit_test(y_in_the_matrix),
+        cmocka_unit_test(bad_workspaces),    cmocka_unit_test(concurrent_runs),
+        cmocka_unit_test(updates),           cmocka_unit_test(plan_outlives_matrix),
+        cmocka_unit_test(one_shot),          cmocka_unit_test(measuring),
+        cmocka_unit_test(measuring_nothing), cmocka_unit_test(any_stride),
+        cmocka_unit_test(reserved_fields),   cmocka_unit_test(scalars_in_y),
+        cmocka_unit_test(types_of_x),        cmocka_unit_test(one_update_for_all),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

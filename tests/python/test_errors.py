@@ -201,7 +201,7 @@ def test_names_of_arguments(tmp_path):
         (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "element 0 of personalization", "personalization"),
         (lambda: spry.pagerank(csr(), personalization=np.zeros(2)), "elements of personalization sum to 0",
          "personalization"),
-        (lambda: spry.pagerank(csr(), x0=-np.ones(2)), r"entry 0 of x0 \(counted from 0\)", None),
+        (lambda: spry.pagerank(csr(), x0=-np.ones(2)), r"element 0 of x0 \(counted from 0\)", None),
         (lambda: spry.generate("grid5", x=300, y=300, memory_limit=100), "memory_limit is 100$", "memory_limit"),
         (lambda: spry.spgemm(csr(), csr(), memory_limit=10), "the limit is 10", "memory_limit"),
     ]

@@ -445,6 +445,12 @@ static void operators(void **state)
                       SPRY_DEVICE_FAILED, "apply has returned the status");
         assert_int_equal(c.calls, c.fails_at);
     }
+    spry_cg_plan *of_products = NULL;
+    spry_cg_options given = o;
+    given.products = &op;
+    expect_status(spry_cg_plan_create(context, &of_products, NULL, NULL, &given, &err), &err, SPRY_OK, "");
+    expect_status(spry_cg_plan_update(of_products, NULL, &err), &err, SPRY_OK, ""); /* needs no update */
+    spry_cg_plan_destroy(of_products);
     c = (caller){.factor = -2};
     expect_status(solve_by_products(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err, SPRY_NOT_CONVERGED,
                   "negative curvature");

@@ -71,7 +71,7 @@ _TEXTS = (
     (re.compile(r"\bsymmetry_tolerance\b"), "symmetry_tol"),
     (re.compile(r"\bassume_symmetric\b"), "symmetric=True"),
     (re.compile(r" and y overlap$"), " and out overlap"),
-    (re.compile(r"^(pagerank: .*entr.* of) x\b"), r"\1 x0"),
+    (re.compile(r"^(pagerank: .*element.* of) x\b"), r"\1 x0"),
     (re.compile(r"^(read|write): "), r"mm\1: "),
     (re.compile(r"read with index_base 0"), "read it with index_base=0"),
     (re.compile(r"read with input 'edges'"), "read with input='edges'"),
