@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Streams. A stream is a cudaStream_t; NULL is CUDA's legacy default stream, and in a run the plan's stream.
- *  - A run with vectors in GPU memory starts its kernels in the stream and returns. Kernels read alpha and beta in GPU
- *    memory.
+ *  - A run (spry_spmv_plan_run) with vectors in GPU memory starts its kernels in the stream and returns. Kernels read
+ *    alpha and beta in GPU memory.
  *  - A run with vectors in host memory copies x and y, and returns when y is complete.
  *  - All other calls, except copies, wait for the stream, and have ended their work on return.
  *  - Only runs with vectors in GPU memory can be captured in a CUDA graph. The graph keeps addresses of vectors, plan

@@ -114,8 +114,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan
                                                           const spry_spgemm_run_options *options, spry_error *err);
 
 /*
- * Returns C with the plan's own values, which later runs change. C may outlive the plan. Each C that is returned is
- * destroyed once. SPRY_INVALID_ARGUMENT before the first run with values NULL.
+ * Returns C with the plan's own values, which later runs change. C may outlive the plan. Destroy C once for each call.
+ * SPRY_INVALID_ARGUMENT before the first run with values NULL.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C,
                                                                  spry_error *err);

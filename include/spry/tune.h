@@ -81,7 +81,7 @@ typedef struct spry_explanation_info {
     int candidates, features;
 } spry_explanation_info;
 
-/* A format. Allowed formats come first, by predicted time. Times are of a run with spmv->count vectors. */
+/* A format. Allowed formats come first, by predicted_us. Times are of a run with spmv->count vectors. */
 typedef struct spry_candidate {
     size_t struct_size;
     const char *format;

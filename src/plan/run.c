@@ -50,15 +50,14 @@ static spry_status check_vector(const spryi_plan *plan, const spry_const_vector 
                                 (long long)length);
     if (v->type == SPRY_TYPE_DEFAULT)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->request.vector_type,
-                                "%s.type is not set, the plan was made for %s", name,
-                                spry_type_name(plan->request.vector_type));
+                                "%s.type is not set, expected %s", name, spry_type_name(plan->request.vector_type));
     if (v->type != plan->request.vector_type)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->request.vector_type,
-                                "%s is %s, the plan was made for %s", name, spry_type_name(v->type),
+                                "%s is %s, expected %s", name, spry_type_name(v->type),
                                 spry_type_name(plan->request.vector_type));
     if (v->device != plan->request.options.vector_device)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, plan->request.options.vector_device,
-                                "%s is on device %d, the plan was made for vectors on device %d", name, v->device,
+                                "%s is on device %d, expected device %d (vector_device)", name, v->device,
                                 plan->request.options.vector_device);
     if (!v->data && length > 0) return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is NULL", name);
     if (((uintptr_t)v->data & (plan->request.element_bytes - 1)) != 0)

@@ -157,7 +157,7 @@ static void refused_strides(void **state)
     spry_error why = SPRY_ERROR_INIT;
     assert_int_equal(spry_spmv_plan_run(plan, block(y, s.rows, 0), NULL, untyped, NULL, NULL, &why),
                      SPRY_INVALID_ARGUMENT);
-    assert_string_equal(why.message, "x.type is not set, the plan was made for f64");
+    assert_string_equal(why.message, "x.type is not set, expected f64");
     REFUSE(xs.row_stride = -1, SPRY_INVALID_SIZE, "x");
     REFUSE(xs.row_stride = 2, SPRY_INVALID_SIZE, "x");
     REFUSE(ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
