@@ -403,6 +403,12 @@ done:
     return status;
 }
 
+/* Copies an element of 4 or 8 bytes. Constant sizes are copied without a call. */
+static inline const void *copy_scalar(double *to, const void *from, int64_t size)
+{
+    return size == 8 ? memcpy(to, from, 8) : memcpy(to, from, 4);
+}
+
 spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
                       const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
@@ -422,8 +428,8 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
     const int64_t size = (int64_t)plan->request.element_bytes;
     const int threads = options && options->threads > 0 ? options->threads : plan->product.threads;
     const bool on_device = options && options->scalar_device > 0;
-    if (alpha && !on_device) alpha = memcpy(&scalars[0], alpha, (size_t)size);
-    if (beta && !on_device) beta = memcpy(&scalars[1], beta, (size_t)size);
+    if (alpha && !on_device) alpha = copy_scalar(&scalars[0], alpha, size);
+    if (beta && !on_device) beta = copy_scalar(&scalars[1], beta, size);
     spryi_run_args args = {
         .storage = plan->stored.storage,
         .alpha = alpha ? alpha : spryi_one_of(type),
