@@ -16,7 +16,7 @@
 #endif
 
 /*
- * 1 under ThreadSanitizer, which only looks for data races. Races depend on how rows are distributed over threads, not
+ * 1 under ThreadSanitizer, which only finds data races. Races depend on how rows are distributed over threads, not
  * on values.
  */
 #if defined(__SANITIZE_THREAD__)

@@ -98,11 +98,11 @@ static void all_kernels(void **state)
         for (int l = 0; l < count_lines(o.out); l++) {
             cJSON *kernel = json_line(o.out, l);
             const cJSON *r = find(records, "kernel", text_of(kernel, "name"));
-            int is_there = strcmp(text_of(kernel, "device"), "cpu") == 0 || r != NULL;
-            is_there &= (strcmp(text_of(kernel, "operations"), "spgemm") == 0) == squares;
-            expected += is_there;
-            if (is_there) assert_non_null(r);
-            if (is_there) assert_string_equal(text_of(r, "format"), text_of(kernel, "format"));
+            int is_listed = strcmp(text_of(kernel, "device"), "cpu") == 0 || r != NULL;
+            is_listed &= (strcmp(text_of(kernel, "operations"), "spgemm") == 0) == squares;
+            expected += is_listed;
+            if (is_listed) assert_non_null(r);
+            if (is_listed) assert_string_equal(text_of(r, "format"), text_of(kernel, "format"));
             cJSON_Delete(kernel);
         }
         assert_int_equal(cJSON_GetArraySize(records), expected);
@@ -117,15 +117,15 @@ static void cases_of_a_gpu(void **state)
 {
     outcome devices = spry("devices --json");
     cJSON *gpu = json_line(devices.out, 1);
-    const int there = gpu && cJSON_IsTrue(cJSON_GetObjectItem(gpu, "available"));
+    const int available = gpu && cJSON_IsTrue(cJSON_GetObjectItem(gpu, "available"));
     cJSON *records = records_of("bench $D/small.mtx --device cuda --json 2>/dev/null", 0);
     assert_true(cJSON_GetArraySize(records) > 0);
     const cJSON *r;
     cJSON_ArrayForEach(r, records)
     {
-        assert_string_equal(text_of(r, "status"), there ? "ok" : "skipped");
+        assert_string_equal(text_of(r, "status"), available ? "ok" : "skipped");
         assert_true(strlen(text_of(r, "reason")) > 10);
-        if (there) assert_int_equal(strncmp(text_of(r, "device"), "cuda", 4), 0);
+        if (available) assert_int_equal(strncmp(text_of(r, "device"), "cuda", 4), 0);
     }
     cJSON_Delete(records);
     cJSON_Delete(gpu);

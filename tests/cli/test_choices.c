@@ -24,7 +24,7 @@ static void remembers(void **state)
 }
 
 /* Asserts that processes that share a file lose no choice. */
-static void several_processes(void **state)
+static void multiple_processes(void **state)
 {
     outcome o = shell("for i in 1 2 3 4; do \"$SPRY\" spmv gen:grid5,x=4$i,y=50 --policy measure --budget 20s "
                       "--cache $D/shared >/dev/null & done; wait; \"$SPRY\" tune --cache $D/shared --list");
@@ -93,9 +93,9 @@ static void refuses(void **state)
     expect("spmv " GRID " --policy measure --cache $D/thesis", 2, NULL, "thesis:1: not a file of choices");
     expect("tune --cache $D/thesis --list", 2, NULL, "thesis:1: not a file of choices");
     expect("tune --cache $D/thesis --clear", 2, NULL, "is not cleared");
-    char *there = read_file("thesis");
-    assert_string_equal(there, "my thesis\n");
-    free(there);
+    char *found = read_file("thesis");
+    assert_string_equal(found, "my thesis\n");
+    free(found);
     write_file("old", "spry-choices 0.1.0\nend 0\n");
     expect("explain " GRID " --policy measure --cache $D/old", 2, NULL, "old:1: the choices are of version 0.1.0");
     expect("tune --cache $D/old --clear", 0, NULL, NULL);
@@ -119,7 +119,7 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(remembers), cmocka_unit_test(several_processes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(remembers), cmocka_unit_test(multiple_processes),
                                        cmocka_unit_test(runner_up), cmocka_unit_test(in_json),
                                        cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);

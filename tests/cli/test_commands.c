@@ -42,7 +42,7 @@ static void unknown_words(void **state)
     expect("bench --cold=1 $D/small.mtx", 2, NULL, "--cold takes no value");
 }
 
-static void files_that_are_not_there(void **state)
+static void missing_files(void **state)
 {
     static const char *const commands[] = {"info %s", "spmv %s", "bench %s", "convert %s -o $D/out.mtx"};
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
@@ -396,7 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(unknown_words),
-        cmocka_unit_test(files_that_are_not_there),
+        cmocka_unit_test(missing_files),
         cmocka_unit_test(info),
         cmocka_unit_test(picture),
         cmocka_unit_test(empty_matrices),

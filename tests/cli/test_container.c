@@ -1,7 +1,7 @@
 /* Tests of containers on the command line: every command reads them as FILE, and damage ends with status 2. */
 #include "spawn.h"
 
-static void there_and_back(void **state)
+static void round_trip(void **state)
 {
     static const char *const formats[] = {"csr", "csc", "coo"};
     for (int f = 0; f < 3; f++) {
@@ -45,7 +45,7 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(generated),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(generated),
                                        cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

@@ -46,7 +46,7 @@ static void names(void **state)
     assert_string_equal(small, "gri");
 }
 
-static void names_apart(void **state)
+static void distinct_names(void **state)
 {
     enum { MOST = 4 };
     static const struct {
@@ -356,7 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics),
         cmocka_unit_test(names),
-        cmocka_unit_test(names_apart),
+        cmocka_unit_test(distinct_names),
         cmocka_unit_test(json_text),
         cmocka_unit_test(suites),
         cmocka_unit_test(unstructured),

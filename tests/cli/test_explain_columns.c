@@ -93,7 +93,7 @@ static void roof(void **state)
 }
 
 /* Tests contiguous columns. Formats other than csr run one product for each column. */
-static void columns_apart(void **state)
+static void separate_columns(void **state)
 {
     cJSON *one = explained(GRID, "--device avx512"),
           *eight = explained(GRID, "--device avx512 --count 8 --layout column"),
@@ -184,7 +184,7 @@ static void mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields), cmocka_unit_test(rows_of_columns),  cmocka_unit_test(columns_apart),
+        cmocka_unit_test(fields), cmocka_unit_test(rows_of_columns),  cmocka_unit_test(separate_columns),
         cmocka_unit_test(roof),   cmocka_unit_test(as_the_benchmark), cmocka_unit_test(refused_in_the_list),
         cmocka_unit_test(words),  cmocka_unit_test(mistakes),
     };

@@ -82,10 +82,10 @@ static void answer(int to, const char *root, const char *log)
     if (sscanf(request, "GET /%31[^/]/%255s", mode, path) != 2) return;
     take_header(request, "Range:", range, sizeof range);
     take_header(request, "If-Range:", condition, sizeof condition);
-    FILE *told = fopen(log, "a");
-    if (told) {
-        fprintf(told, "%s/%s %s %s\n", mode, path, range, condition);
-        fclose(told);
+    FILE *reported = fopen(log, "a");
+    if (reported) {
+        fprintf(reported, "%s/%s %s %s\n", mode, path, range, condition);
+        fclose(reported);
     }
     snprintf(name, sizeof name, "%s/%s", root, path);
     FILE *file = fopen(name, "rb");
@@ -206,7 +206,7 @@ static void gets_and_keeps_a_matrix(void **state)
 }
 
 /* Asserts that groups are distinguished, since some names are in more than one group. */
-static void groups_are_told_apart(void **state)
+static void groups_are_distinguished(void **state)
 {
     empty_cache();
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big Other/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
@@ -364,7 +364,7 @@ static void one_at_a_time(void **state)
 
 /* ---- failures --------------------------------------------------------------------------------------- */
 
-static void failures_are_told(void **state)
+static void failures_are_reported(void **state)
 {
     empty_cache();
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/none --cache \"$C\""), 1, NULL,
@@ -389,7 +389,7 @@ static void failures_are_told(void **state)
 }
 
 /* Simulates a full disk by a limit of file sizes. */
-static void full_disk_is_told(void **state)
+static void full_disk_is_reported(void **state)
 {
     empty_cache();
     expect_outcome(fetch("plain", "trap '' XFSZ; ulimit -f 40; \"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
@@ -466,7 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gets_and_keeps_a_matrix),
-        cmocka_unit_test(groups_are_told_apart),
+        cmocka_unit_test(groups_are_distinguished),
         cmocka_unit_test(files_of_earlier_versions_are_verified),
         cmocka_unit_test(folder_follows_the_environment),
         cmocka_unit_test(follows_redirections_and_files),
@@ -475,8 +475,8 @@ int main(void)
         cmocka_unit_test(begins_anew_where_it_cannot_continue),
         cmocka_unit_test(interruption_keeps_what_came),
         cmocka_unit_test(one_at_a_time),
-        cmocka_unit_test(failures_are_told),
-        cmocka_unit_test(full_disk_is_told),
+        cmocka_unit_test(failures_are_reported),
+        cmocka_unit_test(full_disk_is_reported),
         cmocka_unit_test(mistakes_are_refused),
     };
     (void)folder(); /* creates the folder before any child */

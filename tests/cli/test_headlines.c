@@ -58,9 +58,9 @@ static void textbook_loop_is_no_peer(void **state)
     const record alone[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20)};
     expect(printed(print_group, alone, 2), "csr_avx2_cpu is the fastest\n", "peer)");
     expect(printed(print_group, alone, 2), NULL, "2.00");
-    const record beside[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20),
+    const record others[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20),
                              timed("a", "mkl_csr", 1, 30)};
-    expect(printed(print_group, beside, 3), "3.00 times as fast as mkl_csr (the fastest peer)", "(csr_plain");
+    expect(printed(print_group, others, 3), "3.00 times as fast as mkl_csr (the fastest peer)", "(csr_plain");
     /* if the textbook loop is the fastest, the library is still named */
     const record first[] = {timed("a", "csr_avx2_cpu", 0, 20), timed("a", "csr_plain", 1, 10),
                             timed("a", "mkl_csr", 1, 30)};

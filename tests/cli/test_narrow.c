@@ -16,11 +16,11 @@ static void every_half(void **state)
 {
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
         if ((bits >> 10 & 31) == 31) continue;
-        const float value = (float)half_of((uint16_t)bits), beside = nextafterf(value, INFINITY);
+        const float value = (float)half_of((uint16_t)bits), next = nextafterf(value, INFINITY);
         uint16_t got = 0;
         assert_int_equal(put_f16(&got, 0, &value), 1);
         assert_int_equal(got, bits);
-        assert_int_equal(put_f16(&got, 0, &beside), 0);
+        assert_int_equal(put_f16(&got, 0, &next), 0);
     }
     const float others[] = {65520, INFINITY, -INFINITY, NAN, 1e-8f, 1e-40f};
     uint16_t got;

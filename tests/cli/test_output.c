@@ -67,9 +67,9 @@ static void targets_that_cannot_be_written(void **state)
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) { /* the message appears once */
         outcome o = spry("%s > /dev/full", commands[c]);
         assert_int_equal(o.status, 2);
-        const char *told = strstr(o.err, "standard output: cannot be written: No space left");
-        assert_non_null(told);
-        assert_null(strstr(strchr(told, '\n'), "cannot be written"));
+        const char *reported = strstr(o.err, "standard output: cannot be written: No space left");
+        assert_non_null(reported);
+        assert_null(strstr(strchr(reported, '\n'), "cannot be written"));
         assert_null(strstr(o.err, "records"));
         release(&o);
     }

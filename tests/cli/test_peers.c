@@ -50,17 +50,18 @@ static void missing_peers_are_skipped(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
-static int there_is_a_gpu(void)
+static int program_has_gpu(void)
 {
     outcome o = spry("devices --json");
-    int there = 0;
+    int available = 0;
     for (int line = 0; line < count_lines(o.out); line++) {
         cJSON *device = json_line(o.out, line);
-        there |= strcmp(text_of(device, "name"), "cuda") == 0 && cJSON_IsTrue(cJSON_GetObjectItem(device, "available"));
+        available |= strcmp(text_of(device, "name"), "cuda") == 0 &&
+                     cJSON_IsTrue(cJSON_GetObjectItem(device, "available"));
         cJSON_Delete(device);
     }
     release(&o);
-    return there;
+    return available;
 }
 
 /* Asserts that GPU peers are listed if selected by device or name, but not by default on a machine without a GPU. */
@@ -78,7 +79,7 @@ static void peers_on_a_gpu(void **state)
     assert_null(find(records, "kernel", "cusparse_coo_alg1"));
     assert_null(find(records, "kernel", "csr_plain"));
     cJSON_Delete(records);
-    if (there_is_a_gpu()) return;
+    if (program_has_gpu()) return;
     records = records_of("bench $D/small.mtx --peers --device cuda --kernels cusparse_csr_alg2 --json", 0);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
     assert_string_equal(text_of(r, "status"), "skipped");
@@ -118,7 +119,7 @@ static void wrong_peer_is_found_out(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
-static void peers_beside_the_program(void **state)
+static void peers_next_to_the_program(void **state)
 {
     cJSON *records = records_of("bench gen:grid7,x=9,y=8,z=7 --peers --type all --runs 3 --json", 0);
     const cJSON *r = find(records, "kernel", "csr_plain");
@@ -314,7 +315,7 @@ int main(void)
         cmocka_unit_test(csr5_is_right),
         cmocka_unit_test(peers_on_a_gpu),
         cmocka_unit_test(wrong_peer_is_found_out),
-        cmocka_unit_test(peers_beside_the_program),
+        cmocka_unit_test(peers_next_to_the_program),
         cmocka_unit_test(peers_multiply_both_ways),
         cmocka_unit_test(peers_multiply_columns),
         cmocka_unit_test(blocks_in_mkl),

@@ -14,7 +14,7 @@ static const char y_t[] =
     "%%MatrixMarket matrix array real general\n5 3\n17\n2\n6\n20\n-4\n1\n2\n0\n0\n0\n4\n0\n0\n5\n-1\n";
 
 /* Multiplies in both directions, for every format, type and ordering of a plan. */
-static void several_columns(void **state)
+static void multiple_columns(void **state)
 {
     static const char *const options[] = {"",
                                           "--format sell",
@@ -43,7 +43,7 @@ static void several_columns(void **state)
 }
 
 /* Uses a result as the next x. */
-static void there_and_back(void **state)
+static void round_trip(void **state)
 {
     expect("spmv $D/a.mtx --x $D/x.mtx -o $D/y.mtx 2>/dev/null", 0, "y = A x, 2 vectors, f64", NULL);
     char *written = read_file("y.mtx");
@@ -97,8 +97,8 @@ static void mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_columns),
-        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(multiple_columns),
+        cmocka_unit_test(round_trip),
         cmocka_unit_test(records),
         cmocka_unit_test(mistakes),
     };

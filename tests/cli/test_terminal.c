@@ -140,16 +140,16 @@ static const char *after_progress(const char *text, int *seconds)
 
 static void wait_for_progress(terminal *t)
 {
-    int told;
+    int reported;
     for (int wait = 0; wait < 200 && !strstr(t->text, "..."); wait++) assert_true(listen_for(t, 100));
-    assert_string_equal(after_progress(t->text, &told), "");
+    assert_string_equal(after_progress(t->text, &reported), "");
 }
 
 /* Asserts that the progress is erased before `text`, with no escape sequence after it. */
 static void assert_gone_before(const char *all, const char *text)
 {
-    int told;
-    const char *rest = after_progress(all, &told);
+    int reported;
+    const char *rest = after_progress(all, &reported);
     assert_memory_equal(rest, CLEAR, strlen(CLEAR));
     assert_null(strchr(rest + strlen(CLEAR), '\033'));
     assert_non_null(strstr(rest, text));
@@ -212,12 +212,12 @@ static void seconds(void **state)
     const int pipe = open_pipe();
     start(&t, "pipe", 1);
     wait_for_progress(&t);
-    int told = 0;
-    for (int wait = 0; wait < 200 && told < 3; wait++) {
+    int reported = 0;
+    for (int wait = 0; wait < 200 && reported < 3; wait++) {
         assert_true(listen_for(&t, 100));
-        after_progress(t.text, &told);
+        after_progress(t.text, &reported);
     }
-    assert_in_range(told, 3, 20);
+    assert_in_range(reported, 3, 20);
     close_pipe(pipe, MATRIX "2 2 2\n1 1 1\n2 2 1\n");
     assert_int_equal(finish(&t), 0);
     assert_gone_before(t.text, "2 x 2, 2 entries");

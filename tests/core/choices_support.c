@@ -48,9 +48,9 @@ void check_product(spry_context *context, const spry_spmv_plan *plan, const spry
     free(y);
 }
 
-told plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
+reported plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
-    told t = {0};
+    reported t = {0};
     spry_spmv_plan *plan = create_plan(context, A, o);
     spry_spmv_plan_info info = plan_info(plan);
     if (o->vector_type != SPRY_F32) check_product(context, plan, A, o->op);
@@ -64,7 +64,7 @@ told plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_opti
     return t;
 }
 
-void check_told(const told *t, spry_reason code, const char *text)
+void check_reported(const reported *t, spry_reason code, const char *text)
 {
     if (t->code != code || !strstr(t->reason, text))
         fail_msg("%d, %s: expected %d, %s", t->code, t->reason, code, text);
@@ -103,11 +103,11 @@ char *read_text(void)
 
 static const void *on_device(spry_context *context, const void *array, int64_t bytes)
 {
-    void *there = NULL;
-    assert_int_equal(spry_device_allocate(context, &there, 1, bytes, NULL), SPRY_OK);
-    assert_int_equal(spry_device_copy(context, there, 1, array, 0, bytes, NULL, NULL), SPRY_OK);
+    void *on_device = NULL;
+    assert_int_equal(spry_device_allocate(context, &on_device, 1, bytes, NULL), SPRY_OK);
+    assert_int_equal(spry_device_copy(context, on_device, 1, array, 0, bytes, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_device_synchronize(context, 1, NULL, NULL), SPRY_OK);
-    return there;
+    return on_device;
 }
 
 spry_matrix *matrix_on_device(spry_context *context, const spry_matrix *A, spry_arrays *arrays)

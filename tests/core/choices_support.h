@@ -24,17 +24,17 @@ void free_on_device(spry_context *context, const spry_arrays *arrays);
 /* Runs one product and compares every row. */
 void check_product(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op);
 
-typedef struct told {
+typedef struct reported {
     spry_reason code;
     char format[32], parameters[64], kernel[64], reason[400];
     double predicted_us;
-} told;
+} reported;
 
 /* Builds a plan, checks one product unless vectors are f32, and returns the choice that the plan reports. */
-told plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o);
+reported plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o);
 
 /* Asserts that t has the code, and that its reason begins with the format and contains text. */
-void check_told(const told *t, spry_reason code, const char *text);
+void check_reported(const reported *t, spry_reason code, const char *text);
 
 void set_file(spry_context *context); /* path */
 spry_choice_info newest(const spry_context *context);

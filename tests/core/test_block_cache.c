@@ -50,10 +50,10 @@ static void others_are_fresh(void **state)
 {
     if (!keeps()) skip();
     spry_context *context = context_of(1);
-    void *large = take(context, 32 * MB), *beside = take(context, 32 * MB);
-    spryi_release(context, beside);
+    void *large = take(context, 32 * MB), *second = take(context, 32 * MB);
+    spryi_release(context, second);
     spryi_release(context, large);
-    beside = take(context, 20 * MB); /* neither cached block fits, and the cache has room for one block */
+    second = take(context, 20 * MB); /* neither cached block fits, and the cache has room for one block */
     assert_int_equal(context->cached_blocks.count, 1);
     void *small = take(context, 9 * MB); /* the cached block would be mostly unused */
     assert_ptr_not_equal(small, large);
@@ -61,7 +61,7 @@ static void others_are_fresh(void **state)
     spryi_release(context, take(context, MB)); /* small blocks are not kept */
     assert_int_equal(context->cached_blocks.count, 1);
     spryi_release(context, small);
-    spryi_release(context, beside);
+    spryi_release(context, second);
     spry_context_destroy(context); /* frees the cached blocks, otherwise a leak checker would report them */
 }
 

@@ -24,10 +24,10 @@ static void within_a_context(void **state)
     for (int op = 0; op < 2; op++) {
         spry_spmv_options o = measuring(PLENTY);
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-        const told first = plan_with(context, A, &o), second = plan_with(context, A, &o);
-        check_told(&first, SPRY_REASON_MEASURED, " us measured, ");
-        check_told(&first, SPRY_REASON_MEASURED, " formats in ");
-        check_told(&second, SPRY_REASON_REMEMBERED, "; remembered from ");
+        const reported first = plan_with(context, A, &o), second = plan_with(context, A, &o);
+        check_reported(&first, SPRY_REASON_MEASURED, " us measured, ");
+        check_reported(&first, SPRY_REASON_MEASURED, " formats in ");
+        check_reported(&second, SPRY_REASON_REMEMBERED, "; remembered from ");
         assert_string_equal(first.format, second.format);
         assert_string_equal(first.parameters, second.parameters);
         assert_string_equal(first.kernel, second.kernel);
@@ -70,8 +70,8 @@ static void without_width(void **state)
     spry_choice_info *known = spryi_choose_state_of(context)->choices.known.list;
     snprintf(known->format, sizeof known->format, "hyb:width=0");
     snprintf(known->kernel, sizeof known->kernel, "hyb_portable_cpu");
-    const told t = plan_with(context, A, &o);
-    check_told(&t, SPRY_REASON_REMEMBERED, "remembered from");
+    const reported t = plan_with(context, A, &o);
+    check_reported(&t, SPRY_REASON_REMEMBERED, "remembered from");
     assert_string_equal(t.format, "hyb");
     assert_string_equal(t.parameters, "width=0");
     spry_matrix_destroy(A);
@@ -98,7 +98,7 @@ static void least_limit(void **state)
             assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &less), SPRY_TOO_LARGE);
             assert_int_equal(less.value, err.value);
             o.memory_limit_bytes = err.value;
-            const told t = plan_with(context, A, &o);
+            const reported t = plan_with(context, A, &o);
             assert_string_equal(t.format, "csr");
         }
         spry_matrix_destroy(A);
@@ -114,22 +114,22 @@ static void no_vectors(void **state)
     const spry_spmv_options plenty = measuring(PLENTY);
     spry_spmv_options o = measuring(1e12);
     o.count = 1000000000; /* 24 TB of vectors and 3e9 us per product; the budget is long enough */
-    const told t = plan_with(context, A, &o);
+    const reported t = plan_with(context, A, &o);
     if (t.code == SPRY_REASON_MEASURED || !strstr(t.reason, "; not measured, since there is no memory for vectors"))
         fail_msg("%d, %s", t.code, t.reason);
     assert_int_equal(choice_count(context), 0);
     o.policy = "cost";
-    const told same = plan_with(context, A, &o);
+    const reported same = plan_with(context, A, &o);
     assert_string_equal(t.format, same.format);
     assert_string_equal(t.parameters, same.parameters);
     assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
     spry_spmv_options most = measuring(PLENTY);
     most.count = INT32_MAX; /* predicted time of all columns exceeds the budget */
-    const told none = plan_with(context, A, &most);
+    const reported none = plan_with(context, A, &most);
     if (none.code == SPRY_REASON_MEASURED || !strstr(none.reason, "not measured, since the budget of 20000 ms"))
         fail_msg("%d, %s", none.code, none.reason);
     assert_int_equal(choice_count(context), 0);
-    const told after = plan_with(context, A, &plenty);
+    const reported after = plan_with(context, A, &plenty);
     assert_int_equal(after.code, SPRY_REASON_MEASURED);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -170,7 +170,7 @@ static void too_many_columns(void **state)
 /* Plans A and returns the newest choice, which has A's fingerprint. */
 static spry_choice_info asked(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
-    const told t = plan_with(context, A, o);
+    const reported t = plan_with(context, A, o);
     if (t.code != SPRY_REASON_MEASURED && t.code != SPRY_REASON_REMEMBERED) fail_msg("%d, %s", t.code, t.reason);
     return newest(context);
 }
@@ -193,14 +193,14 @@ static void fingerprints(void **state)
     const spry_choice_info first = asked(context, A, &o);
     for (int layout = 0; layout < 2; layout++) { /* same entries in another layout */
         spry_matrix *B = converted(A, layout ? SPRY_COO : SPRY_CSC, SPRY_I32);
-        const told same = plan_with(context, B, &o);
-        check_told(&same, SPRY_REASON_REMEMBERED, same.format);
+        const reported same = plan_with(context, B, &o);
+        check_reported(&same, SPRY_REASON_REMEMBERED, same.format);
         spry_matrix_destroy(B);
     }
     ((double *)(uintptr_t)A->a.values)[7] = 3; /* the fingerprint does not depend on values */
     o.expected_updates = 0;
-    const told values = plan_with(context, A, &o);
-    check_told(&values, SPRY_REASON_REMEMBERED, values.format);
+    const reported values = plan_with(context, A, &o);
+    check_reported(&values, SPRY_REASON_REMEMBERED, values.format);
     assert_int_equal(choice_count(context), 1);
     int32_t *columns = (int32_t *)(uintptr_t)A->a.indices;
     assert_true(columns[0] == 0 && columns[1] == 1);
@@ -219,16 +219,16 @@ static void fingerprints(void **state)
         if (c == 3) o.expected_calls = 1000000;
         if (c == 4) o.allow_nondeterministic = 1;
         if (c == 5) o.count = 4;
-        const told another = plan_with(context, c == 5 ? few : B ? B : A, &o);
-        check_told(&another, SPRY_REASON_MEASURED, c == 3 ? "set-up counted over 1000000" : another.format);
+        const reported another = plan_with(context, c == 5 ? few : B ? B : A, &o);
+        check_reported(&another, SPRY_REASON_MEASURED, c == 3 ? "set-up counted over 1000000" : another.format);
         assert_int_equal(choice_count(context), 4 + c);
         assert_int_equal(newest(context).calls, c == 3 ? 1000000 : 0);
         spry_matrix_destroy(B);
     }
     o = measuring(PLENTY);
     o.expected_calls = 900000; /* same class as a million calls */
-    const told alike = plan_with(context, A, &o);
-    check_told(&alike, SPRY_REASON_REMEMBERED, alike.format);
+    const reported alike = plan_with(context, A, &o);
+    check_reported(&alike, SPRY_REASON_REMEMBERED, alike.format);
     spry_matrix_destroy(few);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -261,10 +261,10 @@ static void little_time(void **state)
             spry_spmv_options o = measuring(1), plenty = measuring(PLENTY);
             o.op = plenty.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             const int before = choice_count(context);
-            const told t = plan_with(context, A, &o);
-            check_told(&t, SPRY_REASON_LEAST_TIME, "not measured, since ");
+            const reported t = plan_with(context, A, &o);
+            check_reported(&t, SPRY_REASON_LEAST_TIME, "not measured, since ");
             assert_int_equal(choice_count(context), before);
-            const told measured = plan_with(context, A, &plenty);
+            const reported measured = plan_with(context, A, &plenty);
             assert_true(measured.code == SPRY_REASON_MEASURED || strstr(measured.reason, "no other is near"));
         }
         spry_matrix_destroy(A);
@@ -281,14 +281,14 @@ static void nothing_to_measure(void **state)
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = measuring(0);
     spry_matrix *A = borrow_csr(context, 3, 4, offsets, columns, values);
-    const told empty = plan_with(context, A, &o);
-    check_told(&empty, SPRY_REASON_EMPTY, "no entries");
+    const reported empty = plan_with(context, A, &o);
+    check_reported(&empty, SPRY_REASON_EMPTY, "no entries");
     o.expected_calls = 3;
-    const told few = plan_with(context, B, &o);
-    check_told(&few, SPRY_REASON_FEW_CALLS, "too few calls");
+    const reported few = plan_with(context, B, &o);
+    check_reported(&few, SPRY_REASON_FEW_CALLS, "too few calls");
     o = measuring(0);
     o.format = "sell";
-    const told named = plan_with(context, B, &o);
+    const reported named = plan_with(context, B, &o);
     assert_int_equal(named.code, SPRY_REASON_NAMED);
     assert_int_equal(choice_count(context), 0);
     static const double wrong[] = {-1, 1e13};
@@ -299,7 +299,7 @@ static void nothing_to_measure(void **state)
     /* struct of a header without the budget */
     o = measuring(PLENTY);
     o.struct_size = offsetof(spry_spmv_options, measure_budget_us);
-    const told earlier = plan_with(context, B, &o);
+    const reported earlier = plan_with(context, B, &o);
     assert_true(earlier.code == SPRY_REASON_MEASURED || earlier.code == SPRY_REASON_LEAST_TIME);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -321,19 +321,19 @@ static void refused(void **state)
         (void)plan_with(context, A, &o);
     }
     assert_int_equal(choice_count(context), 1);
-    const told by_cost = plan_with(context, A, &cost);
+    const reported by_cost = plan_with(context, A, &cost);
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spry_choice_info *known = &spryi_choose_state_of(context)->choices.known.list[0];
         snprintf(known->format, sizeof known->format, "%s", formats[f]);
-        const told t = plan_with(context, A, &o); /* plan_with checks the product in every case */
+        const reported t = plan_with(context, A, &o); /* plan_with checks the product in every case */
         if (t.code == SPRY_REASON_REMEMBERED) continue;
-        check_told(&t, SPRY_REASON_LEAST_TIME, "; the remembered format ");
+        check_reported(&t, SPRY_REASON_LEAST_TIME, "; the remembered format ");
         assert_non_null(strstr(t.reason, formats[f]));
         assert_string_equal(t.format, by_cost.format);
     }
     snprintf(spryi_choose_state_of(context)->choices.known.list[0].kernel, 64, "no_such_kernel");
     snprintf(spryi_choose_state_of(context)->choices.known.list[0].format, 96, "sell");
-    const told other_kernel = plan_with(context, A, &o);
+    const reported other_kernel = plan_with(context, A, &o);
     assert_true(other_kernel.code == SPRY_REASON_REMEMBERED || other_kernel.code == SPRY_REASON_LEAST_TIME);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

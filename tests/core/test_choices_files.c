@@ -14,22 +14,22 @@ static void over_contexts(void **state)
     spry_matrix *A = generate_matrix(one, GRID), *B = generate_matrix(one, "grid5,x=50,y=60");
     set_file(one);
     set_file(other); /* neither context loses the choices of the other */
-    const told a = plan_with(one, A, &o), b = plan_with(other, B, &o);
-    check_told(&a, SPRY_REASON_MEASURED, a.format);
-    check_told(&b, SPRY_REASON_MEASURED, b.format);
+    const reported a = plan_with(one, A, &o), b = plan_with(other, B, &o);
+    check_reported(&a, SPRY_REASON_MEASURED, a.format);
+    check_reported(&b, SPRY_REASON_MEASURED, b.format);
     spry_context_destroy(other);
     other = context_of(2);
     set_file(other);
     assert_int_equal(choice_count(other), 2);
-    const told again = plan_with(other, A, &o), too = plan_with(other, B, &o);
-    check_told(&again, SPRY_REASON_REMEMBERED, path);
-    check_told(&too, SPRY_REASON_REMEMBERED, path);
+    const reported again = plan_with(other, A, &o), too = plan_with(other, B, &o);
+    check_reported(&again, SPRY_REASON_REMEMBERED, path);
+    check_reported(&too, SPRY_REASON_REMEMBERED, path);
     assert_string_equal(a.format, again.format);
     assert_string_equal(a.parameters, again.parameters);
     assert_string_equal(a.kernel, again.kernel);
     assert_int_equal(spry_context_set_choices(other, NULL, NULL), SPRY_OK);
-    const told without = plan_with(other, A, &o);
-    check_told(&without, SPRY_REASON_REMEMBERED, "remembered from");
+    const reported without = plan_with(other, A, &o);
+    check_reported(&without, SPRY_REASON_REMEMBERED, "remembered from");
     assert_null(strstr(without.reason, path));
     set_file(other);
     assert_int_equal(spry_context_clear_choices(other, NULL, NULL), SPRY_OK);
@@ -64,9 +64,9 @@ static void check_refused(spry_context *context, const char *text, int line, con
         fail_msg("status %d, %s: expected line %d, %s", status, err.message, line, why);
     assert_string_equal(err.file, path);
     assert_int_equal(choice_count(context), count); /* unchanged */
-    char *there = read_text();
-    assert_string_equal(there, text);
-    free(there);
+    char *found = read_text();
+    assert_string_equal(found, text);
+    free(found);
 }
 
 static void bad_files(void **state)
@@ -127,9 +127,9 @@ static void clearing(void **state)
     static const char old[] = "spry-choices 0.0.1\nsomething\n", foreign[] = "my thesis\n";
     write_text(foreign, strlen(foreign));
     expect_error(spry_context_clear_choices(context, path, &err), SPRY_BAD_FILE, NULL);
-    char *there = read_text();
-    assert_string_equal(there, foreign);
-    free(there);
+    char *found = read_text();
+    assert_string_equal(found, foreign);
+    free(found);
     write_text(old, strlen(old));
     expect_error(spry_context_set_choices(context, path, &err), SPRY_BAD_FILE, NULL);
     assert_int_equal(spry_context_clear_choices(context, path, NULL), SPRY_OK);
@@ -166,7 +166,7 @@ static void repeated(void **state)
 /* Sets a file through symbolic links. The target must be created, and the links must remain. */
 static void behind_links(void **state)
 {
-    char link[128], farther[128], target[128], there[128];
+    char link[128], farther[128], target[128], found[128];
     struct stat facts;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2);
@@ -181,7 +181,7 @@ static void behind_links(void **state)
     assert_true(lstat(link, &facts) == 0 && S_ISLNK(facts.st_mode));
     assert_true(lstat(farther, &facts) == 0 && S_ISLNK(facts.st_mode));
     assert_true(lstat(target, &facts) == 0 && S_ISREG(facts.st_mode));
-    assert_int_equal(readlink(link, there, sizeof there), strlen("target"));
+    assert_int_equal(readlink(link, found, sizeof found), strlen("target"));
     assert_true(unlink(link) == 0 && unlink(farther) == 0 && unlink(target) == 0);
     assert_int_equal(symlink("none/such", link), 0);
     expect_error(spry_context_set_choices(context, link, &err), SPRY_FILE_ERROR, NULL);
@@ -214,14 +214,14 @@ static void read_alone(void **state)
     assert_true(chmod(folder, 0555) == 0 && chmod(path, 0444) == 0 && become(other));
     set_file(fresh);
     assert_int_equal(choice_count(fresh), 1);
-    const told known = plan_with(fresh, A, &o), new = plan_with(fresh, B, &o), again = plan_with(fresh, B, &o);
+    const reported known = plan_with(fresh, A, &o), new = plan_with(fresh, B, &o), again = plan_with(fresh, B, &o);
     spry_error err = SPRY_ERROR_INIT;
     const spry_status status = spry_context_set_choices(fresh, absent, &err);
     assert_true(become(me) && chmod(folder, 0755) == 0);
-    check_told(&known, SPRY_REASON_REMEMBERED, path);
-    check_told(&new, SPRY_REASON_MEASURED, "; not kept: ");
+    check_reported(&known, SPRY_REASON_REMEMBERED, path);
+    check_reported(&new, SPRY_REASON_MEASURED, "; not kept: ");
     assert_non_null(strstr(new.reason, "Permission denied"));
-    check_told(&again, SPRY_REASON_REMEMBERED, "remembered from");
+    check_reported(&again, SPRY_REASON_REMEMBERED, "remembered from");
     assert_int_equal(status, SPRY_FILE_ERROR);
     char *after = read_text();
     assert_string_equal(after, before);
@@ -242,16 +242,16 @@ static void unwritten(void **state)
     (void)unlink(path);
     set_file(context);
     write_text("damaged\n", 8);
-    const told t = plan_with(context, A, &o);
-    check_told(&t, SPRY_REASON_MEASURED, "; not kept: ");
+    const reported t = plan_with(context, A, &o);
+    check_reported(&t, SPRY_REASON_MEASURED, "; not kept: ");
     assert_non_null(strstr(t.reason, "not a file of choices"));
     assert_int_equal(choice_count(context), 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
-    const told u = plan_with(context, B, &o);
-    check_told(&u, SPRY_REASON_MEASURED, "; not kept: ");
-    const told again = plan_with(context, B, &o);
-    check_told(&again, SPRY_REASON_REMEMBERED, "");
+    const reported u = plan_with(context, B, &o);
+    check_reported(&u, SPRY_REASON_MEASURED, "; not kept: ");
+    const reported again = plan_with(context, B, &o);
+    check_reported(&again, SPRY_REASON_REMEMBERED, "");
     assert_int_equal(mkdir(folder, 0700), 0);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);

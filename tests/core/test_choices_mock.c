@@ -14,19 +14,19 @@
  * product.
  */
 static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,
-                                  int vectors_there)
+                                  int vectors_on_device)
 {
     spry_spmv_options o = measuring(PLENTY);
     spry_error err = SPRY_ERROR_INIT;
     o.device = 1;
-    o.vector_device = vectors_there ? 1 : SPRY_CPU;
+    o.vector_device = vectors_on_device ? 1 : SPRY_CPU;
     o.op = op;
     spry_spmv_plan *plan = create_plan(context, B, &o);
     spry_spmv_plan_info info = plan_info(plan);
-    if (!vectors_there) check_product(context, plan, A, op);
+    if (!vectors_on_device) check_product(context, plan, A, op);
     if (info.reason_code == SPRY_REASON_MEASURED) assert_non_null(strstr(info.reason, " formats in "));
     assert_int_equal(spry_spmv_plan_update(plan, NULL, &err), SPRY_OK);
-    if (!vectors_there) check_product(context, plan, A, op);
+    if (!vectors_on_device) check_product(context, plan, A, op);
     const spry_reason code = info.reason_code;
     spry_spmv_plan_destroy(plan);
     return code;
@@ -68,7 +68,7 @@ static void on_a_device(void **state)
  * Refuses each allocation on the device in turn. The plan must be right, or the status SPRY_OUT_OF_MEMORY; all memory
  * is freed.
  */
-static void refused_there(void **state)
+static void refused_on_device(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = generate_matrix(context, "grid5,x=12,y=10");
@@ -122,6 +122,6 @@ static void few_products_of_device_arrays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(few_products_of_device_arrays), cmocka_unit_test(on_a_device),
-                                       cmocka_unit_test(refused_there)};
+                                       cmocka_unit_test(refused_on_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

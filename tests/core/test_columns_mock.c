@@ -112,28 +112,28 @@ static void in_device_memory(void **state)
     spry_vector xs = block(x, s.cols, 1), ys = block(y, s.rows, 1);
     for (int64_t c = 0; c < COLUMNS; c++)
         for (int64_t i = 0; i < s.cols; i++) *entry(&xs, i, c) = (double)(c + 1) * s.x[i];
-    void *there[3] = {0};
-    const void *here[] = {x, y, scalars};
+    void *on_device[3] = {0};
+    const void *on_host[] = {x, y, scalars};
     const int64_t bytes[] = {sizeof x, sizeof y, sizeof scalars};
     for (int a = 0; a < 3; a++) {
-        assert_int_equal(spry_device_allocate(context, &there[a], 1, bytes[a], NULL), SPRY_OK);
-        assert_int_equal(spry_device_copy(context, there[a], 1, here[a], 0, bytes[a], NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_device_allocate(context, &on_device[a], 1, bytes[a], NULL), SPRY_OK);
+        assert_int_equal(spry_device_copy(context, on_device[a], 1, on_host[a], 0, bytes[a], NULL, NULL), SPRY_OK);
     }
     o.device = o.vector_device = run.scalar_device = 1;
     o.row_major = 1;
     spry_spmv_plan *plan = create_plan(context, A, &o);
-    xs.data = there[0];
-    ys.data = there[1];
+    xs.data = on_device[0];
+    ys.data = on_device[1];
     xs.device = ys.device = 1;
-    assert_int_equal(spry_spmv_plan_run(plan, ys, there[2], spry_vector_as_const(xs), (double *)there[2] + 1, &run,
-                                        NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, ys, on_device[2], spry_vector_as_const(xs), (double *)on_device[2] + 1,
+                                        &run, NULL),
                      SPRY_OK);
-    assert_int_equal(spry_device_copy(context, y, SPRY_CPU, there[1], 1, sizeof y, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_device_copy(context, y, SPRY_CPU, on_device[1], 1, sizeof y, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_device_synchronize(context, 1, NULL, NULL), SPRY_OK);
     ys.data = y;
     for (int64_t c = 0; c < COLUMNS; c++)
         for (int64_t i = 0; i < s.rows; i++) assert_true(*entry(&ys, i, c) == 2 * (double)(c + 1) * s.exact[i] + 15);
-    for (int a = 0; a < 3; a++) spry_device_free(context, 1, there[a]);
+    for (int a = 0; a < 3; a++) spry_device_free(context, 1, on_device[a]);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
 }

@@ -111,7 +111,7 @@ static void *ask(void *plan)
 }
 
 /* Asks from four threads at once. The bandwidth of three threads has not been measured yet. */
-static void by_several_threads(void **state)
+static void by_multiple_threads(void **state)
 {
     enum { THREADS = 4 };
     spry_context *context = context_of(3);
@@ -250,7 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_when_asked),
         cmocka_unit_test(follow_the_ranks),
-        cmocka_unit_test(by_several_threads),
+        cmocka_unit_test(by_multiple_threads),
         cmocka_unit_test(limits_are_what_plans_own),
         cmocka_unit_test(updates_repeat_conversions),
         cmocka_unit_test(of_both_triangles),

@@ -32,17 +32,17 @@ static void on_a_device(void **state)
             o.device = o.vector_device = 1;
             o.format = formats[f];
             o.memory_limit_bytes = INT64_MAX;
-            const spry_spmv_plan_info there = info_with(context, A, o);
-            const int64_t stored = there.storage_bytes + there.workspace_bytes;
-            assert_int_equal(there.owned_bytes, stored + 64); /* the kernel's own allocation */
-            assert_true(there.predicted_us > 0 && there.baseline_us > 0);
-            assert_int_equal(there.break_even_calls == 0, f == 0);
+            const spry_spmv_plan_info on_device = info_with(context, A, o);
+            const int64_t stored = on_device.storage_bytes + on_device.workspace_bytes;
+            assert_int_equal(on_device.owned_bytes, stored + 64); /* the kernel's own allocation */
+            assert_true(on_device.predicted_us > 0 && on_device.baseline_us > 0);
+            assert_int_equal(on_device.break_even_calls == 0, f == 0);
             assert_int_equal(spryi_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
             assert_int_equal(figure.owned_bytes, figure.bytes);
             o.vector_device = SPRY_CPU;
             const spry_spmv_plan_info host = info_with(context, A, o);
-            assert_int_equal(host.owned_bytes, there.owned_bytes + vectors);
-            assert_true(host.predicted_us > there.predicted_us);
+            assert_int_equal(host.owned_bytes, on_device.owned_bytes + vectors);
+            assert_true(host.predicted_us > on_device.predicted_us);
             o.memory_limit_bytes = host.owned_bytes;
             (void)info_with(context, A, o);
             o.memory_limit_bytes--; /* the copies of x and y do not fit */
@@ -60,14 +60,14 @@ static void on_a_device(void **state)
 
 static const void *on_the_device(spry_context *context, const void *host, int64_t bytes)
 {
-    void *there = NULL;
-    assert_int_equal(spry_device_allocate(context, &there, 1, bytes, NULL), SPRY_OK);
-    assert_int_equal(spry_device_copy(context, there, 1, host, 0, bytes, NULL, NULL), SPRY_OK);
-    return there;
+    void *on_device = NULL;
+    assert_int_equal(spry_device_allocate(context, &on_device, 1, bytes, NULL), SPRY_OK);
+    assert_int_equal(spry_device_copy(context, on_device, 1, host, 0, bytes, NULL, NULL), SPRY_OK);
+    return on_device;
 }
 
 /* Plans from arrays in device memory. csr borrows the arrays; csr2 copies them, so the plan owns the copy. */
-static void arrays_there(void **state)
+static void arrays_on_device(void **state)
 {
     spry_context *context = context_of(1);
     sample s = sample_make(300, 200);
@@ -100,6 +100,6 @@ static void arrays_there(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_a_device), cmocka_unit_test(arrays_there)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(on_a_device), cmocka_unit_test(arrays_on_device)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

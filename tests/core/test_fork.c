@@ -277,7 +277,7 @@ static int grandchild(void)
 
 /* ---- parent ------------------------------------------------------------------------------------------- */
 
-static void parent_goes_on(void)
+static void parent_continues(void)
 {
     assert_int_equal(context_threads(context), 2);
     for (int p = 0; p < plan_count; p++) assert_true(same_product(p, plans[p]));
@@ -286,7 +286,7 @@ static void parent_goes_on(void)
 static void products_of_vectors(void **state)
 {
     assert_true(in_child(child_multiplies));
-    parent_goes_on();
+    parent_continues();
     assert_true(in_child(child_has_a_context));
 }
 
@@ -317,7 +317,7 @@ static void solvers(void **state)
 static void children_of_children(void **state)
 {
     assert_true(in_child(grandchild));
-    parent_goes_on();
+    parent_continues();
 }
 
 static void threads_of_children(void **state)

@@ -310,7 +310,7 @@ static void the_same_bits_on_all(void **state)
     spry_context_destroy(alone);
 }
 
-static int threads_told(spry_context *context, const char *grid, int asked)
+static int threads_reported(spry_context *context, const char *grid, int asked)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.threads = asked;
@@ -325,10 +325,10 @@ static int threads_told(spry_context *context, const char *grid, int asked)
 static void small_products_have_one_thread_unless_asked(void **state)
 {
     spry_context *context = context_with(2);
-    assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 0), 1);
-    assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 3), 3);
-    assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 0), 2);
-    assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 1), 1);
+    assert_int_equal(threads_reported(context, "gen:grid5,x=30,y=30", 0), 1);
+    assert_int_equal(threads_reported(context, "gen:grid5,x=30,y=30", 3), 3);
+    assert_int_equal(threads_reported(context, "gen:grid5,x=300,y=300", 0), 2);
+    assert_int_equal(threads_reported(context, "gen:grid5,x=300,y=300", 1), 1);
     spry_context_destroy(context);
 }
 

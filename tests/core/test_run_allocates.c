@@ -69,7 +69,7 @@ static int64_t run_together(const spry_spmv_plan *plan, test_memory *h, int thre
     return failed;
 }
 
-static void runs_allocate_as_told(void **state)
+static void runs_allocate_as_reported(void **state)
 {
     int64_t overlapping = 0;
     test_memory h = {0};
@@ -100,6 +100,6 @@ static void runs_allocate_as_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_allocate_as_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_allocate_as_reported)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -267,15 +267,15 @@ ON_EACH(solves)
 
 /* ---- an executor whose threads have small stacks ----------------------------------------------------------------- */
 
-typedef struct lent {
+typedef struct executor_task {
     void (*task)(void *argument, int index);
     void *argument;
     int index;
-} lent;
+} executor_task;
 
-static void *run_lent(void *given)
+static void *run_task(void *given)
 {
-    const lent *l = given;
+    const executor_task *l = given;
     l->task(l->argument, l->index);
     return NULL;
 }
@@ -283,15 +283,15 @@ static void *run_lent(void *given)
 static void execute(void *stack_kb, int tasks, void (*task)(void *argument, int index), void *argument)
 {
     enum { MOST = 64 };
-    lent all[MOST];
+    executor_task all[MOST];
     pthread_t threads[MOST];
     pthread_attr_t attributes;
     assert_in_range(tasks, 1, MOST);
     assert_int_equal(pthread_attr_init(&attributes), 0);
     assert_int_equal(pthread_attr_setstacksize(&attributes, (size_t) * (int *)stack_kb << 10), 0);
     for (int t = 0; t < tasks; t++) {
-        all[t] = (lent){task, argument, t};
-        assert_int_equal(pthread_create(&threads[t], &attributes, run_lent, &all[t]), 0);
+        all[t] = (executor_task){task, argument, t};
+        assert_int_equal(pthread_create(&threads[t], &attributes, run_task, &all[t]), 0);
     }
     for (int t = 0; t < tasks; t++) assert_int_equal(pthread_join(threads[t], NULL), 0);
     pthread_attr_destroy(&attributes);

@@ -97,9 +97,9 @@ static void filled(const void *ours, size_t size, spry_status (*fill)(void *))
     assert_memory_equal(whole + kept, earlier + kept, size - 8 - kept);
     assert_memory_equal(whole + kept, later + kept, size - kept);
     for (int b = 0; b < 8; b++) assert_int_equal(later[size + (size_t)b], 0);
-    size_t told;
-    memcpy(&told, earlier, sizeof told);
-    assert_int_equal(told, size - 8);
+    size_t reported;
+    memcpy(&reported, earlier, sizeof reported);
+    assert_int_equal(reported, size - 8);
     free(earlier);
     free(later);
     free(whole);

@@ -96,9 +96,9 @@ static void test_spans_of_groups(void **state)
 /* A plan has no spans if columns are far from each other or if few calls are expected. */
 static void test_no_spans(void **state)
 {
-    const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
+    const int32_t distant[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
     spry_context *context = context_with_avx512();
-    spry_spmv_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
+    spry_spmv_plan *far = plan_of(context, distant, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
     assert_true(((const spryi_csr *)far->forward.stored.storage)->spans.list == NULL);
     assert_true(((const spryi_csr *)rare->forward.stored.storage)->spans.list == NULL);
     spry_spmv_plan_destroy(far);

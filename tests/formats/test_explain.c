@@ -385,7 +385,7 @@ static void refusals_have_reasons(void **state)
     spry_matrix_destroy(A);
 }
 
-static void errors_are_told(void **state)
+static void errors_are_reported(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "grid5,x=9,y=9");
     spry_explanation *e = NULL;
@@ -461,7 +461,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wide_matrices_take_no_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(refusals_have_reasons, open_context, close_context),
         cmocka_unit_test(transposed_as_planned),
-        cmocka_unit_test_setup_teardown(errors_are_told, open_context, close_context),
+        cmocka_unit_test_setup_teardown(errors_are_reported, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

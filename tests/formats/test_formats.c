@@ -118,15 +118,15 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
 /*
  * Step between the families that a format is tested on. first_family differs by format, so that every family is used.
  */
-enum { TURNS = RACES_SAMPLED ? 12 : SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
+enum { ROTATIONS = RACES_SAMPLED ? 12 : SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
 static int first_family(int format)
 {
-    return format % TURNS;
+    return format % ROTATIONS;
 }
 
 static int next_family(int number, int haste)
 {
-    for (int steps = TURNS; steps > 0; steps--) number = family_next(number, haste);
+    for (int steps = ROTATIONS; steps > 0; steps--) number = family_next(number, haste);
     return number;
 }
 
@@ -264,7 +264,7 @@ static void figures_of_all_layouts(void **state)
         for (size_t how = 0; how < sizeof forms / sizeof *forms; how++)
             for (int pair = 0; pair < 3; pair++)
                 for (int number = 0; number < family_count(); number += 1 + family_count() / 4) {
-                    if ((number + f + (int)how + pair) % TURNS != 0) continue;
+                    if ((number + f + (int)how + pair) % ROTATIONS != 0) continue;
                     specimen s;
                     const char *name = f < format_count() ? spryi_format_at(f)->name : "auto";
                     make(&s, context, number, f < format_count() ? spryi_format_at(f) : &automatic, &forms[how],

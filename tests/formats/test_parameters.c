@@ -54,7 +54,7 @@ static spry_matrix *matrix_of(spry_context *context, const shape *s, spry_type t
 }
 
 /* Creates a plan and returns the parameters it reports, or "" if no kernel of the format multiplies the matrix. */
-static void plan_in(spry_context *context, const spry_matrix *A, const char *format, spry_op op, char *told,
+static void plan_in(spry_context *context, const spry_matrix *A, const char *format, spry_op op, char *reported,
                     size_t size)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -63,23 +63,23 @@ static void plan_in(spry_context *context, const spry_matrix *A, const char *for
     o.format = format;
     o.op = op;
     o.memory_limit_bytes = INT64_MAX; /* no padding guard */
-    told[0] = '\0';
+    reported[0] = '\0';
     const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
     if (status == SPRY_UNSUPPORTED) return;
     if (status != SPRY_OK) fail_msg("%s: %s", format, err.message);
     spry_spmv_plan_info info = plan_info(plan);
-    snprintf(told, size, "%s%s%s", info.format, info.parameters[0] ? ":" : "", info.parameters);
+    snprintf(reported, size, "%s%s%s", info.format, info.parameters[0] ? ":" : "", info.parameters);
     spry_spmv_plan_destroy(plan);
 }
 
-static void predict_in(spry_context *context, const spry_matrix *A, const char *format, char *told, size_t size)
+static void predict_in(spry_context *context, const spry_matrix *A, const char *format, char *reported, size_t size)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spryi_storage s = {0};
     spry_error err = SPRY_ERROR_INIT;
     o.format = format;
     if (spryi_predict_storage(context, &s, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    snprintf(told, size, "%s%s%s", s.format, s.parameters[0] ? ":" : "", s.parameters);
+    snprintf(reported, size, "%s%s%s", s.format, s.parameters[0] ? ":" : "", s.parameters);
 }
 
 static void check(spry_context *context, const spry_matrix *A, const char *format, const char *what)
@@ -125,12 +125,12 @@ static void no_width(void **state)
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    char told[160];
+    char reported[160];
     spry_matrix *A = matrix_of(context, &full, SPRY_F64);
-    plan_in(context, A, "hyb", SPRY_NO_TRANSPOSE, told, sizeof told);
-    assert_string_equal(told, "hyb:width=20");
-    plan_in(context, A, "hyb:width=0", SPRY_NO_TRANSPOSE, told, sizeof told);
-    assert_string_equal(told, "hyb:width=0");
+    plan_in(context, A, "hyb", SPRY_NO_TRANSPOSE, reported, sizeof reported);
+    assert_string_equal(reported, "hyb:width=20");
+    plan_in(context, A, "hyb:width=0", SPRY_NO_TRANSPOSE, reported, sizeof reported);
+    assert_string_equal(reported, "hyb:width=0");
     static const struct {
         const char *format, *message;
     } cases[] = {{"hyb:width=0:share=50", "width and share are two rules"},
@@ -149,7 +149,7 @@ static void no_width(void **state)
 /* A container in hyb reports its width of 0, as the original plan does. */
 static void in_containers(void **state)
 {
-    char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], told[160];
+    char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], reported[160];
     spry_context *context = context_of(0);
     spry_write_options o = SPRY_INIT(spry_write_options);
     assert_non_null(mkdtemp(path));
@@ -158,10 +158,10 @@ static void in_containers(void **state)
     o.format = "hyb:width=0";
     MUST(spry_matrix_write(A, file, &o, err));
     spry_matrix *read = read_matrix(context, file, NULL);
-    plan_in(context, read, NULL, SPRY_NO_TRANSPOSE, told, sizeof told);
-    assert_string_equal(told, "hyb:width=0");
-    plan_in(context, read, "hyb:width=0", SPRY_NO_TRANSPOSE, told, sizeof told);
-    assert_string_equal(told, "hyb:width=0");
+    plan_in(context, read, NULL, SPRY_NO_TRANSPOSE, reported, sizeof reported);
+    assert_string_equal(reported, "hyb:width=0");
+    plan_in(context, read, "hyb:width=0", SPRY_NO_TRANSPOSE, reported, sizeof reported);
+    assert_string_equal(reported, "hyb:width=0");
     spry_matrix_destroy(read);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -225,7 +225,7 @@ static void far_columns(void **state)
     spry_context_destroy(context);
 }
 
-static void parameters_are_told(void **state)
+static void parameters_are_reported(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, "uni18,rows=5000,degree=9");
@@ -272,7 +272,7 @@ int main(void)
         cmocka_unit_test(repeated_columns),
         cmocka_unit_test(one_row_and_one_column),
         cmocka_unit_test(far_columns),
-        cmocka_unit_test(parameters_are_told),
+        cmocka_unit_test(parameters_are_reported),
         cmocka_unit_test(same_storage_for_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

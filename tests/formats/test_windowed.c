@@ -114,20 +114,20 @@ static void layout(void **state)
 /* ---- runs ----------------------------------------------------------------------------------------------- */
 
 /* Returns the column of unknown c of node n, of `nodes` nodes. */
-static int64_t unknown(int64_t n, int64_t c, int64_t run, int64_t nodes, int apart)
+static int64_t unknown(int64_t n, int64_t c, int64_t run, int64_t nodes, int by_component)
 {
-    return apart ? c * nodes + n : n * run + c;
+    return by_component ? c * nodes + n : n * run + c;
 }
 
 /*
  * Builds a chain of nodes with `run` unknowns each, adjacent or separate. A node has entries for itself and for every
  * second node, `reach` on each side. Row `broken` (-1: none) lacks its last entry.
  */
-static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int apart, int64_t broken)
+static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int by_component, int64_t broken)
 {
     sketch k = sketch_of(nodes * run, nodes * run);
     for (int64_t i = 0; i < k.rows; i++) {
-        const int64_t n = apart ? i % nodes : i / run, count = (2 * reach + 1) * run;
+        const int64_t n = by_component ? i % nodes : i / run, count = (2 * reach + 1) * run;
         int64_t columns[64];
         assert_true(count <= 64);
         for (int64_t t = 0; t <= 2 * reach; t++) { /* ascending nodes */
@@ -136,7 +136,8 @@ static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int apart, int
                                 : from > last ? last
                                               : from;
             for (int64_t c = 0; c < run; c++)
-                columns[apart ? c * (2 * reach + 1) + t : t * run + c] = unknown(low + 2 * t, c, run, nodes, apart);
+                columns[by_component ? c * (2 * reach + 1) + t : t * run + c] =
+                    unknown(low + 2 * t, c, run, nodes, by_component);
         }
         for (int64_t e = 0; e < count - (i == broken); e++) sketch_put(&k, i, columns[e]);
     }
@@ -169,16 +170,16 @@ static void expect_runs(const sketch *k, int64_t run, int64_t stride, int64_t ro
 static void runs(void **state)
 {
     for (int64_t run = 2; run <= 5; run++)
-        for (int apart = 0; apart < 2; apart++) {
+        for (int by_component = 0; by_component < 2; by_component++) {
             const int64_t nodes = 211;
-            sketch k = chain_of(nodes, run, 2, apart, -1);
-            expect_runs(&k, run, apart ? nodes : 1, 0);
+            sketch k = chain_of(nodes, run, 2, by_component, -1);
+            expect_runs(&k, run, by_component ? nodes : 1, 0);
             sketch_free(&k);
-            k = chain_of(nodes, run, 2, apart, 3 * run + 1); /* one row that is not made of runs */
-            expect_runs(&k, run, apart ? nodes : 1, 1);
+            k = chain_of(nodes, run, 2, by_component, 3 * run + 1); /* one row that is not made of runs */
+            expect_runs(&k, run, by_component ? nodes : 1, 1);
             sketch_free(&k);
-            k = chain_of(nodes, run, 2, apart, nodes * run - 1); /* blocks break at the last row */
-            expect_runs(&k, run, apart ? nodes : 1, 1);
+            k = chain_of(nodes, run, 2, by_component, nodes * run - 1); /* blocks break at the last row */
+            expect_runs(&k, run, by_component ? nodes : 1, 1);
             sketch_free(&k);
         }
 }

@@ -20,7 +20,7 @@ typedef struct blocks {
     spryi_windowed *s;
 } blocks;
 
-static blocks *blocks_of(int64_t run, int apart, int long_row)
+static blocks *blocks_of(int64_t run, int by_component, int long_row)
 {
     blocks *b = malloc(sizeof *b);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -30,12 +30,12 @@ static blocks *blocks_of(int64_t run, int apart, int long_row)
     b->rows = NODES * run;
     b->Ap[0] = 0;
     for (int64_t i = 0; i < b->rows; i++) {
-        const int64_t node = apart ? i % NODES : i / run, others = 1 + node % 6;
+        const int64_t node = by_component ? i % NODES : i / run, others = 1 + node % 6;
         for (int64_t e = 0; long_row && i == 7 && e < 600; e++) b->Aj[nnz++] = (int32_t)(e % b->rows);
         for (int64_t e = 0; !(long_row && i == 7) && e < others * run; e++) {
-            const int64_t t = apart ? e % others : e / run, c = apart ? e / others : e % run;
+            const int64_t t = by_component ? e % others : e / run, c = by_component ? e / others : e % run;
             const int64_t met = node / 2 + 4 * t;
-            b->Aj[nnz++] = (int32_t)(apart ? c * NODES + met : met * run + c);
+            b->Aj[nnz++] = (int32_t)(by_component ? c * NODES + met : met * run + c);
         }
         b->Ap[i + 1] = nnz;
     }
@@ -46,7 +46,7 @@ static blocks *blocks_of(int64_t run, int apart, int long_row)
     MUST(spry_spmv_plan_create(b->context, &b->plan, b->A, &options, err));
     b->s = b->plan->forward.stored.storage;
     assert_int_equal(b->s->run, run);
-    assert_true(run == 1 || apart == (b->s->stride > 1));
+    assert_true(run == 1 || by_component == (b->s->stride > 1));
     return b;
 }
 

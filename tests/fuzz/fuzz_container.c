@@ -44,7 +44,7 @@ static spry_context *open_context(void)
     return context;
 }
 
-static void take_apart(container *c, const unsigned char *file)
+static void split_container(container *c, const unsigned char *file)
 {
     memcpy(&c->head, file, sizeof c->head);
     for (uint32_t s = 0; s < c->head.section_count; s++) {
@@ -71,7 +71,7 @@ static void add_template(const spry_matrix *A, const char *format)
     require(in && fread(file, 1, sizeof file, in) >= SPRYI_CONTAINER_HEAD, "a template cannot be read");
     fclose(in);
     unlink(path);
-    take_apart(&templates[template_count++], file);
+    split_container(&templates[template_count++], file);
 }
 
 /* Adds a container for each format in use, with steps, blocks with fill, and rows of any length. */

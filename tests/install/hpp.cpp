@@ -139,9 +139,9 @@ void solvers(const spry::context &context)
 
     // A block of two b.
     std::vector<double> xs(800), bs(800, 1);
-    spry_vector several_x = spry::vector(xs.data(), 400), several_b = spry::vector(bs.data(), 400);
-    several_x.count = several_b.count = 2;
-    EXPECT(spry::cg(context, several_x, A, several_b).converged == 2 && std::fabs(xs[407] - x[7]) < 1e-6);
+    spry_vector multiple_x = spry::vector(xs.data(), 400), multiple_b = spry::vector(bs.data(), 400);
+    multiple_x.count = multiple_b.count = 2;
+    EXPECT(spry::cg(context, multiple_x, A, multiple_b).converged == 2 && std::fabs(xs[407] - x[7]) < 1e-6);
 }
 
 // An iteration that does not converge is a result. Other failures are exceptions.

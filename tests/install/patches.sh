@@ -5,7 +5,7 @@
 # RACES_ALONE shorten the tests as under ThreadSanitizer.
 set -eu
 root=$1 work=$2/patches cmake=$3 cc=$4 full=$5
-tests=(formats_formats kernels_kernels kernels_transposed io_container io_there_and_back core_plan)
+tests=(formats_formats kernels_kernels kernels_transposed io_container io_round_trip core_plan)
 begin=$SECONDS
 
 rm -rf "$work"

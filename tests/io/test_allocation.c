@@ -140,7 +140,7 @@ static void test_all(void **state)
 }
 
 /* The matrix is large enough that multiple threads parse and write. */
-static void test_several_threads(void **state)
+static void test_multiple_threads(void **state)
 {
     enum { LINES = 60000 };
     char *text = malloc(LINES * 24 + 100), *to = text;
@@ -158,7 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_several_threads),
+        cmocka_unit_test(test_multiple_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

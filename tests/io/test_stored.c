@@ -112,12 +112,13 @@ static void test_plans_in_place(void **state)
                     spry_spmv_plan_destroy(plan);
                 }
                 assert_null(B->stored->csr); /* no function has requested CSR */
-                spryi_storage told = {0};
+                spryi_storage reported = {0};
                 spry_spmv_options limited = SPRY_INIT(spry_spmv_options);
                 limited.memory_limit_bytes = 1;
-                MUST(spryi_predict_storage(context, &told, B, &limited, err));
-                assert_string_equal(name, told.format);
-                assert_true(told.owned_bytes == 0 && !told.refused && strstr(told.reason, "the container holds"));
+                MUST(spryi_predict_storage(context, &reported, B, &limited, err));
+                assert_string_equal(name, reported.format);
+                assert_true(reported.owned_bytes == 0 && !reported.refused &&
+                            strstr(reported.reason, "the container holds"));
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(B);
                 assert_int_equal(0, context_bytes(context));
@@ -138,10 +139,10 @@ static void test_bytes(void **state)
     assert_true(context_peak_bytes(other) < FEW); /* the container has 3.6 MB; hashes of chunks count */
     MUST(spry_spmv_plan_update(plan, NULL, err));
     spry_update_options update = SPRY_INIT(spry_update_options);
-    spry_error told = SPRY_ERROR_INIT;
+    spry_error reported = SPRY_ERROR_INIT;
     update.values = A->a.values;
-    assert_int_equal(SPRY_UNSUPPORTED, spry_spmv_plan_update(plan, &update, &told));
-    assert_string_equal("values", told.argument);
+    assert_int_equal(SPRY_UNSUPPORTED, spry_spmv_plan_update(plan, &update, &reported));
+    assert_string_equal("values", reported.argument);
     assert_true(context_peak_bytes(other) < FEW);
     spry_matrix_destroy(B);
     assert_same_product(context, A, plan, "sell:c=16:sigma=32", SPRY_NO_TRANSPOSE);

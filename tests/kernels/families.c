@@ -90,12 +90,12 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
         random_row(b, i > 0 && i < rows - 1 && below(b, every) == 0 ? 1 + below(b, most) : 0, 2000);
 }
 
-/* Diagonals at a distance of `apart`: `length` or one more per row. The first 64 of 192 rows are empty. */
-static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t apart)
+/* Diagonals that are `distance` columns from each other: `length` or one more per row. The first 64 of 192 rows are empty. */
+static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t distance)
 {
-    b->f.cols = rows + length * apart;
+    b->f.cols = rows + length * distance;
     for (int64_t i = 0; i < rows; i++) {
-        for (int64_t e = 0; i / 64 % 3 > 0 && e < length + i / 64 % 2; e++) entry(b, i + e * apart);
+        for (int64_t e = 0; i / 64 % 3 > 0 && e < length + i / 64 % 2; e++) entry(b, i + e * distance);
         end_row(b);
     }
 }

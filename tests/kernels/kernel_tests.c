@@ -13,7 +13,7 @@ const char *tested_device = "cpu";
 int tested_briefly = INSTRUMENTED || !TEST_FULL;
 
 /* Returns the number of index pairs of the device: CUDA has no 64-bit columns. */
-static int pairs_there_are(void)
+static int pair_count(void)
 {
     return strcmp(tested_device, "cuda") == 0 ? 2 : 3;
 }
@@ -61,8 +61,8 @@ static int next_met(int number)
  */
 static int is_due(int kernel, int number)
 {
-    const int turns = tested_briefly ? 8 + 8 * SAMPLED : 2;
-    return (kernel + number / 4) % turns == 0; /* tests choose types by number % 4 */
+    const int rotations = tested_briefly ? 8 + 8 * SAMPLED : 2;
+    return (kernel + number / 4) % rotations == 0; /* tests choose types by number % 4 */
 }
 
 /* From this number of rows plus entries on, most forms run two scalings instead of all. */
@@ -71,19 +71,19 @@ enum { LARGE = 60000 };
 static int tried[256]; /* trials of each kernel */
 
 /* Returns the kernel's name, or with one parameter, by rotation: each word, the least and the greatest number. */
-static const char *name_in_turn(char *text, size_t size, const char *name, int turn)
+static const char *rotated_name(char *text, size_t size, const char *name, int rotation)
 {
     const spryi_kernel *kernel = spryi_find_kernel(name);
     int choices = 0;
     for (int pass = 0; pass < 2; pass++) { /* counts, then finds */
         int at = 0;
-        if (pass == 1 && turn % (choices + 1) == 0) break;
+        if (pass == 1 && rotation % (choices + 1) == 0) break;
         for (int p = 0; kernel->parameters.list && kernel->parameters.list[p].name; p++) {
             const spryi_parameter *of = kernel->parameters.list + p;
             const char *const *words = kernel->parameters.words[p];
             for (int w = 0; words ? words[w] != NULL : w < 2; w++) {
                 if (pass == 0) choices++;
-                if (pass == 0 || ++at != turn % (choices + 1)) continue;
+                if (pass == 0 || ++at != rotation % (choices + 1)) continue;
                 if (words)
                     snprintf(text, size, "%s:%s=%s", name, of->name, words[w]);
                 else
@@ -107,7 +107,7 @@ static void check_kernels(spry_context *context, const material *s, int number, 
         if (!is_tested(&kernel) || !takes_part(&kernel, k, s, number, pair, h)) continue;
         if (!made++) g = given_make(&s->f, s->values, how, s->type, pair);
         char text[96];
-        trial t = {&s->f, how, name_in_turn(text, sizeof text, kernel.name, number + h), s->type, pair, tested_op};
+        trial t = {&s->f, how, rotated_name(text, sizeof text, kernel.name, number + h), s->type, pair, tested_op};
         spry_spmv_plan *plan = plan_of(context, &t, &g);
         if (plan) check_plan(s, &t, plan, 0, brief);
         if (plan) tried[k]++;
@@ -130,7 +130,7 @@ void every_kernel_on_every_family(void **state)
             if (tested_briefly && (number + type) % (4 + 4 * SAMPLED) != 0) continue;
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
-            for (int pair = 0; pair < pairs_there_are(); pair++)
+            for (int pair = 0; pair < pair_count(); pair++)
                 for (int h = 0; h < FORMS; h++) check_kernels(contexts[forms[h].brief], &s, number, pair, h);
             clear(&s);
         }
@@ -217,11 +217,11 @@ void same_bits_for_any_number_of_threads(void **state)
             set_up(&s, number, (spry_type)type, tested_op);
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
             guarded y = guarded_make(bytes, ON_HEAP), first = guarded_make(bytes, ON_HEAP);
-            given g = given_make(&s.f, s.values, &forms[0], s.type, number % pairs_there_are());
+            given g = given_make(&s.f, s.values, &forms[0], s.type, number % pair_count());
             for (int k = 0; k < spmv_kernel_count(); k++)
                 for (int c = 0; c < 3; c++) {
                     spry_kernel_info kernel = kernel_info(contexts[c], k);
-                    trial t = {&s.f, &forms[0], kernel.name, s.type, number % pairs_there_are(), tested_op};
+                    trial t = {&s.f, &forms[0], kernel.name, s.type, number % pair_count(), tested_op};
                     spry_spmv_plan *plan = is_due(k, number) && is_tested(&kernel) && kernel.deterministic
                                                ? plan_of(contexts[c], &t, &g)
                                                : NULL;
@@ -273,11 +273,11 @@ void unused_x_does_not_matter(void **state)
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
             guarded y = guarded_make(bytes, ON_HEAP), clean = guarded_make(bytes, ON_HEAP);
             for (int h = 0; h < 9; h += 4) { /* CSR, sorted COO, CSC */
-                given g = given_make(&s.f, s.values, &forms[h], s.type, number % pairs_there_are());
+                given g = given_make(&s.f, s.values, &forms[h], s.type, number % pair_count());
                 for (int k = 0; k < spmv_kernel_count(); k++) {
                     spry_kernel_info kernel = kernel_info(context, k);
                     if (!is_tested(&kernel) || !is_due(k, number) || (h > 0 && !is_own(&kernel))) continue;
-                    trial t = {&s.f, &forms[h], kernel.name, s.type, number % pairs_there_are(), tested_op};
+                    trial t = {&s.f, &forms[h], kernel.name, s.type, number % pair_count(), tested_op};
                     spry_spmv_plan *plan = plan_of(context, &t, &g);
                     if (!plan) continue;
                     run(&t, plan, 1, &s.x[AT_END], 0, &clean);
@@ -327,11 +327,11 @@ void alpha_that_is_not_finite(void **state)
         material s;
         set_up(&s, number, type, tested_op);
         guarded y = guarded_make((size_t)s.y_length * spry_type_bytes(type), ON_HEAP);
-        given g = given_make(&s.f, s.values, &forms[4], type, number % pairs_there_are());
+        given g = given_make(&s.f, s.values, &forms[4], type, number % pair_count());
         for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             if (!is_tested(&kernel) || !is_due(k, number)) continue;
-            trial t = {&s.f, &forms[4], kernel.name, type, number % pairs_there_are(), tested_op};
+            trial t = {&s.f, &forms[4], kernel.name, type, number % pair_count(), tested_op};
             spry_spmv_plan *plan = plan_of(context, &t, &g);
             if (!plan) continue;
             const double alpha = (k + number) % 3 == 0 ? (double)NAN : number % 4 < 2 ? HUGE_VAL : -HUGE_VAL;
@@ -348,7 +348,7 @@ void alpha_that_is_not_finite(void **state)
 }
 
 /* Runs three columns with gaps. Each column equals its single product, and the gaps are unchanged. */
-void several_columns(void **state)
+void multiple_columns(void **state)
 {
     enum { COLUMNS = 3, X_GAP = 2, Y_GAP = 3 };
     spry_context *context = context_of(2);
@@ -424,14 +424,14 @@ void columns_row_by_row(void **state)
         set_up(&s, number, number % 4 == 0 ? SPRY_F32 : SPRY_F64, tested_op);
         double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
         const form *how = &forms[number / 2 % 3 == 2 ? FORMS - 3 : 0]; /* CSR, or its pattern */
-        given g = given_make(&s.f, s.values, how, s.type, number % pairs_there_are());
+        given g = given_make(&s.f, s.values, how, s.type, number % pair_count());
         for (int k = 0; k < spmv_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             const spryi_kernel *descriptor = spryi_find_kernel(kernel.name);
-            const int several = (descriptor->multi_row_major & op) != 0, as_alone = is_as_alone(kernel.name, op);
-            const int turns = tested_briefly ? 17 + 17 * SAMPLED : several ? 7 : 17;
-            if (!is_tested(&kernel) || !kernel.deterministic || (k + number / 2) % turns != 0) continue;
-            trial t = {&s.f, how, kernel.name, s.type, number % pairs_there_are(), tested_op};
+            const int multiple = (descriptor->multi_row_major & op) != 0, as_alone = is_as_alone(kernel.name, op);
+            const int rotations = tested_briefly ? 17 + 17 * SAMPLED : multiple ? 7 : 17;
+            if (!is_tested(&kernel) || !kernel.deterministic || (k + number / 2) % rotations != 0) continue;
+            trial t = {&s.f, how, kernel.name, s.type, number % pair_count(), tested_op};
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.kernel = kernel.name;
             o.op = tested_op;
@@ -446,11 +446,11 @@ void columns_row_by_row(void **state)
             spry_matrix_destroy(A);
             if (status == SPRY_TOO_LARGE) continue; /* too much padding */
             assert_int_equal(status, SPRY_OK);
-            assert_int_equal(spryi_takes_columns(&plan->forward, &plan->forward.map, o.row_major), several);
-            if (several) judge_rows(&s, &t, plan, x_numbers, !o.row_major);
-            if (as_alone) judge_beside_single(&s, &t, plan, plan, x_numbers, !o.row_major);
+            assert_int_equal(spryi_takes_columns(&plan->forward, &plan->forward.map, o.row_major), multiple);
+            if (multiple) judge_rows(&s, &t, plan, x_numbers, !o.row_major);
+            if (as_alone) judge_against_single(&s, &t, plan, plan, x_numbers, !o.row_major);
             spry_spmv_plan *single = as_alone && o.row_major ? plan_of(context, &t, &g) : NULL;
-            if (single) judge_beside_single(&s, &t, plan, single, x_numbers, 0);
+            if (single) judge_against_single(&s, &t, plan, single, x_numbers, 0);
             spry_spmv_plan_destroy(single);
             spry_spmv_plan_destroy(plan);
         }
@@ -499,7 +499,7 @@ static void check_mixed(spry_context *const contexts[2], const material *s, cons
     judge_rows(s, t, plan, x_numbers, 0);
     if (is_as_alone(t->kernel, op)) {
         spry_spmv_plan *single = plan_of(contexts[0], t, g);
-        judge_beside_single(s, t, plan, single, x_numbers, 0);
+        judge_against_single(s, t, plan, single, x_numbers, 0);
         spry_spmv_plan_destroy(single);
     }
     spry_spmv_plan_destroy(plan);
@@ -530,7 +530,7 @@ void values_of_another_type(void **state)
             set_up_mixed(&s, number, types[r].stored, types[r].vectors, tested_op);
             double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
             const form *how = &forms[number / 2 % 2 * 8]; /* CSR, CSC */
-            const int pair = (number + r) % pairs_there_are();
+            const int pair = (number + r) % pair_count();
             given g = given_make(&s.f, s.values, how, types[r].stored, pair);
             for (int k = 0; k < spmv_kernel_count(); k++) {
                 const spry_kernel_info kernel = kernel_info(contexts[0], k);
@@ -576,7 +576,7 @@ void every_simd_level(void **state)
                 spry_spmv_plan_info info = plan_info(plan);
                 if (l == 0 && strstr(info.kernel, "avx")) fail_msg("%s at level portable", info.kernel);
                 if (l == 1 && strstr(info.kernel, "avx512")) fail_msg("%s at level avx2", info.kernel);
-                trial t = {&s.f, &forms[0], info.kernel, type, number % pairs_there_are(), tested_op};
+                trial t = {&s.f, &forms[0], info.kernel, type, number % pair_count(), tested_op};
                 check_plan(&s, &t, plan, 1, 1);
                 spry_spmv_plan_destroy(plan);
             }

@@ -13,7 +13,7 @@ void large_y(void **state);
 void same_bits_for_any_number_of_threads(void **state);
 void unused_x_does_not_matter(void **state);
 void alpha_that_is_not_finite(void **state);
-void several_columns(void **state);
+void multiple_columns(void **state);
 void columns_row_by_row(void **state);
 void values_of_another_type(void **state);
 void every_simd_level(void **state);

@@ -10,7 +10,7 @@ int main(void)
         cmocka_unit_test(large_y),
         cmocka_unit_test(same_bits_for_any_number_of_threads),
         cmocka_unit_test(unused_x_does_not_matter),
-        cmocka_unit_test(several_columns),
+        cmocka_unit_test(multiple_columns),
         cmocka_unit_test(values_of_another_type),
     };
     if (!has_gpu()) return SKIPPED;

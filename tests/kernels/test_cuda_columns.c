@@ -24,7 +24,7 @@ static const struct shape {
 
 /* A block of vectors on the host, and its copy on the GPU. */
 typedef struct block {
-    spry_vector host, there;
+    spry_vector host, on_device;
     int64_t numbers;
 } block;
 
@@ -37,25 +37,25 @@ static block block_make(int64_t length, spry_type type, int row_major, const str
     b.host.data = calloc((size_t)b.numbers, spry_type_bytes(type));
     assert_non_null(b.host.data);
     for (int64_t i = 0; i < b.numbers; i++) set_number(b.host.data, type, i, BETWEEN);
-    b.there = b.host;
-    b.there.device = 1;
-    OK(cudaMalloc(&b.there.data, (size_t)b.numbers * spry_type_bytes(type)));
+    b.on_device = b.host;
+    b.on_device.device = 1;
+    OK(cudaMalloc(&b.on_device.data, (size_t)b.numbers * spry_type_bytes(type)));
     return b;
 }
 
 static void block_free(block *b)
 {
     free(b->host.data);
-    OK(cudaFree(b->there.data));
+    OK(cudaFree(b->on_device.data));
 }
 
 static void block_copy(const block *b, int to_gpu)
 {
     const size_t bytes = (size_t)b->numbers * spry_type_bytes(b->host.type);
     if (to_gpu)
-        OK(cudaMemcpy(b->there.data, b->host.data, bytes, cudaMemcpyHostToDevice));
+        OK(cudaMemcpy(b->on_device.data, b->host.data, bytes, cudaMemcpyHostToDevice));
     else
-        OK(cudaMemcpy(b->host.data, b->there.data, bytes, cudaMemcpyDeviceToHost));
+        OK(cudaMemcpy(b->host.data, b->on_device.data, bytes, cudaMemcpyDeviceToHost));
 }
 
 static int64_t at(const spry_vector *v, int64_t i, int64_t c)
@@ -80,8 +80,8 @@ static void multiply(const spry_spmv_plan *plan, const char *kernel, const probl
     block_copy(&xs, 1);
     block_copy(&ys, 1);
     spry_error err = {0};
-    const spry_status status = spry_spmv_plan_run(plan, on_gpu ? ys.there : ys.host, numbers,
-                                                  spry_vector_as_const(on_gpu ? xs.there : xs.host),
+    const spry_status status = spry_spmv_plan_run(plan, on_gpu ? ys.on_device : ys.host, numbers,
+                                                  spry_vector_as_const(on_gpu ? xs.on_device : xs.host),
                                                   numbers + spry_type_bytes(type), NULL, &err);
     if (status != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
     OK(cudaDeviceSynchronize());
@@ -116,9 +116,9 @@ static void every_kernel(spry_type type, const char *ordering)
             o.row_major = 1;
             o.ordering = ordering;
             spry_spmv_plan *plan = create_plan(context, A, &o);
-            const int several = !ordering && on_gpu &&
-                                (spryi_find_kernel(kernel)->multi_row_major & SPRYI_OP_SPMV) != 0;
-            const size_t many = several ? sizeof shapes / sizeof *shapes : 1;
+            const int multiple = !ordering && on_gpu &&
+                                 (spryi_find_kernel(kernel)->multi_row_major & SPRYI_OP_SPMV) != 0;
+            const size_t many = multiple ? sizeof shapes / sizeof *shapes : 1;
             for (size_t n = 0; n < many; n++) {
                 multiply(plan, kernel, &p, x, product, &shapes[n], 1, on_gpu);
                 multiply(plan, kernel, &p, x, product, &shapes[n], 0, on_gpu); /* column-major */

@@ -163,7 +163,7 @@ static void try_format(spry_context *context, const char *what, const spry_matri
 }
 
 /* only: one format, with all its parameters, or NULL. */
-static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit, int turn,
+static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit, int rotation,
                        int plain_only, const char *only)
 {
     spry_arrays on_device = *a;
@@ -186,7 +186,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
         const int with_parameters = strchr(cases[n].format, ':') != NULL;
         if (plain_only && with_parameters) continue;
         for (int device = 0; device < 2; device++) {
-            if (with_parameters && (n + turn) % 2 != device) continue; /* A in either memory */
+            if (with_parameters && (n + rotation) % 2 != device) continue; /* A in either memory */
             snprintf(what, sizeof what, "%s, %s, %s, %s offsets, in %s memory", cases[n].format, name,
                      spry_type_name(a->value_type), a->offset_type == SPRY_I32 ? "32-bit" : "64-bit",
                      device ? "device" : "host");
@@ -201,13 +201,14 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
 }
 
 /* Runs one of six variants: value types, offset types, and patterns. */
-static void try_family(spry_context *context, const family *f, int variant, int64_t limit, int turn, const char *only)
+static void try_family(spry_context *context, const family *f, int variant, int64_t limit, int rotation,
+                       const char *only)
 {
     const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
     double *values = random_numbers(f->nnz, type, 9);
     form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
     given g = given_make(f, values, &how, type, variant / 2 % 2);
-    try_matrix(context, f->name, &g.a, limit, turn, 0, only);
+    try_matrix(context, f->name, &g.a, limit, rotation, 0, only);
     given_free(&g);
     free(values);
 }
@@ -216,11 +217,11 @@ static void try_family(spry_context *context, const family *f, int variant, int6
 static void every_family(void **state)
 {
     spry_context *context = context_of(2);
-    for (int number = 0, turn = 0; number < family_count(); number = family_next(number, 1), turn++) {
+    for (int number = 0, rotation = 0; number < family_count(); number = family_next(number, 1), rotation++) {
         family f = family_make(number);
-        for (int variant = turn % 3; variant < 6; variant += 3) {
-            try_family(context, &f, variant, 0, turn, NULL);                     /* the guard refuses some */
-            try_family(context, &f, variant, (int64_t)64 << 20, turn + 1, NULL); /* replaces the guard */
+        for (int variant = rotation % 3; variant < 6; variant += 3) {
+            try_family(context, &f, variant, 0, rotation, NULL);                     /* the guard refuses some */
+            try_family(context, &f, variant, (int64_t)64 << 20, rotation + 1, NULL); /* replaces the guard */
         }
         family_free(&f);
     }
@@ -389,7 +390,7 @@ static int64_t around(const int64_t *node, const int64_t *number, int64_t n, int
 static family draw_mesh(uint64_t seed)
 {
     enum { LONGEST = 3000 };
-    const int64_t u = 1 + (int64_t)seed % 5, is_apart = (int64_t)seed / 5 % 2, rows = NODES * u;
+    const int64_t u = 1 + (int64_t)seed % 5, is_distant = (int64_t)seed / 5 % 2, rows = NODES * u;
     uint64_t state = seed;
     int64_t node[NODES], number[NODES], near[9];
     family f = {.rows = rows,
@@ -407,9 +408,9 @@ static family draw_mesh(uint64_t seed)
     for (int64_t n = 0; n < NODES; n++) number[node[n]] = n;
     for (int64_t i = 0; i < rows; i++) {
         int64_t *row = f.columns + f.nnz, n = 0;
-        const int64_t count = around(node, number, is_apart ? i % NODES : i / u, near);
+        const int64_t count = around(node, number, is_distant ? i % NODES : i / u, near);
         for (int64_t e = 0; e < count * u; e++)
-            row[n++] = is_apart ? e / count * NODES + near[e % count] : near[e / u] * u + e % u;
+            row[n++] = is_distant ? e / count * NODES + near[e % count] : near[e / u] * u + e % u;
         if (seed % 3 && draw(&state, 40) == 0) {
             n--;
             row[draw(&state, n)] = row[n];

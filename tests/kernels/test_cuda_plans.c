@@ -138,8 +138,8 @@ static void replay(spry_context *context, const problem *p, const spry_matrix *A
     must(second, kernel, &err);
     if (ended != cudaSuccess) fail_msg("%s: the capture ended with %s", kernel, cudaGetErrorString(ended));
     OK(cudaGraphInstantiateWithFlags(&executable, graph, 0));
-    for (int turn = 0; turn < 3; turn++) {
-        void *host_x = problem_x(p, op, 1, turn), *expected = problem_product(p, op, host_x, 2.5);
+    for (int pass = 0; pass < 3; pass++) {
+        void *host_x = problem_x(p, op, 1, pass), *expected = problem_product(p, op, host_x, 2.5);
         OK(cudaMemcpy(x, host_x, x_bytes, cudaMemcpyHostToDevice));
         OK(cudaMemset(y, 0xff, y_bytes)); /* NaN */
         OK(cudaDeviceSynchronize());
@@ -340,9 +340,9 @@ static void update(spry_context *context, const problem *p, const spry_matrix *A
         spry_matrix *B = NULL;
         must(spry_matrix_create(context, &B, &a, &err), kernel, &err);
         spry_spmv_plan *plan = gpu_plan(context, B, kernel, op, 1);
-        for (int turn = 0; turn < 3; turn++) {
+        for (int pass = 0; pass < 3; pass++) {
             for (int64_t k = 0; k < p->nnz; k++)
-                set_number(values, p->type, k, (turn + 1) * element_at(p->values, p->type, k));
+                set_number(values, p->type, k, (pass + 1) * element_at(p->values, p->type, k));
             if (device) OK(cudaMemcpy(device_values, values, bytes, cudaMemcpyHostToDevice));
             must(spry_spmv_plan_update(plan, NULL, &err), kernel, &err);
             void *expected = problem_product(&own, op, host_x, 1);

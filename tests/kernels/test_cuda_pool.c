@@ -17,7 +17,7 @@ static void *allocate(const spry_context *context, int64_t bytes)
     return data;
 }
 
-static int pools_there(void)
+static int has_pools(void)
 {
     int supported = 0;
     const char *choice = getenv("SPRY_CUDA_POOL");
@@ -188,7 +188,7 @@ static void freed_under_way(void **state)
     spry_context_destroy(context);
 }
 
-enum { TURNS = 400, MOST_BYTES = 48 * MIB };
+enum { ROTATIONS = 400, MOST_BYTES = 48 * MIB };
 
 /* A thread with its own context. While it holds a block, no other thread gets the block. */
 static void *one_thread(void *number)
@@ -199,18 +199,18 @@ static void *one_thread(void *number)
     unsigned char *host = malloc(MOST_BYTES);
     cudaStream_t stream;
     intptr_t wrong = !host || cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
-    for (int turn = 0; turn < TURNS && !wrong; turn++) {
+    for (int pass = 0; pass < ROTATIONS && !wrong; pass++) {
         void *data = NULL;
         state = state * 1103515245u + 12345u;
-        const size_t bytes = 1 + state / 7 % (turn % 8 ? MOST_BYTES / 16 : MOST_BYTES);
+        const size_t bytes = 1 + state / 7 % (pass % 8 ? MOST_BYTES / 16 : MOST_BYTES);
         if (spry_device_allocate(context, &data, 1, (int64_t)bytes, NULL) != SPRY_OK) wrong = 1;
-        const int fill = (int)(own * 16 + (unsigned)turn % 16);
+        const int fill = (int)(own * 16 + (unsigned)pass % 16);
         if (!wrong) wrong |= cudaMemsetAsync(data, fill, bytes, stream) != cudaSuccess;
         if (!wrong) wrong |= cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, stream) != cudaSuccess;
         if (!wrong) wrong |= cudaStreamSynchronize(stream) != cudaSuccess;
         for (size_t i = 0; i < bytes && !wrong; i += 509) wrong = host[i] != fill;
         spry_device_free(context, 1, data);
-        if (turn % 64 == 63) (void)spry_context_trim(context);
+        if (pass % 64 == 63) (void)spry_context_trim(context);
     }
     if (host) (void)cudaStreamDestroy(stream);
     free(host);
@@ -240,6 +240,6 @@ int main(void)
                                        cmocka_unit_test(pieces_serve),
                                        cmocka_unit_test(freed_under_way),
                                        cmocka_unit_test(threads)};
-    if (!has_gpu() || !pools_there()) return SKIPPED;
+    if (!has_gpu() || !has_pools()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

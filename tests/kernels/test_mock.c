@@ -11,7 +11,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_on_every_family),
         cmocka_unit_test(unused_x_does_not_matter),
-        cmocka_unit_test(several_columns),
+        cmocka_unit_test(multiple_columns),
     };
     int failed = 0;
     tested_device = "mock";

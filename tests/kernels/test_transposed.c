@@ -17,7 +17,7 @@ int main(void)
         cmocka_unit_test(same_bits_for_any_number_of_threads),
         cmocka_unit_test(unused_x_does_not_matter),
         cmocka_unit_test(alpha_that_is_not_finite),
-        cmocka_unit_test(several_columns),
+        cmocka_unit_test(multiple_columns),
         cmocka_unit_test(columns_row_by_row),
         cmocka_unit_test(values_of_another_type),
     };

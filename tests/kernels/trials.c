@@ -150,7 +150,7 @@ int kernel_offers(const spry_kernel_info *kernel, spry_op op)
 /* Columns of x and y, row-major with a gap after each row, or column-major with a gap after each column. */
 typedef struct rows_of_columns {
     int64_t columns;
-    int apart;
+    int separate;
     guarded x, y;
     spry_vector all_x, all_y;
 } rows_of_columns;
@@ -163,14 +163,14 @@ static int64_t place_of(const spry_vector *v, int64_t i, int64_t c)
 }
 
 /* Fills column c of x with x_numbers from index c on. */
-static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns, int apart)
+static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns, int separate)
 {
     const size_t size = spry_type_bytes(s->type);
     const int64_t m = s->y_length, n = s->x_length;
-    rows_of_columns r = {.columns = columns, .apart = apart};
+    rows_of_columns r = {.columns = columns, .separate = separate};
     r.all_x = (spry_vector){NULL, n, columns, columns + X_ROOM, 1, s->type, 0, {0, 0}};
     r.all_y = (spry_vector){NULL, m, columns, columns + Y_ROOM, 1, s->type, 0, {0, 0}};
-    if (apart) {
+    if (separate) {
         r.all_x.row_stride = r.all_y.row_stride = 1;
         r.all_x.column_stride = n + X_ROOM;
         r.all_y.column_stride = m + Y_ROOM;
@@ -221,7 +221,7 @@ static void run_rows(const material *s, const trial *t, const spry_spmv_plan *pl
  * If SAMPLED, each call runs the most columns and two other column counts by rotation; if RACES_SAMPLED, one other
  * count.
  */
-void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int apart)
+void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int separate)
 {
     static const int64_t counts[] = {MOST_COLUMNS, 2, 3, 7, 8, 9, 17};
     static const double scalings[][2] = {{1, 0}, {-0.5, 2}};
@@ -233,7 +233,7 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
     for (int c = 0; c < MOST_COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
     for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
         if (SAMPLED && k > 1 && (k / 2 + calls) % (3 + 3 * RACES_SAMPLED) != 0) continue;
-        rows_of_columns r = rows_make(s, x_numbers, counts[k / 2], apart);
+        rows_of_columns r = rows_make(s, x_numbers, counts[k / 2], separate);
         const double *scaling = scalings[k % 2];
         if (k < 2 || k % 2 == 1) run_rows(s, t, plan, &r, scaling, k < 2 ? most : column);
         for (int64_t c = 0; c < r.columns && k < 2; c += MOST_COLUMNS / 3) {
@@ -262,8 +262,8 @@ static int same_number(const void *a, const void *b, spry_type type, int64_t i)
            memcmp((const char *)a + (size_t)i * size, (const char *)b + (size_t)i * size, size) == 0;
 }
 
-void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
-                         const double *x_numbers, int apart)
+void judge_against_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
+                          const double *x_numbers, int separate)
 {
     enum { COLUMNS = 11, SCALINGS = 7 };
     static const double scalings[SCALINGS][2] = {{1, 0}, {-0.7, 1.3},      {1, -1.3},   {0, -2},
@@ -282,7 +282,7 @@ void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan
         const double *scaling = scalings[k % SCALINGS];
         for (int64_t j = 0; j < s->x_length + COLUMNS; j++)
             odd[j] = k < SCALINGS || j % 37 != 5 ? x_numbers[j] : j % 2 == 0 ? (double)INFINITY : (double)NAN;
-        rows_of_columns r = rows_make(s, odd, COLUMNS, apart);
+        rows_of_columns r = rows_make(s, odd, COLUMNS, separate);
         run_rows(&own, t, plan, &r, scaling, column);
         for (int c = 0; c < COLUMNS; c++) {
             guarded x = vector_make(odd + c, s->x_length, s->type, ON_HEAP);
@@ -291,7 +291,7 @@ void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan
             for (int64_t i = 0; i < s->y_length; i++)
                 if (!same_number(column[c].data, y.data, s->type, i))
                     fail_msg("%s: row %lld of column %d is not as alone: alpha %g, beta %g, %s", describe(t),
-                             (long long)i, c, scaling[0], scaling[1], apart ? "apart" : "row by row");
+                             (long long)i, c, scaling[0], scaling[1], separate ? "apart" : "row by row");
             guarded_free(&x);
         }
         rows_free(&r);

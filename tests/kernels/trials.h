@@ -60,11 +60,11 @@ enum { MOST_COLUMNS = 33 };
  * c on. With the most columns, every eleventh column must be within the bound. With fewer, every column must be bitwise
  * equal to the column in the run with the most.
  */
-void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int apart);
+void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int separate);
 
 /*
  * Runs the plan with blocks of columns, row-major or separate, in which some values are zero or not finite. Runs
  * `single` with each column. Results must be bitwise equal, or NaN in both.
  */
-void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
-                         const double *x_numbers, int apart);
+void judge_against_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
+                          const double *x_numbers, int separate);

@@ -17,22 +17,22 @@ typedef struct placed {
     void *arrays[3];
 } placed;
 
-static void *copy_there(spry_context *context, const void *from, int64_t bytes)
+static void *copy_to_device(spry_context *context, const void *from, int64_t bytes)
 {
-    void *there = NULL;
+    void *on_device = NULL;
     if (!from) return NULL;
-    MUST(spry_device_allocate(context, &there, DEVICE, bytes + 1, err));
-    MUST(spry_device_copy(context, there, DEVICE, from, 0, bytes, NULL, err));
+    MUST(spry_device_allocate(context, &on_device, DEVICE, bytes + 1, err));
+    MUST(spry_device_copy(context, on_device, DEVICE, from, 0, bytes, NULL, err));
     MUST(spry_device_synchronize(context, DEVICE, NULL, err));
-    return there;
+    return on_device;
 }
 
 static void *copy_back(spry_context *context, const void *from, int64_t bytes)
 {
-    void *here = calloc((size_t)bytes + 8, 1);
-    if (from && bytes > 0) MUST(spry_device_copy(context, here, 0, from, DEVICE, bytes, NULL, err));
+    void *on_host = calloc((size_t)bytes + 8, 1);
+    if (from && bytes > 0) MUST(spry_device_copy(context, on_host, 0, from, DEVICE, bytes, NULL, err));
     MUST(spry_device_synchronize(context, DEVICE, NULL, err));
-    return here;
+    return on_host;
 }
 
 /* Copies CSR with all entries, or BSR, to the device. */
@@ -42,9 +42,9 @@ static placed place(spry_context *context, const spry_matrix *host)
     spry_arrays a = host->a;
     spryi_array list[SPRYI_ARRAYS];
     spryi_list_arrays(list, &a);
-    p.arrays[0] = copy_there(context, a.offsets, list[SPRYI_OFFSETS].bytes);
-    p.arrays[1] = copy_there(context, a.indices, list[SPRYI_INDICES].bytes);
-    p.arrays[2] = copy_there(context, a.values, list[SPRYI_VALUES].bytes);
+    p.arrays[0] = copy_to_device(context, a.offsets, list[SPRYI_OFFSETS].bytes);
+    p.arrays[1] = copy_to_device(context, a.indices, list[SPRYI_INDICES].bytes);
+    p.arrays[2] = copy_to_device(context, a.values, list[SPRYI_VALUES].bytes);
     a.offsets = p.arrays[0];
     a.indices = p.arrays[1];
     a.values = p.arrays[2];
@@ -76,9 +76,9 @@ static void expect_same(spry_context *context, spry_matrix *B, spry_matrix *host
     spryi_list_arrays(hs, h);
     for (int n = 0; n < SPRYI_ARRAYS; n++) {
         if (hs[n].bytes == 0) continue;
-        void *here = copy_back(context, bs[n].data, bs[n].bytes);
-        if (memcmp(here, hs[n].data, (size_t)hs[n].bytes) != 0) fail_msg("%s: array %d differs", what, n);
-        free(here);
+        void *on_host = copy_back(context, bs[n].data, bs[n].bytes);
+        if (memcmp(on_host, hs[n].data, (size_t)hs[n].bytes) != 0) fail_msg("%s: array %d differs", what, n);
+        free(on_host);
     }
     spry_matrix_destroy(B);
     spry_matrix_destroy(host);
@@ -227,7 +227,7 @@ static spry_const_vector vector_of(spry_context *context, const double *numbers,
     for (int64_t i = 0; i < length; i++) test_set(host, type, i * stride, numbers[i]);
     *data = host;
     if (device) {
-        *data = copy_there(context, host, length * stride * (int64_t)spry_type_bytes(type));
+        *data = copy_to_device(context, host, length * stride * (int64_t)spry_type_bytes(type));
         free(host);
     }
     v.data = *data;
@@ -250,13 +250,13 @@ static void scales(void **state)
         void *data[4];
         spry_const_vector r = vector_of(*state, numbers, s.rows, type, stride, 0, &data[0]);
         spry_const_vector c = vector_of(*state, numbers, s.columns, type, stride, 0, &data[1]);
-        spry_const_vector r_there = vector_of(*state, numbers, s.rows, type, stride, DEVICE, &data[2]);
-        spry_const_vector c_there = vector_of(*state, numbers, s.columns, type, stride, DEVICE, &data[3]);
-        if (n % 5 == 1) r.data = r_there.data = NULL;
-        if (n % 5 == 2 || n % 10 == 1) c.data = c_there.data = NULL;
-        if (n % 5 == 3 && s.rows == s.columns) c.data = r.data, c_there.data = r_there.data;
+        spry_const_vector r_on_device = vector_of(*state, numbers, s.rows, type, stride, DEVICE, &data[2]);
+        spry_const_vector c_on_device = vector_of(*state, numbers, s.columns, type, stride, DEVICE, &data[3]);
+        if (n % 5 == 1) r.data = r_on_device.data = NULL;
+        if (n % 5 == 2 || n % 10 == 1) c.data = c_on_device.data = NULL;
+        if (n % 5 == 3 && s.rows == s.columns) c.data = r.data, c_on_device.data = r_on_device.data;
         MUST(spry_matrix_scale(*state, &wanted, A, r, c, &o, err));
-        MUST(spry_matrix_scale(*state, &B, p.A, r_there, c_there, &o, err));
+        MUST(spry_matrix_scale(*state, &B, p.A, r_on_device, c_on_device, &o, err));
         expect_same(*state, B, wanted, text_of(&s, "scale"));
         for (int d = 0; d < 4; d++)
             if (d < 2)
@@ -276,17 +276,17 @@ static void diagonals(void **state)
         const int64_t stride = 1 + n % 3, bytes = 40 * stride * (int64_t)spry_type_bytes(type);
         spry_matrix *A = sample_matrix(*state, &s);
         placed p = place(*state, A);
-        void *wanted = calloc(120, 8), *there = copy_there(*state, wanted, bytes);
+        void *wanted = calloc(120, 8), *on_device = copy_to_device(*state, wanted, bytes);
         spry_vector v = {.data = wanted, .length = 40, .row_stride = stride, .type = type};
         MUST(spry_matrix_diagonal(A, v, err));
-        v.data = there;
+        v.data = on_device;
         v.device = DEVICE;
         MUST(spry_matrix_diagonal(p.A, v, err));
-        void *here = copy_back(*state, there, bytes);
-        assert_memory_equal(here, wanted, (size_t)bytes);
-        free(here);
+        void *on_host = copy_back(*state, on_device, bytes);
+        assert_memory_equal(on_host, wanted, (size_t)bytes);
+        free(on_host);
         free(wanted);
-        spry_device_free(*state, DEVICE, there);
+        spry_device_free(*state, DEVICE, on_device);
         unplace(*state, &p);
         spry_matrix_destroy(A);
     }
@@ -437,7 +437,7 @@ static void check_placed_product(spry_context *context, const placed *p, const c
         check_block_product(plan);
     }
     change_block_values(9);
-    void *other = copy_there(context, block_values, bytes);
+    void *other = copy_to_device(context, block_values, bytes);
     spry_update_options update = SPRY_INIT(spry_update_options);
     update.values = other;
     MUST(spry_spmv_plan_update(plan, &update, err));
@@ -517,15 +517,15 @@ static void operates_on_blocks(void **state)
     MUST(spry_matrix_convert(context, &B, NULL, p.A, NULL, err));
     MUST(spry_matrix_convert(context, &H, NULL, A, NULL, err));
     expect_same(context, B, H, "CSR of blocks");
-    double *there = copy_there(context, block_values, SIDES * (int64_t)sizeof(double)), here[SIDES];
-    spry_vector d = spry_vector_f64(there, SIDES);
+    double *on_device = copy_to_device(context, block_values, SIDES * (int64_t)sizeof(double)), on_host[SIDES];
+    spry_vector d = spry_vector_f64(on_device, SIDES);
     d.device = DEVICE;
     MUST(spry_matrix_diagonal(p.A, d, err));
-    MUST(spry_matrix_diagonal(A, spry_vector_f64(here, SIDES), err));
-    void *back = copy_back(context, there, sizeof here);
-    assert_memory_equal(here, back, sizeof here);
+    MUST(spry_matrix_diagonal(A, spry_vector_f64(on_host, SIDES), err));
+    void *back = copy_back(context, on_device, sizeof on_host);
+    assert_memory_equal(on_host, back, sizeof on_host);
     free(back);
-    spry_device_free(context, DEVICE, there);
+    spry_device_free(context, DEVICE, on_device);
     unplace(context, &p);
     spry_matrix_destroy(A);
 }
@@ -567,7 +567,7 @@ static void refused_blocks(void **state)
     REFUSED(spry_matrix_create(*state, &B, &a, &err), SPRY_UNSUPPORTED, "ownership",
             "arrays in device memory must be CSR or BSR, and borrowed");
     a.ownership = SPRY_BORROW;
-    void *columns = copy_there(*state, outside, sizeof outside);
+    void *columns = copy_to_device(*state, outside, sizeof outside);
     a.indices = columns;
     spry_matrix *outer = create_matrix(*state, &a);
     REFUSED(spry_matrix_check(outer, NULL, SPRY_CHECK_STRUCTURE, &err), SPRY_INVALID_MATRIX, "indices",

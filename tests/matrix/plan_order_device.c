@@ -48,9 +48,9 @@ static void *room(int64_t count)
     return data;
 }
 
-static void set_values(integers *m, int turn)
+static void set_values(integers *m, int pass)
 {
-    for (int64_t k = 0; k < m->a.nnz; k++) test_set(m->values, m->type, k, (double)((k * 7 + turn * 5) % 11 - 5));
+    for (int64_t k = 0; k < m->a.nnz; k++) test_set(m->values, m->type, k, (double)((k * 7 + pass * 5) % 11 - 5));
 }
 
 static integers matrix_of(spry_context *context, const char *spec, spry_type type, spry_index_type offsets)
@@ -325,21 +325,21 @@ static void new_values(void **state)
                 for (const char *kernel; (kernel = next_kernel(*state, op, &index));) {
                     if (SAMPLED && (index + s + c + device) % 3) continue;
                     integers m = matrix_of(*state, specs[s], c % 3 ? SPRY_F32 : SPRY_F64, SPRY_I32);
-                    spry_arrays there = {0};
-                    spry_matrix *D = device ? on_device(*state, &m, &there) : NULL;
+                    spry_arrays placed = {0};
+                    spry_matrix *D = device ? on_device(*state, &m, &placed) : NULL;
                     spry_spmv_options o = options_of(kernel, orderings[c / 2], op, 1);
                     ordered p = plan_with(*state, &m, device ? D : m.A, &o);
                     check(&p, 1, 1, 0, NULL);
-                    for (int turn = 1; turn < 3; turn++) {
-                        set_values(&m, turn);
+                    for (int pass = 1; pass < 3; pass++) {
+                        set_values(&m, pass);
                         if (device)
-                            move(*state, (void *)(uintptr_t)there.values, 1, m.values, 0,
+                            move(*state, (void *)(uintptr_t)placed.values, 1, m.values, 0,
                                  m.a.nnz * (int64_t)spry_type_bytes(m.type));
                         MUST(spry_spmv_plan_update(p.plan, NULL, err));
                         check(&p, 2, -1, 0, NULL);
                     }
                     spry_spmv_plan_destroy(p.plan);
-                    free_on_device(*state, D, &there);
+                    free_on_device(*state, D, &placed);
                     discard(&m);
                 }
             }
@@ -357,7 +357,7 @@ static const char *format_number(int number)
 }
 
 /* Runs products and changes the values repeatedly. Returns 1 if the plan can be created. */
-static int check_transposed(spry_context *context, integers *m, spry_matrix *A, const spry_arrays *there,
+static int check_transposed(spry_context *context, integers *m, spry_matrix *A, const spry_arrays *placed,
                             const spry_spmv_options *o)
 {
     spry_spmv_plan *plan = NULL;
@@ -368,15 +368,15 @@ static int check_transposed(spry_context *context, integers *m, spry_matrix *A, 
     if (status != SPRY_OK) return 0;
     ordered p = plan_with(context, m, A, o);
     assert_int_equal(p.info.op, SPRY_TRANSPOSE);
-    if (!there && strcmp(o->ordering, "none") == 0 && strcmp(o->format, "auto") == 0) {
+    if (!placed && strcmp(o->ordering, "none") == 0 && strcmp(o->format, "auto") == 0) {
         MUST(spryi_predict_storage(context, &predicted, A, o, err));
         assert_string_equal(predicted.reason, p.info.reason);
         assert_string_equal(predicted.format, p.info.format);
     }
-    for (int turn = 0; turn < 3; turn++) {
-        set_values(m, turn);
-        if (there)
-            move(context, (void *)(uintptr_t)there->values, 1, m->values, 0,
+    for (int pass = 0; pass < 3; pass++) {
+        set_values(m, pass);
+        if (placed)
+            move(context, (void *)(uintptr_t)placed->values, 1, m->values, 0,
                  m->a.nnz * (int64_t)spry_type_bytes(m->type));
         MUST(spry_spmv_plan_update(p.plan, NULL, err));
         check(&p, 2, -1, 0, NULL);
@@ -394,8 +394,8 @@ static void transposed(void **state)
         for (int c = 0; c < 12; c++) {
             const int on = c % 3; /* the CPU, a device with arrays of the host, and a device with its own arrays */
             integers m = matrix_of(*state, specs[s], (s + c) % 2 ? SPRY_F32 : SPRY_F64, SPRY_I32);
-            spry_arrays there = {0};
-            spry_matrix *D = on == 2 ? on_device(*state, &m, &there) : NULL;
+            spry_arrays placed = {0};
+            spry_matrix *D = on == 2 ? on_device(*state, &m, &placed) : NULL;
             for (int f = 0; format_number(f); f++) {
                 if (SAMPLED && (f + s + c / 3) % 3) continue;
                 spry_spmv_options o = options_of(NULL, c / 6 ? "rcm" : "none", SPRY_TRANSPOSE, on > 0);
@@ -403,9 +403,9 @@ static void transposed(void **state)
                 o.format = format_number(f);
                 o.memory_limit_bytes = c % 2 ? INT64_MAX : 0;
                 o.allow_nondeterministic = 0;
-                ran += check_transposed(*state, &m, D ? D : m.A, D ? &there : NULL, &o);
+                ran += check_transposed(*state, &m, D ? D : m.A, D ? &placed : NULL, &o);
             }
-            free_on_device(*state, D, &there);
+            free_on_device(*state, D, &placed);
             discard(&m);
         }
     assert_true(ran >= (SAMPLED ? 2 : 12) * 10 * TEST_COUNT(specs));
@@ -416,7 +416,7 @@ static void transposed(void **state)
 /*
  * The permuted copy exists only on the device. The two permutations need 4 bytes per row each. Runs allocate nothing.
  */
-static void bytes_are_told(void **state)
+static void bytes_are_reported(void **state)
 {
     integers m = matrix_of(*state, "grid5,x=100,y=70,shuffle=1", SPRY_F64, SPRY_I32);
     spry_spmv_options o = options_of(tested_mock ? "csr_plain_mock" : "csr_merge_cuda", "none", SPRY_NO_TRANSPOSE, 1);
@@ -508,7 +508,7 @@ int plans_with_an_ordering(void)
         cmocka_unit_test_setup_teardown(columns_of_vectors, open_context, teardown),
         cmocka_unit_test_setup_teardown(new_values, open_context, teardown),
         cmocka_unit_test_setup_teardown(transposed, open_context, teardown),
-        cmocka_unit_test_setup_teardown(bytes_are_told, open_context, teardown),
+        cmocka_unit_test_setup_teardown(bytes_are_reported, open_context, teardown),
         cmocka_unit_test_setup_teardown(every_device_allocation_refused, open_context, teardown),
         cmocka_unit_test_setup_teardown(scalings_are_refused, open_context, teardown),
     };

@@ -216,10 +216,10 @@ static void both_directions(void **state)
     }
     spry_spmv_plan_destroy(plan);
     spry_explanation *e;
-    spry_explanation_info told = SPRY_INIT(spry_explanation_info);
+    spry_explanation_info reported = SPRY_INIT(spry_explanation_info);
     MUST(spry_spmv_explain(*state, &e, A, NULL, err));
-    MUST(spry_explanation_get_info(e, &told, err));
-    assert_string_equal("bsr", told.format);
+    MUST(spry_explanation_get_info(e, &reported, err));
+    assert_string_equal("bsr", reported.format);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
 }
@@ -339,7 +339,7 @@ static void limits(void **state)
     for (int64_t limit = 4000; limit < 20000; limit += 1000) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_explain_options how = SPRY_INIT(spry_explain_options);
-        spry_explanation_info told = SPRY_INIT(spry_explanation_info);
+        spry_explanation_info reported = SPRY_INIT(spry_explanation_info);
         spry_candidate c = SPRY_INIT(spry_candidate);
         spry_explanation *e = NULL;
         spry_spmv_plan *plan = NULL;
@@ -350,8 +350,8 @@ static void limits(void **state)
         const spry_status status = spry_spmv_plan_create(*state, &plan, A, &o, &err);
         assert_int_equal(status, spry_spmv_explain(*state, &e, A, &how, &err));
         if (status != SPRY_OK) continue;
-        MUST(spry_explanation_get_info(e, &told, err));
-        assert_string_equal(plan_info(plan).format, told.format);
+        MUST(spry_explanation_get_info(e, &reported, err));
+        assert_string_equal(plan_info(plan).format, reported.format);
         for (int k = 0; spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK; k++)
             if (strcmp(c.format, "csr") == 0) assert_int_equal(c.storage_bytes, c.owned_bytes);
         spry_explanation_destroy(e);

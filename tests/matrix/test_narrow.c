@@ -116,36 +116,36 @@ static void what_a_conversion_tells(void **state)
 {
     spry_context *context = *state;
     static const double values[] = {1, 1.0 + 0x1p-9, 70000, 1, 0x1p-9, 1e-30};
-    spry_rounding told = SPRY_INIT(spry_rounding);
-    spry_matrix *B = convert(context, values, SPRY_F16, &told, 0);
+    spry_rounding reported = SPRY_INIT(spry_rounding);
+    spry_matrix *B = convert(context, values, SPRY_F16, &reported, 0);
     spry_arrays b = arrays_of(B);
     assert_int_equal(b.value_type, SPRY_F16);
     assert_int_equal(b.nnz, 5);
     static const uint16_t expected[] = {0x3c00, 0x3c02, 0x7c00, 0x3c02, 0};
     assert_memory_equal(b.values, expected, sizeof expected);
-    assert_int_equal(told.rounded, 2);
-    assert_int_equal(told.overflowed, 1);
-    assert_int_equal(told.overflowed_row, 0);
-    assert_int_equal(told.overflowed_column, 2);
-    assert_int_equal(told.vanished, 1);
-    assert_true(told.largest == 1);
-    assert_int_equal(told.largest_row, 2);
-    assert_int_equal(told.largest_column, 2);
+    assert_int_equal(reported.rounded, 2);
+    assert_int_equal(reported.overflowed, 1);
+    assert_int_equal(reported.overflowed_row, 0);
+    assert_int_equal(reported.overflowed_column, 2);
+    assert_int_equal(reported.vanished, 1);
+    assert_true(reported.largest == 1);
+    assert_int_equal(reported.largest_row, 2);
+    assert_int_equal(reported.largest_column, 2);
     spry_matrix_destroy(B);
 
-    B = convert(context, values, SPRY_BF16, &told, 1);
+    B = convert(context, values, SPRY_BF16, &reported, 1);
     assert_int_equal(spry_matrix_nnz(B), 6);
-    assert_int_equal(told.overflowed, 0);
-    assert_int_equal(told.overflowed_row, -1);
-    assert_int_equal(told.vanished, 0);
-    assert_true(told.largest > 0 && told.largest <= 0x1p-8);
+    assert_int_equal(reported.overflowed, 0);
+    assert_int_equal(reported.overflowed_row, -1);
+    assert_int_equal(reported.vanished, 0);
+    assert_true(reported.largest > 0 && reported.largest <= 0x1p-8);
     spry_matrix_destroy(B);
 
-    B = convert(context, values, SPRY_F64, &told, 0); /* nothing to round */
-    assert_true(told.rounded == 0 && told.largest == 0 && told.largest_row == -1);
+    B = convert(context, values, SPRY_F64, &reported, 0); /* nothing to round */
+    assert_true(reported.rounded == 0 && reported.largest == 0 && reported.largest_row == -1);
     spry_matrix_destroy(B);
-    B = convert(context, values, SPRY_PATTERN, &told, 0);
-    assert_true(told.rounded == 0 && told.largest_row == -1);
+    B = convert(context, values, SPRY_PATTERN, &reported, 0);
+    assert_true(reported.rounded == 0 && reported.largest_row == -1);
     spry_matrix_destroy(B);
 }
 
@@ -153,12 +153,12 @@ static void what_a_conversion_tells(void **state)
 static void rounding_of_many(void **state)
 {
     spry_context *context = *state;
-    spry_rounding told = SPRY_INIT(spry_rounding);
+    spry_rounding reported = SPRY_INIT(spry_rounding);
     spry_matrix_options options = SPRY_INIT(spry_matrix_options);
     options.value_type = SPRY_BF16;
     options.layout = SPRY_COO;
     spry_matrix *A = generate_matrix(context, "grid27,x=12,y=13,z=14"), *B = NULL;
-    MUST(spry_matrix_convert(context, &B, &told, A, &options, err));
+    MUST(spry_matrix_convert(context, &B, &reported, A, &options, err));
     spry_arrays a = arrays_of(A);
     spry_arrays b = arrays_of(B);
     double largest = 0;
@@ -170,10 +170,10 @@ static void rounding_of_many(void **state)
         if (change > largest) at = k;
         if (change > largest) largest = change;
     }
-    assert_int_equal(told.rounded, count);
-    assert_true(told.largest == largest);
-    assert_int_equal(told.largest_row, ((const int32_t *)b.row_indices)[at]);
-    assert_int_equal(told.largest_column, ((const int32_t *)b.indices)[at]);
+    assert_int_equal(reported.rounded, count);
+    assert_true(reported.largest == largest);
+    assert_int_equal(reported.largest_row, ((const int32_t *)b.row_indices)[at]);
+    assert_int_equal(reported.largest_column, ((const int32_t *)b.indices)[at]);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
 }

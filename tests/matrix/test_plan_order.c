@@ -410,7 +410,7 @@ static void bandk_makes_the_groups(void **state)
 
 /* ---- figures and refusals ----------------------------------------------------------------------- */
 
-static void bytes_are_told(void **state)
+static void bytes_are_reported(void **state)
 {
     spry_matrix *A = test_generate(*state, "grid5,x=100,y=70,shuffle=1", NULL);
     const spry_arrays a = arrays_of(A);
@@ -555,7 +555,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_new, test_setup, close_context),
         cmocka_unit_test_setup_teardown(groups_of_an_ordering, test_setup, close_context),
         cmocka_unit_test_setup_teardown(bandk_makes_the_groups, test_setup, close_context),
-        cmocka_unit_test_setup_teardown(bytes_are_told, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(bytes_are_reported, test_setup, close_context),
         cmocka_unit_test_setup_teardown(mistakes, test_setup, close_context),
         cmocka_unit_test(every_allocation),
     };

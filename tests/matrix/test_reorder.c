@@ -231,18 +231,18 @@ static int by_column(const void *left, const void *right)
 /* Draws distinct random entries. mirrored: with mirror images. loops: 1 with a diagonal, 0 without. */
 static int64_t random_entries(test_entry *entries, uint64_t seed, int mirrored, int loops)
 {
-    char there[N][N] = {{0}};
+    char stored[N][N] = {{0}};
     int64_t nnz = 0;
     for (int e = 0; e < 2 * N; e++) {
         int i = (int)(test_random(&seed) % N), j = (int)(test_random(&seed) % N);
         if (i == j) continue;
-        there[i][j] = 1;
-        if (mirrored) there[j][i] = 1;
+        stored[i][j] = 1;
+        if (mirrored) stored[j][i] = 1;
     }
     for (int i = 0; i < N; i++) {
-        if (loops && i % 3) there[i][i] = 1;
+        if (loops && i % 3) stored[i][i] = 1;
         for (int j = 0; j < N; j++)
-            if (there[i][j]) entries[nnz++] = (test_entry){i, j, 1 + i + 100 * j};
+            if (stored[i][j]) entries[nnz++] = (test_entry){i, j, 1 + i + 100 * j};
     }
     return nnz;
 }
@@ -394,9 +394,9 @@ static void entry_by_entry(void **state)
             for (int i = 0; i < ROWS; i++)
                 for (int j = 0; j < COLS; j++) {
                     const int64_t from_i = sides & 1 ? row_perm[i] : i, from_j = sides & 2 ? col_perm[j] : j;
-                    const int there = (from_i * 5 + from_j * 3) % 4 == 0;
+                    const int stored = (from_i * 5 + from_j * 3) % 4 == 0;
                     const double value = form.value_type == SPRY_PATTERN ? 1 : (double)(1 + from_i + 16 * from_j);
-                    assert_true(entry_at(&b, i, j) == (there ? value : 0));
+                    assert_true(entry_at(&b, i, j) == (stored ? value : 0));
                 }
             spry_matrix_destroy(A);
             spry_matrix_destroy(B);

@@ -12,16 +12,17 @@ static void *on_gpu(spry_context *context, const int64_t *numbers, int64_t count
 {
     const int64_t bytes = count * (int64_t)spryi_index_type_bytes(type);
     int32_t *const narrow = malloc((size_t)count * sizeof *narrow + 1);
-    void *there = NULL;
+    void *on_device = NULL;
     for (int64_t k = 0; k < count; k++) narrow[k] = (int32_t)numbers[k];
-    MUST(spry_device_allocate(context, &there, GPU, bytes, err));
-    MUST(spry_device_copy(context, there, GPU, type == SPRY_I32 ? (const void *)narrow : numbers, 0, bytes, NULL, err));
+    MUST(spry_device_allocate(context, &on_device, GPU, bytes, err));
+    MUST(spry_device_copy(context, on_device, GPU, type == SPRY_I32 ? (const void *)narrow : numbers, 0, bytes, NULL,
+                          err));
     MUST(spry_device_synchronize(context, GPU, NULL, err));
     free(narrow);
-    return there;
+    return on_device;
 }
 
-static spry_status look(spry_context *context, spry_arrays arrays, spry_error *err)
+static spry_status check(spry_context *context, spry_arrays arrays, spry_error *err)
 {
     spry_matrix *A = create_matrix(context, &arrays);
     const spry_status status = spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, err);
@@ -41,15 +42,15 @@ static void compare(spry_context *context, int64_t rows, int64_t cols, int64_t *
     a.offset_type = a.index_type = SPRY_I64;
     a.offsets = offsets, a.indices = indices;
     spry_error host = SPRY_ERROR_INIT, gpu = SPRY_ERROR_INIT;
-    assert_int_equal(sound ? SPRY_OK : SPRY_INVALID_MATRIX, look(context, a, &host));
+    assert_int_equal(sound ? SPRY_OK : SPRY_INVALID_MATRIX, check(context, a, &host));
     for (int t = 0; t < 3; t++) {
-        spry_arrays there = a;
+        spry_arrays on_device = a;
         void *const first = on_gpu(context, offsets, rows + 1, types[t][0]);
         void *const second = on_gpu(context, indices, nnz, types[t][1]);
-        there.device = GPU;
-        there.offset_type = types[t][0], there.index_type = types[t][1];
-        there.offsets = first, there.indices = second;
-        assert_int_equal(host.status, look(context, there, &gpu));
+        on_device.device = GPU;
+        on_device.offset_type = types[t][0], on_device.index_type = types[t][1];
+        on_device.offsets = first, on_device.indices = second;
+        assert_int_equal(host.status, check(context, on_device, &gpu));
         assert_string_equal(host.message, gpu.message);
         spry_device_free(context, GPU, first);
         spry_device_free(context, GPU, second);

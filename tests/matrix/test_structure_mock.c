@@ -11,30 +11,30 @@
 /* Copies an array to the mock's memory. */
 static const void *on_device(spry_context *context, const void *array, int64_t bytes)
 {
-    void *there = NULL;
-    MUST(spry_device_allocate(context, &there, 1, bytes, err));
-    MUST(spry_device_copy(context, there, 1, array, 0, bytes, NULL, err));
+    void *placed = NULL;
+    MUST(spry_device_allocate(context, &placed, 1, bytes, err));
+    MUST(spry_device_copy(context, placed, 1, array, 0, bytes, NULL, err));
     MUST(spry_device_synchronize(context, 1, NULL, err));
-    return there;
+    return placed;
 }
 
 /* Checks the arrays in device memory, if they are CSR, and expects the host's message. */
 static void check_on_device(spry_context *context, const spry_arrays *a, spry_status status, const char *message)
 {
     if (a->layout != SPRY_CSR) return;
-    spry_arrays there = *a;
+    spry_arrays placed = *a;
     spry_error err = SPRY_ERROR_INIT;
-    there.device = 1;
-    there.offsets = on_device(context, a->offsets, (a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
-    there.indices = on_device(context, a->indices, a->nnz * (int64_t)spryi_index_type_bytes(a->index_type));
-    if (a->values) there.values = on_device(context, a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
-    spry_matrix *A = create_matrix(context, &there);
+    placed.device = 1;
+    placed.offsets = on_device(context, a->offsets, (a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
+    placed.indices = on_device(context, a->indices, a->nnz * (int64_t)spryi_index_type_bytes(a->index_type));
+    if (a->values) placed.values = on_device(context, a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
+    spry_matrix *A = create_matrix(context, &placed);
     assert_int_equal(status, spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err));
     if (message) assert_string_equal(message, err.message);
     spry_matrix_destroy(A);
-    spry_device_free(context, 1, (void *)(uintptr_t)there.offsets);
-    spry_device_free(context, 1, (void *)(uintptr_t)there.indices);
-    spry_device_free(context, 1, (void *)(uintptr_t)there.values);
+    spry_device_free(context, 1, (void *)(uintptr_t)placed.offsets);
+    spry_device_free(context, 1, (void *)(uintptr_t)placed.indices);
+    spry_device_free(context, 1, (void *)(uintptr_t)placed.values);
 }
 
 /* Checks only the structure. SPRY_CHECK_ALL must give the same status and message. */

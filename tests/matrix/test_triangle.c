@@ -340,7 +340,7 @@ static void test_duplicates(void **state)
 
 /* ---- functions -------------------------------------------------------------------------------------------- */
 
-static void looks(spry_context *context, both *b)
+static void checks_and_statistics(spry_context *context, both *b)
 {
     spry_matrix_stats s[2] = {SPRY_INIT(spry_matrix_stats), SPRY_INIT(spry_matrix_stats)};
     spryi_storage storage[2] = {0};
@@ -473,7 +473,7 @@ static void test_functions(void **state)
         spry_context *context = context_of(0);
         const test_form form = {way & 2 ? SPRY_COO : SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
         both b = make(context, form, symmetry, way & 2 ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE);
-        looks(context, &b);
+        checks_and_statistics(context, &b);
         orders(context, &b);
         sparse_products(context, &b);
         files(context, &b);

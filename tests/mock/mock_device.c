@@ -153,23 +153,23 @@ static spry_status copy(const spryi_device *device, void *to, const void *from, 
     return SPRY_OK;
 }
 
-static spry_status summarize_rows(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
+static spry_status summarize_rows(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
                                   int checked, spry_error *err)
 {
     (void)device, (void)err;
-    *look = (spryi_row_summary){.sound = 1};
+    *summary = (spryi_row_summary){.sound = 1};
     mock_finish();
     mock_open_memory();
     for (int64_t i = 0; i < csr->rows; i++) {
         const double length = (double)spryi_row_length(csr, i);
-        look->longest = length > look->longest ? length : look->longest;
-        look->squares += length * length;
-        look->sound &= length >= 0;
+        summary->longest = length > summary->longest ? length : summary->longest;
+        summary->squares += length * length;
+        summary->sound &= length >= 0;
     }
-    if (checked) look->sound &= spryi_offset_of(csr, 0) == 0 && spryi_offset_of(csr, csr->rows) == csr->nnz;
+    if (checked) summary->sound &= spryi_offset_of(csr, 0) == 0 && spryi_offset_of(csr, csr->rows) == csr->nnz;
     for (int64_t k = 0; checked && k < csr->nnz; k++) {
         const int64_t column = spryi_index_at(csr->indices, csr->index_type, k);
-        look->sound &= column >= 0 && column < csr->columns;
+        summary->sound &= column >= 0 && column < csr->columns;
     }
     mock_close_memory();
     return SPRY_OK;

@@ -18,7 +18,7 @@ static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair
         for (PetscInt i = 0; i < rows; i += 3) PetscCall(MatSetValue(C[k], i, (i * 5 + 1) % cols, 7, ADD_VALUES));
         PetscCall(MatAssemblyBegin(C[k], MAT_FINAL_ASSEMBLY));
         PetscCall(MatAssemblyEnd(C[k], MAT_FINAL_ASSEMBLY));
-        for (int turn = 0; turn < 2; turn++) {
+        for (int pass = 0; pass < 2; pass++) {
             PetscCall(MatScale(left[k], 0.5));
             PetscCall(multiply(type, left[k], right[k], MAT_REUSE_MATRIX, &C[k]));
         }
@@ -77,8 +77,8 @@ static PetscErrorCode replaced_operand(MatProductType type)
     PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
     PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &C));
-    for (PetscInt turn = 2; turn < 12; turn += 2) {
-        for (PetscInt seed = turn; seed < turn + 2; seed++) {
+    for (PetscInt pass = 2; pass < 12; pass += 2) {
+        for (PetscInt seed = pass; seed < pass + 2; seed++) {
             Mat other;
             PetscCall(make("aijspry", 120, 120, 3, seed, &other));
             PetscCall(MatHeaderReplace(A, &other));

@@ -17,7 +17,7 @@ static PetscErrorCode values_and_structure_change(void)
     PetscFunctionBegin;
     PetscCall(pair_make(&p, 211, 211, 1));
     PetscCall(same_products(p.aij, p.ours, ROUNDS, "new"));
-    for (int turn = 0; turn < 6; turn++) {
+    for (int pass = 0; pass < 6; pass++) {
         PetscCall(MatScale(p.aij, 0.5));
         PetscCall(MatScale(p.ours, 0.5));
         PetscCall(same_products(p.aij, p.ours, 2, "scaled"));
@@ -134,7 +134,7 @@ static PetscErrorCode whole_matrices(void)
     PetscCall(ISCreateStride(PETSC_COMM_SELF, 90, 0, 1, &all));
     PetscCall(MatCreateSubMatrices(p.aij, 1, &all, &all, MAT_INITIAL_MATRIX, &copies[0]));
     PetscCall(MatCreateSubMatrices(p.ours, 1, &all, &all, MAT_INITIAL_MATRIX, &copies[1]));
-    for (int turn = 0; turn < 3; turn++) {
+    for (int pass = 0; pass < 3; pass++) {
         PetscCall(same_products(copies[0][0], copies[1][0], PRODUCTS, "the whole matrix on each rank"));
         PetscCall(MatScale(p.aij, 0.5));
         PetscCall(MatScale(p.ours, 0.5));
@@ -178,7 +178,7 @@ static PetscErrorCode sparse_products(void)
         PetscCall(same_matrices(expected, found, what));
         PetscCall(same_block_sizes(expected, found, what));
         PetscCall(same_products(expected, found, PRODUCTS, what));
-        for (int turn = 0; turn < 3; turn++) {
+        for (int pass = 0; pass < 3; pass++) {
             PetscCall(MatScale(a.aij, 1.5));
             PetscCall(MatScale(a.ours, 1.5));
             PetscCall(MatScale(b.aij, 0.75));
@@ -298,7 +298,7 @@ static PetscErrorCode solves(void)
     PetscCall(VecDuplicate(x[0], &x[1]));
     PetscCall(VecSet(b, 1));
     PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD)); /* as -mat_view prints a matrix when it is assembled */
-    for (int turn = 0; turn < 3; turn++) {
+    for (int pass = 0; pass < 3; pass++) {
         for (int k = 0; k < 2; k++) {
             KSP ksp;
             const Mat A = k ? p.ours : p.aij;

@@ -28,13 +28,13 @@ static void expect_solution(const spry_vector *x, double a, double b)
     }
 }
 
-/* Solves with A = a diag(1, 2, 3, 4, 1, ...). If `there` is 1, also with A, x and b in device memory. */
-static void solve_extreme(spry_type type, double a, double b, spry_precond precond, int there)
+/* Solves with A = a diag(1, 2, 3, 4, 1, ...). If on_device is 1, also with A, x and b in device memory. */
+static void solve_extreme(spry_type type, double a, double b, spry_precond precond, int on_device)
 {
     dense d = dense_make(N);
     for (int i = 0; i < N; i++) d.a[i * N + i] = a * (1 + i % 4);
-    spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, type), *A_there = NULL;
-    spry_vector x = multiples_of(77, type), right = multiples_of(b, type), x_there = {0}, right_there = {0};
+    spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, type), *A_on_device = NULL;
+    spry_vector x = multiples_of(77, type), right = multiples_of(b, type), x_on_device = {0}, right_on_device = {0};
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
@@ -43,15 +43,16 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
     o.precond = precond;
     o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-15;
     o.kernel = tested_kernel;
-    if (there) {
-        A_there = matrix_there(A, &arrays);
-        x_there = create_vector(tested_context, N, type, 1);
-        right_there = create_vector(tested_context, N, type, 1);
-        assert_int_equal(spry_device_copy(tested_context, right_there.data, 1, right.data, 0, bytes, NULL, NULL),
+    if (on_device) {
+        A_on_device = matrix_to_device(A, &arrays);
+        x_on_device = create_vector(tested_context, N, type, 1);
+        right_on_device = create_vector(tested_context, N, type, 1);
+        assert_int_equal(spry_device_copy(tested_context, right_on_device.data, 1, right.data, 0, bytes, NULL, NULL),
                          SPRY_OK);
-        expect_status(spry_cg(tested_context, x_there, &r, A_there, spry_vector_as_const(right_there), &o, &err), &err,
-                      SPRY_OK, "");
-        assert_int_equal(spry_device_copy(tested_context, x.data, 0, x_there.data, 1, bytes, NULL, NULL), SPRY_OK);
+        expect_status(spry_cg(tested_context, x_on_device, &r, A_on_device, spry_vector_as_const(right_on_device), &o,
+                              &err),
+                      &err, SPRY_OK, "");
+        assert_int_equal(spry_device_copy(tested_context, x.data, 0, x_on_device.data, 1, bytes, NULL, NULL), SPRY_OK);
     } else {
         o.device = 1;
         expect_status(spry_cg(tested_context, x, &r, A, spry_vector_as_const(right), &o, &err), &err, SPRY_OK, "");
@@ -61,10 +62,10 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
     expect_solution(&x, a, b);
     spry_vector_destroy(tested_context, &x);
     spry_vector_destroy(tested_context, &right);
-    spry_vector_destroy(tested_context, &x_there);
-    spry_vector_destroy(tested_context, &right_there);
-    spry_matrix_destroy(A_there);
-    if (there) free_matrix_there(&arrays);
+    spry_vector_destroy(tested_context, &x_on_device);
+    spry_vector_destroy(tested_context, &right_on_device);
+    spry_matrix_destroy(A_on_device);
+    if (on_device) free_device_matrix(&arrays);
     spry_matrix_destroy(A);
     dense_free(&d);
 }
@@ -126,10 +127,10 @@ void cg_of_extreme_magnitude(void **state)
                                     {1e-300, 1e-30}, {1e-310, 1e-310}, {1e300, 1e300}, {1, 1}};
     static const float f32[][2] = {{2, 1e-30f}, {2, 1e37f}, {1e-20f, 1e-30f}, {1e-36f, 1e-20f}, {1e37f, 1e30f}, {1, 1}};
     for (int precond = 0; precond <= SPRY_PRECOND_BLOCK_JACOBI; precond++)
-        for (int there = 0; there < 2; there++) {
+        for (int on_device = 0; on_device < 2; on_device++) {
             for (size_t c = 0; c < sizeof f64 / sizeof *f64; c++)
-                solve_extreme(SPRY_F64, f64[c][0], f64[c][1], (spry_precond)precond, there);
+                solve_extreme(SPRY_F64, f64[c][0], f64[c][1], (spry_precond)precond, on_device);
             for (size_t c = 0; c < sizeof f32 / sizeof *f32; c++)
-                solve_extreme(SPRY_F32, (double)f32[c][0], (double)f32[c][1], (spry_precond)precond, there);
+                solve_extreme(SPRY_F32, (double)f32[c][0], (double)f32[c][1], (spry_precond)precond, on_device);
         }
 }

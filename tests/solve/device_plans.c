@@ -19,7 +19,7 @@ static spry_vector column(const spry_vector *v, int64_t c)
 }
 
 /* Returns a copy of v in device memory. The caller destroys the copy. */
-static spry_vector there(const spry_vector *v)
+static spry_vector on_device(const spry_vector *v)
 {
     const int64_t bytes = v->length * (int64_t)sizeof(double);
     spry_vector made = create_vector(tested_context, v->length, SPRY_F64, 1);
@@ -33,7 +33,7 @@ void cg_plans_run_again(void **state)
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
         spry_matrix *A = generated(SPEC, SPRY_F64);
         spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64), y = new_vector(N, SPRY_F64);
-        spry_vector far_b = there(&b), far_x = there(&b);
+        spry_vector far_b = on_device(&b), far_x = on_device(&b);
         spry_cg_options o = on_gpu();
         spry_cg_run_options first = SPRY_INIT(spry_cg_run_options);
         spry_cg_plan *plan = NULL;

@@ -36,24 +36,24 @@ static void compare_ranks(const spry_matrix *A, int64_t n, spry_type type, const
     fill_guess(&x);
     fill_guess(&y);
     spry_pagerank_options cpu = *o;
-    spry_pagerank_result r, told;
+    spry_pagerank_result r, reported;
     spry_error err = {0};
     cpu.device = SPRY_DEVICE_DEFAULT;
     cpu.kernel = NULL;
-    expect_status(rank(&told, y, A, &cpu, &err), &err, SPRY_OK, "");
+    expect_status(rank(&reported, y, A, &cpu, &err), &err, SPRY_OK, "");
     expect_status(rank(&r, x, A, o, &err), &err, SPRY_OK, "");
     assert_int_equal(r.verdict, SPRY_VERDICT_CONVERGED);
     assert_int_equal(observed.seen, r.iterations);
     assert_true(observed.residual[r.iterations - 1] == r.residual && r.residual <= o->tolerance);
-    assert_int_equal(r.dangling_nodes, told.dangling_nodes);
-    assert_int_equal(r.first_dangling_node, told.first_dangling_node);
-    assert_int_equal(r.is_stochastic, told.is_stochastic);
-    assert_true(r.iterations - told.iterations <= 1 && told.iterations - r.iterations <= 1);
-    double slack = r.error_bound + told.error_bound + 32 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), apart = 0;
-    for (int64_t i = 0; i < n; i++) apart += fabs(entry(&x, i) - entry(&y, i));
-    assert_at_most(apart, slack);
-    assert_at_most(fabs(r.mass - told.mass), slack);
-    assert_at_most(fabs(r.dangling_mass - told.dangling_mass), slack);
+    assert_int_equal(r.dangling_nodes, reported.dangling_nodes);
+    assert_int_equal(r.first_dangling_node, reported.first_dangling_node);
+    assert_int_equal(r.is_stochastic, reported.is_stochastic);
+    assert_true(r.iterations - reported.iterations <= 1 && reported.iterations - r.iterations <= 1);
+    double slack = r.error_bound + reported.error_bound + 32 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), difference = 0;
+    for (int64_t i = 0; i < n; i++) difference += fabs(entry(&x, i) - entry(&y, i));
+    assert_at_most(difference, slack);
+    assert_at_most(fabs(r.mass - reported.mass), slack);
+    assert_at_most(fabs(r.dangling_mass - reported.dangling_mass), slack);
     spry_vector_destroy(tested_context, &x);
     spry_vector_destroy(tested_context, &y);
 }
@@ -157,8 +157,8 @@ void pagerank_personalization(void **state)
                 snprintf(spec, sizeof spec, "rmat,scale=%d", scale);
                 spry_matrix *A = graph_of(tested_context, spec, (spry_type)type);
                 for (int64_t i = 0; i < n; i++) set_entry(&v, i, i % 5 == 3 ? 0 : 0.5 + (double)(i % 11));
-                spry_vector there = create_vector(tested_context, n, (spry_type)type, 1);
-                assert_int_equal(spry_device_copy(tested_context, there.data, 1, v.data, 0,
+                spry_vector on_device = create_vector(tested_context, n, (spry_type)type, 1);
+                assert_int_equal(spry_device_copy(tested_context, on_device.data, 1, v.data, 0,
                                                   n * (int64_t)spry_type_bytes((spry_type)type), NULL, NULL),
                                  SPRY_OK);
                 o.edges = SPRY_ROW_TO_COLUMN;
@@ -174,7 +174,7 @@ void pagerank_personalization(void **state)
                     fill_guess(&x);
                     fill_guess(&y);
                     expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
-                    o.personalization = spry_vector_as_const(there);
+                    o.personalization = spry_vector_as_const(on_device);
                     expect_status(rank(&r, y, A, &o, &err), &err, SPRY_OK, "");
                     assert_memory_equal(x.data, y.data, (size_t)n * spry_type_bytes((spry_type)type));
                     spry_vector_destroy(tested_context, &x);
@@ -184,7 +184,7 @@ void pagerank_personalization(void **state)
                 }
                 spry_matrix_destroy(A);
                 spry_vector_destroy(tested_context, &v);
-                spry_vector_destroy(tested_context, &there);
+                spry_vector_destroy(tested_context, &on_device);
             }
 }
 
@@ -264,18 +264,18 @@ static void same_refusal(const spry_matrix *A, int64_t n, spry_type type, spry_e
     spry_vector x = new_vector(n, type);
     spry_pagerank_options o = rank_on_gpu(), cpu = o;
     spry_pagerank_result r;
-    spry_error err = {0}, told = {0};
-    spry_arrays there = SPRY_INIT(spry_arrays);
+    spry_error err = {0}, reported = {0};
+    spry_arrays on_device = SPRY_INIT(spry_arrays);
     o.edges = cpu.edges = edges;
     cpu.device = SPRY_DEVICE_DEFAULT;
     cpu.kernel = NULL;
-    assert_int_equal(rank(&r, x, A, &cpu, &told), SPRY_INVALID_MATRIX);
-    expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_MATRIX, told.message);
-    spry_matrix *copy = matrix_there(A, &there);
-    expect_status(rank(&r, x, copy, &o, &err), &err, SPRY_INVALID_MATRIX, told.message);
-    assert_int_equal(err.value, told.value);
+    assert_int_equal(rank(&r, x, A, &cpu, &reported), SPRY_INVALID_MATRIX);
+    expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_MATRIX, reported.message);
+    spry_matrix *copy = matrix_to_device(A, &on_device);
+    expect_status(rank(&r, x, copy, &o, &err), &err, SPRY_INVALID_MATRIX, reported.message);
+    assert_int_equal(err.value, reported.value);
     spry_matrix_destroy(copy);
-    free_matrix_there(&there);
+    free_device_matrix(&on_device);
     spry_vector_destroy(tested_context, &x);
 }
 
@@ -364,12 +364,12 @@ static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **c
  * Compares ranks of a matrix with 64-bit columns. The device's passes need 32-bit columns. Otherwise the host builds
  * the links, and the device ranks if possible.
  */
-static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
+static void wide_ranks_with_data_on_device(const spry_matrix *A, int64_t n)
 {
     int64_t *offsets, *columns;
     spry_matrix *wide = widened(A, &offsets, &columns);
     spry_arrays arrays = SPRY_INIT(spry_arrays);
-    spry_matrix *there = matrix_there(wide, &arrays);
+    spry_matrix *on_device = matrix_to_device(wide, &arrays);
     spry_vector x = new_vector(n, SPRY_F64);
     spry_pagerank_options o = rank_on_gpu();
     spry_pagerank_result r;
@@ -380,32 +380,32 @@ static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
     expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
     o.device = SPRY_DEVICE_DEFAULT; /* the device that holds the matrix */
     o.kernel = NULL;
-    spry_vector x_there = create_vector(tested_context, n, SPRY_F64, 1);
-    const spry_status status = rank(&r, x_there, there, &o, &err);
+    spry_vector x_on_device = create_vector(tested_context, n, SPRY_F64, 1);
+    const spry_status status = rank(&r, x_on_device, on_device, &o, &err);
     if (status != SPRY_UNSUPPORTED) { /* its kernels lack 64-bit columns */
         expect_status(status, &err, SPRY_OK, "");
-        download(got, &x_there);
+        download(got, &x_on_device);
     }
     for (int64_t i = 0; i < n && status == SPRY_OK; i++)
         assert_at_most(fabs(got[i] - entry(&x, i)), 1e-6 * entry(&x, i));
     free(got);
     spry_vector_destroy(tested_context, &x);
-    spry_vector_destroy(tested_context, &x_there);
-    spry_matrix_destroy(there);
+    spry_vector_destroy(tested_context, &x_on_device);
+    spry_matrix_destroy(on_device);
     spry_matrix_destroy(wide);
-    free_matrix_there(&arrays);
+    free_device_matrix(&arrays);
     free(offsets);
     free(columns);
 }
 
-void ranks_with_data_there(void)
+void ranks_with_data_on_device(void)
 {
     enum { N = 1024 };
     static double got[N];
     spry_matrix *A = graph_of(tested_context, "rmat,scale=10", SPRY_F64);
     spry_vector x = new_vector(N, SPRY_F64);
     spry_error err = {0};
-    spry_vector x_there = create_vector(tested_context, N, SPRY_F64, 1);
+    spry_vector x_on_device = create_vector(tested_context, N, SPRY_F64, 1);
     for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
         spry_pagerank_options o = rank_on_gpu();
         spry_pagerank_result r;
@@ -413,15 +413,15 @@ void ranks_with_data_there(void)
         o.dangling = SPRY_DANGLING_TELEPORT;
         expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
         spry_arrays arrays = SPRY_INIT(spry_arrays);
-        spry_matrix *there = matrix_there(A, &arrays);
-        expect_status(rank(&r, x_there, there, &o, &err), &err, SPRY_OK, "");
-        download(got, &x_there);
+        spry_matrix *on_device = matrix_to_device(A, &arrays);
+        expect_status(rank(&r, x_on_device, on_device, &o, &err), &err, SPRY_OK, "");
+        download(got, &x_on_device);
         assert_memory_equal(got, x.data, sizeof got);
-        spry_matrix_destroy(there);
-        free_matrix_there(&arrays);
+        spry_matrix_destroy(on_device);
+        free_device_matrix(&arrays);
     }
-    wide_ranks_with_data_there(A, N);
+    wide_ranks_with_data_on_device(A, N);
     spry_vector_destroy(tested_context, &x);
-    spry_vector_destroy(tested_context, &x_there);
+    spry_vector_destroy(tested_context, &x_on_device);
     spry_matrix_destroy(A);
 }

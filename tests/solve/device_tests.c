@@ -132,20 +132,20 @@ static void compare_cg(spry_matrix *A, int64_t n, spry_type type, spry_precond p
 {
     spry_vector b = right_side(n, type), x = new_vector(n, type), y = new_vector(n, type);
     spry_cg_options gpu = on_gpu(), cpu = SPRY_INIT(spry_cg_options);
-    spry_cg_result r, told;
+    spry_cg_result r, reported;
     spry_error err = {0};
     double weight, eps = type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
     gpu.precond = cpu.precond = precond;
     gpu.block_size = cpu.block_size = 2 + n % 4; /* some sizes fit the fused passes, others need separate passes */
     gpu.tolerance = cpu.tolerance = tolerance;
-    expect_status(solve(&told, y, A, b, &cpu, &err), &err, SPRY_OK, "");
+    expect_status(solve(&reported, y, A, b, &cpu, &err), &err, SPRY_OK, "");
     expect_status(solve(&r, x, A, b, &gpu, &err), &err, SPRY_OK, "");
     assert_int_equal(r.verdict, SPRY_VERDICT_CONVERGED);
     assert_string_equal(r.kernel, tested_kernel);
     assert_int_equal(observed.seen, r.iterations);
     assert_true(r.iterations == 0 || observed.residual[r.iterations - 1] == r.residual || r.restarts > 0);
-    double away = (double)(r.iterations - told.iterations);
-    assert_at_most(fabs(away), 2 + 0.1 * (double)told.iterations);
+    double away = (double)(r.iterations - reported.iterations);
+    assert_at_most(fabs(away), 2 + 0.1 * (double)reported.iterations);
     double residual = residual_of(A, &b, &x, &weight);
     assert_at_most(r.true_residual, tolerance);
     assert_at_most(fabs(residual - r.true_residual), 16 * eps * weight);
@@ -185,17 +185,17 @@ static spry_cg_result expect_ending(const dense *d, const spry_vector *b, const 
     spry_matrix *A = sparse_of(tested_context, d, SPRY_CSR, b->type);
     spry_vector x = new_vector(d->n, b->type), y = new_vector(d->n, b->type);
     spry_cg_options cpu = *o;
-    spry_cg_result r, told;
+    spry_cg_result r, reported;
     spry_error err = {0};
     cpu.device = SPRY_DEVICE_DEFAULT;
     cpu.kernel = NULL;
     ((char *)x.data)[0] = 77;
-    expect_status(solve(&told, y, A, *b, &cpu, &err), &err, SPRY_NOT_CONVERGED, text);
+    expect_status(solve(&reported, y, A, *b, &cpu, &err), &err, SPRY_NOT_CONVERGED, text);
     expect_status(solve(&r, x, A, *b, o, &err), &err, SPRY_NOT_CONVERGED, text);
     assert_int_equal(r.verdict, verdict);
-    assert_int_equal(told.verdict, verdict);
-    assert_int_equal(r.bad_row, told.bad_row);
-    if (verdict != SPRY_VERDICT_STAGNATION) assert_int_equal(r.iterations, told.iterations);
+    assert_int_equal(reported.verdict, verdict);
+    assert_int_equal(r.bad_row, reported.bad_row);
+    if (verdict != SPRY_VERDICT_STAGNATION) assert_int_equal(r.iterations, reported.iterations);
     assert_int_equal(((char *)x.data)[0] == 77, x_stays);
     spry_vector_destroy(tested_context, &x);
     spry_vector_destroy(tested_context, &y);
@@ -357,7 +357,7 @@ void download(void *to, const spry_vector *v)
     assert_int_equal(spry_device_copy(tested_context, to, 0, v->data, v->device, v->length * 8, NULL, NULL), SPRY_OK);
 }
 
-spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *d)
+spry_matrix *matrix_to_device(const spry_matrix *A, spry_arrays *d)
 {
     assert_int_equal(spry_matrix_get_arrays(A, d, NULL), SPRY_OK);
     d->offsets = upload(d->offsets, (d->rows + 1) * (int64_t)spryi_index_type_bytes(d->offset_type));
@@ -368,60 +368,60 @@ spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *d)
     return create_matrix(tested_context, d);
 }
 
-void free_matrix_there(const spry_arrays *d)
+void free_device_matrix(const spry_arrays *d)
 {
     const void *arrays[] = {d->offsets, d->indices, d->values};
     for (int a = 0; a < 3; a++) spry_device_free(tested_context, 1, (void *)(uintptr_t)arrays[a]);
 }
 
-static void cg_with_data_there(void)
+static void cg_with_data_on_device(void)
 {
     enum { N = 40 * 30 };
     static double got[N];
     spry_matrix *A = generated("laplace5,x=40,y=30", SPRY_F64);
     spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64);
     spry_error err = {0};
-    spry_vector x_there = create_vector(tested_context, N, SPRY_F64, 1);
-    assert_int_equal(x_there.device, 1);
-    spry_vector b_there = create_vector(tested_context, N, SPRY_F64, 1);
-    assert_int_equal(spry_device_copy(tested_context, b_there.data, 1, b.data, 0, N * 8, NULL, &err), SPRY_OK);
+    spry_vector x_on_device = create_vector(tested_context, N, SPRY_F64, 1);
+    assert_int_equal(x_on_device.device, 1);
+    spry_vector b_on_device = create_vector(tested_context, N, SPRY_F64, 1);
+    assert_int_equal(spry_device_copy(tested_context, b_on_device.data, 1, b.data, 0, N * 8, NULL, &err), SPRY_OK);
     for (int precond = 0; precond < 2; precond++)
         for (int symmetric = 0; symmetric < 2; symmetric++) {
             spry_cg_options o = on_gpu();
             spry_cg_result r;
             o.precond = (spry_precond)precond;
             expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_OK, "");
-            expect_status(solve(&r, x_there, A, b_there, &o, &err), &err, SPRY_OK, "");
-            download(got, &x_there);
+            expect_status(solve(&r, x_on_device, A, b_on_device, &o, &err), &err, SPRY_OK, "");
+            download(got, &x_on_device);
             assert_memory_equal(got, x.data, sizeof got);
             spry_arrays arrays = SPRY_INIT(spry_arrays);
-            spry_matrix *there = matrix_there(A, &arrays);
+            spry_matrix *on_device = matrix_to_device(A, &arrays);
             if (symmetric) {
-                spry_matrix_destroy(there);
+                spry_matrix_destroy(on_device);
                 arrays.symmetry = SPRY_SYMMETRIC;
-                there = create_matrix(tested_context, &arrays);
+                on_device = create_matrix(tested_context, &arrays);
             }
             o.device = SPRY_DEVICE_DEFAULT; /* the device that holds the matrix */
-            expect_status(solve(&r, x_there, there, b, &o, &err), &err, SPRY_OK, "");
-            download(got, &x_there);
+            expect_status(solve(&r, x_on_device, on_device, b, &o, &err), &err, SPRY_OK, "");
+            download(got, &x_on_device);
             assert_string_equal(r.kernel, tested_kernel);
             assert_memory_equal(got, x.data, sizeof got);
-            spry_matrix_destroy(there);
-            free_matrix_there(&arrays);
+            spry_matrix_destroy(on_device);
+            free_device_matrix(&arrays);
         }
     spry_vector_destroy(tested_context, &b);
     spry_vector_destroy(tested_context, &x);
-    spry_vector_destroy(tested_context, &b_there);
-    spry_vector_destroy(tested_context, &x_there);
+    spry_vector_destroy(tested_context, &b_on_device);
+    spry_vector_destroy(tested_context, &x_on_device);
     spry_matrix_destroy(A);
 }
 
 /* "auto" does not read arrays that the host cannot read. It chooses the same as for the host's arrays. */
-static void auto_with_data_there(void)
+static void auto_with_data_on_device(void)
 {
     spry_matrix *A = generated("laplace5,x=40,y=30", SPRY_F64);
     spry_arrays arrays = SPRY_INIT(spry_arrays);
-    spry_matrix *there = matrix_there(A, &arrays);
+    spry_matrix *on_device = matrix_to_device(A, &arrays);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = NULL, *plan_of_host = NULL;
     spry_error err = {0};
@@ -429,7 +429,7 @@ static void auto_with_data_there(void)
     options.device = 1;
     expect_status(spry_spmv_plan_create(tested_context, &plan_of_host, A, &options, &err), &err, SPRY_OK, "");
     spry_spmv_plan_info of_host = plan_info(plan_of_host);
-    expect_status(spry_spmv_plan_create(tested_context, &plan, there, &options, &err), &err, SPRY_OK, "");
+    expect_status(spry_spmv_plan_create(tested_context, &plan, on_device, &options, &err), &err, SPRY_OK, "");
     spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.format, of_host.format);
     assert_string_equal(info.kernel, of_host.kernel);
@@ -439,21 +439,21 @@ static void auto_with_data_there(void)
     spry_spmv_plan_destroy(plan);
     plan = NULL;
     options.expected_calls = 2; /* too few calls: the matrix is not inspected */
-    expect_status(spry_spmv_plan_create(tested_context, &plan, there, &options, &err), &err, SPRY_OK, "");
+    expect_status(spry_spmv_plan_create(tested_context, &plan, on_device, &options, &err), &err, SPRY_OK, "");
     info = plan_info(plan);
     assert_string_equal(info.format, "csr");
     assert_int_equal(info.reason_code, SPRY_REASON_FEW_CALLS);
     spry_spmv_plan_destroy(plan);
-    spry_matrix_destroy(there);
+    spry_matrix_destroy(on_device);
     spry_matrix_destroy(A);
-    free_matrix_there(&arrays);
+    free_device_matrix(&arrays);
 }
 
 void data_in_device_memory(void **state)
 {
-    auto_with_data_there();
-    cg_with_data_there();
-    ranks_with_data_there();
+    auto_with_data_on_device();
+    cg_with_data_on_device();
+    ranks_with_data_on_device();
 }
 
 void the_same_bits_again(void **state)
@@ -493,19 +493,19 @@ void bad_places(void **state)
     spry_cg_options o = on_gpu();
     spry_cg_result r;
     spry_error err = {0};
-    spry_vector there = create_vector(tested_context, 4, SPRY_F64, 1);
+    spry_vector on_device = create_vector(tested_context, 4, SPRY_F64, 1);
     o.kernel = NULL;
     o.device = SPRY_CPU;
-    expect_status(solve(&r, there, A, b, &o, &err), &err, SPRY_INVALID_ARGUMENT,
+    expect_status(solve(&r, on_device, A, b, &o, &err), &err, SPRY_INVALID_ARGUMENT,
                   "x is on device 1, but the work is done on device 0");
     o.device = SPRY_DEVICE_DEFAULT;
-    expect_status(solve(&r, x, A, there, &o, &err), &err, SPRY_INVALID_ARGUMENT, "b is on device 1");
+    expect_status(solve(&r, x, A, on_device, &o, &err), &err, SPRY_INVALID_ARGUMENT, "b is on device 1");
     o.device = 100;
     expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_INVALID_ARGUMENT, "device is 100, expected a GPU");
     expect_status(spry_vector_create(tested_context, &x, 4, SPRY_F64, 100, &err), &err, SPRY_INVALID_ARGUMENT,
                   "device is 100");
-    spry_vector_destroy(tested_context, &there);
-    assert_null(there.data);
+    spry_vector_destroy(tested_context, &on_device);
+    assert_null(on_device.data);
     spry_vector_destroy(tested_context, &b);
     spry_vector_destroy(tested_context, &x);
     spry_matrix_destroy(A);

@@ -60,9 +60,9 @@ double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector
 spry_pagerank_options rank_on_gpu(void); /* A is used as B, and zero columns are refused */
 spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,
                  spry_error *err);
-void ranks_with_data_there(void);
+void ranks_with_data_on_device(void);
 
-/* Copies A's arrays to the GPU and returns the matrix. free_matrix_there frees *there. */
-spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *there);
-void free_matrix_there(const spry_arrays *there);
+/* Copies A's arrays to the GPU and returns the matrix. free_device_matrix frees *on_device. */
+spry_matrix *matrix_to_device(const spry_matrix *A, spry_arrays *on_device);
+void free_device_matrix(const spry_arrays *on_device);
 void download(void *to, const spry_vector *v);

@@ -126,10 +126,10 @@ static void a_plan_runs_again(void **state)
         expect_status(spry_cg_plan_create(context, &plan, &r, A, &o, &err), &err, SPRY_OK, "");
         assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
         assert_true(r.setup_us > 0);
-        for (int turn = 0; turn < 4; turn++) {
+        for (int pass = 0; pass < 4; pass++) {
             put_right_sides(b, 1);
-            b[turn] = 3;
-            if (turn == 3) { /* doubles the matrix */
+            b[pass] = 3;
+            if (pass == 3) { /* doubles the matrix */
                 assert_int_equal(spry_matrix_get_values(A, (void **)&values, NULL), SPRY_OK);
                 for (int64_t k = 0; k < spry_matrix_nnz(A); k++) values[k] *= 2;
                 for (int i = 0; i < N * N; i++) d.a[i] *= 2;
@@ -262,7 +262,7 @@ static void stops(void **state)
  * Columns solved together equal columns solved separately, with extreme columns among them. Gaps between columns are
  * not written.
  */
-static void several_right_sides(void **state)
+static void multiple_right_sides(void **state)
 {
     enum { COLUMNS = 6, STRIDE = N + 2 };
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
@@ -423,10 +423,11 @@ static void operators(void **state)
     spry_operator op = operator_of(&c);
     spry_cg_options o = SPRY_INIT(spry_cg_options), with_format = o;
     with_format.format = "csr";
-    spry_cg_result r = SPRY_INIT(spry_cg_result), told = r;
+    spry_cg_result r = SPRY_INIT(spry_cg_result), reported = r;
     spry_vector xs = columns_of(x, 1, N), bs = columns_of(b, 1, N), others = columns_of(same, 1, N);
     expect_status(solve_by_products(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err, SPRY_OK, "");
-    expect_status(spry_cg(context, others, &told, A, spry_vector_as_const(bs), &with_format, &err), &err, SPRY_OK, "");
+    expect_status(spry_cg(context, others, &reported, A, spry_vector_as_const(bs), &with_format, &err), &err, SPRY_OK,
+                  "");
     assert_memory_equal(x, same, N * sizeof(double));
     spry_error kept = {.status = SPRY_UNKNOWN_NAME, .message = "an earlier error", .value = 42}, before = kept;
     c.notes = true;
@@ -579,7 +580,7 @@ int main(void)
         cmocka_unit_test(a_plan_runs_again),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(stops),
-        cmocka_unit_test(several_right_sides),
+        cmocka_unit_test(multiple_right_sides),
         cmocka_unit_test(a_column_that_fails),
         cmocka_unit_test(duplicates_that_f32_does_not_hold),
         cmocka_unit_test(any_scale_and_f32_inside),

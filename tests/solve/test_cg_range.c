@@ -238,7 +238,7 @@ static void extreme_guesses(void **state)
 }
 
 /* A guess of usual magnitude with a large A. If the squares of its residual overflow, x = 0 replaces the guess. */
-static void guesses_beside_a_large_matrix(void **state)
+static void guesses_with_a_large_matrix(void **state)
 {
     enum { COLUMNS = 3 };
     static const int exponents[] = {100, 400, 520, 600, 777, 900, 1000};
@@ -494,7 +494,7 @@ int main(void)
         cmocka_unit_test(extreme_magnitudes),
         cmocka_unit_test(one_large_entry),
         cmocka_unit_test(extreme_guesses),
-        cmocka_unit_test(guesses_beside_a_large_matrix),
+        cmocka_unit_test(guesses_with_a_large_matrix),
         cmocka_unit_test(preconditioners_of_any_magnitude),
         cmocka_unit_test(default_tolerance),
         cmocka_unit_test(every_allocation_refused),

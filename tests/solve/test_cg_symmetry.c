@@ -448,11 +448,11 @@ static void a_run_refuses_the_matrix(void **state)
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_get_values(A, (void **)&values, NULL), SPRY_OK);
     const double value = values[1];
-    for (int turn = 0; turn < 2; turn++) {
-        values[1] = turn ? NAN : 1;
+    for (int pass = 0; pass < 2; pass++) {
+        values[1] = pass ? NAN : 1;
         expect_status(spry_cg_plan_run(plan, to, &r, from, NULL, &err), &err, SPRY_NOT_CONVERGED,
-                      turn ? "is nan" : "not symmetric");
-        assert_int_equal(r.verdict, turn ? SPRY_VERDICT_NOT_FINITE : SPRY_VERDICT_NOT_SYMMETRIC);
+                      pass ? "is nan" : "not symmetric");
+        assert_int_equal(r.verdict, pass ? SPRY_VERDICT_NOT_FINITE : SPRY_VERDICT_NOT_SYMMETRIC);
         expect_names(&r, "");
     }
     values[1] = value;

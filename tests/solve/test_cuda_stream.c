@@ -100,7 +100,7 @@ static void ranks(void **state)
     a.values = arrays[2];
     a.device = 1;
     a.ownership = SPRY_BORROW;
-    spry_matrix *there = create_matrix(context, &a);
+    spry_matrix *on_device = create_matrix(context, &a);
     for (int late = 0; late < 2; late++) {
         spry_vector x = spry_vector_f64(late ? found : expected, n);
         OK(cudaMemset(arrays[2], 0, (size_t)bytes[2]));
@@ -108,11 +108,11 @@ static void ranks(void **state)
         o.stream = late ? stream : NULL;
         if (late) be_late();
         OK(cudaMemcpyAsync(arrays[2], arrays[3], (size_t)bytes[2], cudaMemcpyDeviceToDevice, late ? stream : NULL));
-        expect_status(spry_pagerank(context, x, NULL, there, &o, &err), &err, SPRY_OK, "");
+        expect_status(spry_pagerank(context, x, NULL, on_device, &o, &err), &err, SPRY_OK, "");
         assert_int_equal(cudaStreamQuery(stream), cudaSuccess);
     }
     assert_memory_equal(found, expected, (size_t)n * 8);
-    spry_matrix_destroy(there);
+    spry_matrix_destroy(on_device);
     spry_matrix_destroy(A);
     for (int i = 0; i < 4; i++) OK(cudaFree(arrays[i]));
     free(values);
@@ -140,7 +140,7 @@ static void *solve_again(void *matrix)
 }
 
 /* Two threads solve while this thread allocates and frees device memory. */
-static void beside_other_threads(void **state)
+static void next_to_other_threads(void **state)
 {
     pthread_t threads[2];
     spry_matrix *A = generate_matrix(context, "laplace5,x=200,y=200");
@@ -160,7 +160,7 @@ static void beside_other_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(conjugate_gradients), cmocka_unit_test(ranks),
-                                       cmocka_unit_test(beside_other_threads)};
+                                       cmocka_unit_test(next_to_other_threads)};
     if (!has_gpu()) return SKIPPED;
     context = context_of(1);
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

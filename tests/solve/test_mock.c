@@ -14,7 +14,7 @@ static spry_vector ones(spry_context *context, int64_t n)
 }
 
 /* Scalars are copied back once per many iterations, and few products are unused. */
-static void few_looks(void **state)
+static void few_copies_back(void **state)
 {
     spry_context *context = context_of(1);
     mock_state before = mock;
@@ -28,9 +28,9 @@ static void few_looks(void **state)
     spry_matrix *A = generate_matrix(context, "laplace5,x=120,y=120,ay=0.2");
     spry_vector b = ones(context, 14400), x = ones(context, 14400);
     expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(b), &o, &err), &err, SPRY_OK, "");
-    int64_t looks = mock.copies_back - before.copies_back, products = mock.products - before.products;
+    int64_t copies = mock.copies_back - before.copies_back, products = mock.products - before.products;
     assert_true(r.iterations > 250);
-    assert_true(looks < r.iterations / 4);
+    assert_true(copies < r.iterations / 4);
     assert_true(products >= r.iterations && products <= r.iterations + 31 + 1 + 10); /* unused, true residual, timed */
     spry_vector_destroy(context, &b);
     spry_vector_destroy(context, &x);
@@ -42,9 +42,9 @@ static void few_looks(void **state)
     po.max_iterations = 5000;
     po.tolerance = 1e-15;
     expect_status(spry_pagerank(context, x, &pr, A, &po, &err), &err, SPRY_OK, "");
-    looks = mock.copies_back - before.copies_back;
+    copies = mock.copies_back - before.copies_back;
     products = mock.products - before.products;
-    assert_true(pr.iterations > 100 && looks < pr.iterations / 2);
+    assert_true(pr.iterations > 100 && copies < pr.iterations / 2);
     assert_true(products >= pr.iterations && products <= pr.iterations + 31 + 10);
     spry_vector_destroy(context, &x);
     spry_matrix_destroy(A);
@@ -89,7 +89,7 @@ static void in_one_stream(void **state)
             expect_status(spry_pagerank(context, ranks, NULL, G, &ro, &err), &err, SPRY_OK, "");
         assert_true(mock.products > passes + 10);
         assert_int_equal(mock.stray_work, 0);
-        assert_int_equal(mock.stray_copies, method == 3 ? 0 : of_planning); /* links are there already */
+        assert_int_equal(mock.stray_copies, method == 3 ? 0 : of_planning); /* the links are already on the device */
         assert_int_equal(mock_waits(), 0);                                  /* all work has ended */
         mock.stream = NULL;
     }
@@ -141,7 +141,7 @@ static void rounds_foretold(void **state)
 }
 
 /* Entries and sums are inspected on the device. No entries are copied back. */
-static void links_made_there(void **state)
+static void links_built_on_device(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_F64), *C = NULL;
@@ -157,9 +157,9 @@ static void links_made_there(void **state)
             o.device = 1;
             o.format = "csr";
             o.edges = (spry_edges)edges;
-            const int64_t looks = mock.looks, blocks = mock.blocks;
+            const int64_t copies = mock.looks, blocks = mock.blocks;
             expect_status(spry_pagerank(context, x, &r, C, &o, &err), &err, SPRY_OK, "");
-            assert_int_equal(mock.looks - looks, layout == SPRY_COO ? 0 : 4);
+            assert_int_equal(mock.looks - copies, layout == SPRY_COO ? 0 : 4);
             assert_true(r.setup_us >= r.upload_us && r.upload_us > 0);
             assert_int_equal(mock.blocks, blocks);
             spry_matrix_destroy(C);
@@ -170,7 +170,7 @@ static void links_made_there(void **state)
 }
 
 /* Patterns are converted on the device, for formats that store patterns and for formats that need values of 1. */
-static void patterns_converted_there(void **state)
+static void patterns_converted_on_device(void **state)
 {
     static const char *const formats[] = {"swept", "packed", "sell", "hyb", "coo"};
     spry_context *context = context_of(1);
@@ -298,11 +298,11 @@ int main(void)
         cmocka_unit_test(the_same_bits_again),
         cmocka_unit_test(strided_vectors),
         cmocka_unit_test(bad_places),
-        cmocka_unit_test(few_looks),
+        cmocka_unit_test(few_copies_back),
         cmocka_unit_test(in_one_stream),
         cmocka_unit_test(rounds_foretold),
-        cmocka_unit_test(links_made_there),
-        cmocka_unit_test(patterns_converted_there),
+        cmocka_unit_test(links_built_on_device),
+        cmocka_unit_test(patterns_converted_on_device),
         cmocka_unit_test(every_device_allocation_refused),
         cmocka_unit_test(no_device),
     };

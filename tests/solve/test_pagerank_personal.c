@@ -67,13 +67,13 @@ static void check(const dense *links, int ones, spry_type type, spry_dangling mo
     o.start = start ? SPRY_START_X : SPRY_START_DEFAULT;
     o.personalization = (spry_const_vector){.data = weights, .length = N, .type = of_x};
     expect_status(spry_pagerank(context, x, &r, A, &o, &err), &err, SPRY_OK, "");
-    double slack = r.error_bound + 60 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), apart = 0, mass = 0;
+    double slack = r.error_bound + 60 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), difference = 0, mass = 0;
     for (int i = 0; i < N; i++) {
         const double at = of_x == SPRY_F32 ? (double)((const float *)x.data)[i] : ((const double *)x.data)[i];
-        apart += fabs(at - exact[i]);
+        difference += fabs(at - exact[i]);
         mass += exact[i];
     }
-    assert_at_most(apart, slack);
+    assert_at_most(difference, slack);
     assert_at_most(fabs(r.mass - mass), slack);
     assert_int_equal(r.dangling_nodes > 0, 1);
     spry_vector_destroy(context, &x);

@@ -22,7 +22,7 @@ static const spry_write_options *with_comment(const char *comment)
     return &o;
 }
 
-static void there_and_back(void **state)
+static void round_trip(void **state)
 {
     const int64_t lengths[] = {0, 1, 2, 9000};
     for (int l = 0; l < 4; l++)
@@ -159,7 +159,7 @@ static void what_is_read(void **state)
 }
 
 /* Columns are written one after another for any order in memory. Reading returns contiguous columns. */
-static void several_columns(void **state)
+static void multiple_columns(void **state)
 {
     double by_columns[] = {1, 2, 3, 0, 99, 4, 5.5, 0, -6, 99}, by_rows[] = {1, 4, 99, 2, 5.5, 99, 3, 0, 99, 0, -6, 99};
     const double expected[] = {1, 2, 3, 0, 4, 5.5, 0, -6};
@@ -351,12 +351,12 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),   cmocka_unit_test(what_is_written),
+        cmocka_unit_test(round_trip),       cmocka_unit_test(what_is_written),
         cmocka_unit_test(tables),           cmocka_unit_test(long_table),
         cmocka_unit_test(what_is_read),     cmocka_unit_test(strides),
         cmocka_unit_test(solutions_over_A), cmocka_unit_test(reserved_fields),
         cmocka_unit_test(bad_arguments),    cmocka_unit_test(every_allocation_refused),
-        cmocka_unit_test(several_columns),
+        cmocka_unit_test(multiple_columns),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -14,17 +14,6 @@ enum { TRIALS = 64 };
 
 static spry_context *context;
 
-static int gpu_is_there(void)
-{
-    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    for (int k = 0; k < spgemm_kernel_count(); k++) {
-        if (get_spgemm_kernel(context, &info, k, NULL) != SPRY_OK) continue;
-        if (strcmp(info.device_kind, "cuda") == 0 && info.available) return 1;
-    }
-    printf("skipped: %s\n", info.reason && *info.reason ? info.reason : "no GPU");
-    return 0;
-}
-
 /* Names of the GPU's kernels, ended by NULL. */
 static const char *next_kernel(int *index)
 {
@@ -458,7 +447,7 @@ static void large_copies(void **unused)
 int main(void)
 {
     context = context_of(2);
-    if (!gpu_is_there()) {
+    if (!has_gpu()) {
         spry_context_destroy(context);
         return SKIPPED;
     }

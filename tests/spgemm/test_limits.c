@@ -95,7 +95,7 @@ static void limits_hold_and_suffice(void **unused)
 }
 
 /* A run refuses caller's values that overlap its inputs. */
-static void values_apart(void **unused)
+static void separate_values(void **unused)
 {
     spry_context *context = context_of(1);
     spry_arrays c = SPRY_INIT(spry_arrays);
@@ -149,7 +149,7 @@ static void infinite_duplicates(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(limits_hold_and_suffice), cmocka_unit_test(values_apart),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limits_hold_and_suffice), cmocka_unit_test(separate_values),
                                        cmocka_unit_test(infinite_duplicates)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,8 +193,8 @@ static void structure_and_values(void **state)
     const spryi_device *device = spryi_device_at(context, 1);
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *expected = on_cpu(context, A), *C = NULL;
     const size_t bytes = (size_t)expected->a.nnz * sizeof(double);
-    double *values = malloc(bytes), *there = NULL;
-    assert_int_equal(device->ops->allocate(device, (void **)&there, (int64_t)bytes, "values", NULL), SPRY_OK);
+    double *values = malloc(bytes), *on_device = NULL;
+    assert_int_equal(device->ops->allocate(device, (void **)&on_device, (int64_t)bytes, "values", NULL), SPRY_OK);
     for (int stays = 0; stays < 2; stays++) {
         const int64_t blocks = mock.blocks, waits = mock.stream_waits;
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -214,7 +214,7 @@ static void structure_and_values(void **state)
         if (stays) mock_close_memory();
         const int64_t held = mock.blocks, allocations = mock.allocations;
         spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
-        void *const into = stays ? there : values;
+        void *const into = stays ? on_device : values;
         run.stream = &run;
         for (int times = 0; times < 2; times++) {
             memset(values, 0, bytes);
@@ -236,7 +236,7 @@ static void structure_and_values(void **state)
         spry_matrix_destroy(C);
         assert_int_equal(mock.blocks, blocks);
     }
-    device->ops->release(device, there);
+    device->ops->release(device, on_device);
     free(values);
     spry_matrix_destroy(expected);
     spry_matrix_destroy(A);

@@ -249,7 +249,7 @@ static void values_change(void **unused)
 }
 
 /* The info reports conversions and the source of the values. */
-static void conversions_are_told(void **unused)
+static void conversions_are_reported(void **unused)
 {
     test_memory memory = {0};
     spry_context *context = counted_context(&memory, 1);
@@ -263,9 +263,9 @@ static void conversions_are_told(void **unused)
     atomic_store(&memory.most_bytes, before);
     spry_spgemm_plan *plan = create_spgemm_plan(context, A, B, NULL);
     assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
-    const int64_t held = atomic_load(&memory.most_bytes) - before, told = info.peak_bytes - inputs;
-    if (held > told + 8 * 4096) /* handles and row counts are not counted */
-        fail_msg("%lld bytes held, %lld told", (long long)held, (long long)told);
+    const int64_t held = atomic_load(&memory.most_bytes) - before, reported = info.peak_bytes - inputs;
+    if (held > reported + 8 * 4096) /* handles and row counts are not counted */
+        fail_msg("%lld bytes held, %lld told", (long long)held, (long long)reported);
     spry_spgemm_plan_destroy(plan);
     plan = NULL;
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
@@ -578,7 +578,7 @@ int main(void)
         cmocka_unit_test(values_change),
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(past_32_bits),
-        cmocka_unit_test(conversions_are_told),
+        cmocka_unit_test(conversions_are_reported),
         cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(infinite_over_nothing),
         cmocka_unit_test(alpha_beyond_numbers),

@@ -59,9 +59,9 @@ static void one_trial(spry_context *context, int trial)
     test_entries a = test_make(kinds[trial % 4], n, n, 8, &state), p = test_make(TEST_UNIFORM, n, m, 3, &state);
     spry_matrix *A = test_matrix(context, &a, form), *P = test_matrix(context, &p, form);
     void *a_arrays[3] = {NULL}, *p_arrays[3] = {NULL};
-    spry_matrix *a_there = trial % 2 ? put(context, A, a_arrays) : NULL;
-    spry_matrix *p_there = trial / 2 % 2 ? put(context, P, p_arrays) : NULL;
-    const spry_matrix *left = a_there ? a_there : A, *right = p_there ? p_there : P;
+    spry_matrix *a_on_device = trial % 2 ? put(context, A, a_arrays) : NULL;
+    spry_matrix *p_on_device = trial / 2 % 2 ? put(context, P, p_arrays) : NULL;
+    const spry_matrix *left = a_on_device ? a_on_device : A, *right = p_on_device ? p_on_device : P;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     spry_spgemm_plan *plan = NULL;
     spry_matrix *C = NULL, *D = NULL;
@@ -76,8 +76,8 @@ static void one_trial(spry_context *context, int trial)
     for (int run = 0; run < 2; run++) {
         change_values(A, &state);
         change_values(P, &state);
-        if (a_there) put_values(context, A, a_arrays[2]);
-        if (p_there) put_values(context, P, p_arrays[2]);
+        if (a_on_device) put_values(context, A, a_arrays[2]);
+        if (p_on_device) put_values(context, P, p_arrays[2]);
         spry_matrix_destroy(expected);
         expected = on_cpu(context, A, P);
         MUST(spry_spgemm_plan_run(plan, NULL, NULL, err));
@@ -86,7 +86,7 @@ static void one_trial(spry_context *context, int trial)
         spry_matrix_destroy(D);
     }
     spry_spgemm_plan_destroy(plan);
-    spry_matrix *const all[] = {C, expected, a_there, p_there, A, P};
+    spry_matrix *const all[] = {C, expected, a_on_device, p_on_device, A, P};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) spry_matrix_destroy(all[k]);
     for (int k = 0; k < 3; k++) {
         spry_device_free(context, 1, a_arrays[k]);

@@ -39,11 +39,11 @@ static void discard_problem(const problem *x)
 }
 
 /* Returns a copy of a matrix in the device's memory, or the matrix itself. */
-static spry_matrix *put(spry_context *context, const spry_matrix *A, bool there)
+static spry_matrix *put(spry_context *context, const spry_matrix *A, bool on_device)
 {
     const spryi_device *device = spryi_device_at(context, 1);
     spry_arrays a = A->a;
-    if (!there) return spryi_matrix_retain(A);
+    if (!on_device) return spryi_matrix_retain(A);
     const void **const arrays[] = {&a.offsets, &a.indices, &a.values};
     const int64_t bytes[] = {(a.rows + 1) * (int64_t)spryi_index_type_bytes(a.offset_type), a.nnz * 4,
                              a.nnz * (int64_t)spry_type_bytes(a.value_type)};
@@ -96,10 +96,10 @@ static void change_values(spry_matrix *A, spry_matrix *copy)
     mock_close_memory();
 }
 
-static void one_place(spry_context *context, test_form form, bool a_there, bool p_there, int result_device)
+static void one_place(spry_context *context, test_form form, bool a_on_device, bool p_on_device, int result_device)
 {
     const problem x = make_problem(context, form);
-    spry_matrix *A = put(context, x.A, a_there), *P = put(context, x.P, p_there), *C = NULL, *again = NULL;
+    spry_matrix *A = put(context, x.A, a_on_device), *P = put(context, x.P, p_on_device), *C = NULL, *again = NULL;
     const double two = 2;
     const float two_f32 = 2;
     spry_spgemm_plan *plan = NULL;

@@ -150,11 +150,11 @@ static void spoil(const product *p)
     if (p->fault == COUNT) p->offsets[p->a.rows]--;
 }
 
-static int run_product(void *state, spry_peer_product *told, spry_peer_error *error)
+static int run_product(void *state, spry_peer_product *reported, spry_peer_error *error)
 {
     product *p = state;
     const size_t most = (size_t)(p->a.rows * p->b.cols) + 1;
-    (void)told;
+    (void)reported;
     spry_peer_fail(error, SPRY_PEER_FAILED, "failed on purpose");
     if (p->fault == LOST) return SPRY_PEER_FAILED;
     double *sums = malloc((size_t)p->b.cols * sizeof *sums + 1);

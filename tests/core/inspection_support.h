@@ -4,21 +4,21 @@
 #include "choices_support.h"
 #include "choose/rank.h"
 
-typedef struct looked {
+typedef struct inspected {
     const char *spec;
     double quick, full; /* largest share of the columns that may be gathered; 0: the columns are copied whole */
-} looked;
+} inspected;
 
 /*
  * Matrices with a few megabytes of column indices, of which a full inspection reads a large share. A ball is a set of
  * rows that the estimator of windowed finds breadth first from a sampled row.
  */
-extern const looked looked_at[];
-extern const int looked_at_count;
+extern const inspected inspected_matrices[];
+extern const int inspected_count;
 
-/* One matrix in host memory (here) and in device memory (there). */
+/* One matrix in host memory and in device memory. */
 typedef struct both_places {
-    spry_matrix *here, *there;
+    spry_matrix *on_host, *on_device;
     spry_arrays arrays;
 } both_places;
 
@@ -28,4 +28,4 @@ void free_both_places(spry_context *context, both_places *both);
 spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort effort, spry_type type, spry_error *err);
 
 /* Asserts that both rankings have the same estimates. */
-void check_same_look(const char *spec, const both_places *both, spryi_effort effort, spry_type type);
+void check_same_inspection(const char *spec, const both_places *both, spryi_effort effort, spry_type type);

@@ -1,8 +1,8 @@
-#include "looks_support.h"
+#include "inspection_support.h"
 #include "choose/choose.h"
 #include "matrix/matrix.h"
 
-const looked looked_at[] = {
+const inspected inspected_matrices[] = {
     {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls have about 30 levels */
     {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* all rows have the same length */
     {"grid7,x=72,y=72,z=72,order=natural,shuffle=7", 0.05, 0.55}, /* rows of a ball are scattered */
@@ -13,20 +13,20 @@ const looked looked_at[] = {
     {"circuit,rows=120000", 0.06, 0},
     {"grid5,x=120000,y=2,order=natural", 1.2, 0}, /* a chain: all columns are gathered in the end */
 };
-const int looked_at_count = sizeof looked_at / sizeof *looked_at;
+const int inspected_count = sizeof inspected_matrices / sizeof *inspected_matrices;
 
 both_places in_both_places(spry_context *context, const char *spec)
 {
-    both_places both = {.here = generate_matrix(context, spec)};
-    both.there = matrix_on_device(context, both.here, &both.arrays);
+    both_places both = {.on_host = generate_matrix(context, spec)};
+    both.on_device = matrix_on_device(context, both.on_host, &both.arrays);
     return both;
 }
 
 void free_both_places(spry_context *context, both_places *both)
 {
-    spry_matrix_destroy(both->there);
+    spry_matrix_destroy(both->on_device);
     free_on_device(context, &both->arrays);
-    spry_matrix_destroy(both->here);
+    spry_matrix_destroy(both->on_host);
 }
 
 spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort effort, spry_type type, spry_error *err)
@@ -41,16 +41,17 @@ spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort e
     return spryi_rank(r, &request, err);
 }
 
-void check_same_look(const char *spec, const both_places *both, spryi_effort effort, spry_type type)
+void check_same_inspection(const char *spec, const both_places *both, spryi_effort effort, spry_type type)
 {
-    spryi_ranking here, there;
+    spryi_ranking on_host, on_device;
     spry_error err = SPRY_ERROR_INIT;
-    if (rank_for_h100(&here, both->here, effort, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    if (rank_for_h100(&there, both->there, effort, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    assert_int_equal(here.count, there.count);
-    assert_int_equal(here.taken, there.taken);
-    for (int k = 0; k < here.count; k++) {
-        const spryi_estimate *a = &here.list[k], *b = &there.list[k];
+    if (rank_for_h100(&on_host, both->on_host, effort, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    if (rank_for_h100(&on_device, both->on_device, effort, type, &err) != SPRY_OK)
+        fail_msg("%s: %s", spec, err.message);
+    assert_int_equal(on_host.count, on_device.count);
+    assert_int_equal(on_host.taken, on_device.taken);
+    for (int k = 0; k < on_host.count; k++) {
+        const spryi_estimate *a = &on_host.list[k], *b = &on_device.list[k];
         if (strcmp(a->format, b->format) != 0 || a->us != b->us || a->setup_us != b->setup_us || a->bytes != b->bytes)
             fail_msg("%s: %s takes %g us, %s of device arrays %g", spec, a->format, a->us, b->format, b->us);
     }

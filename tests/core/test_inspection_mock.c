@@ -4,21 +4,21 @@
  */
 #include "base/context.h"
 #include "base/memory.h"
-#include "looks_support.h"
+#include "inspection_support.h"
 #include "matrix/matrix.h"
 #include "mock/mock.h"
 
 enum { MOST_GATHERS = 60 }; /* limit for a chain; other matrices have 9 to 36 */
 
 /* Asserts that the fetched share is at most the matrix's limit, and that all memory is freed. */
-static void look(spry_context *context, const looked *l)
+static void inspect(spry_context *context, const inspected *l)
 {
     both_places both = in_both_places(context, l->spec);
     const int64_t held = context_bytes(context), blocks = mock.blocks;
-    const double pieces = 4.0 * (double)both.here->a.nnz / SPRYI_PIECE_BYTES + 1;
+    const double pieces = 4.0 * (double)both.on_host->a.nnz / SPRYI_PIECE_BYTES + 1;
     for (int full = 0; full < 2; full++) {
         const int64_t before = mock.gathered, calls = mock.gathers;
-        check_same_look(l->spec, &both, full ? SPRYI_FULL : SPRYI_QUICK, full ? SPRY_F64 : SPRY_F32);
+        check_same_inspection(l->spec, &both, full ? SPRYI_FULL : SPRYI_QUICK, full ? SPRY_F64 : SPRY_F32);
         const double share = (double)(mock.gathered - before) / pieces, most = full ? l->full : l->quick;
         if (mock.gathers - calls > MOST_GATHERS) fail_msg("%s: %d gathers", l->spec, (int)(mock.gathers - calls));
         if (share > most || (share == 0) != (most == 0)) fail_msg("%s: %g of the columns fetched", l->spec, share);
@@ -30,9 +30,9 @@ static void look(spry_context *context, const looked *l)
 
 static void as_on_the_host(void **state)
 {
-    for (int n = 0; n < looked_at_count; n++) {
+    for (int n = 0; n < inspected_count; n++) {
         spry_context *context = context_of(1 + 2 * (n % 2));
-        look(context, &looked_at[n]);
+        inspect(context, &inspected_matrices[n]);
         spry_context_destroy(context);
     }
 }
@@ -43,7 +43,7 @@ static void small_ones_are_copied(void **state)
     spry_context *context = context_of(1);
     both_places both = in_both_places(context, "grid5,x=100,y=100");
     const int64_t calls = mock.gathers;
-    check_same_look("grid5", &both, SPRYI_FULL, SPRY_F64);
+    check_same_inspection("grid5", &both, SPRYI_FULL, SPRY_F64);
     assert_int_equal(mock.gathers, calls);
     free_both_places(context, &both);
     spry_context_destroy(context);
@@ -61,7 +61,7 @@ static void without_memory(void **state)
         spryi_memory_limit limit;
         spry_error err = SPRY_ERROR_INIT;
         spryi_begin_memory_limit(&limit, most);
-        const spry_status status = rank_for_h100(&r, both.there, SPRYI_FULL, SPRY_F64, &err);
+        const spry_status status = rank_for_h100(&r, both.on_device, SPRYI_FULL, SPRY_F64, &err);
         done = spryi_end_memory_limit(&limit, status, &err) == SPRY_OK;
         if (!done) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
         refused += !done;
