@@ -90,7 +90,10 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
         random_row(b, i > 0 && i < rows - 1 && below(b, every) == 0 ? 1 + below(b, most) : 0, 2000);
 }
 
-/* Diagonals that are `distance` columns from each other: `length` or one more per row. The first 64 of 192 rows are empty. */
+/*
+ * Diagonals, `distance` columns from each other, with `length` or one more entries per row. The first 64 of 192 rows are
+ * empty.
+ */
 static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t distance)
 {
     b->f.cols = rows + length * distance;
