@@ -91,8 +91,8 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
 }
 
 /*
- * Diagonals, `distance` columns from each other, with `length` or one more entries per row. The first 64 of 192 rows are
- * empty.
+ * Diagonals, `distance` columns from each other, with `length` or one more entries per row. Of 192 rows, the first 64
+ * are empty.
  */
 static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t distance)
 {
