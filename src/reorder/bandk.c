@@ -8,9 +8,9 @@
  *     |                   |                   |                    the next coarsening
  *     order in groups <-- order in groups <-- order of G2          back: each group is ordered by its own edges
  *
- * Weights count rows, links count entries. The coarse orderings measure distances in rows and sort nodes by their
- * links. At the end the order is reversed, as in RCM. Cost: RCM's, then three passes over the edges; memory for graphs
- * of 1/srs and 1/(srs ssrs) of the size, in addition to the first. Source: listing 2 of P. A. Lane, J. D. Booth,
+ * Weights count rows, links count entries. The orderings of G1 and G2 measure distances in rows and sort nodes by their
+ * links. At the end the order is reversed, as in RCM. Cost: that of RCM, then three passes over the edges. Memory: G0,
+ * and G1 and G2 with about 1/srs and 1/(srs*ssrs) of its size. Source: listing 2 of P. A. Lane, J. D. Booth,
  * Heterogeneous Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2. The
  * aggregation is our own.
  */
@@ -34,12 +34,12 @@ typedef struct node_groups {
 /*
  * Direct aggregation along the levels of a Cuthill-McKee ordering.
  *
- *     level  0   1   2   3   4   5           groups are like bricks: `depth` levels deep, and long along the levels
- *                +-----+ +-----+
- *            o   | o o | | o o |             compact groups of s rows would leave s^(1/d) times fewer, thicker levels
- *                | o o | | o o |             in d dimensions and multiply the bandwidth by that factor; bricks multiply
- *            o   +-----+ +-----+             the bandwidth by little more than their depth, for any size
- *                | o o | | o o |
+ *     level  0   1   2   3   4   5
+ *                +-----+ +-----+             Groups are like bricks: they are `depth` levels deep, and long along the
+ *            o   | o o | | o o |             levels. Bricks multiply the bandwidth by little more than their depth, for
+ *                | o o | | o o |             any size. Compact groups of s rows in d dimensions would multiply the
+ *            o   +-----+ +-----+             bandwidth by s^(1/d), because the graph of groups has fewer levels by this
+ *                | o o | | o o |             factor.
  *                +-----+ +-----+
  *
  * In each band of levels, the first node without a group begins a group, which grows breadth first inside the band. A
@@ -54,10 +54,10 @@ typedef struct work {
     const spryi_levels *levels;
     const int32_t *weight;
     int64_t target;
-    int32_t *group; /* group of each node; group numbers of a band count from its first node */
+    int32_t *group; /* group of each node; the first group of a band has the number of the band's first node */
     int32_t *size;  /* weight of each group */
     int32_t *queue; /* members in the order in which they were found, band by band */
-    int32_t *tally; /* links from a group to others; zero between groups */
+    int32_t *tally; /* number of links from the current group to each other group; zero before the next group */
     int32_t *bands; /* band_count + 1 nodes at which bands begin */
     int64_t band_count;
 } work;
@@ -257,7 +257,7 @@ done:
 
 /* ---- graph of groups, and expansion to members ---------------------------------------------------------- */
 
-/* Threads share the groups, since groups are independent. */
+/* Each thread processes some of the groups, which are independent. */
 
 /* Neighbours of one group, c. Group h is among them if stamp[h] is c, at position slot[h]. */
 typedef struct list {
@@ -392,7 +392,7 @@ typedef struct expansion {
     const spryi_graph *g;
     const node_groups *groups;
     int32_t *rank;   /* position of a group in the coarse order */
-    uint8_t *placed; /* the node is in order */
+    uint8_t *placed; /* for each node: 1 if it is in `order` */
     int32_t *order;
     const int32_t *coarse;
     int64_t *begin, most; /* begin: position of each group in order; most: members of the largest group */
@@ -468,7 +468,7 @@ static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t 
         x->placed[order[s]] = 1;
     }
     int64_t done = walk_group(x, order, 0, anchored, c, keys);
-    for (int32_t m = 0; m < count && done < count; m++) { /* members that are not connected to members in order */
+    for (int32_t m = 0; m < count && done < count; m++) { /* members that the walk has not reached */
         if (x->placed[members[m]]) continue;
         order[done] = members[m];
         x->placed[members[m]] = 1;
@@ -485,8 +485,9 @@ static void order_groups(void *job, int64_t begin, int64_t end, int part)
 }
 
 /*
- * Computes an order of nodes from an order of their groups, group after group. Inside a group it is Cuthill-McKee on
- * the group's own edges, starting from the members linked to earlier groups, earliest group first. order: nodes of g.
+ * Computes an order of the nodes of g from an order of their groups (`coarse`), group after group. Inside a group the
+ * order is Cuthill-McKee on the group's own edges. It starts with the members that are linked to earlier groups; those
+ * linked to the earliest group are first.
  */
 static spry_status expand(spry_context *context, int32_t *order, const spryi_graph *g, const node_groups *groups,
                           const int32_t *coarse, spry_error *err)
@@ -517,7 +518,7 @@ done:
 
 /* ---- all levels ------------------------------------------------------------------------------------------ */
 
-enum { DEPTH = 2 }; /* levels of G0 in a super-row: the nodes of one level of a grid are not connected */
+enum { DEPTH = 2 }; /* levels of G0 in a super-row; not 1, because nodes of one level of a grid are not connected */
 
 static void reverse(int32_t *order, int64_t count)
 {
@@ -529,8 +530,9 @@ static void reverse(int32_t *order, int64_t count)
 }
 
 /*
- * Computes where the groups begin, counted in rows, or in super-rows that have rows. weight: rows of each member; NULL:
- * 1. Skips groups that have only columns (of a rectangular matrix).
+ * Sets ptr[g] to the first member of group g. in_rows: members are rows; otherwise they are the groups of the level
+ * below that have rows. weight: rows of each node; NULL: 1. Skips groups that have only columns (of a rectangular
+ * matrix).
  */
 static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const node_groups *groups,
                             const int32_t *weight, bool in_rows)
@@ -567,8 +569,8 @@ static void rename_all(int32_t *list, int64_t count, const int32_t *names)
 }
 
 /*
- * Computes the order of g's nodes from `level` on, and the groups of this and all higher levels. Renumbers g. starts:
- * as for spryi_cuthill_mckee.
+ * Computes the order of the nodes of g, the graph of `level`, and the groups of this and all higher levels. Renumbers
+ * g. starts: as for spryi_cuthill_mckee.
  */
 static spry_status order_level(spry_context *context, spry_ordering *to, int32_t *order, spryi_graph *g,
                                const int32_t *starts, const int64_t *sizes, int level, spry_error *err)

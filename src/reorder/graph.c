@@ -5,12 +5,14 @@
  * increasing degree. The reverse order has the same bandwidth and a smaller profile (RCM).
  *
  *     level 0    1      2          3
- *       o  -> o o  ->  o o o  -> o o o o      an edge joins nodes of one level or of two consecutive levels: the
- *             bandwidth is at most the size of two levels, and more levels are narrower levels
+ *       o  -> o o  ->  o o o  -> o o o o
  *
- * The start node is found as by George and Liu: walk, and continue from a node of least degree in the last level, until
- * the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its bandwidth (the distance of
- * a node to its last new neighbour). The result is the better one of the last two walks.
+ * An edge joins nodes of one level or of two consecutive levels, so the bandwidth is at most the size of two levels. If
+ * there are more levels, the levels are narrower.
+ *
+ * The start node is found by the method of George and Liu. Each walk starts at a node of least degree in the last level
+ * of the walk before, until the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its
+ * bandwidth (the distance of a node to its last new neighbour). The result is the better one of the last two walks.
  *
  * All threads process wide levels and find the same order as one thread. The positions of a level are divided into one
  * range ("run") per thread. Each new node belongs to the least position whose row names the node, since one thread
@@ -89,7 +91,7 @@ typedef struct level_work {
     const spry_context *context;
     int threads;
     int32_t *claim; /* one per node: the least position whose row names the node; INT32_MAX between levels */
-    int64_t *found; /* threads + 1 counts, then places, of new nodes */
+    int64_t *found; /* threads + 1 elements: number of new nodes of each thread, later the places of these nodes */
 } level_work;
 
 typedef struct level {
@@ -435,18 +437,13 @@ done:
 
 enum { MOST_WALKS = 8, DONE = 255 }; /* most walks per component; mark of nodes that have their final position */
 
-enum {
-    SMALL,
-    LARGE,
-    WEIGHTED,
-    LARGE_FROM = 1 << 17
-}; /* kinds of graphs; LARGE_FROM: nodes of a graph that exceeds the
-                                                        * caches */
+/* Kinds of graphs. LARGE_FROM: least number of nodes of a graph that exceeds the caches. */
+enum { SMALL, LARGE, WEIGHTED, LARGE_FROM = 1 << 17 };
 
 typedef struct walk {
     int32_t *order;       /* nodes of the component in the order of the walk */
     int32_t *levels;      /* positions at which levels begin */
-    int32_t nodes, depth; /* depth: levels */
+    int32_t nodes, depth; /* depth: number of levels */
     int64_t bandwidth;    /* in rows */
 } walk;
 

@@ -18,9 +18,9 @@
 enum { SPRYI_LEVEL_THREADS = 8 }; /* least number of threads that share wide levels of a walk */
 
 /*
- * Returns whether the pattern of A, CSR or CSC, is symmetric; false for COO. If symmetry is not known, the sums of
- * hashes over both halves decide in one pass. The sums are wrong for one pattern in 2^64. Such a pattern is ordered as
- * a directed graph: with a bad but valid permutation.
+ * Returns whether the pattern of A, which is CSR or CSC, is symmetric. Returns false for COO. If symmetry is not known,
+ * compares in one pass the sums of hashes over the entries above and below the diagonal. The result is wrong for one
+ * pattern in 2^64. Such a pattern is ordered as a directed graph, which gives a bad but valid permutation.
  */
 bool spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A);
 
@@ -29,9 +29,9 @@ typedef struct spryi_graph {
     int64_t nodes;
     int64_t *offsets;  /* nodes + 1 */
     int32_t *adjacent; /* offsets[nodes] */
-    int32_t *links;    /* entries that an edge represents; NULL: 1 each */
-    int32_t *degree;   /* sum of a node's links */
-    int32_t *weight;   /* rows that a node represents; NULL: 1 each */
+    int32_t *links;    /* for each edge: number of matrix entries that it represents; NULL: 1 each */
+    int32_t *degree;   /* for each node: sum of its links */
+    int32_t *weight;   /* for each node: number of matrix rows that it represents; NULL: 1 each */
 } spryi_graph;
 
 void spryi_graph_clear(spry_context *context, spryi_graph *g);
@@ -43,7 +43,7 @@ spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_g
 /* The graph of a matrix, with nodes numbered in the order of a breadth-first walk, component by component. */
 typedef struct spryi_local {
     spryi_graph graph;
-    int32_t *original; /* nodes (+ 1): the row of a node, or the number of rows + the column */
+    int32_t *original; /* for each node: its row, or the number of rows + its column; room for nodes + 1 elements */
     int32_t *starts;   /* components + 1: a component is a range of nodes, whose last node is far from its first */
     int64_t components;
 } spryi_local;
@@ -54,7 +54,7 @@ void spryi_local_clear(spry_context *context, spryi_local *local);
 
 /* A Cuthill-McKee ordering and its levels. */
 typedef struct spryi_levels {
-    int32_t *order;      /* nodes (+ 1): position -> node, component by component */
+    int32_t *order;      /* position -> node, component by component; room for nodes + 1 elements */
     int32_t *levels;     /* level_count + 1 positions at which levels begin; the last is the number of nodes */
     int32_t *components; /* component_count + 1 indices of `levels` at which components begin; the last is
                           * level_count */
@@ -62,8 +62,8 @@ typedef struct spryi_levels {
 } spryi_levels;
 
 /*
- * Computes Cuthill-McKee from a pseudo-peripheral node of each component. starts: ranges of the components
- * (spryi_local); NULL: unknown. If the graph has weights, distances are measured in weights.
+ * Computes a Cuthill-McKee ordering that starts at a pseudo-peripheral node of each component. starts: as in
+ * spryi_local; NULL: the components are not known. If the graph has weights, the bandwidth is measured in weights.
  */
 spry_status spryi_cuthill_mckee(spry_context *context, spryi_levels *levels, const spryi_graph *g,
                                 const int32_t *starts, spry_error *err);
@@ -73,8 +73,8 @@ void spryi_levels_clear(spry_context *context, spryi_levels *levels);
 void spryi_sort_keys(uint64_t *keys, int64_t count);
 
 /*
- * Sorts nodes by degree. Up to SPRYI_FEW nodes are sorted stably. More nodes are sorted by degree and then by number,
- * with `keys` as memory.
+ * Sorts nodes by degree. Up to SPRYI_FEW nodes are sorted stably. More nodes are sorted by degree and then by number.
+ * This needs `keys`, with one element per node.
  */
 enum { SPRYI_FEW = 24 };
 void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, uint64_t *keys);
@@ -84,9 +84,9 @@ void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, 
 enum { SPRYI_BANDK_LEVELS = 3 };
 
 /*
- * Computes Band-k: rows in groups of about sizes[0], these groups in groups of about sizes[1], and these in groups of
- * about sizes[2]. sizes[1] is 0 if k = 2, sizes[2] is 0 if k < 4. order: position -> node of the local graph, one
- * element per node. Renumbers the graph. *to gets the groups.
+ * Computes a Band-k ordering. A super-row has about sizes[0] rows, a super-super-row about sizes[1] super-rows, and a
+ * group of the third level about sizes[2] super-super-rows. sizes[1] is 0 if k = 2, sizes[2] is 0 if k < 4. Stores the
+ * groups in *to. order: position -> node of the local graph, one element per node. Renumbers the graph.
  */
 spry_status spryi_bandk_make(spry_context *context, spry_ordering *to, int32_t *order, spryi_local *local,
                              const int64_t sizes[SPRYI_BANDK_LEVELS], spry_error *err);

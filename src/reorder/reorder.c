@@ -26,7 +26,7 @@ typedef struct degree_job {
 /* Adds the lengths of rows or columns. Sums of integers are the same in any order. */
 static void add_some_lengths(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays a = *((const degree_job *)job)->a; /* a local copy, which stores cannot change; also below */
+    const spry_arrays a = *((const degree_job *)job)->a; /* a local copy, which stores to degree cannot change */
     int64_t *degree = ((const degree_job *)job)->degree;
     for (int64_t i = begin; i < end; i++) degree[i] += spryi_offset_of(&a, i + 1) - spryi_offset_of(&a, i);
 }
@@ -83,7 +83,7 @@ done:
 
 typedef enum method { RCM, BANDK, DEGREE, BFS, METHODS } method;
 static const char *const method_names[METHODS] = {"rcm", "bandk", "degree", "bfs"};
-/* In the order of spryi_group_rule. */
+/* Names of the values of spryi_group_rule from SPRYI_GROUPS_CPU on, in their order. */
 static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs"};
 enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
 
@@ -162,7 +162,7 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
 /* ---- methods ---------------------------------------------------------------------------------------- */
 
 /*
- * Writes the rows of the matrix in an order of the graph's nodes to perm. order NULL: the order of the nodes
+ * Writes to perm the rows of the matrix, in an order of the graph's nodes. order NULL: the order of the nodes
  * themselves, which is the order of a breadth-first walk. Skips columns of a rectangular matrix.
  */
 static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)

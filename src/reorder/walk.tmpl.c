@@ -4,8 +4,8 @@
  */
 
 /*
- * Adds up a hash of each entry's position, with the same hash for both positions of a mirrored pair: positive above the
- * diagonal, negative below. The sum is 0 if the pattern is symmetric.
+ * Sums a hash of each entry's position. Positions (i, j) and (j, i) have the same hash, which is added above the
+ * diagonal and subtracted below. The sum is 0 if the pattern is symmetric.
  */
 static void SPRY_FN(fingerprint)(void *job, int64_t begin, int64_t end)
 {
@@ -103,7 +103,7 @@ static void SPRY_FN(write_runs)(void *job, int64_t begin, int64_t end)
                                               (int32_t)j->found[begin]));
 }
 
-/* Walks a level. Returns the position after the last new node. */
+/* Walks a level with all threads. Returns the position after the last new node. */
 static int32_t SPRY_FN(spread)(level *to, const level_work *work, const void *offsets, const void *indices)
 {
     const level l = *to;

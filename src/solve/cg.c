@@ -23,8 +23,9 @@
  * REPLACE. The difference is added to p, so that p keeps its history. A round is one iteration, or half of one. On a
  * GPU, rounds are recorded once and started together. The states are read after the rounds.
  *
- * Cost of an iteration: 9 n elements in addition to the product, 11 n with jacobi. Textbook code with BLAS moves 14 n.
- * Each degree of the polynomial costs a product and 6 n elements (the first 5 n), z_0 costs 3 n.
+ * Cost: in addition to the product, an iteration reads or writes 9 n elements, 11 n with jacobi. Textbook code with
+ * BLAS moves 14 n elements. Each degree of the polynomial costs a product and 6 n elements (the first degree 5 n). z_0
+ * costs 3 n elements.
  * Sources: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta; van der Vorst and Ye 2000 for replacements;
  * Saad, Iterative methods for sparse linear systems, 2003, section 12.3 for the polynomial.
  */
@@ -357,8 +358,8 @@ static int64_t iterations_made(const spry_cg_plan *s)
 static int64_t iterations_left(const spry_cg_plan *s)
 {
     enum { LATE = 24 /* iterations back, since the residual also rises */, SMALL = 1 << 16 };
-    int64_t most = s->system.n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS
-                                                                  : 1; /* reading the states takes longer */
+    /* in a small system, reading the states takes longer than many rounds */
+    int64_t most = s->system.n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS : 1;
     for (int64_t c = 0; c < s->work.columns; c++) {
         const spryi_cg_state *t = &s->current.states[c];
         const int64_t back = t->iterations - 1 < LATE ? t->iterations - 1 : LATE;
@@ -437,7 +438,7 @@ static spry_status restart_from_x(spry_cg_plan *s, bool x_is_zero, spry_error *e
     return begin(s, x_is_zero, err);
 }
 
-/* Multiplies x by 2^exponent, and restarts from it without the guard. */
+/* Multiplies x by 2^exponent, and restarts from this x without the guard. */
 static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_error *err)
 {
     const bool x_is_zero = !spryi_cg_starts_from_x(s) && s->current.states[0].iterations == 0;
@@ -477,7 +478,7 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
     spryi_exponents e;
     scaled_vector result;
     SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->current.b, s->current.product.stream, err));
-    if (!e.has_values && e.finite) { /* b = 0: x = 0 for any guess */
+    if (!e.has_values && e.finite) { /* b = 0: the solution is x = 0 */
         s->current.states[0].residual = s->current.columns[0].true_residual = 0;
         s->current.columns[0].verdict = SPRY_VERDICT_CONVERGED;
         return clear_x(s, err);
@@ -559,7 +560,10 @@ static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *stat
     }
 }
 
-/* Decides whether a replacement of the first column's residual, which is not at its goal, still lowers it. */
+/*
+ * Judges a replacement of the first column's residual, which is above its goal. Sets a verdict if replacements no
+ * longer lower the residual, or at the iteration limit.
+ */
 static void judge_replacement(spry_cg_plan *s, double residual)
 {
     enum { FUTILE = 8 }; /* consecutive replacements without a lower true residual: f32 has no more digits */
@@ -598,8 +602,8 @@ static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *e
 }
 
 /*
- * Compares the true residuals with the goals that the recurrent residuals have reached. Columns that are not at their
- * goal continue from b - A*x, unless that stagnates.
+ * Compares the true residuals with the goals that the recurrent residuals have reached. Columns that are above their
+ * goal continue from b - A*x, unless they stagnate.
  */
 static spry_status confirm(spry_cg_plan *s, spry_error *err)
 {

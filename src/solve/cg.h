@@ -28,8 +28,8 @@ static inline void spryi_add_exponent(spryi_exponents *e, double value)
 }
 
 /*
- * The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. a and c are 0 unless a guard stopped an iteration, or D
- * needs a.
+ * The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. a and c are 0 unless a guard stopped an iteration. a is
+ * also not 0 if entries of D, the reciprocals of A's diagonal, would be out of range.
  */
 typedef struct spryi_cg_scaling {
     int a, c;
@@ -39,7 +39,7 @@ typedef struct spryi_cg_scaling {
     bool needed_by_D;     /* the set-up chooses a, because diagonal entries of A lack reciprocals */
     int x_exponent;       /* exponent of the largest entry of x */
     spry_matrix *host;    /* A in host memory; 2^-a A borrows its arrays */
-    spry_matrix *A;       /* NULL: a is 0 */
+    spry_matrix *A;       /* 2^-a A; NULL if a is 0 */
     spry_vector values;   /* values of 2^-a A */
     bool inspected_guess; /* the first guess was inspected */
     bool may_drop_guess;  /* the first guess is finite, so x = 0 may replace it */
@@ -56,10 +56,10 @@ typedef struct spryi_cg_precond {
     double theta, delta; /* middle and half length of the interval on which the polynomial approximates the inverse */
 } spryi_cg_precond;
 
-/* State of a column outside the passes. */
+/* State of a column that the host keeps, in addition to the passes' spryi_cg_state. */
 typedef struct spryi_cg_column {
     spry_verdict verdict;
-    bool is_alone;         /* a guard stopped the column; it is solved separately from the others */
+    bool is_alone;         /* a guard stopped the column; it is solved separately from other columns */
     double true_residual;  /* true residual, as last computed */
     double before_restart; /* true residual of the previous restart or replacement */
     int64_t restarts, replacements;
@@ -79,7 +79,7 @@ typedef struct spryi_cg_system {
 typedef struct spryi_cg_products {
     spry_matrix *narrow;          /* A's values in f32 */
     bool narrow_is_exact;         /* no value was rounded */
-    spry_spmv_plan *plan, *outer; /* for iterations; for b - A*x, or NULL if `plan` computes both */
+    spry_spmv_plan *plan, *outer; /* plan: for iterations; outer: for b - A*x, NULL if `plan` computes both */
     spryi_solve_plan names, outer_names;
     double us;     /* time of all products of a run */
     int64_t count; /* number of products of a run */
@@ -143,7 +143,7 @@ static inline spryi_solve_plan spryi_cg_names_of(const spry_cg_plan *s)
     return (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.count};
 }
 
-/* Returns whether M is blocks that the passes start, dots and step apply. */
+/* Returns whether M is block Jacobi with blocks of a size that the passes start, dots and step apply themselves. */
 static inline bool spryi_cg_is_within(const spry_cg_plan *s)
 {
     const spryi_cg_block_passes *within = s->work.ops ? s->work.ops->cg->within : NULL;
@@ -164,7 +164,7 @@ static inline bool spryi_cg_replaces(const spry_cg_plan *s)
            (s->o.precision == SPRY_PRECISION_F32_VALUES && !s->product.narrow_is_exact);
 }
 
-/* Returns v, which has memory for more columns, with the number of columns of the work. */
+/* Returns v with w->columns columns. v has memory for at least as many columns. */
 static inline spry_vector spryi_cg_columns_of(const spryi_vector_work *w, const spry_vector *v)
 {
     spry_vector of = *v;
@@ -172,7 +172,7 @@ static inline spry_vector spryi_cg_columns_of(const spryi_vector_work *w, const 
     return of;
 }
 
-/* Returns the vectors of the passes. */
+/* Returns the vectors that the passes use. */
 static inline spryi_cg_vectors spryi_cg_vectors_of(const spry_cg_plan *s)
 {
     return (spryi_cg_vectors){.x = s->vectors.inner_x.data ? s->vectors.inner_x.data : s->current.x.data,
@@ -209,7 +209,6 @@ typedef struct spryi_cg_product {
 spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, spry_error *err);
 
 /*
- * Solves for the columns s->work.columns of s->current.x and s->current.b. Adds verdict, residuals and counts to
- * *result.
+ * Solves for all columns of s->current.x and s->current.b. Stores verdict, residuals, counts and the time in *result.
  */
 spry_status spryi_cg_solve(spry_cg_plan *s, spry_cg_result *result, spry_error *err);

@@ -15,15 +15,15 @@
 /* ---- options ---------------------------------------------------------------------------------------- */
 
 /*
- * Rounding x to its type leaves some eps ||A|| ||x|| of b. So these tolerances can be reached up to a condition number
- * of about 10^7 for f64 and 10^3 for f32.
+ * Because x is rounded to its type, the residual does not fall below a few eps ||A|| ||x||. So these tolerances can be
+ * reached up to a condition number of about 10^7 for f64 and 10^3 for f32.
  */
 static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
 
 /*
  * Multiples of eps by which a_ij and a_ji may differ. Entries of G^T D G with positive D, as in finite elements, are
  * sums of k terms that are together at most sqrt(a_ii a_jj). Sums in two orders differ by at most 2 (k + 2) eps
- * sqrt(a_ii a_jj). With 10^6 positive terms, 250 eps were measured (docs/solvers.md).
+ * sqrt(a_ii a_jj). With 10^6 positive terms, differences of 250 eps were measured (docs/solvers.md).
  */
 static const double SYMMETRY_TOLERANCE = 1000;
 
@@ -226,7 +226,7 @@ static int exponent_of_M(const spry_cg_plan *s)
     return s->o.precond == SPRY_PRECOND_NONE ? 0 : s->scaled.a;
 }
 
-/* Return p'Ap and r'Mr for the caller's A, b and M, which may overflow double. p is about M b. */
+/* Return p'Ap and r'Mr for the caller's A, b and M. These values may overflow double. p is about M b. */
 static long double curvature(const spry_cg_plan *s, int64_t column)
 {
     return ldexpl(s->current.states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
@@ -555,7 +555,7 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     const bool keeps_x = s->system.device > 0 && !s->current.is_only && s->system.inner == s->system.type;
     s->work.stream = s->current.product.stream;
     s->work.columns = count_of(x);
-    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, found, err)); /* every run has the bits of a new plan */
+    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, found, err)); /* every run gives the bits of a new plan */
     if (found->verdict != SPRY_VERDICT_NONE) return report_verdict(s, found, err);
     s->product.us = 0;
     SPRYI_TRY(take_vector(s, &s->current.x, &s->vectors.own_x, x, keeps_x, spryi_cg_starts_from_x(s), err));

@@ -2,10 +2,10 @@
  * Set-up of Conjugate Gradient: checks of symmetry and diagonal, the preconditioner M, 2^-a A, plans of products,
  * vectors.
  *
- * The polynomial of M is small on an interval that ends with the largest eigenvalue of D A. That eigenvalue is
- * estimated by some iterations of CG with jacobi, whose factors give Lanczos' tridiagonal matrix. M remains positive
- * definite if no eigenvalue exceeds largest + smallest, so the estimate may be a little low. MARGIN raises it. Source:
- * Saad, Iterative methods for sparse linear systems, 2003, section 6.7.
+ * The polynomial of M approximates the inverse on an interval that ends with the largest eigenvalue of D A. That
+ * eigenvalue is estimated by some iterations of CG with jacobi, whose factors alpha and beta give Lanczos' tridiagonal
+ * matrix. M remains positive definite if no eigenvalue exceeds the sum of both ends of the interval, so the estimate
+ * may be a little low. MARGIN raises it. Source: Saad, Iterative methods for sparse linear systems, 2003, section 6.7.
  */
 #include "solve/cg.h"
 
@@ -24,9 +24,9 @@ static bool needs_diagonal(const spry_cg_plan *s)
 }
 
 /*
- * Creates D, the reciprocals of the diagonal. *bad_row is the first row whose entry, *bad_entry, is missing, not above
- * 0, or has no reciprocal in the type with `room` binary digits to spare; -1 if there is none. Destroy D also after a
- * failure.
+ * Creates D, the reciprocals of the diagonal. *bad_row is the first row whose diagonal entry is missing, is not above
+ * 0, or has no reciprocal that differs from the limits of the type by a factor of 2^room; -1 if there is no such row.
+ * *bad_entry is that diagonal entry. Destroy D also after a failure.
  */
 static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,
                                    const spry_matrix *A, spry_type type, int room, spry_error *err)
@@ -307,11 +307,8 @@ static spry_status create_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_sol
     if (asked) names->format = s->o.format; /* includes the parameters */
     names->kernel = s->o.kernel;
     names->columns = s->o.count;
-    if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked)
-        names->format = "csr"; /* the format
-                                                                                                      * that uses
-                                                                                                      * device arrays
-                                                                                                      * in place */
+    /* csr uses device arrays in place */
+    if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked) names->format = "csr";
     if (B != s->system.A && names->device == SPRY_DEVICE_DEFAULT)
         names->device = s->system.device == 0 ? SPRY_CPU : s->system.device;
     spry_spmv_plan_destroy(*plan);
@@ -403,8 +400,8 @@ static void add_diagonal(spryi_exponents *e, const spry_arrays *a)
 }
 
 /*
- * Finds the exponent e for which 1 is in the middle of the entries of 2^-e A and 2^-e A is exact. If M needs the
- * diagonal, uses only diagonal entries for the middle.
+ * Finds an exponent e for which 2^-e A is exact and its smallest and largest entries differ from 1 by about the same
+ * factor. by_diagonal: considers only diagonal entries for this factor, because M needs the diagonal.
  */
 static spry_status find_exponent(int *exponent, const spry_matrix *A, bool by_diagonal, spry_error *err)
 {
@@ -426,8 +423,8 @@ static spry_status find_exponent(int *exponent, const spry_matrix *A, bool by_di
 }
 
 /*
- * Creates 2^exponent A from *values and A's offsets and indices, which must outlive it. Destroy both also after a
- * failure.
+ * Creates *made = 2^exponent A, with new values and with A's offsets and indices, which must outlive *made. Destroy
+ * *made and *values also after a failure.
  */
 static spry_status scale_matrix(spry_context *context, spry_matrix **made, spry_vector *values, const spry_matrix *A,
                                 int exponent, spry_error *err)
@@ -540,7 +537,7 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
     SPRYI_TRY(create_precond(s, result, s->scaled.A ? s->scaled.A : host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
     s->scaled.by_run = false;
-    result->format = s->product.names.format; /* constants from now on */
+    result->format = s->product.names.format; /* set-up has replaced the caller's texts by constants */
     result->kernel = s->product.names.kernel;
 done:
     spryi_matrix_release(host);

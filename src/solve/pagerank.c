@@ -2,17 +2,17 @@
  * PageRank: x_k = alpha*B*x_(k-1) + shift*v with B = A*diag(s), where s is the reciprocal column sums. v is ones if all
  * nodes have equal weight.
  *
- * The iteration stores z = s.x instead of x. So the product is A*z without a copy of A, and one pass computes z from y
- * = A*z. The pass uses the previous y instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the difference of
+ * The iteration stores z = diag(s)*x instead of x. So the product is A*z without a copy of A, and one pass computes z
+ * from y = A*z. The pass uses the previous y instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the difference of
  * shifts. z replaces y_before in memory. Zero columns have s = 0. Their mass, known from the previous pass, is part of
  * the next shift (teleport) or lost (drop).
  *
- * Column sums are computed once, in f64. If offsets run over the index of the sums, a parallel loop over rows computes
- * them. Otherwise one thread adds entry by entry, so that the bits do not depend on the number of threads. A GPU
- * computes only sums of rows, and transposes A, which is CSR then.
+ * Column sums are computed once, in f64. If A's offsets state where the entries of each sum are stored, a parallel loop
+ * computes the sums. Otherwise one thread adds entry by entry, so that the bits do not depend on the number of threads.
+ * A GPU reads CSC as the CSR of the transpose. It computes only sums of rows, so it also transposes the matrix.
  *
- * Cost of an iteration: a product and a pass that reads y, y_before and s and writes z, 4 n elements; 3 n if the
- * columns of B sum to 1 without s; n more with v.
+ * Cost of an iteration: a product, and a pass that reads y, y_before and s and writes z, which are 4 n elements. If the
+ * columns of A sum to 1, the pass does not read s. With v, it reads n elements more.
  */
 #include "solve/solve.h"
 #include "spry/solve.h"
@@ -36,7 +36,7 @@ typedef struct links {
     spry_vector transposed[3]; /* device arrays of the transpose */
 } links;
 
-/* Memory of the three vectors, by current content. */
+/* The memory of three vectors, named by its current content. */
 typedef struct buffers {
     void *z, *y_before, *y;
 } buffers;
@@ -411,8 +411,8 @@ static spry_status read_state(ranking *r, spry_error *err)
 }
 
 /*
- * Runs the pass. z takes the memory of y_before, which was just read, and all three rotate. If iterations are started
- * ahead, z keeps its memory: later products that run after the end then only read z.
+ * Runs the pass. The new z uses the memory of y_before, and the three vectors rotate. If iterations are started ahead,
+ * z keeps its memory, so that products that run after the end only read z.
  */
 static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *at, spry_error *err)
 {
@@ -674,7 +674,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
                           const spry_arrays *a, spry_error *err)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* leaves out predictions, which measure the device */
     SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err));
     SPRYI_OK_OR_RETURN(prepare_links(r, A, a, err));
     result->dangling_nodes = r->links.dangling_nodes;

@@ -134,7 +134,7 @@ spry_status spryi_solve_create_plan(spry_context *context, spry_spmv_plan **plan
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* leaves out predictions, which measure the device */
     const int number = spryi_solve_device_number(context, names, &A->a);
     options.device = names->device;
     options.format = names->format;
@@ -185,7 +185,7 @@ static spry_status copy_strided(const spry_context *context, const spry_vector *
     return status;
 }
 
-/* Copies a vector with strides to another memory, or to strides in another memory, by way of a contiguous copy. */
+/* Copies a vector to another memory if one of them is strided. First creates a contiguous copy in one memory. */
 static spry_status move_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err)
 {

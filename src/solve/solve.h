@@ -38,7 +38,7 @@ spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, in
                                       spry_error *err);
 /* Checks that x, which a solver writes, does not overlap an array of A, which may be NULL. */
 spry_status spryi_solve_check_result(const spry_vector *x, const spry_matrix *A, const char *method, spry_error *err);
-/* Checks one vector of n elements with the type of products with A, aligned, on the host or on `device`. */
+/* Checks one vector: n aligned elements of the type that products with A have, on the host or on `device`. */
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
                                      int device, spry_error *err);
 spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err);
@@ -49,7 +49,7 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
  * below use `stream` only on a GPU; NULL is the default stream.
  */
 typedef struct spryi_solve_plan {
-    int device; /* as requested; then of the plan, like format and kernel */
+    int device; /* as requested; spryi_solve_create_plan replaces it, like format and kernel */
     const char *format, *kernel;
     int64_t columns; /* expected vectors per product; 0 means 1 */
 } spryi_solve_plan;
@@ -66,7 +66,7 @@ spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *
 /* Moves v, allocated by spry_vector_create, from the host to `device`. Does nothing if v->data is NULL. */
 spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, void *stream, spry_error *err);
 
-/* Returns A in host memory, to release: A itself, or a copy of a matrix in device memory. */
+/* Sets *host to A, or to a copy in host memory if A is in device memory. The caller releases *host. */
 spry_status spryi_solve_fetch(const spry_context *context, spry_matrix **host, const spry_matrix *A, void *stream,
                               spry_error *err);
 
@@ -103,9 +103,9 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
 
 /*
- * Numbers of rounds in the two recordings of a method. A round is one iteration, or half of one. Many rounds amortize
- * reading the states, which takes some microseconds. Few rounds waste little near the last iteration. Both numbers are
- * even.
+ * Numbers of rounds in the two recordings of a method. A round is one iteration, or half of one. A device records the
+ * work of these rounds once and starts all of it together (spryi_vector_ops.record). Many rounds amortize reading the
+ * states, which takes some microseconds. Few rounds waste little near the last iteration. Both numbers are even.
  */
 enum { SPRYI_MANY_ROUNDS = 8, SPRYI_FEW_ROUNDS = 2 };
 typedef spry_status (*spryi_start_rounds_fn)(void *user, int64_t count, void *stream, spry_error *err);

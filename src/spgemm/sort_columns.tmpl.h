@@ -1,4 +1,4 @@
-/* Sorts the columns of a row, for one width of columns. Most rows of C are short or nearly sorted. */
+/* Sorts the columns of a row, for one integer type of columns. Most rows of C are short or nearly sorted. */
 #if SPRY_FIRST_J
 static void SPRY_FNJ(insert_columns)(SPRY_J *list, int64_t count, int64_t gap)
 {
@@ -18,7 +18,7 @@ static void SPRY_FNJ(sort_by_gaps)(SPRY_J *list, int64_t count)
     for (; gap > 0; gap /= 3) SPRY_FNJ(insert_columns)(list, count, gap);
 }
 
-/* Quicksort. Parts that would take too many levels use Shell sort. */
+/* Quicksort. Parts that would need more than `levels` levels of recursion are sorted by Shell sort. */
 static void SPRY_FNJ(sort_in_levels)(SPRY_J *list, int64_t count, int levels)
 {
     enum { SHORT = 32 };

@@ -1,8 +1,8 @@
 /*
- * Sparse times sparse on a device with its own memory: upload of the operands, the device's phases, and C on the device
- * or copied to the host. If a limit or the memory does not allow the whole product, rows are multiplied in chunks with
- * about equal products. The number of chunks doubles until they fit, or a chunk is one row. All chunks are counted
- * before C is allocated, so C is allocated once, with its exact size.
+ * Sparse times sparse on a device with its own memory. Uploads the operands and runs the kernel's phases. C remains on
+ * the device or is copied to the host. If a limit or the memory does not allow the whole product, rows are multiplied
+ * in chunks with about equal numbers of products. The number of chunks doubles until they fit, or a chunk is one row.
+ * All chunks are counted before C is allocated, so C is allocated once, with its exact size.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -157,7 +157,7 @@ static void discard(device_state *t)
     t->product.state = NULL;
 }
 
-/* Finds the first rows of chunks with about equal products. Each chunk has at least one row. */
+/* Finds the first rows of chunks with about equal numbers of products. Each chunk has at least one row. */
 static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64_t rows)
 {
     int64_t row = 0;
@@ -171,7 +171,7 @@ static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64
     cuts[chunks] = rows;
 }
 
-/* Doubles the number of chunks. Counts the products of rows the first time. */
+/* Doubles the number of chunks. The first call counts the products of the rows. */
 static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 {
     device_state *t = plan->device_state;

@@ -40,7 +40,7 @@ static count_fn count_function(const spryi_spgemm_job *job)
     return functions[spryi_index_pair(job->a.offset_type, job->a.index_type)];
 }
 
-/* Returns the first row that has at least `work` entries and rows before it. */
+/* Returns the first row before which the numbers of entries and rows add up to at least `work`. */
 static int64_t row_at(const spry_arrays *a, int64_t work)
 {
     int64_t i;
@@ -75,7 +75,7 @@ static void count_in_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* The products of one piece cannot overflow: 2^16 entries of A in rows of 2^47 entries of B would exceed any memory. */
+/* A piece's number of products cannot overflow: with 2^16 entries of A, rows of B would need 2^47 entries. */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err)
 {
     enum { PIECE_WORK = 4096 }; /* a thread fetches some thousand pieces per second */
@@ -94,8 +94,8 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 }
 
 /*
- * Returns an upper bound on the number of pieces that piece p is cut into. Any two adjacent new pieces together have
- * more than `most` rows and products.
+ * Returns an upper bound on the number of pieces that piece p is cut into. In any two adjacent new pieces together, the
+ * numbers of rows and products add up to more than `most`.
  */
 static int64_t most_pieces(const spryi_work_pieces *pieces, int64_t p, int64_t most)
 {
@@ -204,13 +204,13 @@ static int has_moved_ends(const spry_arrays *a, int64_t before, int64_t begin, i
                                                 spryi_minor_of(a, end - 1) - spryi_minor_of(a, begin - 1);
 }
 
-/* Returns true if rows often have the columns of the row before, so that results for one row serve the next. */
+/* Returns true if rows often have the same columns as the row before, so that results for one row serve the next. */
 static bool rows_repeat(const spry_arrays *a)
 {
     return share_alike(a, has_equal_columns) >= 1.0 / 3;
 }
 
-/* Returns true if rows often are the row before, shifted by a constant. Such rows form runs. */
+/* Returns true if the columns of a row often are those of the row before plus a constant. Such rows form runs. */
 static bool rows_move(const spry_arrays *a)
 {
     return share_alike(a, has_moved_ends) >= 0.5;
@@ -241,8 +241,8 @@ static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t 
 
 /*
  * Returns true if groups of 2^shift columns save time. This needs two conditions. A row of B is read at least four
- * times on average. Sampled entries of B occupy at most 3/parts groups per entry. The sample consists of stretches of
- * consecutive entries, spread over B.
+ * times on average. The number of groups that sampled entries of B occupy is at most 3/parts of the number of entries.
+ * The sample consists of stretches of consecutive entries, spread over B.
  */
 static bool groups_pay(const spryi_spgemm_job *job, int shift, int parts)
 {
@@ -413,10 +413,10 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
 }
 
 /*
- * Returns true if columns may be listed while rows are counted, which saves half of the symbolic phase. The list can
- * hold all products, but only written pages use memory. One thread lists columns in C's own array. Several threads list
- * them in job->listed, where unused memory remains after each piece, so the columns are copied to C afterwards. If rows
- * form runs, the copy takes more time than listing saves.
+ * Returns true if columns may be listed while rows are counted, which halves the time of the symbolic phase. The list
+ * can hold all products, but only written pages use memory. One thread lists columns in C's own array. Several threads
+ * list them in job->listed, where unused memory remains after each piece, so the columns are copied to C afterwards. If
+ * rows form runs, the copy takes more time than listing saves.
  */
 static bool may_list(const spry_spgemm_plan *plan)
 {
@@ -484,7 +484,7 @@ static bool may_use_bitmaps(const spry_spgemm_plan *plan, bool lists)
     return !lists || job->products / FEW > job->a.rows;
 }
 
-/* Counts the entries of C's rows: offsets and nnz. lists: also lists their columns if that is possible. */
+/* Counts the entries of C's rows, and sets offsets and nnz. lists: also lists the columns if that is possible. */
 static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;

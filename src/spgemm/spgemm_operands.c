@@ -1,6 +1,6 @@
 /*
- * Operands of sparse times sparse: CSR with all entries and one index pair. Other layouts are converted; a transposed
- * CSC is CSR without a copy. Memory bounds are computed before each conversion.
+ * Operands of sparse times sparse. Kernels need CSR with all entries, and the same index types in both operands. Other
+ * layouts are converted; a transposed CSC is CSR without a copy. Memory bounds are computed before each conversion.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -15,17 +15,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { OFFSET = sizeof(int64_t), HEADS = 4096 /* bytes for the heads of blocks and handles */ };
+enum { OFFSET = sizeof(int64_t), HEADS = 4096 /* bytes for the headers of allocated blocks, and for handles */ };
 
 /* ---- arrays ---------------------------------------------------------------------------------------------- */
 
-/* Returns an upper bound of the entries of a conversion. */
+/* Returns an upper bound on the number of entries after a triangle is expanded. */
 static int64_t most_entries(const spry_arrays *a)
 {
     return a->triangle == SPRY_ALL_ENTRIES ? a->nnz : 2 * a->nnz;
 }
 
-/* Returns the narrowest index pair that holds both matrices. */
+/* Returns the narrowest index pair (types of offsets and columns) that holds both matrices. */
 static int common_pair(const spry_arrays *a, const spry_arrays *b)
 {
     const spry_arrays *both[] = {a, b};
@@ -44,7 +44,7 @@ static int common_pair(const spry_arrays *a, const spry_arrays *b)
 
 /* ---- the number of products ------------------------------------------------------------------------------ */
 
-/* Counts the entries in rows (by_column: columns) begin .. end - 1. counts[0] is for row `begin`. */
+/* Adds the entries in rows (by_column: columns) begin .. end - 1 to counts. counts[0] is for row `begin`. */
 static void count_lines(const spry_arrays *a, bool by_column, int64_t begin, int64_t end, int64_t *counts)
 {
     const bool by_major = a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
@@ -288,8 +288,8 @@ static spry_status admit_pieces(spry_spgemm_plan *plan, spry_error *err)
 /* ---- conversion ------------------------------------------------------------------------------------------ */
 
 /*
- * Replaces a triangle, or a container in a format, by CSR with all entries. Counts the bytes of an expanded triangle as
- * converted.
+ * Replaces a triangle, or a matrix that a container stores in a format, by CSR with all entries. Counts the bytes of an
+ * expanded triangle as converted.
  */
 static spry_status take_entries(spry_spgemm_plan *plan, spryi_operand *operand, spry_error *err)
 {
@@ -306,8 +306,8 @@ static spry_status take_entries(spry_spgemm_plan *plan, spryi_operand *operand, 
 }
 
 /*
- * Expands the operands to all entries if they are converted only once. A plan for runs keeps a triangle, whose values
- * may change. A container in a format cannot be updated.
+ * Expands the operands to all entries if they are converted only once. A plan for runs keeps a triangle, because its
+ * values may change. The values of a matrix from a container in a format cannot change.
  */
 static spry_status take_all_entries(spry_spgemm_plan *plan, spry_error *err)
 {
@@ -384,8 +384,8 @@ static bool is_square(const spry_spgemm_plan *plan)
 
 /*
  * Returns true if GPU kernels need this operand's rows sorted without duplicates. For a single run the conversion sums
- * duplicates. A plan keeps duplicates, because find_origins finds the source of each value, and the kernels refuse the
- * operand.
+ * duplicates. A plan keeps duplicates, because find_origins needs one source for each value. The kernels then refuse
+ * the operand.
  */
 static bool has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
 {

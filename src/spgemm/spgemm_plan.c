@@ -87,7 +87,10 @@ typedef struct product_sizes {
 /* Time of launches and synchronization on a GPU, for any product, in microseconds. */
 static const double launch_us = 120;
 
-/* Returns true if rows of A (columns of CSC) have small spans, and so select adjacent rows of B. Samples 64 rows. */
+/*
+ * Returns true if rows of A (columns if A is CSC) span on average less than 1/narrow of A's width, and so select nearby
+ * rows of B. Samples 64 rows.
+ */
 static bool is_local(const spry_arrays *a, int narrow)
 {
     enum { ROWS = 64 };

@@ -45,13 +45,13 @@ typedef struct spryi_spgemm_result {
     int64_t nnz; /* entries of C's structure */
     int64_t fill_bytes;
     int64_t chunks; /* chunks of rows that C is computed in */
-    bool runs;      /* C's own values are the result of some run */
+    bool runs;      /* a run has written C's own values */
 } spryi_spgemm_result;
 
 /* Bytes and times that the plan reports. */
 typedef struct spryi_spgemm_costs {
     int64_t input_bytes;   /* bytes of inputs, including outside_bytes; part of the peak */
-    int64_t outside_bytes; /* bytes held outside of the plan that its memory limit includes */
+    int64_t outside_bytes; /* bytes held outside of the plan that count against its memory limit */
     int64_t converted_bytes, peak_bytes, workspace_bytes;
     int64_t operand_bytes; /* maximal bytes held while operands are converted, including inputs and scratch */
     double setup_us, upload_us, run_us, download_us;
@@ -71,7 +71,7 @@ struct spry_spgemm_plan {
     spry_spgemm_options options; /* alpha and kernel are not kept */
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
-    bool single_run;             /* data that only later runs need is not kept */
+    bool single_run;             /* the plan runs at most once, so data for later runs is not kept */
     const spry_arrays *shown[2]; /* A's and B's arrays as given; only while the plan is created */
     spryi_named_kernel named;
     spryi_scalar alpha;   /* value of the job's type */
@@ -84,7 +84,7 @@ struct spry_spgemm_plan {
     struct spryi_triple *triple;                    /* data of the steps of C = P^T*A*P (triple.h) */
 };
 
-/* The purpose of a plan. A single product need not be counted before it is filled. */
+/* The purpose of a plan. If it is one run, C may be counted and filled in one step. */
 typedef enum spryi_plan_use { SPRYI_FOR_RUNS, SPRYI_FOR_ESTIMATE, SPRYI_FOR_ONE_RUN } spryi_plan_use;
 
 /* A product whose options and shapes are checked. */
@@ -94,7 +94,7 @@ typedef struct spryi_spgemm_request {
     const spry_spgemm_options *o;
     spry_type type; /* value type of C */
     spryi_plan_use use;
-    int64_t outside_bytes; /* bytes held outside of the plan that its memory limit includes */
+    int64_t outside_bytes; /* bytes held outside of the plan that count against its memory limit */
 } spryi_spgemm_request;
 
 /* The device of a product, and the reason. */
@@ -137,10 +137,10 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 /* Removes entries whose value is 0, in place. C has no other user yet. */
 void spryi_drop_zeros(spry_matrix *C);
 
-/* Writes to every page with all threads: a first write waits until the system provides the page. */
+/* Writes to every page of `memory` with all threads. The first write to a page waits until the system provides it. */
 void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
 
-/* Returns the threads that have work in a product on a CPU. asked: options.threads; rows: of C. */
+/* Returns the number of threads that have work in a product on a CPU. asked: options.threads; rows: rows of C. */
 static inline int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products)
 {
     enum { PIECE = 1 << 15 };
@@ -172,19 +172,19 @@ void spryi_refresh_operands(spry_spgemm_plan *plan);
 
 /*
  * Estimates the number of products of op(A)*op(B), in host memory, from a sample of A's entries. If B's offsets do not
- * count the entries of rows, all rows of B count as the mean row.
+ * give the lengths of op(B)'s rows, assumes that each row has the mean length.
  */
 int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o);
 
 /*
- * Checks the bytes that a phase holds. Beyond the limit, returns SPRY_TOO_LARGE with a limit that suffices: `bytes` if
- * exact, else a bound.
+ * Checks the bytes that a phase holds. If they exceed the limit, returns SPRY_TOO_LARGE. The error states a limit that
+ * suffices: `bytes` if exact, else an upper bound.
  */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, bool exact, spry_error *err);
 
 /* ---- spgemm_device.c ----------------------------------------------------------------------------------- */
 
-/* Returns the arrays of op(B) on the device. The plan has counted. */
+/* Returns the arrays of op(B) on the device. Requires that the plan's step `count` has run. */
 const spry_arrays *spryi_spgemm_uploaded_b(const spry_spgemm_plan *plan);
 
 /* Returns the device bytes that the plan holds, inputs and result included. */
@@ -204,7 +204,7 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
 /* Cuts the rows of job->a into pieces, and counts all products (INT64_MAX if they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
 
-/* Returns true if each row's columns increase. Reads all columns unless the arrays state it. */
+/* Returns true if each row's columns increase. Reads all columns unless csr->sorted and csr->unique give the answer. */
 bool spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
 /* Returns true if job->rows_of_b.column_groups would save time. */

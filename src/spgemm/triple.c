@@ -267,7 +267,7 @@ static spry_status check_triple(const spry_matrix *A, const spry_matrix *P, cons
     return SPRY_OK;
 }
 
-/* Refuses an unknown kernel. For a named method, moves the product to the CPU and clears o->kernel. */
+/* Refuses an unknown kernel. If o->kernel names a method of this file, chooses the CPU and clears o->kernel. */
 static spry_status check_kernel(const spryi_kernel *named, spry_spgemm_options *o, spry_error *err)
 {
     spry_error cause = SPRY_ERROR_INIT;

@@ -1,6 +1,6 @@
 /*
  * C = P^T*A*P by two products, M = A*P and P^T*M. On the CPU the second product transposes P. On another device P is
- * transposed on the device, and each run gathers its values.
+ * transposed on the device, and each run gathers the values of P^T.
  */
 #include "spgemm/triple.h"
 
@@ -45,7 +45,7 @@ done:
     return status;
 }
 
-/* Copies offsets on the device to another type. */
+/* Converts an array of offsets on the device to another integer type. */
 static spry_status convert_offsets(const spry_spgemm_plan *plan, void *to, spry_index_type to_type, const void *from,
                                    spry_index_type from_type, int64_t count, spry_error *err)
 {
@@ -169,7 +169,7 @@ static spry_status transpose_on_device(spry_spgemm_plan *plan, spry_error *err)
 
 /* ---- both products --------------------------------------------------------------------------------------- */
 
-/* Computes M, and P^T on a device. */
+/* Computes M. If the device is not the CPU, also builds P^T on the device. */
 static spry_status compute_first(const spryi_route *r, spry_spgemm_plan *plan, const spryi_spgemm_request *q,
                                  spry_error *err)
 {

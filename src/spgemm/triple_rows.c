@@ -1,15 +1,15 @@
 /*
  * C = P^T*A*P if rows of P are short, as in the interpolations of multigrid. Computes one row of C after another,
  * without storing the product of two matrices. Row J of P^T*A is summed in a vector over the columns of A, and its
- * columns are listed. The row times P is summed in a vector over the columns of C. The first run lists and sorts the
- * columns of C; later runs use the result.
+ * columns are listed. This row times P is summed in a vector over the columns of C. The first run lists and sorts the
+ * columns of C; later runs reuse these columns.
  *
- * Work: for each entry p_iJ the row A_i, and for each entry (J,k) of P^T*A the row P_k. Two stored products take about
- * twice as long. If rows of P are long, two products are faster, because their kernels process several entries at a
- * time. Source: Gustavson, ACM TOMS 4(3), 1978, applied twice.
+ * Work: each entry p_iJ of P reads row i of A, and each entry (J,k) of P^T*A reads row k of P. Computing and storing
+ * two products takes about twice as long. If rows of P are long, two products are faster, because their kernels process
+ * several entries at a time. Source: Gustavson, ACM TOMS 4(3), 1978, applied twice.
  *
- * Threads fetch pieces of rows of C. One thread computes a row, in the order of P's and A's entries. Any number of
- * threads gives the same bits.
+ * Threads fetch pieces, which are ranges of rows of C. One thread computes a row, in the order of P's and A's entries.
+ * Any number of threads gives the same bits.
  */
 #include "spgemm/triple.h"
 
@@ -59,7 +59,7 @@ static const clear_fn clears[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE
 
 /* ---- pieces ---------------------------------------------------------------------------------------------- */
 
-/* Cuts the rows of C into pieces with about equal entries of P^T. Returns the number of pieces. */
+/* Cuts the rows of C into pieces with about equal numbers of entries of P^T. Returns the number of pieces. */
 static int64_t cut_pieces(const spryi_triple_rows *t, spry_index_type type, int64_t rows, int64_t *pieces)
 {
     enum { PIECE_ENTRIES = 512 };
@@ -76,7 +76,7 @@ static int64_t cut_pieces(const spryi_triple_rows *t, spry_index_type type, int6
     return count;
 }
 
-/* Transposes P and cuts the rows of C. */
+/* Transposes P and cuts the rows of C into pieces. */
 static spry_status prepare(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -129,7 +129,7 @@ static void clear(const spryi_spgemm_job *job, void *seen, int64_t count)
     clears[spryi_value_slot(job->type)][spryi_index_pair(job->b.offset_type, job->b.index_type)](seen, count);
 }
 
-/* Allocates the workspace of one thread to find the structure. */
+/* Allocates one thread's workspace, including the arrays that only the first run needs. */
 static spry_status open_part(spry_spgemm_plan *plan, spryi_triple_part *part, spry_error *err)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -149,7 +149,10 @@ static spry_status open_part(spry_spgemm_plan *plan, spryi_triple_part *part, sp
     return SPRY_OK;
 }
 
-/* Allocates workspaces for the number of threads that the limit allows, at most twice the bytes of the inputs. */
+/*
+ * Chooses the number of threads and allocates their workspaces. All workspaces together have at most about twice the
+ * bytes of the inputs, and fit into the memory limit.
+ */
 static spry_status open_parts(spry_spgemm_plan *plan, spry_error *err)
 {
     enum { MOST_INPUTS = 2 /* maximal bytes of all workspaces, as a multiple of the inputs' bytes */ };
@@ -224,7 +227,7 @@ static void end_finding(spryi_triple *triple)
     spryi_triple_give(&triple->memory, &t->starts);
 }
 
-/* Moves the columns and values that a single thread found to C, if they are reserved. */
+/* Makes the arrays of a single thread the columns and values of C, without a copy, if these arrays are reserved. */
 static void hand_over(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -236,7 +239,7 @@ static void hand_over(spry_spgemm_plan *plan)
     (void)spryi_triple_hand_over(memory, &part->values, part->used, spry_type_bytes(job->type), &job->values);
 }
 
-/* Counts the products of P^T*A. */
+/* Counts the multiplications of P^T*A. */
 static int64_t middle_products(const spryi_spgemm_job *job)
 {
     int64_t products = 0;
@@ -246,7 +249,7 @@ static int64_t middle_products(const spryi_spgemm_job *job)
     return products;
 }
 
-/* Counts the reserved memory that threads used, for the peak. */
+/* Counts the multiplications. Adds the reserved memory that the threads used to the peak. */
 static spry_status count_found(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_triple_memory *memory = &plan->triple->memory;

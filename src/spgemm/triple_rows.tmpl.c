@@ -47,8 +47,8 @@ static __attribute__((noinline)) int64_t SPRY_FN(sum_middle)(const spryi_spgemm_
 }
 
 /*
- * Adds a row of P^T*A, which has `middle` columns in part->middle, times P to part->sums. Lists the columns of the
- * sums, and returns their number.
+ * Multiplies a row of P^T*A by P and adds the product to part->sums. The row is in part->middle and has `middle`
+ * columns. Lists the columns of the product, and returns their number.
  */
 static int64_t SPRY_FN(find_columns)(const spryi_spgemm_job *job, spryi_triple_part *part, SPRY_J row, int64_t middle)
 {

@@ -1,14 +1,16 @@
 /*
- * C = P^T*A*P if most rows of P have the columns of the next row: adjacent points of one aggregate, or unknowns of one
- * point. Such rows form a run. The rows of A*P of a run are summed one after another, over the columns of the run. Each
- * row, times its row of P, is added to a small full block. At the end of the run, the block is added to C. The position
- * of each element of the block in C is found once, with C's structure.
+ * C = P^T*A*P if most rows of P have the same columns as the next row. Examples are adjacent points of one aggregate,
+ * and the unknowns of one point. Rows with equal columns form a run. The rows of A*P of a run are summed one after
+ * another, over the columns of the run. Row i of A*P is multiplied by the entries of row i of P and added to a small
+ * full block. At the end of the run, the block is added to C. The position of each element of the block in C is found
+ * once, when C's structure is computed.
  *
  *      rows of P   x x . .     rows of A*P   y y y     block   b b b   is added to the row of C of P's first column,
  *                  x x . .                   y y y             b b b   and to the row of its second
  *
- * Work: for each entry a_ik the row P_k; for each row, its entries in P times the columns of the run; for each run, its
- * block. Source: with runs of one row, Gustavson, ACM TOMS 4(3), 1978, by rows of A.
+ * Work: each entry a_ik of A reads row k of P. Each row of P multiplies its number of entries by the number of columns
+ * of the run. Each run adds its block to C. If each run has one row, this is the method of Gustavson, ACM TOMS 4(3),
+ * 1978, by rows of A.
  *
  * Each thread has a share of the rows of C and computes the runs that add to them. Several threads may compute the same
  * run. An element of C is summed in the order of the runs, so any number of threads gives the same bits. One thread
@@ -41,7 +43,7 @@ typedef struct search {
 /* Lists the runs of each column of P. */
 typedef struct transposed {
     spryi_triple_array offsets, runs; /* int64_t */
-    spryi_triple_array starts;        /* int64_t: for each element of `runs`, where its places for the row of C start */
+    spryi_triple_array starts;        /* int64_t: for each element of `runs`, start in spryi_triple_runs.places */
     int64_t entries, places;
 } transposed;
 

@@ -24,7 +24,7 @@ static int64_t SPRY_FN(find_kinds)(const spry_arrays *p, void *kinds)
     return p->rows > 0 ? (int64_t)kind + 1 : 0;
 }
 
-/* Adds to the run the kinds of the rows of P that row `row` of A*P needs. */
+/* Lists the rows of P that row `row` of A*P needs, if the run does not yet list a row of their kind. */
 static void SPRY_FN(add_kinds)(search *s, const spry_arrays *a, int64_t row, int64_t run)
 {
     const SPRY_P *Ap = a->offsets;
@@ -64,8 +64,8 @@ static spry_status SPRY_FN(end_run)(const spry_spgemm_plan *plan, search *s, int
 }
 
 /*
- * Returns true if the row continues the run. A run ends if it would need more than twice as many rows of P as its
- * shortest row of A has entries. Otherwise most of the full block would be zero.
+ * Returns true if the row continues the run. A run ends if its list of rows of P would exceed twice the entries of its
+ * shortest row of A, because then most of the full block would be zero.
  */
 static bool SPRY_FN(continues)(search *s, const spry_arrays *a, int64_t row, int64_t run, int64_t *least)
 {
@@ -113,8 +113,8 @@ static spry_status SPRY_FN(find_runs)(const spry_spgemm_plan *plan, search *s, s
 /* ---- structure of C -------------------------------------------------------------------------------------- */
 
 /*
- * One run: rows first to last - 1 of P. They share the `height` columns in `rows`, which are rows of C. The same rows
- * of A*P have the `width` columns in `columns`.
+ * One run: rows first to last - 1 of P. They share the `height` columns in `rows`, which are rows of C. Rows first to
+ * last - 1 of A*P have the `width` columns in `columns`.
  */
 typedef struct SPRY_FN(run) {
     int64_t first, last, width, height;
@@ -135,8 +135,8 @@ static inline SPRY_FN(run) SPRY_FN(run_of)(const spryi_triple_runs *t, const spr
 }
 
 /*
- * Counts the places and entries of all runs, and the products with P^T. Counts the runs of each column j of P in
- * offsets[j + 2], and computes prefix sums of these counts.
+ * Counts the block elements and the columns of P of all runs, in r->places and r->entries, and the multiplications by
+ * P^T. Counts the runs of each column j of P in offsets[j + 2], and computes prefix sums of these counts.
  */
 static void SPRY_FN(count_runs)(spry_spgemm_plan *plan, transposed *r)
 {
@@ -157,7 +157,7 @@ static void SPRY_FN(count_runs)(spry_spgemm_plan *plan, transposed *r)
     for (int64_t j = 2; j <= p->columns; j++) offsets[j + 1] += offsets[j];
 }
 
-/* Counts the products of A*P. */
+/* Counts the multiplications of A*P. */
 static int64_t SPRY_FN(count_middle)(const spryi_spgemm_job *job)
 {
     const SPRY_P *Pp = job->b.offsets;
@@ -213,7 +213,7 @@ static void SPRY_FN(find_places)(const spry_spgemm_plan *plan, const transposed 
     }
 }
 
-/* Finds the columns of C. Sets *fits = false if a row is too long for the positions. */
+/* Finds the columns of C. Sets *fits = false if a row is too long for 16-bit positions. */
 static spry_status SPRY_FN(find_result)(spry_spgemm_plan *plan, const transposed *r, search *s, bool *fits,
                                         spry_error *err)
 {
@@ -242,7 +242,7 @@ static spry_status SPRY_FN(find_result)(spry_spgemm_plan *plan, const transposed
 
 /* ---- shares ---------------------------------------------------------------------------------------------- */
 
-/* Extends each share's range of runs by the runs that add to its rows. */
+/* Sets first_run, last_run and first_place of each share, so that they cover all runs that add to its rows. */
 static void SPRY_FN(find_ranges)(const spry_spgemm_plan *plan, spryi_triple_share *shares, int count)
 {
     const spryi_triple_runs *t = &plan->triple->runs;
@@ -264,7 +264,7 @@ static void SPRY_FN(find_ranges)(const spry_spgemm_plan *plan, spryi_triple_shar
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-/* Sums a row of A*P. positions: for each column of P, its position in the run. */
+/* Sums a row of A*P. positions: for each column of P, its position among the columns of the run. */
 static void SPRY_FN(sum_row)(const spryi_spgemm_job *job, const SPRY_J *restrict positions, int64_t row, int64_t width,
                              SPRY_C *restrict sums)
 {
@@ -281,8 +281,8 @@ static void SPRY_FN(sum_row)(const spryi_spgemm_job *job, const SPRY_J *restrict
 
 #if SPRY_FIRST_J
 /*
- * Adds a row of A*P, times the `height` factors of its row of P, to the block. Products with equal column are adjacent
- * in the block.
+ * Multiplies a row of A*P by the `height` factors of its row of P, and adds the products to the block. Elements of one
+ * column are adjacent in the block.
  */
 SPRYI_INLINE void SPRY_FNJ(add_product)(const int64_t height, int64_t width, const SPRY_C *restrict factors,
                                         const SPRY_C *restrict sums, SPRY_C *restrict block)
@@ -291,7 +291,7 @@ SPRYI_INLINE void SPRY_FNJ(add_product)(const int64_t height, int64_t width, con
         for (int64_t j = 0; j < height; j++) block[k * height + j] += factors[j] * sums[k];
 }
 
-/* Calls add_product with constant heights, whose loops the compiler unrolls. */
+/* Calls add_product with a constant height, so that the compiler unrolls the inner loop. */
 static void SPRY_FNJ(add_row)(int64_t height, int64_t width, const SPRY_C *factors, const SPRY_C *sums, SPRY_C *block)
 {
     switch (height) {
@@ -348,7 +348,7 @@ static void SPRY_FN(fill_block)(const spryi_spgemm_job *job, const spryi_triple_
     }
 }
 
-/* Computes the sums of a share. own: skips columns that a row of A*P lacks, in place of multiplying zeros. */
+/* Computes the sums of a share. own: multiplies only in columns that the row of A*P has, not in all of the run's. */
 static void SPRY_FN(fill_sums)(const spryi_spgemm_job *job, const spryi_triple_runs *t, const spryi_triple_share *share,
                                bool own)
 {
@@ -373,8 +373,9 @@ static void SPRY_FN(fill_sums)(const spryi_spgemm_job *job, const spryi_triple_r
 }
 
 /*
- * Computes the values of a share. An infinity in P times a zero of the full block is NaN, even if C should have a
- * finite number. So sums are computed again if any is NaN.
+ * Computes the values of a share. A row of A*P is zero in columns of the run that it does not have. Such a zero times
+ * an infinity in P is NaN, although the element of C may be finite. So if any sum is NaN, all sums are computed again
+ * without these columns.
  */
 static void SPRY_FN(fill_share)(const spryi_spgemm_job *job, const spryi_triple_runs *t,
                                 const spryi_triple_share *share)

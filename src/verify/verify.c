@@ -5,9 +5,9 @@
  *
  * y = alpha op(A) x + beta y is checked row by row.
  *
- * C = alpha op(A) op(B) is checked in one of two ways. The exact way checks the structure and every value of C, with
- * the sums of one row per thread. The random way (Freivalds 1977) compares C*x with alpha*A*(op(B)*x) for random x,
- * without forming the product; a wrong row passes only if its errors cancel.
+ * C = alpha op(A) op(B) is checked in one of two ways. The exact way checks the structure and every value of C. Each
+ * thread has memory for the sums of one row. The random way (Freivalds 1977) compares C*x with alpha*op(A)*(op(B)*x)
+ * for random x, without forming the product; a wrong row passes only if its errors cancel.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -36,7 +36,7 @@ typedef struct verify_job {
     spry_type type;
     const void *x, *y_before, *y;
     sum_row_fn sum_row;
-    spryi_row_sum *rows; /* NULL: computed row by row during judgement */
+    spryi_row_sum *rows; /* sums of all rows; NULL: sum_of_row computes a sum when it is needed */
     /* op(A) by rows, with duplicates added first as some formats do; NULL: not computed */
     const spry_arrays *merged;
     pthread_mutex_t joining;
@@ -272,8 +272,8 @@ typedef struct check {
     spry_spgemm_verification found;
     pthread_mutex_t merging;
     spryi_row_sum *bx;   /* op(B)*x */
-    spryi_row_sum *sums; /* for each part: sums of one row of C, by column; a sum is unused if its entries == 0 */
-    int64_t *met;        /* for each part: columns that have sums in the row */
+    spryi_row_sum *sums; /* for each thread: sums of one row of C, by column; a sum is unused if its entries == 0 */
+    int64_t *met;        /* for each thread: columns that have sums in the row */
 } check;
 
 /* Returns whether a sum of duplicates may overflow. */
@@ -474,7 +474,7 @@ done:
 
 typedef struct magnitude_job {
     const spry_arrays *a;
-    /* Bits of the largest magnitude: they have the order of magnitudes, with Inf and NaN as the largest. */
+    /* Bits of the largest magnitude. As integers, bits have the same order as magnitudes; Inf and NaN are largest. */
     atomic_llong most;
 } magnitude_job;
 

@@ -31,12 +31,18 @@ typedef enum spryi_spgemm_phase { SPRYI_COUNT, SPRYI_FILL, SPRYI_ONE_PASS } spry
 /* Sizes of a phase's workspace. Unused sizes are 0. */
 typedef struct spryi_spgemm_sizes {
     int threads;
-    int64_t bytes, thread_bytes; /* bytes of the workspace; of each thread's part, stored contiguously */
+    int64_t bytes, thread_bytes; /* bytes of the workspace; bytes of each thread's part of it */
     int64_t mask;                /* number of words of a mask with one bit per column of C */
-    int64_t windows, slots;      /* words of 64 columns of the dense window; slots of the hash table */
-    /* one pass: maximal products of a listed row, entries of a buffer for C, buffers, column groups in the ring */
+    int64_t windows, slots;      /* number of words of 64 columns in the dense window; slots of the hash table */
+    /*
+     * For one pass. listed: maximal products of a row whose products are listed. entries: entries of C that a buffer
+     * holds. buffers: number of buffers. ring: number of column groups in the dense window of groups.
+     */
     int64_t listed, entries, buffers, ring;
-    /* runs: products of a row, values stored contiguously, entries in the staging buffer; 0: no search for runs */
+    /*
+     * For runs of rows (cpu/row_runs.h); 0: no search for runs. run_products: maximal products of a row. run_values:
+     * transposed values of A and B. run_staged: entries of the buffer for non-temporal stores.
+     */
     const struct spryi_run_functions *runs;
     int64_t run_products, run_values, run_staged;
 } spryi_spgemm_sizes;
@@ -52,7 +58,7 @@ typedef struct spryi_spgemm_host_phases {
     bool needs_csc;    /* needs op(B) by columns in addition to op(B) by rows */
     spryi_spgemm_sizes (*sizes)(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes);
     const spryi_spgemm_table *count;   /* stores the length of row i in offsets[i + 1]; sets job->found */
-    const spryi_spgemm_table *fill;    /* columns and values */
+    const spryi_spgemm_table *fill;    /* computes columns and values */
     const spryi_spgemm_table *columns; /* finds columns, in the workspace of fill; may overwrite values */
     /*
      * Counts rows and finds columns together, in the workspace of count. One thread writes to `columns`, several
@@ -61,8 +67,9 @@ typedef struct spryi_spgemm_host_phases {
     const spryi_spgemm_table *list;
     const spryi_spgemm_table *refill; /* computes values, given the columns */
     /*
-     * Computes offsets (from 0 on), columns and values. NULL, for all or some types: not supported. columns and values
-     * hold all products, and the rows are cut for one pass.
+     * Computes offsets (from 0 on), columns and values. Requires that columns and values have room for all products,
+     * and that the rows are cut for one pass. The table is NULL if the kernel has no one-pass functions. A function is
+     * NULL if its types are not supported.
      */
     const spryi_spgemm_table *one_pass;
 } spryi_spgemm_host_phases;
@@ -75,8 +82,9 @@ typedef struct spryi_work_pieces {
     int64_t count;
     int64_t *rows; /* count + 1 */
     /*
-     * Products of each piece: `count` elements, in the allocation of rows. While several threads list columns, each
-     * element is the products of all pieces before the piece. NULL if the rows are cut for one pass.
+     * Number of products of each piece: `count` elements, in the allocation of rows. While several threads list
+     * columns, each element is the number of products of all pieces before the piece. NULL if the rows are cut for one
+     * pass.
      */
     int64_t *products;
     int64_t *sizes, *positions; /* one pass: entries of C in each piece, and before each piece; count + 1 elements */
@@ -85,11 +93,11 @@ typedef struct spryi_work_pieces {
 /* Spans of rows of C, in words of 64 columns. Bin b is for rows that span 2^(b-1) to 2^b - 1 words. */
 enum { SPRYI_SPAN_BINS = 60 };
 typedef struct spryi_spgemm_spans {
-    int64_t widest[SPRYI_SPAN_BINS];  /* maximal words that a row spans */
+    int64_t widest[SPRYI_SPAN_BINS];  /* maximal number of words that a row of the bin spans */
     int64_t busiest[SPRYI_SPAN_BINS]; /* maximal hash slots of a row of the bin: its products, at most all columns */
-    int64_t scattered; /* maximal hash slots of rows with few products in a wide span; these rows are in no bin */
-    int64_t identical; /* maximal words of rows whose columns in A equal those of the row before */
-    int64_t repeated;  /* maximal words of rows that repeat the row before */
+    int64_t scattered; /* maximal hash slots of a row with few products in a wide span; such a row is in no bin */
+    int64_t identical; /* maximal words that a row spans if its columns in A equal those of the row before */
+    int64_t repeated;  /* maximal words that a row spans if its columns in C are those of the row before, shifted */
     int64_t in_runs;   /* number of rows in runs, set by the columns phase */
 } spryi_spgemm_spans;
 
@@ -105,7 +113,7 @@ typedef struct spryi_spgemm_bitmaps {
 typedef struct spryi_spgemm_rows_of_b {
     bool rise;                    /* columns increase, without duplicates */
     spryi_spgemm_bitmaps bitmaps; /* built only if they save time */
-    bool grouped;                 /* one pass: columns are in groups */
+    bool grouped;                 /* one pass uses column_groups */
     uint32_t *column_groups;      /* the groups of row i start at the row's offset */
 } spryi_spgemm_rows_of_b;
 
@@ -121,7 +129,7 @@ struct spryi_spgemm_job {
     int64_t products;        /* products a_ik * b_kj of the whole job */
     spryi_work_pieces pieces;
     spryi_spgemm_rows_of_b rows_of_b;
-    int64_t piece_work; /* entries and rows per piece; 0: default. Tests set smaller pieces */
+    int64_t piece_work; /* sum of entries and rows of a piece of A; 0: default. Tests set smaller pieces */
     /* Set by the count phase and, for plans, the columns phase. */
     spryi_spgemm_spans found;
     /*
@@ -133,7 +141,7 @@ struct spryi_spgemm_job {
     /* Output. */
     int64_t *offsets; /* rows + 1 */
     void *columns, *values;
-    void *listed;   /* columns of each piece, with memory for its products; NULL: not used */
+    void *listed;   /* listed columns; a piece has room for one column per product; NULL: not used */
     double sort_us; /* time of sorting rows in fill or refill, if the kernel measures it; -1 before */
 };
 
@@ -154,8 +162,8 @@ typedef struct spryi_product_processor {
 } spryi_product_processor;
 
 /*
- * Device memory for the kernel, counted against the limit. allocate returns SPRY_TOO_LARGE if a block would exceed it.
- * Blocks that live between phases are kept in `state`; discard releases them.
+ * Device memory for the kernel, counted against the limit. allocate returns SPRY_TOO_LARGE if a block would exceed the
+ * limit. Blocks that are needed between phases are stored in spryi_device_product.state; discard releases them.
  */
 typedef struct spryi_product_memory {
     spry_status (*allocate)(spryi_device_product *product, void **pointer, int64_t bytes, const char *what,

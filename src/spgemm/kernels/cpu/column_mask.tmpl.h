@@ -57,7 +57,7 @@ static inline void SPRY_FN(unmark)(const spryi_spgemm_job *job, uint64_t *restri
         for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) mask[Bj[t] >> 6] = 0;
 }
 
-/* Returns the entries of row i, which has products and spans columns `first` to `last`. Leaves the mask zero. */
+/* Returns the number of entries of row i, which spans columns `first` to `last`. Leaves the mask zero. */
 static inline int64_t SPRY_FN(count_columns)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i,
                                              int64_t first, int64_t last, int64_t products)
 {

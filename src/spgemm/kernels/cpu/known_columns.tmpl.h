@@ -54,8 +54,8 @@ SPRYI_INLINE void SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_
 }
 
 /*
- * Computes the values of rows i .. i + rows - 1, which have equal columns in A. Each entry of B is read once for all of
- * them. Rows of B with equal columns, for example the unknowns of one point, are added together.
+ * Computes the values of rows i .. i + rows - 1, which have equal columns in A. Each entry of B is read once for all
+ * these rows. Rows of B with equal columns, for example the unknowns of one point, are added together.
  */
 static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int rows,
                                              const SPRY_J *restrict columns, int64_t n)
@@ -102,7 +102,7 @@ SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w,
     return rows;
 }
 
-/* If row i repeats the row before, writes its n columns, the shifted columns of that row, and returns true. */
+/* If row i repeats the row before, writes its n columns and returns true. They are those of the row before, shifted. */
 static inline bool SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
                                            int64_t n)
 {

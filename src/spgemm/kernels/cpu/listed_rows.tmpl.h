@@ -132,7 +132,7 @@ static inline SPRY_J *SPRY_FN(count_and_list)(const spryi_spgemm_job *job, spryi
     return behind;
 }
 
-/* Counts and lists the rows of a piece at its position, and notes their spans as count_row does. */
+/* Counts the rows of a piece, lists their columns, and notes their spans as count_row does. */
 static void SPRY_FN(list_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
     spryi_run_search search;

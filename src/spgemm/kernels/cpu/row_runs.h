@@ -1,7 +1,8 @@
 /*
- * Runs of rows that share one order of products (row_runs.tmpl.h). Columns and offsets have 32 bits. At each row, a
- * kernel asks if a run begins. If the run's order is not known, the kernel fills the first row itself and passes its
- * columns to `order`.
+ * Runs of rows that share one order of products (row_runs.tmpl.h). A group is one or more consecutive rows of A with
+ * equal columns. A run is consecutive groups, each of which is the group before with its columns shifted by a constant.
+ * Columns and offsets have 32 bits. At each row, a kernel asks if a run begins. If the run's order is not known, the
+ * kernel fills the first row itself and passes its columns to `order`.
  */
 #pragma once
 
@@ -16,36 +17,36 @@ enum {
 };
 
 typedef struct spryi_run_product {
-    uint32_t a, b; /* positions of its factors in the values */
+    uint32_t a, b; /* positions of the factors in spryi_run_memory.values */
 } spryi_run_product;
 
 /* Consecutive rows of B that multiple entries of A select. */
 typedef struct spryi_run_track {
-    int64_t first, last;    /* rows of B that the run's first row selects */
-    int64_t period, beyond; /* period: entries per group; beyond: groups between first and last */
-    int64_t at;             /* position of the track's values */
+    int64_t first, last;    /* first and last row of B in the track that the run's first row selects */
+    int64_t period, beyond; /* period: entries of B per group; beyond: number of groups by which last is after first */
+    int64_t at;             /* position of the track in spryi_run_memory.values */
 } spryi_run_track;
 
 /* Arrays of the search for runs. */
 typedef struct spryi_run_memory {
-    void *values; /* values of B's tracks, then of A; each entry has one value per lane of a tile */
+    void *values; /* values of B's tracks, then of A; an entry has its values in the groups of a tile contiguously */
     void *staged; /* rows of a tile before they are copied to C, and their columns */
     int32_t *staged_columns;
     spryi_run_product *order; /* products, grouped by entry of C */
-    int32_t *list, *columns;  /* columns of the ordered row's products, and of its entries */
-    int32_t *ends;            /* 0, then the ends of the products of each entry */
+    int32_t *list, *columns;  /* list: columns of the ordered row's products; columns: of its entries in C */
+    int32_t *ends;            /* 0, then the end of the products of each entry of C in `order` */
     uint16_t *positions;
     int32_t *bases[2], *lengths[2]; /* for each selected row of B: position in values, length */
     spryi_run_track *tracks;        /* SPRYI_RUN_TRACKS */
 } spryi_run_memory;
 
-/* The row whose products were ordered. */
+/* The row whose order of products is stored in spryi_run_memory. */
 typedef struct spryi_ordered_row {
     int64_t length; /* entries of A */
     int64_t count;  /* products; 0: no row was ordered */
     int64_t n;      /* entries of C */
-    int64_t lanes;  /* lanes of a tile */
-    int64_t a;      /* position of A's values */
+    int64_t lanes;  /* lanes of a tile; each lane computes one group */
+    int64_t a;      /* position of A's values in spryi_run_memory.values */
 } spryi_ordered_row;
 
 /* State of the search for runs. */
@@ -64,16 +65,16 @@ typedef struct spryi_row_run {
     spryi_ordered_row ordered;
     spryi_run_progress search;
     int now, track_count;                /* now: index of the order's arrays in bases and lengths */
-    int64_t groups, identical, lanes, a; /* groups; rows of a group; lanes of a tile; position of A's values */
-    int32_t shift, moved; /* shift of C's columns from one group to the next; from the ordered row to this run */
+    int64_t groups, identical, lanes, a; /* groups of the run; rows of a group; lanes and a: as in `ordered` */
+    int32_t shift, moved; /* shift of C's columns from one group to the next; from the ordered row to the run's row i */
 } spryi_row_run;
 
 /* Functions for runs, with the vectors of a processor level. */
 typedef struct spryi_run_functions {
     int64_t bytes; /* bytes of a vector */
     /*
-     * Returns the rows from i on, before `end`, that form a run, or 0. If run->ordered.count is not 0, the run can be
-     * filled now. Otherwise `order` must first be called.
+     * Returns the number of rows, from row i on and before `end`, that form a run, or 0. If run->ordered.count is not
+     * 0, the run can be filled now. Otherwise `order` must first be called.
      */
     int64_t (*find)(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end);
     /* Finds the order of row i's products. columns: the n columns of row i. */

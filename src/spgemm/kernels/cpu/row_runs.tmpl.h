@@ -8,7 +8,7 @@
  *       later run has a different order. The values of A and B are transposed, so that each entry stores the rows of
  *       the run contiguously. The rows are summed as lanes of a vector, and C's values are transposed back. Rows of B
  *       are handled as tracks: consecutive rows that multiple entries of A select. A track is transposed once.
- * Work: the rows of a piece, in tiles of the lanes of one vector or of four vectors.
+ * Work: the rows of a piece, in tiles. A tile has one group for each lane of one vector or of four vectors.
  * Cost: with AVX-512, a quarter of a cycle per product (f64) and half a cycle per transposed entry; the bytes of C and
  *       of the tracks.
  * Source: this library; same method as on the GPU (runs_cuda.cu).
@@ -29,7 +29,10 @@ static inline void *spryi_on_stage(const spryi_stage *s)
     return s->staged ? s->staged + s->kept : s->to;
 }
 
-/* Announces that `bytes` more bytes are written. last: writes all of them; otherwise a partial line is kept. */
+/*
+ * Ends the writing of `bytes` bytes to spryi_on_stage, and copies whole cache lines to `to`. last: copies all bytes;
+ * otherwise the buffer keeps a partial line.
+ */
 static inline void spryi_from_stage(spryi_stage *s, int64_t bytes, bool last)
 {
     enum { LINE = 64 };
@@ -48,7 +51,8 @@ static inline void spryi_from_stage(spryi_stage *s, int64_t bytes, bool last)
 
 /*
  * Returns the number of groups of `step` rows, starting at row `first`, each of which is the group before shifted by
- * `shift`. Counts the first group; at most `most`. Compares lengths and columns in vectors, across row boundaries.
+ * `shift`. Includes the first group, and returns at most `most`. Compares lengths and columns in vectors, across row
+ * boundaries.
  */
 static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, int64_t first, int64_t step,
                                                        int32_t shift, int64_t most)
@@ -74,8 +78,8 @@ static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, i
 }
 
 /*
- * Finds the tracks of B that the rows from i on select. Returns the number of groups that have all tracks; 0: too many
- * tracks or values.
+ * Finds the tracks of B that the rows from i on select. Returns the number of groups in which all tracks are shifted
+ * copies; 0: too many tracks or values.
  */
 static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t step)
 {
@@ -118,8 +122,8 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
 }
 
 /*
- * Finds the positions in the values of the rows of B that row i selects. Returns 1 if the positions and the order equal
- * those of the ordered row, 0 if the order must be computed, -1 if there are too many products or none.
+ * Finds the position in spryi_run_memory.values of each row of B that row i selects. Returns 1 if the positions and the
+ * order equal those of the ordered row, 0 if the order must be computed, -1 if there are too many products or none.
  */
 static int place_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t step)
 {
@@ -190,7 +194,7 @@ static int64_t find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
     if (run->groups >= least) run->groups = find_tracks(job, run, i, step);
     if (run->groups < least) {
         if (identical == 1 && run->groups > 2)
-            run->search.from = i + run->groups - 1; /* the run would end at the same row */
+            run->search.from = i + run->groups - 1; /* a run from a row in between would end at the same row */
         return 0;
     }
     return place_tracks(job, run, i, step) < 0 ? 0 : run->groups * identical;
@@ -309,7 +313,7 @@ static __attribute__((noinline)) void SPRY_FN(transpose_tile)(const SPRY_V *rest
 
 /*
  * Sums `rows` consecutive rows of each group, for `vectors` * LANES groups, of which the first `groups` exist. a, b:
- * offsets of the lanes in the values. Cx: the first of the rows.
+ * offsets to add to the positions of A's and B's values. Cx: values of the first row in C.
  */
 SPRYI_INLINE void SPRY_FN(sum_lanes)(const spryi_row_run *run, const int vectors, const int rows, int64_t a, int64_t b,
                                      int64_t groups, SPRY_V alpha, SPRY_V *restrict Cx)
@@ -362,7 +366,7 @@ static __attribute__((noinline)) void SPRY_FN(sum_tile)(const spryi_row_run *run
         }
 }
 
-/* Transposes B's tracks and A, from group g on, so that each entry has the lanes of a tile. */
+/* Transposes B's tracks and A, from group g on, so that an entry's values in all groups of a tile are contiguous. */
 static inline void SPRY_FN(transpose_factors)(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i,
                                               int64_t g, int64_t groups)
 {

@@ -8,13 +8,13 @@
  *             sort: entries are written in their order. The window's width is that of the widest row of C, up to a
  *             limit. Rows of banded matrices are narrow.
  *   table     A hash table, for wider rows.
- *   copy      Rows of one entry are copied. Rows that repeat the row before (row_shape.tmpl.h) have known columns and
- *             need no bits.
+ *   copy      If a row of A has one entry, a row of B is copied. Rows that repeat the row before (row_shape.tmpl.h)
+ *             have known columns and need no bits.
  *
  * Every accumulator starts at 0 and adds rounded products a*b in the order of A's row. All accumulators give the same
  * bits.
  *
- * Work: pieces of rows with about equal entries of A. Idle threads fetch the next piece.
+ * Work: pieces of rows with about equal numbers of entries of A. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
  */
@@ -34,13 +34,13 @@ extern const spryi_spgemm_table spryi_rows_one_pass;
 
 enum { SPRYI_SHORT = 32 }; /* products of a row whose columns fit in two registers of AVX-512 */
 
-/* Maximal products of a row whose columns are sorted directly, and columns that a copy may write after the end. */
+/* Maximal products of a row whose columns are sorted without a mask; columns that a copy may write after the list. */
 enum { SPRYI_FEW_PRODUCTS = 64, SPRYI_BEYOND_FEW = 8 };
 
-/* Maximal rows with equal columns in A that are summed together. Their window is this many times as wide. */
+/* Maximal rows with equal columns in A that are summed together. Their window is wider by this factor. */
 enum { SPRYI_IDENTICAL_ROWS = 4 };
 
-/* Maximal rows of B with equal columns that are added together. Elasticity has three per point. */
+/* Maximal rows of B with equal columns that are added together. In elasticity, a point has three such rows. */
 enum { SPRYI_ROWS_OF_B = 3 };
 
 /*
@@ -49,7 +49,7 @@ enum { SPRYI_ROWS_OF_B = 3 };
  */
 enum { SPRYI_LISTED = 1024, SPRYI_BUFFER_ENTRIES = 1 << 15, SPRYI_BUFFERS = 4, SPRYI_ONE_PASS_WINDOWS = 512 };
 
-enum { SPRYI_STREAMS_FROM = 16 << 20 }; /* bytes of C that exceed the caches */
+enum { SPRYI_STREAMS_FROM = 16 << 20 }; /* least bytes of C that are written with non-temporal stores */
 
 /* A dense window of columns base .. base + 64 * windows - 1, for the row that is being summed. */
 typedef struct spryi_dense_window {
@@ -95,9 +95,9 @@ typedef struct spryi_row_buffer {
 
 /* The products of a row, and the position of each in the row of C. */
 typedef struct spryi_product_list {
-    int32_t *columns, *before; /* columns of the row's products, and of the row before, which may be repeated */
+    int32_t *columns, *before; /* columns of the row's products; those of the row before, which the row may repeat */
     void *products;
-    uint16_t *positions, *map; /* position of each product of `before`; positions by column of the window */
+    uint16_t *positions, *map; /* position of each product of `before`; position of each column of the window */
 } spryi_product_list;
 
 /* A thread's part of the workspace. */
@@ -131,8 +131,8 @@ spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_ph
 void spryi_rows_place(const spryi_spgemm_job *job, int thread, spryi_rows_workspace *w);
 
 /*
- * Returns an upper bound of the words of columns `first` to `last`. Rows that repeat each other have equal bounds,
- * because only the width counts.
+ * Returns an upper bound on the number of words that columns `first` to `last` span. Rows that repeat each other have
+ * equal bounds, because only the width counts.
  */
 static inline int64_t spryi_rows_words(int64_t first, int64_t last)
 {

@@ -100,8 +100,8 @@ static void SPRY_FN(columns)(spryi_spgemm_job *job)
 }
 
 /*
- * Computes only values: of the run that begins with row i or, without a run, of row i and rows identical to row i.
- * Returns the number of rows.
+ * Computes only the values of the run that begins with row i. Without a run, computes the values of row i and of rows
+ * identical to row i. Returns the number of rows.
  */
 static inline int64_t SPRY_FN(renew_next)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i, int64_t end)
 {
@@ -120,7 +120,7 @@ static void SPRY_FN(renew_piece)(const spryi_spgemm_job *job, spryi_rows_workspa
     spryi_finish_runs(&w->run);
 }
 
-/* Searches for runs if most rows were in runs. */
+/* Computes only values. Searches for runs if an earlier phase found most rows in runs. */
 static void SPRY_FN(renew)(spryi_spgemm_job *job)
 {
     if (!SPRY_P_IS_64 && job->found.in_runs > job->a.rows / 2)

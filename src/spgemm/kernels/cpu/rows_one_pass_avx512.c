@@ -5,12 +5,13 @@
  * Idea: C's arrays are reserved with one entry for each product. Only pages that are written use memory. A
  *       thread sums a piece of rows into a buffer that remains in the second-level cache, and copies it to C when all
  *       pieces before it are summed. Meanwhile the thread continues with another buffer. If all buffers are full, the
- *       thread also sums the piece that delays it: the piece's own thread may have lost its processor. The first of the
- *       two threads to finish copies the piece. Both compute the same bits.
+ *       thread also sums the piece that delays it, because the piece's own thread may have lost its processor. The
+ *       thread that finishes first copies the piece. Both threads compute the same bits.
  *       Short rows: the columns of all products are listed. If the list is the list of the row before, shifted by a
- *       constant, the positions of the products are the same. Otherwise up to SPRYI_SHORT products find their positions
- *       by comparisons in registers, more products by a dense window. Products with too wide a span are ranked, with
- *       one bit per column and a count per 64 columns. The rank of a column is its position in the row of C.
+ *       constant, the positions of the products are the same. Otherwise, the positions of up to SPRYI_SHORT products
+ *       are found by comparisons in registers. A row with more products is summed in a dense window. If its span is too
+ *       wide for the window, its columns are ranked, with one bit per column and a count per 64 columns. The rank of a
+ *       column is its position in the row of C.
  *       Groups: if B's columns are close together, they are stored as groups of eight with one bit per column
  *       (spgemm_host.c). The values of a group are expanded to their lanes, multiplied, and added to the eight sums of
  *       the group in a dense window, a ring of groups. A byte of bits marks the columns present. Lanes without a column
@@ -26,7 +27,7 @@
 
 /* ---- rows by groups of columns ---- */
 
-/* Writes the entries of 64 groups, starting at `group`, a multiple of 64, and clears the groups. */
+/* Writes the entries of 64 groups, starting at `group`, which is a multiple of 64. Clears the groups. */
 static inline int64_t SPRY_FN(emit_groups)(const spryi_group_window *window, uint32_t group, int32_t *restrict Cj,
                                            SPRY_V *restrict Cx)
 {
@@ -98,7 +99,7 @@ static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgem
 
 /* ---- rows by lists of products ---- */
 
-/* Computes the positions of the products in the list `before`. o->at holds the columns of the row of C. */
+/* Computes the position in the row of C of each product in the list `before`. o->at holds the columns of that row. */
 static inline void SPRY_FN(find_positions)(summation *o)
 {
     const spryi_product_list *list = &o->w.list;
@@ -108,7 +109,7 @@ static inline void SPRY_FN(find_positions)(summation *o)
     o->placed = true;
 }
 
-/* Writes up to 15 elements after the n columns. */
+/* Sets to[k] = from[k] + shift for n columns. Writes up to 15 elements after them. */
 static inline void SPRY_FN(move_columns)(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
 {
     const __m512i by = _mm512_set1_epi32(shift);
@@ -406,7 +407,7 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 
 enum {
     AHEAD = 24,           /* entries of A between a prefetch of a row of B and its use */
-    SCANNED = 2,          /* words of a span per product up to which a row is scanned, not ranked */
+    SCANNED = 2,          /* rows that span more words per product are ranked, not scanned */
     PATIENCE = 8,         /* checks of a late piece before the waiting thread sums it */
     GROUPS_AT_ONCE = 4096 /* groups marked by 64 bytes of touched; divides the ring */
 };
@@ -524,9 +525,9 @@ typedef struct summation {
     int held;
     bool streams;      /* C is large and written with non-temporal stores */
     bool placed;       /* the positions of the list's products are known */
-    int64_t count, n;  /* products and entries of the row that may be repeated */
+    int64_t count, n;  /* products and entries of the last listed row, which the next row may repeat */
     const int32_t *at; /* columns of that row in the buffer */
-    const void *alpha; /* factor of the product, applied by copies to C; the job's alpha is 1 */
+    const void *alpha; /* factor alpha, which copies to C apply; the sums use alpha = 1 */
 } summation;
 
 #define SPRYI_TEMPLATE "spgemm/kernels/cpu/rows_one_pass_avx512.c"

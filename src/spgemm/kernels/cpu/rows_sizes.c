@@ -162,7 +162,7 @@ static spryi_spgemm_sizes run_sizes(const spryi_spgemm_job *job, const spryi_run
     return s;
 }
 
-/* Adds a window for spans up to `bin`, and a table for wider rows. */
+/* Adds a window for rows of bins 0 to `bin` (spryi_spgemm_spans), and a hash table for wider rows. */
 static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_sizes s, int bin)
 {
     const spryi_spgemm_spans *found = &job->found;

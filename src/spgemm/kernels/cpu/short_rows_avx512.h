@@ -1,6 +1,6 @@
 /*
- * Rows of at most SPRYI_SHORT products, common in roads, circuits and graphs of low degree. Two registers hold all
- * columns. Comparisons with each column find duplicates and count smaller columns, which gives the position of each
+ * Rows of at most SPRYI_SHORT products, common in road networks, circuits and graphs of low degree. Two registers hold
+ * all columns. Comparisons with each column find duplicates and count smaller columns, which gives the position of each
  * sum. Nothing is sorted, cleared or searched, and no branch depends on columns.
  */
 #pragma once

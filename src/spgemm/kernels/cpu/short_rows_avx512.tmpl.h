@@ -5,8 +5,8 @@
 #if !SPRY_J_IS_64
 
 /*
- * Lists the columns of all products of row i in their order. Returns their number. ahead: prefetches the rows of B for
- * later entries of A, if not 0; a compile-time constant.
+ * Lists the columns of all products of row i in their order. Returns their number. ahead: a compile-time constant. If
+ * it is not 0, each entry of A prefetches the row of B that the entry `ahead` positions later selects.
  */
 SPRYI_INLINE int64_t SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t i, int32_t *restrict list,
                                            const int ahead)

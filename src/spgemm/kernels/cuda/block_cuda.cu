@@ -3,10 +3,12 @@
  *
  * Idea: C's columns are bits of a mask from the row's first column to its last. The number of bits before a column is
  *       its position. Nothing is sorted, and values are packed.
- * Work: entries of A in batches, with the selected rows of B. To compute values, 1, 2, 4 or 8 groups of warps process
- *       rows of B in turn, with lanes over the entries. Each group has its own values if memory suffices. A barrier of
- *       the group between two rows replaces atomic addition. The groups' values are added in order.
- * Cost: B's columns twice and its values once per entry of A; the mask; C written once.
+ * Work: the block reads entries of A in batches, with the selected rows of B. To compute values, 1, 2, 4 or 8 groups of
+ *       warps process rows of B in turn; each lane adds one entry. Each group has its own values. Fewer groups are used
+ *       if memory does not suffice. A barrier of the group between two rows replaces atomic addition. The groups'
+ *       values are added in order.
+ * Cost: per entry of A, B's columns are read twice and B's values once. The mask is cleared and read. C is written
+ *       once.
  * Source: this library.
  */
 #include "spgemm/kernels/cuda/block_cuda.cuh"
@@ -48,7 +50,7 @@ template <int THREADS> static __device__ __forceinline__ void fill_mask(const gp
     __syncthreads();
 }
 
-/* Returns the columns in the mask. Adds to *some the number of words with columns. */
+/* Returns the number of columns in the mask. Increases *some by the number of words with columns. */
 static __device__ __forceinline__ int count_bits(const unsigned *mask, const unsigned *summary, int words, int *some,
                                                  int *scratch)
 {
@@ -115,7 +117,7 @@ template <int THREADS> static __global__ void __launch_bounds__(THREADS, 1536 / 
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-/* Computes a row of the list. most_words: limit of the mask; bytes: of the mask and the values. */
+/* Computes a row of the list. most_words: maximal words of the mask; bytes: shared memory for mask and values. */
 template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
     compute_block_rows(gpu_rows r, const int32_t *list, int bytes, int most_words, int32_t *Cj, const int32_t *known,
                        V *Cx, row_offsets Cp, V alpha)

@@ -1,6 +1,7 @@
 /*
- * Shared by rows by blocks (block_cuda.cu) and windows of giant rows (giant_cuda.cu). Batches hold the rows of B that a
- * row of A selects. Masks hold columns. A mask and its counts give the positions of sums.
+ * Code for rows that a block computes (block_cuda.cu) and for windows of giant rows (giant_cuda.cu). A batch holds rows
+ * of B that a row of A selects. A mask has a bit for each column of the row of C. The mask and the number of columns
+ * before each of its words give the positions of sums.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ enum {
     AHEAD = 4 /* rows of B, or pieces of a long row, that are loaded in advance */
 };
 
-/* Returns the words of the mask for one block per multiprocessor, at most the words that B's columns need. */
+/* Returns the number of words of a mask if a multiprocessor runs one block; at most the words that B's columns need. */
 static inline int gpu_mask_words(const gpu_work *w)
 {
     int64_t most = (w->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
@@ -34,7 +35,7 @@ template <typename V, int THREADS = BLOCK_THREADS> struct met_batch {
     int met;
 };
 
-/* Returns the sum over the block. scratch: one element per warp, unused after the call. */
+/* Returns the sum of v over the block. scratch: one element per warp, free after the call. */
 static __device__ __forceinline__ int block_sum(int v, int *scratch)
 {
     v = warp_sum(v);
@@ -101,8 +102,8 @@ static __device__ __forceinline__ void add_bit(unsigned *mask, int bit)
 }
 
 /*
- * Returns a mask of 32 pieces of 32 words, from word s on and before `to`: the pieces with columns according to the
- * summary.
+ * Inspects 32 pieces of 32 words, from word s on. Returns a mask of the pieces before word `to` that have columns
+ * according to the summary.
  */
 static __device__ __forceinline__ unsigned pieces_with_columns(const unsigned *summary, int s, int to)
 {
@@ -111,9 +112,9 @@ static __device__ __forceinline__ unsigned pieces_with_columns(const unsigned *s
 }
 
 /*
- * Numbers the columns in `words` words, from `start` on. Stores the number before each word to `before`, and the
- * columns to j, if these are not NULL. Returns the number of columns. summary: one bit per word with columns; NULL: all
- * words are read.
+ * Numbers the columns in `words` words, from `start` on. Stores the number of the first column of each word in
+ * `before`, and the columns in j, if these are not NULL. Returns the number of columns. summary: a bit per word, 1 if
+ * the word has columns; NULL: all words are read.
  */
 template <typename N> static __device__ __forceinline__ int number_words(const unsigned *mask, const unsigned *summary,
                                                                          N *before, int words, int64_t first, int start,
@@ -180,8 +181,8 @@ struct mask_positions {
 };
 
 /*
- * Reads a group's rows of the batch in pieces of one entry per lane: the current position, and AHEAD pieces in
- * registers. row: index in the batch, `met` or more after the last row.
+ * State of a group that reads its rows of the batch in pieces of one entry per lane: the current position, and AHEAD
+ * pieces in registers. row: index in the batch, `met` or more after the last row.
  */
 template <typename V> struct batch_pieces {
     int64_t from;

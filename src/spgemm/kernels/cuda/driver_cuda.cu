@@ -1,11 +1,11 @@
 /*
- * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. rows_cuda.cuh describes the classes of
- * rows.
+ * The kernel spgemm_rows_cuda finds runs, classifies the other rows, counts the entries of C, scans the counts to
+ * offsets, and computes C. rows_cuda.cuh describes the classes of rows.
  *
- * Cost: 28 bytes of workspace per row (6 more if runs are searched). Memory for the results of counting: 224 MB plus
- *       half of the size of A and of a lower bound of C; none under a memory limit. A table of masks if rows of C are
- *       giant. Pairs of B's rows while counting, if they save time. One or two waits for the device, to read the sizes
- *       of launches.
+ * Cost: 28 bytes of workspace per row (6 more if runs are searched). The columns that counting finds are kept in at
+ *       most 224 MB plus half of the size of A and of a lower bound of C; none are kept under a memory limit. Giant
+ *       rows of C need a table of masks. Counting needs memory for pairs of B's rows, if pairs save time. The host
+ *       waits for the device once or twice, to read the sizes of launches.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -50,7 +50,8 @@ static spry_status allocate_rows(spryi_device_product *product, gpu_product *own
                                                    cuda::std::plus<>(), int64_t(0), rows + 1),
                     "spgemm: scan", err);
     const int64_t each = rounded(4 * (rows + 1)), head = rounded(sizeof(gpu_row_counts));
-    const bool of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0; /* otherwise A's rows are B's */
+    /* false: A's rows are B's rows, and one array of bits serves both */
+    const bool of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0;
     const bool runs = short_rows(&r->A) && short_rows(&r->B);
     const int64_t groups = runs ? rounded((int64_t)sizeof(gpu_run) * gpu_most_groups(rows)) : 0;
     const int64_t words_b = runs ? rounded(4 * gpu_shift_words(r->B.rows)) : 0;
@@ -142,7 +143,8 @@ static spry_status count(spryi_device_product *product, gpu_product *own, void *
         /* half of the size of A and of a lower bound of C, plus a constant */
         int64_t room = (KEPT_BYTES + (r->A.nnz + (int64_t)w->found.least_entries) * (4 + value) / 2) / 4;
         if (room > 0x7fffffff) room = 0x7fffffff;
-        const int64_t most = (int64_t)w->found.products + 16 * (int64_t)sorted; /* orders have units of 16 */
+        /* a sorted row keeps the order of its products in units of 16 products */
+        const int64_t most = (int64_t)w->found.products + 16 * (int64_t)sorted;
         if (most < room) room = most;
         if (product->memory.most_bytes == 0) {
             own->columns_bytes = 4 * room;

@@ -6,8 +6,8 @@
  *       packed, as in block_cuda.cu. Windows are independent, so many blocks share a giant row.
  * Work: entries of A in batches, with the parts of the rows of B in the window. The block processes one row of B at a
  *       time, with threads over its entries.
- * Cost: the row's columns twice; for each window a search in each row of B; B once; 8 bytes of table per 32 columns
- *       between the row's first and last; C written once.
+ * Cost: the row's columns are read twice. Each window needs a search in each selected row of B. These rows are read
+ *       once. The table has 8 bytes per 32 columns between the row's first and last column. C is written once.
  * Source: this library.
  */
 #include "spgemm/kernels/cuda/block_cuda.cuh"
@@ -119,7 +119,7 @@ template <typename V> static __global__ void __launch_bounds__(WINDOW_THREADS, W
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-/* Returns the maximal words of a row's mask. */
+/* Returns the maximal number of words of a row's mask. */
 static int64_t row_words(const gpu_work *w)
 {
     return ceil_div(w->rows.B.cols, 32) + 1;
@@ -144,7 +144,7 @@ template <typename V> static spry_status compute_giants(gpu_work *w, const gpu_r
     if (at_once > most_blocks) at_once = most_blocks;
     for (int done = 0; done < count;) {
         const int now = count - done < at_once ? count - done : (int)at_once;
-        w->follows = false; /* previous windows read the table, later ones need it */
+        w->follows = false; /* this kernel overwrites the table that the previous windows read */
         SPRY_CUDA_TRY(gpu_launch(w, index_giants, now, BLOCK_THREADS, mask_words * 4, "spgemm: columns of long rows",
                                  err, list + done, mask_words, stride, table, C->j, C->j ? NULL : C->known, C->p));
         w->follows = false;

@@ -11,7 +11,7 @@
  *       order. Four rows of B, or four pieces of a long row, are loaded in advance.
  * Cost: per entry of A, B's columns twice, to count and to compute (three times if counting could not keep its
  *       columns), and its values once; C written once.
- * Source: bit masks and their counts as index: this library; hashing one row at a time: the prototype of the baselines.
+ * Source: bit masks and their counts as index: this library; hash tables: a prototype of this library.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -27,11 +27,11 @@ enum index_kind { SPAN, HASH, LEVELS };
  */
 struct word_index {
     unsigned *mask;
-    unsigned *summary; /* span: a bit per word; levels: pairs of 32 such bits and the count before, minus one */
+    unsigned *summary; /* span: a bit per word; levels: pairs of 32 such bits and the number of words before, minus 1 */
     int32_t *key;      /* hash: the word of a slot, -1 for an empty slot */
     int32_t *words;    /* hash: the words, in order of insertion, later sorted */
     int *distinct;     /* hash: number of words */
-    /* span: first word, number of words; hash: slots is a power of two; levels: low is the first word / 32 */
+    /* span: first word, and number of words; hash: slots is a power of two; levels: low is the first word / 32 */
     int low, slots;
 };
 
@@ -120,8 +120,8 @@ template <int G> static __device__ __forceinline__ int most_of_groups(int v)
 }
 
 /*
- * The rows of B that a group's entries of A select, in pieces of at most G entries. An element is: first entry of the
- * piece * 65536 + lane of A's entry * 256 + length. Each thread stores two pieces at a time.
+ * The rows of B that a group's entries of A select, in pieces of at most G entries. An element of `piece` is: first
+ * entry in B * 65536 + lane that has the entry of A * 256 + length. A group stores two pieces per thread at a time.
  */
 template <typename V> struct met_rows {
     long long piece[2 * GROUP_THREADS];
@@ -253,7 +253,7 @@ template <int G> static __device__ __forceinline__ unsigned words_of_lane(const 
     return end - w >= 32 ? some : some & ((1u << (end - w)) - 1);
 }
 
-/* Span: returns the columns of the lane's words, plus 65536 times the number of its words that have columns. */
+/* Span: returns the number of columns in the lane's words, plus 65536 times the number of words that have columns. */
 template <int G> static __device__ __forceinline__ int columns_of_lane(const word_index &index)
 {
     const int each = (index.slots + G - 1) / G, from = threadIdx.x % G * each, end = min(from + each, index.slots);
@@ -299,7 +299,7 @@ template <int G> static __device__ __forceinline__ void sort_words(int32_t *list
     }
 }
 
-/* Hash: returns the columns of the lane's words. */
+/* Hash: returns the number of columns in the lane's words. */
 template <int G> static __device__ __forceinline__ int columns_of_words(const word_index &index)
 {
     int mine = 0;
@@ -351,7 +351,8 @@ static __device__ __forceinline__ group_row row_of_group(const gpu_rows &r, cons
 }
 
 /*
- * Reserves memory for the columns of the block's rows. mine: columns of the group. Returns the group's position, or -1.
+ * Reserves memory for the columns of the block's rows. mine: number of columns of the group. Returns the position of
+ * the group in r.columns, or -1.
  */
 template <int G> static __device__ __forceinline__ int keep_columns(const gpu_rows &r, int mine)
 {
@@ -535,8 +536,8 @@ template <int G, index_kind KIND> static spry_status launch_count(gpu_work *w, c
 }
 
 /*
- * Counts the entries of C's rows. A row with a bitmap of its span is counted by `lanes` threads, a row with a hash
- * table by a warp: smaller groups would need too many tables in a block's shared memory.
+ * Counts the entries of C's rows. A row with a bitmap of its span is counted by 16 or 32 lanes. A row with a hash table
+ * is counted by a warp, because smaller groups would need too many tables in a block's shared memory.
  */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err)
 {
@@ -574,7 +575,7 @@ template <typename V> static spry_status values_by(gpu_work *w, const gpu_result
     const int32_t *list = w->rows.list;
     for (int c = LIST_LEVELS; c < LIST_BLOCK; c++) {
         const int count = (int)w->found.list[c], bytes = gpu_list_bytes(c);
-        const int few = w->lanes < 32 && bytes <= 4096; /* lanes per row: a warp should share a large table */
+        const int few = w->lanes < 32 && bytes <= 4096; /* 16 lanes per row; a large table is shared by 32 */
         spry_status status;
         if (c < LIST_HASH)
             status = few ? launch_values<16, LEVELS, V>(w, list, count, bytes, C, err)

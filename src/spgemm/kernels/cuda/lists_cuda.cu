@@ -1,4 +1,7 @@
-/* Lists rows by class and by list of the numeric phase: counting sorts on the device, a block of rows at a time. */
+/*
+ * Sorts the rows by class, and later by the list of the numeric phase to which a row belongs. Both are counting sorts
+ * on the device, in which a block processes LIST_THREADS rows.
+ */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
 enum { LIST_THREADS = 256, MOST_LISTS = 24 };
@@ -8,7 +11,7 @@ static __device__ __forceinline__ int64_t row_length(const gpu_rows &r, int64_t 
     return r.A.p.get(r.first + i + 1) - r.A.p.get(r.first + i);
 }
 
-/* Returns the list of the numeric phase, or -1. */
+/* Returns the list of the numeric phase to which row i belongs, or -1 if the row is merged or empty. */
 static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int value_bytes, int shared_bytes)
 {
     const int words = r.words[i], entries = r.counts[i];
@@ -25,7 +28,7 @@ static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int
         for (int c = first; c < end; c++)
             if ((by_levels ? levels : hash) <= gpu_list_bytes(c)) return c;
     }
-    /* tries the groups that short rows of B need, but at most half of a multiprocessor's memory */
+    /* tries multiple groups if rows of B are short, but only within half of a multiprocessor's shared memory */
     for (int groups = gpu_groups_wanted(r.products[i], length, entries, 256); groups >= 1; groups /= 2) {
         for (int s = 0; s < (groups > 1 ? 3 : 4); s++) {
             const int bytes = gpu_block_bytes(s, shared_bytes), index = min(words, gpu_block_words(bytes));
@@ -41,8 +44,9 @@ struct list_bases {
 };
 
 /*
- * NUMERIC: counts rows in found->list (fill = 0), or fills r.list from the counts. Otherwise fills r.list by class,
- * starting at `bases`. The remaining elements of found->list are the current positions.
+ * NUMERIC: counts the rows of each list in found->list (fill = 0), or fills r.list from these counts. Otherwise fills
+ * r.list by class; `bases` has the first position of each class. The elements of found->list after the counts are the
+ * current positions while r.list is filled.
  */
 template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
     list_rows(gpu_rows r, list_bases bases, int lists, int fill, int value_bytes, int shared_bytes)

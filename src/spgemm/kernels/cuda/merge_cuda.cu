@@ -3,10 +3,11 @@
  *
  * Idea: the first remaining columns of the (at most 8) sorted rows of B are kept in registers. The smallest is C's next
  *       column. Every row that has this column adds its product and advances. No table, sort or atomic operation is
- *       needed. Counting is the same loop without values. A warp first copies the rows of B of its 32 rows to shared
- *       memory, and builds C there. Consecutive rows often select consecutive rows of B, so reads are coalesced.
+ *       needed. Counting is the same loop without values. A warp first copies the rows of B that its 32 rows select to
+ *       shared memory, and builds the rows of C in shared memory. Consecutive rows often select consecutive rows of B,
+ *       so reads are coalesced.
  * Work: a warp per 32 consecutive rows. If shared memory is too small for a warp's rows, they are processed in parts.
- * Cost: Aj; B's rows once per entry of A (from cache); C written once.
+ * Cost: A's columns are read once, B's rows once per entry of A (from cache), and C is written once.
  * Source: merge of sorted rows: Gremse et al. 2015 (RMerge); staging: this library.
  */
 #include "spgemm/kernels/cuda/network_cuda.cuh"
@@ -21,7 +22,7 @@ struct row_extent {
     int32_t longest;     /* longest selected row of B */
 };
 
-/* Adds the row of B that entry k of A selects. */
+/* Extends *e by the row of B that entry k of A selects. */
 static __device__ __forceinline__ void extend(row_extent *e, const gpu_rows &r, int64_t k)
 {
     const int32_t j = __ldg(r.A.j + k);
@@ -286,7 +287,7 @@ static __device__ __forceinline__ int count_merged(const merge_row<NET_MOST> &ro
 {
     *by_net = by_network(r, row, merged);
     if (!*by_net) return merge_count(row, merged, r, slots, capacity, total);
-    *total = warp_sum(merged ? slots_for(row) : 0); /* slots for the loop, which other warps may use */
+    *total = warp_sum(merged ? slots_for(row) : 0); /* what merge_count would need: other warps may use it */
     return merged ? net_count(row, r.B.j) : 0;
 }
 template <int MOST> static __device__ __forceinline__ int count_merged(const merge_row<MOST> &row, int merged,
@@ -342,7 +343,7 @@ static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t 
 {
     const int lane = threadIdx.x % 32;
     row_extent mine = {0, NO_COLUMN, -1, 0};
-    /* medium rows: eight at a time, 4 lanes each; long rows: one at a time, all lanes */
+    /* medium rows are processed eight at a time, by 4 lanes each; long rows one at a time, by all lanes */
     const int middling = by_warp && end - start <= MIDDLING_MOST;
     if (__any_sync(ALL_LANES, middling)) {
         for (int base = 0; base < 32; base += 8) {
@@ -408,7 +409,7 @@ static __device__ __forceinline__ void classify_group(const gpu_rows &r, int64_t
     if (__any_sync(ALL_LANES, by_warp)) classify_long(r, i, start, end, by_warp, found);
 }
 
-/* Classifies the rows outside of runs, or all rows. A warp processes 32 rows at a time. */
+/* Classifies the rows outside of runs, or all rows if runs are not searched. A warp processes 32 rows at a time. */
 static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_rows r, int capacity)
 {
     extern __shared__ double2 merge_shared[];
@@ -475,7 +476,7 @@ template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-/* Slots of a warp are set by the mean length of rows. A lane may need SLOTS_OF_LANE. */
+/* The mean length of A's rows determines the slots of a warp. One lane may need SLOTS_OF_LANE slots. */
 enum { SLOTS_OF_LANE = MERGE_PRODUCTS + MERGE_MOST + 1 };
 spry_status gpu_classify_rows(gpu_work *w, spry_error *err)
 {
@@ -493,8 +494,8 @@ spry_status gpu_classify_rows(gpu_work *w, spry_error *err)
 }
 
 /*
- * Returns the entries that a warp stages: the maximum needed, within a limit that allows enough warps, and at least a
- * lane's.
+ * Returns the number of entries for which a warp has shared memory: `needed`, but at most `limit`, so that enough warps
+ * fit on a multiprocessor, and at least the entries of one lane.
  */
 static int staged_entries(unsigned needed, int limit)
 {

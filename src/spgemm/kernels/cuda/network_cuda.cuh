@@ -5,8 +5,8 @@
  *       after a row's end hold the largest key. A key is the column, and in the low bits the position of the product,
  *       so that sums keep A's order.
  * Work: a warp processes 32 consecutive rows, if all of them are this short.
- * Cost: B's columns once per entry of A, for counting and again for computing; B's values once per entry of A; C
- *       written once.
+ * Cost: B's columns are read once per entry of A for counting, and again for computing. B's values are read once per
+ *       entry of A. C is written once.
  * Source: Batcher 1968; one row per thread: this library.
  */
 #pragma once
@@ -90,7 +90,7 @@ static __device__ __forceinline__ int net_count(const merge_row<NET_MOST> &row, 
     return n - (key[NET_KEYS - 1] == NET_NONE); /* NET_NONE was counted as one column */
 }
 
-/* Copies the values that the row's products need to shared memory: B's by position, then A's. */
+/* Copies to shared memory the values of the row's products: B's values by position, then A's. */
 template <typename V> static __device__ __forceinline__ void net_fetch(const merge_row<NET_MOST> &row, const V *Ax,
                                                                        int length, const V *Bx, V *values)
 {

@@ -1,13 +1,13 @@
 /*
- * B's structure for counting, if its columns are close together: pairs of a word of 32 columns and a mask of the
- * columns that the row has.
+ * Compresses B's structure for counting, if B's columns are close together. A pair is the index of a word of 32 columns
+ * and a mask of the columns that a row of B has in this word.
  *
  * Idea: rows of meshes with several unknowns per node, of random geometric graphs or of web pages have many columns per
  *       word. The union of rows then needs one operation per pair instead of one per product.
- * Work: a thread per row, or its warp for long rows. The pairs of a row are stored at the offset of its entries, so no
- *       scan is needed. A word may have two pairs, at multiples of 32 entries.
- * Cost: B's columns once; 8 bytes of workspace per entry and 4 per row, freed before C is allocated. A sample of B's
- *       columns decides if pairs are built.
+ * Work: a thread processes a row, or its warp if the row is long. The pairs of a row are stored at the offset of its
+ *       entries, so no scan is needed. In a long row, a word can have two pairs: every 32 entries, a new pair begins.
+ * Cost: B's columns are read once. The workspace has 8 bytes per entry and 4 per row of B, and is freed before C is
+ *       allocated. A sample of B's columns decides if pairs are built.
  * Source: compression of the symbolic phase: Deveci, Trott and Rajamanickam 2018 (Kokkos Kernels); pairs in place: this
  *         library.
  */

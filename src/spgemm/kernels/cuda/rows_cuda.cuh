@@ -3,7 +3,7 @@
  * may be in any order.
  *
  * A chunk of C's rows passes these steps: classify (products, span of columns), count (entries of each row of C), a
- * scan to offsets, and numeric. Rows are classified twice, before and after counting:
+ * scan to offsets, and numeric (columns and values). The classes of rows are:
  *
  *   run     consecutive rows of class merge, each the row before shifted by one column            (runs_cuda.cu)
  *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (merge_cuda.cu)
@@ -66,10 +66,10 @@ enum row_class {
     ROW_SPAN_LOW,
     ROW_SPAN_HIGH,
     ROW_SPAN_WIDE,
-    ROW_HASH_LOW, /* at most 128, 256, 512 products */
+    ROW_HASH_LOW, /* low, middle and high: at most 128, 256 and 512 products */
     ROW_HASH_MIDDLE,
     ROW_HASH_HIGH,
-    ROW_SORT,                              /* SORT_SIZES: at most 64, 128, 256, 512 products */
+    ROW_SORT,                              /* SORT_SIZES classes: at most 64, 128, 256 and 512 products */
     ROW_BLOCK_LOW = ROW_SORT + SORT_SIZES, /* at most BLOCK_LOW_PRODUCTS */
     ROW_BLOCK,
     ROW_CLASSES
@@ -79,18 +79,18 @@ enum row_class {
 struct gpu_row_counts {
     unsigned long long products;
     unsigned long long entries;       /* entries of C; set after the scan */
-    unsigned long long least_entries; /* lower bound of entries of rows not merged: their longest rows of B */
+    unsigned long long least_entries; /* sum over rows not merged of the longest selected row of B: a bound for C */
     unsigned rows[ROW_CLASSES];
-    unsigned merge_slots;   /* maximum over 32 consecutive merged rows: products, and ends of rows of B */
-    unsigned merge_results; /* maximum over 32 consecutive merged rows: entries of C */
+    unsigned merge_slots;   /* maximal slots (slots_for in merge_cuda.cu) that a warp's 32 merged rows need */
+    unsigned merge_results; /* maximal number of entries of C in a warp's 32 merged rows */
     unsigned merges;        /* 1 if some merged rows do not use the network (network_cuda.cuh) */
     unsigned most_products; /* maximum over all rows, at most 2^32 - 1 */
-    unsigned list[72];      /* rows of each list of the numeric phase; then positions while lists are filled */
+    unsigned list[72]; /* number of rows of each list of the numeric phase; then positions while lists are filled */
     unsigned columns_kept;
     unsigned lost;         /* 1 if the columns of some rows could not be kept */
     unsigned sort_again;   /* 1 if the order of some sorted rows could not be kept */
     unsigned sample_moved; /* rows of the sample for runs that equal the row before, shifted by a column */
-    unsigned sample_same;  /* columns of B in the sample that are in the word of the column before */
+    unsigned sample_same;  /* sampled columns of B that are in the same word of 32 columns as the column before */
     unsigned groups;       /* groups of rows of runs */
     unsigned odd;          /* rows outside of runs, if runs are searched */
     unsigned run_rows;     /* rows that are counted as runs */
@@ -121,9 +121,9 @@ struct gpu_rows {
     int columns_room;
     uint2 *pairs;                  /* pairs of B's rows (pairs_cuda.cu), at B's offsets; NULL: not built */
     int32_t *pair_counts;          /* number of pairs of each row */
-    unsigned *shifts_a, *shifts_b; /* a bit per row of A (of the chunk), of B: the row before, shifted */
+    unsigned *shifts_a, *shifts_b; /* a bit per row of A (in the chunk) and of B: 1 if it is the row before, shifted */
     gpu_run *groups;               /* found->groups elements; NULL: runs are not searched */
-    int32_t *odd;                  /* found->odd rows */
+    int32_t *odd;                  /* rows outside of runs; found->odd elements */
     gpu_row_counts *found;
 };
 

@@ -1,12 +1,12 @@
 /*
- * Runs: consecutive rows of C, each the row before shifted by one column, as on grids.
+ * Runs are consecutive rows of C, each of which is the row before shifted by one column. Grids have such rows.
  *
  * Idea: in a run, each row of A, and each selected row of B, is the row before shifted by one column. Then the products
  *       of all rows have the same order. A warp sorts the first row's products once, and keeps the order for the
  *       numeric phase. There each lane computes a row, and the warp follows the order without comparisons.
  * Work: one bit per row of A and B marks rows that are the row before, shifted (mark_shifts). Runs are cut into groups
  *       of up to 32 rows, one per warp (find_runs). Rows outside of runs are listed and classified like other rows.
- * Cost: counting reads the offsets and columns of A and B once; computing reads values, and writes C.
+ * Cost: counting reads the offsets and columns of A and B once. Computing reads the values of A and B, and writes C.
  * Source: this library.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
@@ -16,9 +16,9 @@
 enum {
     MARK_THREADS = 256,
     RUN_WINDOW = 512,      /* rows of a window in which a block, with one thread per row, searches for runs */
-    RUN_LEAST = 16,        /* minimal rows of a run: its order is stored in as many elements of low and products */
-    RUN_SAMPLE = 2048,     /* rows of which 32 are sampled first */
-    RUN_SAMPLED = 1 << 18, /* minimal rows for a sample */
+    RUN_LEAST = 16,        /* minimal rows of a run: its order is stored in 16 elements of low, and of products */
+    RUN_SAMPLE = 2048,     /* 32 of this many rows are sampled before the search for runs */
+    RUN_SAMPLED = 1 << 18, /* a chunk with fewer rows is not sampled */
     RUN_WARPS = 4,
     RUN_THREADS = 32 * RUN_WARPS,
     MARK_BLOCKS = 16, /* per multiprocessor */
@@ -58,8 +58,8 @@ static __global__ void __launch_bounds__(MARK_THREADS) sample_rows(gpu_rows r)
 }
 
 /*
- * Sets bit i if row first + i is the row before, shifted by one column. The last word is zero. sample: sampled rows; 0:
- * no sample.
+ * Sets bit i if row first + i is the row before, shifted by one column. The last word is zero. sample: number of
+ * sampled rows; 0: no sample.
  */
 static __global__ void __launch_bounds__(MARK_THREADS)
     mark_shifts(gpu_csr m, int64_t first, int64_t rows, int most, unsigned *bits, int64_t words,
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(MARK_THREADS)
     }
 }
 
-/* Sets the bits of rows `first` to end - 1 of a window in a mask. Fewer than 32 rows. */
+/* Sets the bits of rows `first` to end - 1 of a window in a mask. Requires that these are fewer than 32 rows. */
 static __device__ __forceinline__ void set_rows(unsigned *mask, int first, int end)
 {
     const unsigned rows = (1u << (end - first)) - 1;
@@ -198,7 +198,7 @@ static __device__ __forceinline__ unsigned sort_step(unsigned key, int step, int
     return lower == up ? min(key, other) : max(key, other);
 }
 
-/* Sorts 64 keys, two per lane: keys lane and lane + 32; or, without `both`, 32 keys. */
+/* Sorts 64 keys, two per lane: key `lane` in *low, key lane + 32 in *high. If both is 0, sorts only 32 keys in *low. */
 static __device__ __forceinline__ void sort_keys(unsigned *low, unsigned *high, int both)
 {
     for (int size = 2; size <= 32; size *= 2) {
@@ -226,7 +226,7 @@ static __device__ __forceinline__ unsigned short product_of(unsigned entry, int 
 
 /* State of a run in a warp. */
 struct run_state {
-    int run;  /* 0: none; else bytes from the lowest: products, columns of C, and entries of A of a row */
+    int run;  /* as gpu_run.run; 0: not a run */
     int room; /* shared memory that the run needs, in values */
     unsigned short product[2];
 };
@@ -283,14 +283,14 @@ static __device__ __forceinline__ void count_run(const gpu_rows &r, int64_t i, r
               RUN_SKEW;
 }
 
-/* Sums of a warp's groups. */
+/* Sums of rows and products, and maxima of room and products, over a warp's groups. */
 struct run_counts {
     unsigned rows, products, room, most_products;
 };
 
 /*
- * Counts group g of a run. Uses the order of the group before, in `s`, unless it is the warp's or the run's first
- * group.
+ * Counts group g of a run. Uses the order that the previous group stored in `s`, unless g is the warp's or the run's
+ * first group.
  */
 static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g, int first, run_state *s,
                                                    run_counts *all)
@@ -356,19 +356,19 @@ template <typename V> static __device__ __forceinline__ void fetch(V *to, const 
     __pipeline_memcpy_async(to, from, sizeof(V));
 }
 
-/* A product of the order, in bytes of shared memory. */
+/* A product of the order. Positions and distances are bytes of shared memory. */
 struct __align__(16) run_product
 {
-    int b, stride; /* B's value of lane 0, and the distance between lanes */
-    int a;
-    int last; /* -1 if the product is the last of its column, else 0 */
+    int b, stride; /* position of B's value of lane 0; distance between the values of adjacent lanes */
+    int a;         /* position of A's value in the lane's row of A */
+    int last;      /* -1 if the product is the last of its column, else 0 */
 };
 
 enum { RUN_VALUE_WARPS = 2, RUN_VALUE_THREADS = 32 * RUN_VALUE_WARPS, RUN_AT_ONCE = 4, MOST_GROUPS_EACH = 4 };
 
 /*
- * Writes the order of a run, and the columns of its row that begins with `e`. head: the run's first row; row: slot of
- * lane u's row of B.
+ * Writes the order of a run, and the columns of the row of C whose entries of A are `e`. head: the run's first row;
+ * row: position in shared memory, in values, of lane u's row of B.
  */
 static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, int total, const run_entry &e, int row,
                                                int value_bytes, run_product *order, int32_t *columns)
@@ -417,8 +417,8 @@ template <typename V> static __device__ __forceinline__ void copy_results(V *to,
 }
 
 /*
- * Starts copies of the values of A and B that `rows` rows need. extends: see extends_before; row: slot of lane u's row
- * of B.
+ * Starts copies of the values of A and B that `rows` rows need. extends: result of extends_before; row: position in
+ * `stage` of lane u's row of B.
  */
 template <typename V> static __device__ __forceinline__ void stage_run(const gpu_rows &r, const run_entry &mine,
                                                                        bool extends, int row, V *stage, V *a,
@@ -437,7 +437,7 @@ template <typename V> static __device__ __forceinline__ void stage_run(const gpu
     __pipeline_commit();
 }
 
-/* Computes a lane's row in the order. */
+/* Computes a lane's row of C, with the products in the order of the run. */
 template <typename V> static __device__ __forceinline__ void
 multiply_run(const run_product *order, int total, const char *stage, const char *a, V alpha, V *place)
 {
@@ -465,8 +465,8 @@ multiply_run(const run_product *order, int total, const char *stage, const char 
 }
 
 /*
- * Writes the columns of rows of n columns, `entries` in total: the first row's columns plus `more`, which grows by one
- * per row.
+ * Writes `entries` columns: consecutive rows of n columns each. A row has the first row's columns plus `more`, which
+ * grows by one per row.
  */
 static __device__ __forceinline__ void write_columns(int32_t *to, const int32_t *columns, int n, int entries, int more)
 {

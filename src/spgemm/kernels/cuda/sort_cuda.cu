@@ -3,13 +3,13 @@
  *
  * Idea: in random matrices nearly every product is an entry of C, and two columns are rarely in one word of 32 columns.
  *       Masks and tables of words gain nothing. A product is an integer of 32 bits: its column, and in the low bits its
- *       position in the row. These are sorted in registers, 4, 8 or 16 per lane. The order is kept for the numeric
- *       phase, 2 bytes per product. The numeric phase copies columns and products to shared memory in their original
- *       order, and reads them in the sorted order.
- * Work: half a warp per row, or a warp above 256 products. A product finds its entry of A by counting bits of a mask,
- *       in which a bit marks the first product of a row of B.
- * Cost: B's columns twice and values once per entry of A; 2 bytes per product written and read; C written once. A row
- *       whose order was not kept is sorted again.
+ *       position in the row. These integers are sorted in registers, 4, 8 or 16 per lane. The order is kept for the
+ *       numeric phase, in 2 bytes per product. The numeric phase copies B's columns and values to shared memory in
+ *       their original order, and reads them in the sorted order.
+ * Work: half a warp per row, or a warp per row with more than 256 products. The entry of A of a product is found by
+ *       counting bits of a mask, in which a bit marks the first product of a row of B.
+ * Cost: per entry of A, B's columns are read twice and B's values once. 2 bytes per product are written and read. C is
+ *       written once. A row whose order was not kept is sorted again.
  * Source: expansion and sorting: Bell, Dalton and Olson 2012; rows in registers and a kept order: this library.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
@@ -126,8 +126,8 @@ template <int G, int N> static __device__ __forceinline__ void sort_products(uns
 }
 
 /*
- * Sorts the row's products. code: N consecutive products of the order per lane. Returns the number of the lane's
- * products that are the first of their column.
+ * Sorts the row's products. code: receives N consecutive products of the sorted order per lane. Returns the number of
+ * the lane's products that are the first of their column.
  */
 template <int G, int N> static __device__ __forceinline__ int
 order_products(const gpu_rows &r, int32_t low, int total, const sort_room<G, N> &room, unsigned (&code)[N])

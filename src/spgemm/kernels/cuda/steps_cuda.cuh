@@ -81,7 +81,7 @@ static inline int gpu_lanes_of(const gpu_row_counts *found, int64_t entries)
     return mean <= 8 ? 8 : mean <= 20 ? 16 : 32;
 }
 
-/* Returns the words of the bits of `rows` rows, including an additional word. */
+/* Returns the number of words that hold one bit per row, including an additional word. */
 static inline int64_t gpu_shift_words(int64_t rows)
 {
     return (rows + 31) / 32 + 2;
@@ -113,8 +113,8 @@ spry_status gpu_list_classes(gpu_work *w, spry_error *err);
 spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err);
 
 /*
- * Count or compute the rows of these classes. If C is not NULL, a count function does not count again, but stores in C
- * the columns that were not kept.
+ * Count or compute the rows of classes span and hash (gpu_group_*) and block (gpu_block_*). If C is not NULL, a count
+ * function does not count again, but stores in C the columns that were not kept.
  */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err);
@@ -125,11 +125,14 @@ spry_status gpu_block_values(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_sort_count(gpu_work *w, spry_error *err);
 spry_status gpu_sort_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-/* Returns the bytes of the table of giant rows. If these exceed `most`, the table holds some of the rows at a time. */
+/*
+ * Returns the bytes of the table of giant rows, at most `most` unless one row needs more. A smaller table holds some of
+ * the rows at a time.
+ */
 int64_t gpu_giant_table(const gpu_work *w, int64_t most);
 spry_status gpu_giant_values(gpu_work *w, const gpu_result *C, void *table, int64_t table_bytes, spry_error *err);
 
-/* Shared memory of a group of lanes, for each list below LIST_BLOCK. */
+/* Returns the bytes of shared memory of a group of lanes, for a list below LIST_BLOCK. */
 static inline __host__ __device__ int gpu_list_bytes(int list)
 {
     switch (list) {
@@ -149,7 +152,7 @@ static inline __host__ __device__ int gpu_list_bytes(int list)
     }
 }
 
-/* Returns the pairs of the summary over `words` words of 32 columns, starting at word `low`: one pair per 32 words. */
+/* Returns the number of pairs in the summary of `words` words of 32 columns from word `low` on: one per 32 words. */
 static inline __host__ __device__ int gpu_summary_pairs(int low, int words)
 {
     return words > 0 ? ((low + words - 1) >> 5) - (low >> 5) + 1 : 0;
@@ -211,7 +214,7 @@ static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, 
 
 /*
  * Returns the number of groups of a block's threads that process rows of B in turn, from the mean length of these rows.
- * Each group has its own values, which must be cleared and added. Their number is limited by the products.
+ * Each group has its own values, which must be cleared and added. With few products per entry, fewer groups are used.
  */
 static __device__ __forceinline__ int gpu_groups_wanted(int64_t products, int64_t length, int entries, int threads)
 {

@@ -17,7 +17,7 @@ static unsigned warps_for(int64_t rows)
 
 /* ---- products ----------------------------------------------------------------------------------------- */
 
-/* Sets products[i + 1] to the products of row first + i of A. A warp per row. */
+/* Sets products[i + 1] to the number of products of row first + i of A. A warp processes a row. */
 static __global__ void __launch_bounds__(SUPPORT_THREADS)
     count_products(gpu_csr A, row_offsets Bp, int64_t first, int64_t rows, int64_t *products)
 {
@@ -63,7 +63,7 @@ static spry_status scan_products(spryi_device_product *product, int64_t *host_sc
 
 /* ---- B's order ---------------------------------------------------------------------------------------- */
 
-/* Sets *falls to 1 if a column is not larger than the column before it in its row. A warp per row. */
+/* Sets *falls to 1 if a column is not larger than the column before it in its row. A warp processes a row. */
 static __global__ void __launch_bounds__(SUPPORT_THREADS) find_falls(gpu_csr B, int *falls)
 {
     const int64_t i = ((int64_t)blockIdx.x * SUPPORT_THREADS + threadIdx.x) / 32;
@@ -120,7 +120,7 @@ static spry_status copy_offsets(void *to, int to_32, const int64_t *from, int64_
 
 /* ---- zeros -------------------------------------------------------------------------------------------- */
 
-/* Sets to[i + 1] to the nonzero entries of row i. A warp per row. */
+/* Sets to[i + 1] to the number of nonzero entries of row i. A warp processes a row. */
 template <typename V> static __global__ void __launch_bounds__(SUPPORT_THREADS)
     count_kept(const int64_t *offsets, const V *values, int64_t rows, int64_t *to)
 {
@@ -165,7 +165,7 @@ static size_t scan_bytes_of(int64_t rows)
     return bytes;
 }
 
-/* New offsets, columns and values, and scratch for the scan. */
+/* Returns the bytes of new offsets, columns and values, and of the scratch memory of the scan. */
 static int64_t drop_zeros_bytes(spry_type type, int64_t rows, int64_t nnz)
 {
     return padded(8 * (rows + 1)) + padded(4 * nnz) + padded((int64_t)spry_type_bytes(type) * nnz) +
