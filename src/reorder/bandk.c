@@ -56,9 +56,9 @@ typedef struct work {
     int64_t target;
     int32_t *group; /* group of each node; the first group of a band has the number of the band's first node */
     int32_t *size;  /* weight of each group */
-    int32_t *queue; /* members in the order in which they were found, band by band */
+    int32_t *queue; /* nodes in the order in which grow() found them, band by band */
     int32_t *tally; /* number of links from the current group to each other group; zero before the next group */
-    int32_t *bands; /* band_count + 1 nodes at which bands begin */
+    int32_t *bands; /* band_count + 1 elements: first node of each band, then the number of nodes */
     int64_t band_count;
 } work;
 
@@ -109,7 +109,7 @@ static void cut_component(work *w, int64_t first_level, int64_t end_level, int d
 static void cut_bands(work *w, int depth)
 {
     const spryi_levels *levels = w->levels;
-    bool in_small = false; /* the last band has components smaller than target */
+    bool in_small = false; /* the last band consists of components with less weight than target */
     for (int64_t c = 0; c < levels->component_count; c++) {
         const int64_t first = levels->components[c], end = levels->components[c + 1];
         const bool small = weight_between(w, levels->levels[first], levels->levels[end]) < w->target;
@@ -152,7 +152,7 @@ static bool fits(const work *w, int32_t into, int32_t id)
     return w->size[into] + w->size[id] <= w->target + w->target / 2;
 }
 
-/* Returns the group of the band that has most links to group `id` and has room for that group; -1: none. */
+/* Returns the group of the band that has the most links to group `id` and has room for group `id`; -1: none. */
 static int32_t best_neighbour(work *w, int32_t id, int32_t first, int32_t next, int32_t begin, int32_t end)
 {
     const spryi_graph *g = w->g;
@@ -217,9 +217,9 @@ static void group_bands(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Divides the nodes into groups: connected parts of bands of at least `depth` levels. A group has a weight of 1/2 to
- * 3/2 of `target`, or less if no other group has room for it. g's nodes are numbered in the order of the levels
- * (spryi_renumber). weight: one per node; NULL: all are 1.
+ * Divides the nodes into groups. A group is a part of a band, which has at least `depth` levels. A group has a weight
+ * of 1/2 to 3/2 of `target`, or less if no other group has room for it. g's nodes are numbered in the order of the
+ * levels (spryi_renumber). weight: one per node; NULL: all are 1.
  */
 static spry_status aggregate(spry_context *context, node_groups *groups, const spryi_graph *g,
                              const spryi_levels *levels, int64_t target, int depth, const int32_t *weight,
@@ -259,7 +259,7 @@ done:
 
 /* Each thread processes some of the groups, which are independent. */
 
-/* Neighbours of one group, c. Group h is among them if stamp[h] is c, at position slot[h]. */
+/* Neighbours of one group, c. Group h is a neighbour if stamp[h] is c. Then slot[h] is its position in adjacent. */
 typedef struct list {
     int32_t *stamp, *slot;
     int32_t *adjacent, *links; /* one element per group */
@@ -293,7 +293,7 @@ typedef struct passes {
     const spryi_graph *g;
     const node_groups *groups;
     spryi_graph *coarse;
-    int32_t *work; /* memory of the lists: 4 elements per group and part */
+    int32_t *work; /* memory of the lists: for each thread, 4 elements per group */
     int32_t *kept; /* 2 * room elements per group */
     int32_t room;
     int threads;
@@ -396,7 +396,7 @@ typedef struct expansion {
     int32_t *order;
     const int32_t *coarse;
     int64_t *begin, most; /* begin: position of each group in order; most: members of the largest group */
-    uint64_t *keys;       /* 2 * most elements per part */
+    uint64_t *keys;       /* 2 * most elements for each thread */
 } expansion;
 
 /*
@@ -434,8 +434,8 @@ static int64_t walk_group(const expansion *x, int32_t *order, int64_t head, int6
 }
 
 /*
- * Sorts anchors by insertion, since they are mostly sorted: members and groups are in the order of the same levels.
- * Switches to spryi_sort_keys after too many moves.
+ * Sorts anchors (anchor_of) by insertion. Anchors are mostly sorted, because members and groups are in the order of the
+ * same levels. Switches to spryi_sort_keys after too many moves.
  */
 static void sort_anchors(uint64_t *anchors, int64_t count)
 {

@@ -15,10 +15,10 @@
  * bandwidth (the distance of a node to its last new neighbour). The result is the better one of the last two walks.
  *
  * All threads process wide levels and find the same order as one thread. The positions of a level are divided into one
- * range ("run") per thread. Each new node belongs to the least position whose row names the node, since one thread
- * would find the node from there. claim[v] is that position for node v. Each thread counts the nodes that its positions
- * claim. A prefix sum over threads gives the places of these nodes. The threads then write the nodes row by row, sorted
- * by degree if requested.
+ * range ("run") per thread. Each new node belongs to the least position whose node is its neighbour, because one thread
+ * would find the new node from that position. claim[v] is this position for node v. Each thread counts the nodes that
+ * its positions claim. A prefix sum over threads gives the places of these nodes. The threads then write the new nodes
+ * of one position after another, sorted by degree if requested.
  *
  *     order   ... | a b c d e f | . . . .        claim[v] = min of the positions next to v: x -> a, y -> b, z -> b
  *                  thread 0|  1   ^ x y z          so x comes first, then y and z in the order of b's row
@@ -90,7 +90,7 @@ enum { LEVEL_NODES = 4096 };
 typedef struct level_work {
     const spry_context *context;
     int threads;
-    int32_t *claim; /* one per node: the least position whose row names the node; INT32_MAX between levels */
+    int32_t *claim; /* for each node: least position whose node is a neighbour; INT32_MAX between levels */
     int64_t *found; /* threads + 1 elements: number of new nodes of each thread, later the places of these nodes */
 } level_work;
 
@@ -403,7 +403,7 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
     spryi_local l = {0};
     SPRYI_TRY(make_pattern(context, &p, A, err));
     const int64_t n = l.graph.nodes = p.nodes;
-    /* one more element: if a row names no new node, the walk writes after the last node */
+    /* one more element: if a row has no new node, the walk writes after the last node */
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.offsets, n + 1, "offsets of the graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.adjacent, p.entries + 1, "graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.degree, n, "degrees", err));
@@ -435,7 +435,7 @@ done:
 
 /* ---- one walk of Cuthill-McKee ---------------------------------------------------------------------- */
 
-enum { MOST_WALKS = 8, DONE = 255 }; /* most walks per component; mark of nodes that have their final position */
+enum { MOST_WALKS = 8, DONE = 255 }; /* maximal walks per component; mark of nodes that have their final position */
 
 /* Kinds of graphs. LARGE_FROM: least number of nodes of a graph that exceeds the caches. */
 enum { SMALL, LARGE, WEIGHTED, LARGE_FROM = 1 << 17 };

@@ -36,7 +36,7 @@ typedef struct spryi_graph {
 
 void spryi_graph_clear(spry_context *context, spryi_graph *g);
 
-/* Copies g with node order[p] as node p. Parallel over nodes. */
+/* Copies g with new numbers of nodes: node p of the copy is node order[p] of g. */
 spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_graph *g, const int32_t *order,
                            spry_error *err);
 
@@ -44,7 +44,7 @@ spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_g
 typedef struct spryi_local {
     spryi_graph graph;
     int32_t *original; /* for each node: its row, or the number of rows + its column; room for nodes + 1 elements */
-    int32_t *starts;   /* components + 1: a component is a range of nodes, whose last node is far from its first */
+    int32_t *starts;   /* first node of each component, then the number of nodes. The last node is far from the first */
     int64_t components;
 } spryi_local;
 

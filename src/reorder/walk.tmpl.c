@@ -58,8 +58,8 @@ static int64_t SPRY_FN(count)(const level *l, int32_t *claim, const SPRY_P *Ap, 
 }
 
 /*
- * Writes the new nodes of positions first .. last - 1 from `at` on. Returns the largest distance of a position to its
- * last new node.
+ * Writes the new nodes of positions first .. last - 1 to l->order, from position `at` on. Returns the largest distance
+ * of a position to its last new node.
  */
 static int64_t SPRY_FN(write)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
                               int32_t last, int32_t at)

@@ -431,7 +431,7 @@ static spry_status scale_x(spry_cg_plan *s, int exponent, spry_error *err)
     return scale_vector(s->context, &s->current.x, exponent, &result, s->current.product.stream, err);
 }
 
-/* Restarts. If the guard of A is removed, the next result of the caller's M chooses the factor of M. */
+/* Restarts from x. If the guard of A has been removed, the next z = M r of the caller's M chooses the factor 2^m. */
 static spry_status restart_from_x(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
     s->scaled.finds_m = !(s->current.states[0].rules.guards & SPRYI_GUARD_A);
@@ -633,7 +633,7 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
     return replaces ? replace(s, &ax, err) : restart(s, &ax, err);
 }
 
-/* Computes the true residual when a residual of f32 has decreased enough. */
+/* Replaces the recurrent residual by the true residual, after a residual in f32 has decreased enough. */
 static spry_status refresh(spry_cg_plan *s, spry_error *err)
 {
     spry_vector ax;
@@ -702,7 +702,7 @@ static bool is_done(const spry_cg_plan *s)
     return true;
 }
 
-/* Stops all columns for the observer, except those that the iteration has ended with a verdict. */
+/* Stops all columns because the observer wants to stop, except columns whose iteration has ended with a verdict. */
 static void stop_all(spry_cg_plan *s)
 {
     for (int64_t c = 0; c < s->work.columns; c++) {
@@ -797,7 +797,7 @@ static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c,
     result->true_residual = column->true_residual;
 }
 
-/* Solves for the first columns of s->current.x and s->current.b. */
+/* Solves for the first `columns` columns of s->current.x and s->current.b. */
 static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
 {
     bool residuals = false;

@@ -110,7 +110,7 @@ typedef struct spryi_cg_run {
     spryi_cg_state *states;        /* host copies of the device's states, one per column */
     spryi_cg_column *columns;      /* one per column */
     spryi_unequal unequal;         /* entry of A that differs from its mirror image or is not finite; row -1: none */
-    double bad_entry;              /* diagonal entry that the verdict is about */
+    double bad_entry;              /* diagonal entry that causes SPRY_VERDICT_BAD_DIAGONAL */
 } spryi_cg_run;
 
 struct spry_cg_plan {
@@ -124,7 +124,7 @@ struct spry_cg_plan {
     spryi_cg_buffers vectors;
     spryi_cg_precond precond;
     spryi_cg_scaling scaled;
-    bool refreshes; /* plans update values of the same structure */
+    bool refreshes; /* true during spry_cg_plan_update: plans of products are updated, not created */
     bool is_stale;  /* the last update failed */
     spryi_cg_recording recording;
     spryi_cg_run current;

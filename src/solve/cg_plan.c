@@ -22,8 +22,8 @@ static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
 
 /*
  * Multiples of eps by which a_ij and a_ji may differ. Entries of G^T D G with positive D, as in finite elements, are
- * sums of k terms that are together at most sqrt(a_ii a_jj). Sums in two orders differ by at most 2 (k + 2) eps
- * sqrt(a_ii a_jj). With 10^6 positive terms, differences of 250 eps were measured (docs/solvers.md).
+ * sums of k terms, whose magnitudes add up to at most sqrt(a_ii a_jj). Sums in two orders differ by at most
+ * 2 (k + 2) eps sqrt(a_ii a_jj). With 10^6 positive terms, differences of 250 eps were measured (docs/solvers.md).
  */
 static const double SYMMETRY_TOLERANCE = 1000;
 
@@ -343,7 +343,7 @@ static spry_status plan_operator(spry_cg_plan *s, spry_error *err)
 {
     spry_operator *ours = &s->system.operator;
     SPRYI_OK_OR_RETURN(check_operator(ours, s->o.products, err));
-    s->o.products = NULL; /* the caller's, read only during this call */
+    s->o.products = NULL; /* the caller's struct is read only during this call */
     s->system.type = ours->type;
     s->system.n = ours->n;
     s->system.device = spryi_device_number(ours->device);
@@ -403,7 +403,7 @@ static spry_status end_setup(const spry_cg_plan *s, spry_status status, spry_cg_
     return status;
 }
 
-/* Updates the plan that contains the dependent. */
+/* Updates the plan that contains *self. */
 static spry_status update_dependent(spryi_dependent *self, const spry_update_options *options, spry_error *err)
 {
     spry_cg_plan *plan = (spry_cg_plan *)((char *)self - offsetof(spry_cg_plan, of_matrix));

@@ -25,7 +25,7 @@ static bool needs_diagonal(const spry_cg_plan *s)
 
 /*
  * Creates D, the reciprocals of the diagonal. *bad_row is the first row whose diagonal entry is missing, is not above
- * 0, or has no reciprocal that differs from the limits of the type by a factor of 2^room; -1 if there is no such row.
+ * 0, or has no reciprocal in the type's range, reduced by a factor of 2^room at both ends; -1 if there is no such row.
  * *bad_entry is that diagonal entry. Destroy D also after a failure.
  */
 static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,
@@ -53,7 +53,7 @@ static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_
     return status;
 }
 
-/* Creates D of A, which is on the host, or sets a verdict. */
+/* Creates D from A, which is in host memory. Sets a verdict if D does not exist. */
 static spry_status create_D(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
     const int room = s->o.precond == SPRY_PRECOND_BLOCK_JACOBI ? 20 : 0; /* inverses of blocks have larger entries */

@@ -168,7 +168,7 @@ static void add_entries(const spry_arrays *a, const void *indices, double *sums)
     for (int64_t k = 0; k < a->nnz; k++) sums[spryi_index_at(indices, a->index_type, k)] += spryi_value_of(a, k);
 }
 
-/* Computes the sums of A's rows or columns, which are B's columns. */
+/* Computes the sums of B's columns. B's columns are A's rows if `rows` is set, otherwise A's columns. */
 static void add_up(const spry_context *context, const spry_arrays *a, int rows, double *sums, int threads)
 {
     if (a->layout == SPRY_COO)

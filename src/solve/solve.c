@@ -185,7 +185,7 @@ static spry_status copy_strided(const spry_context *context, const spry_vector *
     return status;
 }
 
-/* Copies a vector to another memory if one of them is strided. First creates a contiguous copy in one memory. */
+/* Copies between two memories if a vector is strided. Uses a contiguous copy in the memory of the strided vector. */
 static spry_status move_strided(const spry_context *context, const spry_vector *to, const spry_vector *from,
                                 void *stream, spry_error *err)
 {

@@ -84,7 +84,7 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
                                    int64_t columns, spry_type type, spry_error *err);
 void spryi_vector_work_clear(spryi_vector_work *w);
 
-/* Copy states to the device, and back after all work that was started. */
+/* spryi_vector_put copies states to the device. spryi_vector_get waits for all started work and copies them back. */
 spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
 spry_status spryi_vector_get(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
 

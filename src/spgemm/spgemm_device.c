@@ -16,7 +16,7 @@ typedef struct spryi_spgemm_device_state {
     void *inputs[6];    /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
     int64_t held;       /* bytes now held on the device, including inputs and the caller's arrays on the device */
     int64_t *scan;      /* prefix sums of the rows' products, on the host; NULL while there is one chunk */
-    int64_t *cuts;      /* first rows of chunks, chunks + 1; NULL: one chunk */
+    int64_t *cuts;      /* first row of each chunk, then the number of rows; NULL: one chunk */
     int64_t *c_offsets; /* device, rows + 1: offsets of one chunk */
     int32_t *c_columns; /* device: columns of one chunk, until they are copied to the host */
     void *c_values;
@@ -491,7 +491,7 @@ static void close_plan(spry_spgemm_plan *plan)
     void *const arrays[] = {t->c_offsets, t->c_columns, t->c_values};
     for (int n = 0; n < 6; n++) plan->device->ops->release_in_order(plan->device, t->inputs[n]);
     for (int n = 0; n < 3; n++) plan->device->ops->release_in_order(plan->device, arrays[n]);
-    (void)synchronize(plan, NULL); /* after an error: no work reads the caller's arrays any more */
+    (void)synchronize(plan, NULL); /* after an error, started work may still read the caller's arrays */
     spryi_release(plan->context, t->scan);
     spryi_release(plan->context, t->cuts);
     spryi_release(plan->context, t);

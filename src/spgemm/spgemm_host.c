@@ -94,8 +94,8 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 }
 
 /*
- * Returns an upper bound on the number of pieces that piece p is cut into. In any two adjacent new pieces together, the
- * numbers of rows and products add up to more than `most`.
+ * Returns an upper bound on the number of pieces that piece p is cut into. Any two adjacent new pieces have together
+ * more than `most` rows plus products.
  */
 static int64_t most_pieces(const spryi_work_pieces *pieces, int64_t p, int64_t most)
 {
@@ -368,7 +368,7 @@ static int64_t room(const spry_spgemm_plan *plan, int64_t held)
     return plan->options.memory_limit_bytes > held ? plan->options.memory_limit_bytes - held : 1;
 }
 
-/* Returns the bytes of a phase's workspace. least 1: the smallest workspace, for one thread. */
+/* Returns the bytes of a phase's workspace. least = 1: of the smallest workspace, for one thread. */
 static int64_t workspace_of(const spry_spgemm_plan *plan, spryi_spgemm_phase phase, int least)
 {
     return plan->kernel->spgemm->sizes(&plan->job, phase, least).bytes;
@@ -426,7 +426,7 @@ static bool may_list(const spry_spgemm_plan *plan)
     return job->threads == 1 || job->sizes.run_values == 0 || !rows_move(&job->a);
 }
 
-/* Returns the bytes of job->listed, which several threads fill with columns before C; 0 if it is not used. */
+/* Returns the bytes of job->listed, to which several threads write columns before C exists; 0 if it is not used. */
 static int64_t listed_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;

@@ -278,7 +278,7 @@ static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *v
 /* Checks the limit before the rows are cut into pieces. */
 static spry_status admit_pieces(spry_spgemm_plan *plan, spry_error *err)
 {
-    enum { LEAST = 4096 }; /* entries and rows of a piece */
+    enum { LEAST = 4096 }; /* least sum of entries and rows of a piece */
     const spry_arrays *a = &plan->job.a;
     if (!plan->device->driver->host_memory) return SPRY_OK;
     const int64_t pieces = (a->nnz + a->rows) / LEAST + 1;

@@ -1,6 +1,6 @@
 /*
- * Sparse times sparse: validates, selects a device and a kernel, and resolves the operands. The steps of the kind of
- * device do the rest (spgemm_host.c, spgemm_device.c).
+ * Sparse times sparse: validates, selects a device and a kernel, and resolves the operands. The steps for host memory
+ * (spgemm_host.c) or for a device with its own memory (spgemm_device.c) do the rest.
  */
 #include "spgemm/spgemm_plan.h"
 #include "base/clock.h"

@@ -68,7 +68,7 @@ struct spry_spgemm_plan {
     const spryi_spgemm_steps *steps;
     spryi_operand a, b;
     spryi_operand columns;       /* op(B) as CSC, for kernels that need it; given is b.csr */
-    spry_spgemm_options options; /* alpha and kernel are not kept */
+    spry_spgemm_options options; /* alpha and kernel are NULL */
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     bool single_run;             /* the plan runs at most once, so data for later runs is not kept */

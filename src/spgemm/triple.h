@@ -25,9 +25,10 @@ typedef struct spryi_triple_memory {
 
 /* Workspace of one thread for the method by rows of C. Sums are zero between rows. */
 typedef struct spryi_triple_part {
-    spryi_triple_array space;           /* memory of middle, sums, seen and list */
-    void *middle, *seen, *list;         /* row of P^T*A: sum and last row of each column of A; columns of the row */
-    void *sums;                         /* row of C: sum of each column */
+    spryi_triple_array space; /* memory of middle, sums, seen and list */
+    /* current row of P^T*A. middle: sum of each column of A; seen: last row that has the column; list: row's columns */
+    void *middle, *seen, *list;
+    void *sums;                         /* current row of C: sum of each column */
     spryi_triple_array finding;         /* memory of seen_of_c and list_of_c */
     void *seen_of_c, *list_of_c;        /* like seen and list, for columns of C; only while the structure is computed */
     spryi_triple_array columns, values; /* column indices and values of the rows of C that this thread computed */
@@ -131,7 +132,7 @@ spry_status spryi_triple_create_result(spry_spgemm_plan *plan, spry_error *err);
 /* Returns the number of threads: options.threads or the context's, less if there is little work. */
 int spryi_triple_threads(const spry_spgemm_plan *plan, int64_t work);
 
-/* Returns the number of threads, at least 1, whose workspaces of `bytes` bytes fit into the limit. */
+/* Returns the number of threads, at least 1, whose workspaces of `bytes` bytes each fit into the limit. */
 int spryi_triple_threads_that_fit(const spryi_triple_memory *memory, int threads, int64_t bytes);
 
 /* Returns `bytes` rounded up to a cache line, so that parts of a block are aligned. */

@@ -66,7 +66,7 @@ done:
     return status;
 }
 
-/* Returns the device's transposition, or NULL. */
+/* Returns the device's functions that transpose matrices, or NULL. */
 static const spryi_links_passes *passes_of(const spryi_device *device)
 {
     const spryi_vector_ops *ops = device->ops->vector_ops ? device->ops->vector_ops(device) : NULL;

@@ -249,7 +249,7 @@ static int64_t middle_products(const spryi_spgemm_job *job)
     return products;
 }
 
-/* Counts the multiplications. Adds the reserved memory that the threads used to the peak. */
+/* Counts the multiplications. Includes in the peak the bytes of reserved memory that the threads have written. */
 static spry_status count_found(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_triple_memory *memory = &plan->triple->memory;

@@ -20,8 +20,8 @@ static void SPRY_FN(transpose)(const spryi_spgemm_job *job, spryi_triple_rows *t
 }
 
 /*
- * Sums a row of P^T*A in part->middle and lists its columns. Returns their number. Not inlined: the caller would lack
- * registers.
+ * Sums a row of P^T*A in part->middle, lists its columns, and returns their number. Not inlined, because the caller
+ * would lack registers.
  */
 static __attribute__((noinline)) int64_t SPRY_FN(sum_middle)(const spryi_spgemm_job *job, const spryi_triple_rows *t,
                                                              spryi_triple_part *part, SPRY_J row)

@@ -8,9 +8,9 @@
  *      rows of P   x x . .     rows of A*P   y y y     block   b b b   is added to the row of C of P's first column,
  *                  x x . .                   y y y             b b b   and to the row of its second
  *
- * Work: each entry a_ik of A reads row k of P. Each row of P multiplies its number of entries by the number of columns
- * of the run. Each run adds its block to C. If each run has one row, this is the method of Gustavson, ACM TOMS 4(3),
- * 1978, by rows of A.
+ * Work: each entry a_ik of A reads row k of P. The number of multiplications for a row of P is its number of entries
+ * times the number of columns of its run. Each run adds its block to C. If each run has one row, this is the method of
+ * Gustavson, ACM TOMS 4(3), 1978, by rows of A.
  *
  * Each thread has a share of the rows of C and computes the runs that add to them. Several threads may compute the same
  * run. An element of C is summed in the order of the runs, so any number of threads gives the same bits. One thread
@@ -40,7 +40,7 @@ typedef struct search {
     int64_t columns; /* elements used in spryi_triple_runs.columns */
 } search;
 
-/* Lists the runs of each column of P. */
+/* For each column of P, a list of the runs that have the column. */
 typedef struct transposed {
     spryi_triple_array offsets, runs; /* int64_t */
     spryi_triple_array starts;        /* int64_t: for each element of `runs`, start in spryi_triple_runs.places */
@@ -212,7 +212,7 @@ static spry_status open_share(spry_spgemm_plan *plan, spryi_triple_share *share,
     return SPRY_OK;
 }
 
-/* Divides the rows of C into shares with about equal entries, one for each thread. */
+/* Divides the rows of C into shares with about equal numbers of entries, one share for each thread. */
 static spry_status open_shares(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_triple_runs *t = &plan->triple->runs;

@@ -64,8 +64,8 @@ static spry_status SPRY_FN(end_run)(const spry_spgemm_plan *plan, search *s, int
 }
 
 /*
- * Returns true if the row continues the run. A run ends if its list of rows of P would exceed twice the entries of its
- * shortest row of A, because then most of the full block would be zero.
+ * Returns true if the row continues the run. A run ends if its list of rows of P would become longer than twice the
+ * number of entries of its shortest row of A, because then most of the full block would be zero.
  */
 static bool SPRY_FN(continues)(search *s, const spry_arrays *a, int64_t row, int64_t run, int64_t *least)
 {
@@ -348,7 +348,7 @@ static void SPRY_FN(fill_block)(const spryi_spgemm_job *job, const spryi_triple_
     }
 }
 
-/* Computes the sums of a share. own: multiplies only in columns that the row of A*P has, not in all of the run's. */
+/* Computes the sums of a share. own: multiplies only in the columns of each row of A*P, not in all of the run. */
 static void SPRY_FN(fill_sums)(const spryi_spgemm_job *job, const spryi_triple_runs *t, const spryi_triple_share *share,
                                bool own)
 {

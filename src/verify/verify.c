@@ -338,7 +338,7 @@ static const spry_spgemm_verification nothing_found = {sizeof(spry_spgemm_verifi
 
 /* ---- C times a random vector ------------------------------------------------------------------------- */
 
-/* Returns element j of x in -1 .. 1, with 24 bits, so that products with f32 values are exact in f64. */
+/* Returns element j of x: a number from -1 to 1 with 24 bits, so that products with f32 values are exact in f64. */
 static double random_at(int64_t j)
 {
     return (double)((int64_t)(spryi_random(0, (uint64_t)j + 1) >> 40) - (1 << 23)) / (double)(1 << 23);

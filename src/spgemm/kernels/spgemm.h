@@ -94,11 +94,11 @@ typedef struct spryi_work_pieces {
 enum { SPRYI_SPAN_BINS = 60 };
 typedef struct spryi_spgemm_spans {
     int64_t widest[SPRYI_SPAN_BINS];  /* maximal number of words that a row of the bin spans */
-    int64_t busiest[SPRYI_SPAN_BINS]; /* maximal hash slots of a row of the bin: its products, at most all columns */
-    int64_t scattered; /* maximal hash slots of a row with few products in a wide span; such a row is in no bin */
+    int64_t busiest[SPRYI_SPAN_BINS]; /* maximal number of products of a row of the bin, at most the columns of C */
+    int64_t scattered;                /* like busiest, for rows with few products in a wide span, which are in no bin */
     int64_t identical; /* maximal words that a row spans if its columns in A equal those of the row before */
     int64_t repeated;  /* maximal words that a row spans if its columns in C are those of the row before, shifted */
-    int64_t in_runs;   /* number of rows in runs, set by the columns phase */
+    int64_t in_runs;   /* number of rows in runs, set when columns are found or listed */
 } spryi_spgemm_spans;
 
 /* Rows of B as bitmaps: all columns of a row in one word of 64 columns are one entry. count 0: not built. */

@@ -1,6 +1,6 @@
 /*
- * Columns of C without values, after rows are counted, for each value type and index pair. Plans use them before any
- * values are known. The methods are the same as for filling, without sums.
+ * Functions that find the columns of C without values, after rows are counted, for each value type and index pair.
+ * Plans call them before any values are known. The methods are the same as for filling, without sums.
  */
 
 /* Copies the columns of row i if its products need not be read. Returns false if they must be read. */

@@ -102,7 +102,10 @@ SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w,
     return rows;
 }
 
-/* If row i repeats the row before, writes its n columns and returns true. They are those of the row before, shifted. */
+/*
+ * If row i repeats the row before, writes its n columns, which are the columns of the row before plus a shift, and
+ * returns true.
+ */
 static inline bool SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
                                            int64_t n)
 {

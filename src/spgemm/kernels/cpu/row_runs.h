@@ -23,13 +23,13 @@ typedef struct spryi_run_product {
 /* Consecutive rows of B that multiple entries of A select. */
 typedef struct spryi_run_track {
     int64_t first, last;    /* first and last row of B in the track that the run's first row selects */
-    int64_t period, beyond; /* period: entries of B per group; beyond: number of groups by which last is after first */
+    int64_t period, beyond; /* period: entries of B per group; beyond: number of groups from first to last */
     int64_t at;             /* position of the track in spryi_run_memory.values */
 } spryi_run_track;
 
 /* Arrays of the search for runs. */
 typedef struct spryi_run_memory {
-    void *values; /* values of B's tracks, then of A; an entry has its values in the groups of a tile contiguously */
+    void *values; /* values of B's tracks, then of A; the values of an entry in all groups of a tile are contiguous */
     void *staged; /* rows of a tile before they are copied to C, and their columns */
     int32_t *staged_columns;
     spryi_run_product *order; /* products, grouped by entry of C */
@@ -58,7 +58,7 @@ typedef struct spryi_run_progress {
 
 typedef struct spryi_row_run {
     const struct spryi_run_functions *with;
-    int64_t most_products, most_values, most_staged; /* sizes of the buffers; 0 products: runs are not searched */
+    int64_t most_products, most_values, most_staged; /* sizes of buffers; most_products 0: runs are not searched */
     int64_t width;                                   /* values in a vector */
     bool streams;                                    /* C is large and written with non-temporal stores */
     spryi_run_memory memory;

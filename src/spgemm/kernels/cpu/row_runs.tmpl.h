@@ -105,7 +105,7 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
         track->period = Bp[track->first + step] - Bp[track->first];
         total += track->period;
     }
-    if (total * 2 * width > run->most_values) return 0; /* before the rows of B are compared */
+    if (total * 2 * width > run->most_values) return 0; /* tested first: comparing the rows of B takes longer */
     for (track = run->memory.tracks; track < run->memory.tracks + tracks; track++) {
         const int32_t begin = Bp[track->first];
         track->beyond = (track->last - track->first) / step;

@@ -32,7 +32,7 @@ extern const spryi_spgemm_table spryi_rows_count, spryi_rows_fill, spryi_rows_co
 /* rows_one_pass_avx512.c */
 extern const spryi_spgemm_table spryi_rows_one_pass;
 
-enum { SPRYI_SHORT = 32 }; /* products of a row whose columns fit in two registers of AVX-512 */
+enum { SPRYI_SHORT = 32 }; /* maximal products of a row whose columns fit in two registers of AVX-512 */
 
 /* Maximal products of a row whose columns are sorted without a mask; columns that a copy may write after the list. */
 enum { SPRYI_FEW_PRODUCTS = 64, SPRYI_BEYOND_FEW = 8 };

@@ -58,7 +58,7 @@ static __attribute__((noinline)) bool SPRY_FN(fits_groups)(const spryi_spgemm_jo
     return last / (8 * GROUPS_AT_ONCE) - first / (8 * GROUPS_AT_ONCE) < ((int64_t)window->last + 1) / GROUPS_AT_ONCE;
 }
 
-/* Fills row i of C by groups. Returns its entries. May write up to seven elements after them. */
+/* Fills row i of C by groups. Returns the number of entries. May write up to seven elements after them. */
 static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgemm_job *job,
                                                                const spryi_group_window *window, int64_t i,
                                                                int32_t *restrict Cj, SPRY_V *restrict Cx)
@@ -151,7 +151,7 @@ static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summatio
     for (int64_t p = 0; p < count; p++) o->w.ranks.mask[columns[p] >> 6] = 0;
 }
 
-/* Fills a row of at most job->sizes.listed products. Returns its entries. */
+/* Fills a row of at most job->sizes.listed products. Returns the number of its entries. */
 static inline int64_t SPRY_FN(fill_listed)(const spryi_spgemm_job *job, summation *o, int64_t i, int64_t count,
                                            int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
@@ -200,7 +200,7 @@ static inline void SPRY_FN(mark_ranked)(const spryi_spgemm_job *job, summation *
         mark_ranks(&o->w.ranks, Bj + Bp[Aj[k]], (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]));
 }
 
-/* Fills a row with more products than are listed. */
+/* Fills a row with more than job->sizes.listed products. Returns the number of its entries. */
 static __attribute__((noinline)) int64_t SPRY_FN(fill_long)(const spryi_spgemm_job *job, summation *o, int64_t i,
                                                             int32_t *restrict Cj, SPRY_V *restrict Cx)
 {

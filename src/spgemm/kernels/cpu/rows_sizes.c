@@ -3,10 +3,10 @@
 #include "base/pool.h"
 
 /*
- * Limits of the dense window. The widest has 2^16 words of 64 columns: 32 MB of f64 per thread, about the last-level
- * cache. Wider rows use the hash table. A memory limit reduces the width. Identical rows are summed together if their
- * sums about fit in the second-level cache. Rows that repeat the row before need no scan, so they are summed densely
- * even with few products.
+ * Limits of the dense window. The widest window has 2^16 words of 64 columns. It needs 32 MB per thread for f64, which
+ * is about the size of the last-level cache. Wider rows use the hash table. A memory limit reduces the width. Identical
+ * rows are summed together if their sums about fit in the second-level cache. Rows that repeat the row before need no
+ * scan, so they are summed in the window even with few products.
  */
 enum { WIDEST_BIN = 16, WIDEST_IDENTICAL = 2048, WIDEST_REPEATED = 8192 };
 

@@ -7,7 +7,7 @@
 
 #include "spgemm/kernels/cpu/row_primitives.h"
 
-/* Returns the number of distinct columns. Sets *low and *high to the smallest and largest. */
+/* Returns the number of distinct columns. Sets *low and *high to the smallest and the largest column. */
 static inline int spryi_count_different(const int32_t *list, int count, int32_t *low, int32_t *high)
 {
     const uint32_t valid = (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)count);

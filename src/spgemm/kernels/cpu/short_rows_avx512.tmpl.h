@@ -49,7 +49,7 @@ static inline void SPRY_FN(list_products)(const spryi_spgemm_job *job, int64_t i
     }
 }
 
-/* Returns the entries of row i, which has 1 to SPRYI_SHORT products. Sets its span. */
+/* Returns the number of entries of row i, which has 1 to SPRYI_SHORT products. Sets its first and last column. */
 static inline int64_t SPRY_FN(count_short)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
 {
     int32_t list[SPRYI_SHORT + 16], low, high;

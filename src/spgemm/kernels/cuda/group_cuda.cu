@@ -7,10 +7,10 @@
  *       columns (span). Otherwise the words that occur are found by hashing, and are sorted (hash). For computing, the
  *       columns are known: the words that occur are packed as well, and the counts of the summary give their positions
  *       (levels).
- * Work: one row of B at a time, with lanes over its entries. So no two lanes add to the same value, and sums keep A's
- *       order. Four rows of B, or four pieces of a long row, are loaded in advance.
- * Cost: per entry of A, B's columns twice, to count and to compute (three times if counting could not keep its
- *       columns), and its values once; C written once.
+ * Work: a group of lanes processes one row of B at a time; each lane adds one entry. So no two lanes add to the same
+ *       value, and sums keep A's order. Four rows of B, or four pieces of a long row, are loaded in advance.
+ * Cost: per entry of A, B's columns are read twice, to count and to compute (three times if counting could not keep its
+ *       columns). B's values are read once. C is written once.
  * Source: bit masks and their counts as index: this library; hash tables: a prototype of this library.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"

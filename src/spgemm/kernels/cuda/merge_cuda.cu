@@ -101,8 +101,8 @@ static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need,
 }
 
 /*
- * Counts the columns of the union of the rows of B, for lanes with `merged`. capacity: slots of the warp. *total: slots
- * that would hold all rows together.
+ * Counts the columns of the union of the rows of B, for lanes whose `merged` is 1. capacity: slots of the warp. *total:
+ * slots that would hold all rows together.
  */
 template <int MOST> static __device__ __forceinline__ int
 merge_count(const merge_row<MOST> &row, int merged, const gpu_rows &r, int32_t *slots, int capacity, int *total)
@@ -220,7 +220,7 @@ template <typename V> static __device__ __forceinline__ void store_results(unsig
     }
 }
 
-/* Computes a warp's rows with the network. at: the warp's shared memory. */
+/* Computes a warp's rows by the network (network_cuda.cuh). at: the warp's shared memory. */
 template <typename V> static __device__ __forceinline__ void net_warp(const gpu_rows &r, int64_t i, int64_t start,
                                                                       int length, int count, V *at, int results,
                                                                       const merge_target<V> &C)
@@ -281,7 +281,7 @@ struct block_found {
     unsigned long long products, least_entries;
 };
 
-/* Counts with the network if all rows are short enough, else with merge_count. *by_net: the network was used. */
+/* Counts by the network if all rows are short enough, else by merge_count. *by_net: the network was used. */
 static __device__ __forceinline__ int count_merged(const merge_row<NET_MOST> &row, int merged, const gpu_rows &r,
                                                    int32_t *slots, int capacity, int *total, bool *by_net)
 {

@@ -23,7 +23,7 @@ extern "C" {
 }
 
 enum {
-    MERGE_MOST = 8,      /* entries of a row of A that a thread merges */
+    MERGE_MOST = 8,      /* maximal entries of a row of A that a thread merges */
     MERGE_PRODUCTS = 64, /* maximal products of a row that a thread merges */
     SPAN_WORDS = 2048,   /* maximal words of 32 columns of a span */
     HASH_PRODUCTS = 512, /* maximal products of a row that a warp counts with a table */
@@ -78,13 +78,14 @@ enum row_class {
 /* Results of classify for a chunk of rows. The host reads them to size launches. */
 struct gpu_row_counts {
     unsigned long long products;
-    unsigned long long entries;       /* entries of C; set after the scan */
-    unsigned long long least_entries; /* sum over rows not merged of the longest selected row of B: a bound for C */
+    unsigned long long entries; /* entries of C; set after the scan */
+    /* lower bound on C's entries in rows that are not merged: sum of the lengths of each row's longest row of B */
+    unsigned long long least_entries;
     unsigned rows[ROW_CLASSES];
     unsigned merge_slots;   /* maximal slots (slots_for in merge_cuda.cu) that a warp's 32 merged rows need */
     unsigned merge_results; /* maximal number of entries of C in a warp's 32 merged rows */
     unsigned merges;        /* 1 if some merged rows do not use the network (network_cuda.cuh) */
-    unsigned most_products; /* maximum over all rows, at most 2^32 - 1 */
+    unsigned most_products; /* maximal number of products of a row, at most 2^32 - 1 */
     unsigned list[72]; /* number of rows of each list of the numeric phase; then positions while lists are filled */
     unsigned columns_kept;
     unsigned lost;         /* 1 if the columns of some rows could not be kept */

@@ -76,8 +76,8 @@ static __device__ __forceinline__ int row_of_product(const sort_room<G, N> &room
 }
 
 /*
- * Sorts a group's keys with a bitonic network whose runs all increase. Afterwards the lane has keys lane * N and
- * following.
+ * Sorts a group's keys with a bitonic network in which all sorted runs increase. Afterwards the lane has keys lane * N
+ * to lane * N + N - 1.
  */
 template <int G, int N> static __device__ __forceinline__ void sort_products(unsigned (&key)[N])
 {
@@ -265,7 +265,7 @@ template <int G, int N, typename V> struct __align__(16) value_room
     unsigned char row[G * N];
 };
 
-/* Computes rows of the list whose order was kept, or, with AGAIN, the rows whose order was not kept. */
+/* Computes rows of the list whose order was kept. If AGAIN is 1, computes the rows whose order was not kept. */
 template <int G, int N, int AGAIN, typename V> static __global__ void __launch_bounds__(SORT_THREADS)
     compute_sorted(gpu_rows r, const int32_t *list, int count, int32_t *Cj, V *Cx, row_offsets Cp, V alpha)
 {

@@ -44,8 +44,8 @@ struct gpu_work {
 
 /*
  * Kernels of a phase do not need each other's results. A kernel starts when all blocks of the previous kernel have
- * started (gpu_started). It ends after the previous kernel: all threads of its blocks call gpu_finish. So work after
- * the phase is ordered after all its kernels.
+ * started (gpu_started). A kernel ends after the previous kernel has ended, because all threads of its blocks call
+ * gpu_finish. So work after the phase is ordered after all kernels of the phase.
  */
 static __device__ __forceinline__ void gpu_started(void)
 {
@@ -100,8 +100,8 @@ spry_status gpu_classify_rows(gpu_work *w, spry_error *err);
 spry_status gpu_merge_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
 /*
- * gpu_sample_columns samples B's columns into found.sample_same. From this, gpu_pairs_pay decides on the host.
- * gpu_build_pairs builds the pairs.
+ * gpu_sample_columns samples B's columns and sets found->sample_same. From this number, gpu_pairs_pay decides on the
+ * host whether pairs (pairs_cuda.cu) save time. gpu_build_pairs builds the pairs.
  */
 spry_status gpu_sample_columns(gpu_work *w, spry_error *err);
 bool gpu_pairs_pay(const gpu_work *w);
@@ -109,7 +109,7 @@ spry_status gpu_build_pairs(gpu_work *w, spry_error *err);
 
 /* Lists rows by class in rows.list, in the order of the classes. The host must have read `found`. */
 spry_status gpu_list_classes(gpu_work *w, spry_error *err);
-/* Lists rows by list of the numeric phase, and sets found->list to the counts. again: the counts are already known. */
+/* Sorts rows.list by lists of the numeric phase, and sets found->list to the counts. again: counts are known. */
 spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err);
 
 /*
