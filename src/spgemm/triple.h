@@ -39,11 +39,11 @@ typedef struct spryi_triple_part {
 
 /* Data of the method by rows of C. */
 typedef struct spryi_triple_rows {
-    spryi_triple_array offsets, rows,
-        entries;               /* P^T: row offsets; for each entry, its row of P and its position in P */
+    /* P^T: its row offsets; for each entry, its row of P and its position in P */
+    spryi_triple_array offsets, rows, entries;
     spryi_triple_array pieces; /* int64_t: first row of C of each piece, then the number of rows of C */
-    spryi_triple_array owners,
-        starts; /* int64_t: thread that computed each piece; first entry in the thread's arrays */
+    /* int64_t, for each piece: thread that computed it, and its first entry in that thread's arrays */
+    spryi_triple_array owners, starts;
     int64_t piece_count;
     int threads;
     spryi_triple_array parts; /* spryi_triple_part, one for each thread */
