@@ -8,9 +8,9 @@
  * Entries are sorted by row. For a CSR matrix only the row indices are built, and columns and values are borrowed. A
  * COO matrix known to be sorted is borrowed. Any other matrix is sorted into a copy.
  *
- * Entries are cut into blocks of constant size, for any number of threads. The sum of a block's first row goes to the
- * workspace, because the row may have begun in the previous block. These sums are added in order after all blocks are
- * done. Transposed products use shared/column_windows.h, with parts of equal numbers of entries.
+ * The entries are cut into blocks of SPRYI_COO_BLOCK entries, for any number of threads. The sum of a block's first row
+ * goes to the workspace, because the row may have begun in the previous block. These sums are added to y in order after
+ * all blocks are done. Transposed products use shared/column_windows.h, with parts of equal numbers of entries.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ enum { SPRYI_COO_BLOCK = 32768 };
 
 typedef struct spryi_coo {
     spry_arrays a;      /* COO sorted by row */
-    spry_matrix *owned; /* conversion that the storage owns, or NULL */
+    spry_matrix *owned; /* sorted or converted copy that the storage owns, or NULL */
     void *rows;         /* row indices built for borrowed columns and values, or NULL */
     int64_t block_count;
     spryi_windows windows; /* windows of y for the transposed product; otherwise empty */

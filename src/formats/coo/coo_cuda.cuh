@@ -7,14 +7,15 @@
 #include "device/cuda/cuda_common.cuh"
 
 /*
- * Builds the auxiliary data of coo_segmented for a matrix: *bytes on the device. spry_cuda_coo_discard frees it.
- * every_row: the product also writes rows without entries; otherwise it changes only rows with entries.
+ * Builds the auxiliary data of coo_segmented for a matrix, in *splits. *bytes is set to its size on the device.
+ * spry_cuda_coo_discard frees it. every_row: 1 if products also write y of rows without entries, 0 if they change y
+ * only of rows with entries.
  */
 spry_status spry_cuda_coo_split(const spryi_device *device, void **splits, int64_t *bytes, const spry_arrays *a,
                                 spry_type type, int every_row, spry_error *err);
 void spry_cuda_coo_discard(const spryi_device *device, void *splits);
-int64_t spry_cuda_coo_workspace(
-    const void *splits); /* bytes of workspace; zero before the first run, and set to zero by every run */
+/* Returns the bytes of workspace. It must be zero before the first run; each run sets its counters to zero again. */
+int64_t spry_cuda_coo_workspace(const void *splits);
 
 /*
  * Computes y = alpha*A*x + beta*y by segmented sums, with the alpha, x, y, workspace and stream of args. V is float or
@@ -24,8 +25,8 @@ template <typename V> spry_status spry_cuda_coo_segments(const void *splits, con
                                                          const spryi_run_args *args, scalar<V> beta, spry_error *err);
 
 /*
- * Computes y += alpha*A*x by atomics. gather: a warp whose entries are all in one row adds them up first, and changes y
- * once per 32 entries.
+ * Computes y += alpha*A*x by atomics. If gather is 1, a warp whose 32 entries are all in one row adds up their products
+ * first, and changes y once.
  */
 template <typename V>
 spry_status spry_cuda_coo_atomics(const spry_arrays *a, const spryi_run_args *args, int gather, spry_error *err);

@@ -10,7 +10,7 @@
 
 static void expand_rows(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays a = ((const spryi_coo *)job)->a; /* local copy, which no store can change */
+    const spry_arrays a = ((const spryi_coo *)job)->a; /* local copy: the stores to rows cannot change it */
     void *rows = ((const spryi_coo *)job)->rows;
     for (int64_t i = begin; i < end; i++) {
         const int64_t last = spryi_index_at(a.offsets, a.offset_type, i + 1);
@@ -19,7 +19,9 @@ static void expand_rows(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Builds the row indices of CSR in parallel. Each thread writes ranges of rows. */
+/*
+ * Builds the row index of each entry of a CSR matrix, in parallel. Each thread writes the entries of consecutive rows.
+ */
 static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(
@@ -58,7 +60,8 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
-    const spry_layout from = a.value_type == request->value_type ? a.layout : SPRY_LAYOUT_DEFAULT; /* to borrow from */
+    /* the layout of arrays that can be borrowed */
+    const spry_layout from = a.value_type == request->value_type ? a.layout : SPRY_LAYOUT_DEFAULT;
     a.layout = SPRY_COO;
     a.value_type = request->value_type;
     cost->bytes = spryi_arrays_bytes(&a);

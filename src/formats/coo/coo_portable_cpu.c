@@ -2,11 +2,12 @@
 /*
  * coo_portable_cpu: segmented sums in plain C.
  *
- * Idea: entries are in blocks of constant size, so that no row length causes imbalance. The sum of a block's first row,
+ * Idea: blocks have equal numbers of entries, so that no row length causes imbalance. The sum of a block's first row,
  *       which may have begun in the previous block, goes to the workspace and is added in order at the end. Transposed:
  *       shared/column_windows.h.
  * Work: one thread per block, without atomics; transposed, one thread per part with equal numbers of entries.
- * Cost: bytes of COO, and y once more than with CSR. Transposed, the windows are also written and read.
+ * Cost: bytes of COO. y is read and written once more than with CSR. Transposed products also write and read the
+ *       windows.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction).
  */
 #include "formats/coo/coo.h"

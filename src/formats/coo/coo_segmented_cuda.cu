@@ -3,14 +3,15 @@
  *
  * Idea: a block of threads loads about `tile` consecutive entries and writes their products and rows to shared memory.
  *       Each thread adds up ITEMS consecutive products and writes y of rows that begin and end among them. The sums of
- *       its first and last row go through a segmented scan over the block's threads. A block within one row only adds
- *       up, and reads no row indices.
- * Work: a block begins at the first row that begins within `slack` entries after b * tile, and then shares no row with
- *       the previous block. Longer rows are cut. The blocks with parts of a cut row are a chain: each writes its sum,
- *       and the block that arrives last adds them up in order. Rows without entries are found when the plan is built
- *       (one bit per row). Additional blocks write their y, so that each y is written once.
- * Cost: bytes of COO, y once, 24 bytes per block, one bit per row if there are empty rows. Deterministic, for any row
- *       lengths.
+ *       its first and last row go through a segmented scan over the block's threads. A block whose entries are all in
+ *       one row only adds up their products, and reads no row indices.
+ * Work: block b begins at the first row that begins within `slack` entries after entry b * tile. Then it shares no row
+ *       with the previous block. If no row begins there, block b begins at entry b * tile and cuts a row. The blocks
+ *       with parts of a cut row form a chain: each block writes the sum of its part, and the block that finishes last
+ *       adds up these sums in order. Rows without entries are found when the plan is built (one bit per row).
+ *       Additional blocks write y of these rows, so that each y is written once.
+ * Cost: bytes of COO, one write of y, 24 bytes per block, and one bit per row if there are empty rows. Deterministic
+ *       for any row lengths.
  * Source: Bell and Garland 2008, 4.4 (segmented reduction of COO); Blelloch, Heroux and Zagha, Segmented operations
  *         for sparse matrix computation on vector multiprocessors, 1993; the chains: this library.
  */
@@ -23,14 +24,21 @@ extern "C" {
 
 #include <stdlib.h>
 
-/* Threads per multiprocessor. With 65536 registers each thread has at least 40. Turing supports at most 1024. */
+/*
+ * Resident threads per multiprocessor, which has 65536 registers: each thread has at least 40. Turing supports at most
+ * 1024 threads.
+ */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 enum { RESIDENT_F64 = 1024, RESIDENT_F32 = 1024 };
 #else
-enum { RESIDENT_F64 = 1280, RESIDENT_F32 = 1536 }; /* f64: more threads would reduce the L1 cache for x */
+/* f64: the shared memory of more threads would reduce the L1 cache for x */
+enum { RESIDENT_F64 = 1280, RESIDENT_F32 = 1536 };
 #endif
 
-/* Sizes of a block. `items` is odd, so that threads, which are `items` apart in shared memory, use different banks. */
+/*
+ * Sizes of a block. A thread sums `items` consecutive entries. `items` is odd, so that the entries of different threads
+ * are in different banks of shared memory.
+ */
 template <typename V> struct coo_shape {
     static const int threads = sizeof(V) == 8 ? 256 : 128;
     static const int items = 7;
@@ -41,7 +49,7 @@ template <typename V> struct coo_shape {
                                 threads; /* blocks per multiprocessor */
 };
 
-enum { EMPTY_ROWS = 16 }; /* rows that a thread inspects */
+enum { EMPTY_ROWS = 16 }; /* rows that a thread of put_empty_rows inspects */
 
 /*
  * Start of a block. begin is the block's first entry, or nnz after the last block. row and row_before are the rows of
@@ -52,14 +60,17 @@ typedef struct boundary {
     int64_t cut;
 } boundary;
 
-/* Chains of a block's first and last row, and the indices of the block's sums in them. -1: the row has no chain. */
+/*
+ * Chains of a block's first row (head) and last row (tail), and the indices of the block's sums of these rows in
+ * `partial`. -1: the row has no chain.
+ */
 typedef struct __align__(16) links
 {
     int32_t head_part, head_chain, tail_part, tail_chain;
 }
 links;
 
-/* A row in multiple blocks. Their sums are partial[first .. first + parts - 1]. */
+/* A row in multiple blocks. The blocks' sums of the row are partial[first .. first + parts - 1]. */
 typedef struct chain {
     int64_t row, first, parts;
 } chain;
@@ -67,8 +78,8 @@ typedef struct chain {
 /* Auxiliary data of a plan. Pointers are device addresses. */
 typedef struct coo_splits {
     int64_t blocks, chain_count, part_count, empty_count;
-    int64_t *place; /* blocks + 1: twice the first entry, plus 1 if the block has a single row */
-    links *link;    /* blocks; NULL without chains */
+    int64_t *place; /* blocks + 1 elements: twice the index of the first entry, plus 1 if the block has a single row */
+    links *link;    /* `blocks` elements; NULL without chains */
     chain *chains;
     unsigned *with_entries; /* one bit per row; NULL without empty rows */
     int64_t bytes;
@@ -76,7 +87,10 @@ typedef struct coo_splits {
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
-/* Adds `sum` of thread 0 to a chain. The whole block calls. */
+/*
+ * Stores thread 0's `sum` as a part of a chain. In the last block of the chain to arrive, adds up the parts and writes
+ * y. All threads of the block call this function.
+ */
 template <typename V> static __device__ void finish_chain(const coo_splits s, int part, int chain_index, V sum, V *y,
                                                           V alpha, V beta, V *partial, unsigned *arrived, V *scratch)
 {
@@ -86,7 +100,10 @@ template <typename V> static __device__ void finish_chain(const coo_splits s, in
     if (last && threadIdx.x == 0) put(y, c.row, sum, alpha, beta);
 }
 
-/* Inclusive segmented scan over a warp. Each lane gets the sum from the last lane with `starts` to itself. */
+/*
+ * Inclusive segmented scan over a warp. Each lane gets the sum of the lanes from the last one with `starts` set, or
+ * lane 0, up to itself.
+ */
 template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, int *starts)
 {
     const int lane = threadIdx.x % 32;
@@ -102,8 +119,8 @@ template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, i
 }
 
 /*
- * Exclusive segmented scan over the block. Returns the sum of the preceding threads since the last one with `starts`.
- * scratch arrays: one element per warp.
+ * Exclusive segmented scan over the block. Returns the sum of the preceding threads, from the last one with `starts`
+ * set. sum_of_warp and warp_starts are scratch arrays with one element per warp.
  */
 template <int THREADS, typename V> static __device__ V scan_block(V sum, int starts, V *sum_of_warp, int *warp_starts)
 {
@@ -125,8 +142,8 @@ template <int THREADS, typename V> static __device__ V scan_block(V sum, int sta
 }
 
 /*
- * Loads columns and values of the thread's entries, which are THREADS apart, all in flight together. Beyond the last of
- * `count` entries, the last one is loaded again.
+ * Loads columns and values of the thread's entries, which are THREADS apart. All loads are in flight together. Instead
+ * of entries beyond the last of `count` entries, the last one is loaded again.
  */
 template <typename V, typename J>
 static __device__ __forceinline__ void load_entries(int count, const J *__restrict__ columns,
@@ -144,7 +161,7 @@ static __device__ __forceinline__ void load_entries(int count, const J *__restri
 
 /*
  * Writes products and rows of `count` entries from `begin` on to shared memory. Threads beyond the last entry load that
- * entry again, and their products are not used: without branches all loads are in flight together.
+ * entry again, and their products are not used. There is no branch, so that all loads are in flight together.
  */
 template <typename V, typename J>
 static __device__ __forceinline__ void multiply(int64_t begin, int count, const J *__restrict__ rows,
@@ -218,7 +235,7 @@ template <typename V, typename J> struct own_rows {
     bool multiple; /* the first row is not the last */
 };
 
-/* Sums entries mine .. end - 1. Writes y of rows that begin and end among them, except the first row. */
+/* Sums entries mine .. end - 1. Writes y of the rows between the first and the last row of these entries. */
 template <typename V, typename J> static __device__ __forceinline__ own_rows<V, J>
 sum_own_rows(const V *products, const J *row_of, int mine, int end, J head_row, V *y, V alpha, V beta)
 {
@@ -297,7 +314,7 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
                 put(y, own.row, own.sum, alpha, beta);
         }
     }
-    if (link.head_part < 0 && link.tail_part < 0) return; /* the condition is the same for the whole block */
+    if (link.head_part < 0 && link.tail_part < 0) return; /* the condition is the same for all threads of the block */
     __syncthreads();
     if (link.head_part >= 0)
         finish_chain(s, link.head_part, link.head_chain, ends[0], y, alpha, beta, partial, arrived, products);
@@ -307,7 +324,10 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-/* Finds the start of block b: the first row that begins within `slack` entries from b*tile on, else entry b*tile. */
+/*
+ * Finds the start of block b: the first row that begins within `slack` entries after entry b*tile, or entry b*tile if
+ * no row begins there.
+ */
 template <typename J>
 static __global__ void find_boundaries(const J *rows, int64_t nnz, int tile, int slack, int64_t blocks, boundary *found)
 {
@@ -363,8 +383,8 @@ static spry_status keep(const spryi_device *device, coo_splits *s, void **array,
 
 /*
  * Finds the chains. A chain begins at a cut boundary if the previous boundary is not a cut of the same row. Its first
- * part is the last row of the previous block. Each following block that begins with the row has the next part. If link
- * or chains is NULL, only counts.
+ * part is the last row of the previous block. Each following block that begins with a cut of the row has the next part.
+ * If link and chains are NULL, the function only counts chains and parts.
  */
 static void link_blocks(coo_splits *s, const boundary *at, links *link, chain *chains)
 {
@@ -496,7 +516,7 @@ spry_status spry_cuda_coo_split(const spryi_device *device, void **splits, int64
     return SPRY_OK;
 }
 
-/* Workspace: sums of the parts, then counters of the chains, which are zero between runs. */
+/* The workspace has the sums of the parts, and then the counters of the chains, which are zero between runs. */
 int64_t spry_cuda_coo_workspace(const void *splits)
 {
     const coo_splits *s = (const coo_splits *)splits;

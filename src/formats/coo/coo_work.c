@@ -1,4 +1,4 @@
-/* Work of coo's products and their rates. */
+/* Work of products with format coo, and the rates that give the time of this work (core/estimate.h). */
 #include "core/estimate.h"
 #include "formats/coo/coo.h"
 

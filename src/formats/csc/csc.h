@@ -7,11 +7,12 @@
  *
  * CSC of A is CSR of A^T, so the storage is a spryi_csr of A^T, whose rows are the columns of A. Blocks, runs and
  * chunks (formats/csr/csr.h) are those of A^T. The kernels are csr's with the two products exchanged: y = A*x scatters
- * columns into y, and y = A^T*x gathers x and writes each y once. The format serves many transposed products with a
- * matrix given by rows. These products are as fast as plain products with csr.
+ * columns into y, and y = A^T*x gathers x and writes each y once. The format is useful for many transposed products
+ * with a matrix that is given by rows: they are as fast as plain products with csr.
  *
- * A CSC matrix is borrowed. Its rows within a column may be in any order and repeat. For other layouts the storage owns
- * a conversion, in which the rows of a column rise, and entries at the same position are in stored order.
+ * A CSC matrix is borrowed. Row indices within a column may be in any order and may repeat. For other layouts the
+ * storage owns a conversion. Its row indices rise within each column, and entries at the same position remain in the
+ * order in which A stores them.
  */
 #pragma once
 

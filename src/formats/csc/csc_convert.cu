@@ -1,14 +1,15 @@
 /*
- * Conversion of CSR to CSC on the device. Entries of a column are in the order of their rows; entries of one row are in
- * stored order.
+ * Conversion of CSR to CSC on the device. Entries of a column are sorted by row. Entries of a column with the same row
+ * remain in stored order.
  *
  * Idea: each entry has a key: its column in the high bits, its index in the low bits. After a stable sort by the
  *       column's bits, the indices give the source of each entry of the result. The row indices of all entries are
  *       computed first (as for COO), so that the last step gathers rows and values. A bisection of the sorted keys
  *       gives the offsets, one thread per column.
  * Work: by entries, independent of the lengths of rows and columns.
- * Cost: about 16 bytes per entry for each 8 bits of the columns (the sort, 2 or 3 passes), and 60 more; 20 bytes of
- *       scratch memory per entry. By bytes, this equals about 10 products with f64.
+ * Cost: the sort moves about 16 bytes per entry for each 8 bits of the column index (2 or 3 passes), and the other
+ *       steps move about 60 bytes per entry. Together, these are the bytes of about 10 products with f64. Scratch
+ *       memory: 20 bytes per entry.
  * Source: radix sort: CUB; this library.
  */
 extern "C" {
@@ -16,7 +17,7 @@ extern "C" {
 }
 #include "device/cuda/convert.cuh"
 
-/* Sets offsets[j] to the number of keys with columns less than j. */
+/* Sets offsets[j] to the number of keys whose column is less than j. */
 template <typename P>
 static __global__ void find_offsets(const uint64_t *__restrict__ keys, int64_t nnz, int64_t n, P *__restrict__ offsets)
 {

@@ -7,10 +7,10 @@
  *
  * A plan borrows the user's three arrays. It builds auxiliary arrays, which hold no values of the matrix:
  *
- *   - row blocks: the units of work of threads
- *   - runs: rows of a block with equal or shifted columns
- *   - spans, for y = A x with AVX-512: loads of x in registers
- *   - chunks, for y = A^T x: groups of blocks that threads scatter without conflicts
+ *   - row blocks: groups of rows, the units of work of threads
+ *   - runs: consecutive rows of a block whose columns are equal or shifted by one
+ *   - spans, for y = A x with AVX-512: register loads of x, each of which replaces multiple gathered elements
+ *   - chunks, for y = A^T x: groups of row blocks that threads scatter without conflicts
  *
  * Kernels are loops over runs. csr_driver.h calls the loops of csr_<level>_cpu.c for y = A x and those of
  * csr_scatter_<level>.c for y = A^T x.
@@ -45,11 +45,11 @@ enum {
 typedef struct spryi_csr_block {
     int64_t begin, end;           /* rows; entries if the block is a piece */
     int64_t runs_begin, runs_end; /* runs of the block; a piece has none */
-    int64_t piece;                /* slot of the piece's sum in the workspace; -1: whole rows */
+    int64_t piece;                /* slot of the piece's sum in the workspace; -1: the block has whole rows */
     int64_t row;                  /* row that the piece belongs to */
 } spryi_csr_block;
 
-/* A row cut into pieces. Their sums are in slots first .. first + count - 1. */
+/* A row cut into `count` pieces. Their sums are in slots first .. first + count - 1 of the workspace. */
 typedef struct spryi_csr_long_row {
     int64_t row, first, count;
 } spryi_csr_long_row;
@@ -59,10 +59,9 @@ typedef struct spryi_csr_blocks {
     spryi_csr_long_row *long_rows;
     int64_t count, long_count, piece_count;
     /*
-     * Units of blocks for static scheduling: each thread gets an equal share of them. 0: threads take blocks
-     * dynamically.
-     * Unit u begins at block unit_ptr[0][u], or at block unit_ptr[1][unit_ptr[0][u]] if both pointers are set, or at
-     * block u if none is. csr-k owns the pointers.
+     * Number of units for static scheduling. A unit is a group of consecutive blocks, and each thread gets an equal
+     * number of units. 0: threads take blocks dynamically. Unit u begins at block unit_ptr[0][u], or at block
+     * unit_ptr[1][unit_ptr[0][u]] if both pointers are set, or at block u if none is. csr-k owns the pointers.
      */
     int64_t units;
     const int64_t *unit_ptr[2];
@@ -77,7 +76,7 @@ static inline int64_t spryi_csr_entries(const spry_arrays *csr, int64_t begin, i
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 /*
- * Runs: consecutive rows of a block whose column indices need not all be read.
+ * Runs: consecutive rows of a block. For some kinds of run, not all column indices need to be read.
  *
  *     constant stride   Rows of equal length. Each column index is the previous row's plus one:
  *                           row i: 3 7 8    row i+1: 4 8 9    row i+2: 5 9 10
@@ -101,7 +100,7 @@ typedef struct spryi_csr_run {
 
 enum {
     SPRYI_MAX_GROUP = 8,
-    SPRYI_MIN_STRIDED = 8,     /* shorter runs are faster as general rows */
+    SPRYI_MIN_STRIDED = 8,     /* minimum rows of a strided run; fewer rows are faster in a general run */
     SPRYI_MIN_RUN_ENTRIES = 16 /* minimum entries per run on average; below it, the block is one general run */
 };
 
@@ -114,7 +113,7 @@ typedef struct spryi_csr_runs {
 /* ---- spans --------------------------------------------------------------------------------------------- */
 
 /*
- * Spans: load x in registers instead of gathering it, for kernels with AVX-512.
+ * Spans: loads of x into registers that replace gathers of x, for kernels with AVX-512.
  *
  *     columns 7 9 10 30 31        spans {7, lanes 0 2 3}, {30, lanes 0 1}
  *
@@ -132,7 +131,7 @@ typedef struct spryi_csr_span {
 enum { SPRYI_MAX_LEAST_SPANS = 4 }; /* largest value of least_spans */
 
 typedef struct spryi_csr_spans {
-    spryi_csr_span *list; /* slots for spans; a run uses only as many of its slots as its rows have spans */
+    spryi_csr_span *list; /* slots for spans; some slots of a run may be unused, after the spans of its last row */
     int64_t count;
 } spryi_csr_spans;
 
@@ -144,18 +143,19 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
 /*
- * Chunks: scatter y = A^T x without two threads adding to the same y_j.
+ * Chunks: units of work for y = A^T x, such that two threads never add to the same y_j at the same time.
  *
  * The row blocks are grouped into chunks of consecutive blocks with about equal work. One thread scatters a chunk.
  *
- *   phases    Chunks with no page of y in common form a phase. They scatter directly into y at the same time. Matrices
- *             whose entries are near the diagonal (grids, meshes, bands) need two to five phases. Phases add no
- *             memory traffic except reads of y, and need no workspace unless beta is not 0 and alpha is not 1. The
- *             first chunk that touches a page sets it to zero or beta*y before it scatters.
- *   windows   If every chunk touches most of y (graphs), each phase would have one chunk. Then a few chunks scatter at
- *             the same time, each into its window: a private copy of y from the chunk's smallest to its largest column.
- *             The windows are added in order. The number of chunks is limited so that all windows together take at most
- *             1 / SPRYI_WINDOW_SHARE of the bytes of the entries.
+ *   phases    Chunks with no page of y in common form a phase. (A page is 512 or more consecutive elements of y.) They
+ *             scatter directly into y at the same time. Matrices whose entries are near the diagonal (grids, meshes,
+ *             bands) need two to five phases. Phases add no memory traffic except reads of y, and need no workspace
+ *             unless beta is not 0 and alpha is not 1. The first chunk that touches a page sets it to zero or beta*y
+ *             before it scatters.
+ *   windows   If every chunk adds to most of y (graphs), each phase would have only one chunk. Then a few chunks
+ *             scatter at the same time, each into its window: a private copy of y from the chunk's smallest to its
+ *             largest column. The windows are added in order. The number of chunks is limited so that all windows
+ *             together take at most 1 / SPRYI_WINDOW_SHARE of the bytes of the entries.
  *
  * Only the matrix decides, so the bits of y do not depend on the number of threads.
  */
@@ -176,7 +176,7 @@ typedef struct spryi_csr_chunk {
 
 typedef struct spryi_csr_chunks {
     spryi_csr_chunk *list;   /* ordered by phase */
-    spryi_csr_range *ranges; /* disjoint; together they are all columns */
+    spryi_csr_range *ranges; /* disjoint ranges that together contain all columns */
     int64_t count, range_count;
     int64_t phase_count;                   /* 0: windows are used */
     int64_t phases[SPRYI_MOST_PHASES + 1]; /* phase f is chunks phases[f] .. phases[f + 1] - 1 */
@@ -185,17 +185,20 @@ typedef struct spryi_csr_chunks {
 
 /* ---- storage ------------------------------------------------------------------------------------------- */
 
-/* Numbers of expected products from which the plan finds runs and spans. */
+/* Minimum numbers of expected products for which the plan finds runs and spans. */
 enum {
     SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* finding runs takes half the time of a product */
-    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four products; spans save a fifth to a half of each */
+    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes as long as two to four products; spans save 20 to 50 % */
 };
 
-/* Vectors per pass if rows are in pieces. The workspace has a sum of each piece for each of these vectors. */
+/*
+ * Number of vectors that one pass multiplies if some rows are cut into pieces. The workspace has a sum of each piece
+ * for each of these vectors.
+ */
 enum { SPRYI_CSR_SUMS = 16 };
 enum {
     SPRYI_CSR_COLUMN_MAJOR = 4,     /* column-major vectors that CPU kernels multiply together (csr_apart.c) */
-    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which this reduces time */
+    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which multiplying them together reduces time */
 };
 
 /* The storage of format csr. */

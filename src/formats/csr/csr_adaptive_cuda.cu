@@ -4,16 +4,17 @@
  * Idea: rows are grouped into row blocks of at most NNZ_PER_WG entries (csr_row_blocks.cuh). A block of threads uses
  *       one of three methods for its row block:
  *         CSR-Stream   multiple rows: the products of all entries go to shared memory, then each row is added up
- *         CSR-Vector   one row of up to NNZ_PER_WG entries: all threads multiply it, or one warp up to ONE_WARP entries
+ *         CSR-Vector   one row of up to NNZ_PER_WG entries: all threads multiply it, or one warp if it has up to
+ *                      ONE_WARP entries
  *         CSR-VectorL  a part of a longer row
  *       In the atomic form, parts add their sums to y by atomicAdd, after another launch has multiplied these elements
- *       of y by beta. In the default form, the sums go to the workspace, and the block that arrives last adds them up
+ *       of y by beta. In the default form, the sums go to the workspace, and the block that finishes last adds them up
  *       in the order of the parts.
  * Work: 256 threads and NNZ_PER_WG = 2048 in f64, 128 threads and 1024 in f32; parts have 2 NNZ_PER_WG entries. The
  *       CSR-Stream of the paper's listing is correct only if the block has NNZ_PER_WG threads. Here each thread has
- *       eight entries, or one, two, four or eight with the parameter nnz_per_wg; with 256 it equals the listing. The
- *       parameter `vector` is the length above which CSR-VectorL multiplies a row that is alone in its block. The
- *       listing has 64; the default is NNZ_PER_WG.
+ *       eight entries. The parameter nnz_per_wg gives one, two, four or eight entries per thread; with nnz_per_wg=256
+ *       the kernel equals the listing. The parameter `vector` is the length above which CSR-VectorL multiplies a row
+ *       that is alone in its block. The listing has the length 64; the default is NNZ_PER_WG.
  * Cost: bytes of CSR and 16 per row block. Offsets are copied to the host once, when the plan is built. Rows may have
  *       any length. The default form is deterministic. The atomic form is not; with an infinite alpha it may give NaN
  *       for a long row whose parts differ in sign.
@@ -32,7 +33,7 @@ enum { ONE_WARP = 64 };
 /* Workspace for the sums of parts; both pointers are NULL in the atomic form. */
 template <typename V> struct part_workspace {
     V *partial;        /* part_count sums */
-    unsigned *arrived; /* parts that have arrived, long_count counters */
+    unsigned *arrived; /* long_count counters of the parts that have arrived */
 };
 
 template <typename SHAPE, typename V, typename P, typename J>
@@ -74,8 +75,8 @@ static __device__ void vector_row(int64_t row, int64_t base, int count, const J 
 
 /*
  * Multiplies rows first .. first + rows - 1, which have `count` entries from `begin` on. Reads from the start of the
- * sector; products of earlier entries are not used. Threads beyond the last entry load that entry again, and their
- * products are not used: without branches all loads are in flight together.
+ * sector of entry `begin`; the products of entries before `begin` are not used. Threads beyond the last entry load that
+ * entry again, and their products are not used. There is no branch, so that all loads are in flight together.
  */
 template <typename SHAPE, typename V, typename P, typename J>
 static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int count, const P *__restrict__ Ap,
@@ -141,7 +142,7 @@ static __global__ void scale_long_rows(int64_t count, const csr_long_row *rows, 
     if (l < count) put(y, rows[l].row, V(0), V(0), beta_given.get());
 }
 
-/* Workspace: sums of the parts, then counters of the long rows, which are zero between runs. */
+/* The workspace has the sums of the parts, and then the counters of the long rows, which are zero between runs. */
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const csr_row_blocks *s = (const csr_row_blocks *)auxiliary;
@@ -164,7 +165,8 @@ static void launch_shape(const spryi_run_args *args, part_workspace<V> at)
 template <typename V, typename P, typename J>
 static spry_status launch(const spryi_run_args *args, part_workspace<V> at, const char *name, spry_error *err)
 {
-    switch (args->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]) { /* index in the list of words, from 1; 0: default */
+    /* the parameter is a position in its list of words, from 1; 0: default */
+    switch (args->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]) {
     case 1: launch_shape<row_block_shape<V, 256>, V, P, J>(args, at); break;
     case 2: launch_shape<row_block_shape<V, 512>, V, P, J>(args, at); break;
     case 3: launch_shape<row_block_shape<V, 1024>, V, P, J>(args, at); break;

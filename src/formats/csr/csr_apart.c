@@ -1,9 +1,9 @@
 /*
  * Products with multiple column-major vectors, for all CPU kernels of csr.
  *
- * Idea: each entry is multiplied by x of up to four vectors, so that the matrix is read once for four. An entry then
- *       reads four cache lines of x, while row-major vectors need one. This reduces time if rows are short and nearby
- *       rows use the same lines, as on meshes. Otherwise the plan copies the vectors to row-major (plan/run.c).
+ * Idea: each entry is multiplied by x of up to four vectors, so that the matrix is read once per four vectors. An entry
+ *       then reads four cache lines of x, while row-major vectors need one. This reduces time if rows are short and
+ *       nearby rows use the same lines, as on meshes. Otherwise the plan copies the vectors to row-major (plan/run.c).
  * Work: one thread per block of rows. The matrix must have no rows in pieces.
  * Cost: bytes of CSR once per four vectors, X and Y once. Source: this library.
  */
@@ -29,7 +29,10 @@ static int add_line(int64_t *lines, int count, int64_t line)
     return count + 1;
 }
 
-/* Samples up to 32 places of 8 rows. Returns 1 if each line of x is used by at least two entries on average. */
+/*
+ * Inspects up to 32 samples of 8 consecutive rows. Returns 1 if, on average, at least two entries of a sample use the
+ * same cache line of x. Returns 0 if they do not, if rows are in pieces, or if the mean row is too long.
+ */
 int spryi_csr_supports_column_major(const void *storage)
 {
     enum {

@@ -19,7 +19,10 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
     MASK_STORE(y, count, result);
 }
 
-/* Returns lane sums of entries k .. end - 1. Entries beyond a multiple of LANES are summed in *rest instead. */
+/*
+ * Returns a register whose lanes add up to the sum of entries k .. end - 1 times x. The last entries, fewer than LANES,
+ * are not included: their sum is stored in *rest.
+ */
 static inline VEC SPRY_FNJ(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                 SPRY_V *rest)
 {
@@ -101,8 +104,8 @@ static void SPRY_FNJ(piece)(const spryi_csr_job *job, const spryi_csr_block *pie
 #endif
 
 /*
- * Multiplies short rows, four entries per step by loads and inserts: they fill few registers, and gathers are not
- * masked.
+ * Multiplies short rows, four entries per step. x is collected by loads and inserts, because short rows fill few
+ * registers and gathers are not masked.
  */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {

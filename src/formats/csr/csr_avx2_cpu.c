@@ -3,10 +3,10 @@
  *
  * Idea: a step multiplies four f64 or eight f32 entries of a row and gathers x. The remaining entries of a row are
  *       added one by one, since gathers are not masked. Short rows take four entries per step without gathers. Runs are
- *       as in csr_avx512_cpu. Patterns use the plain loops, compiled for this level.
+ *       as in csr_avx512_cpu. Patterns use the loops of csr_portable_cpu, compiled for this level.
  * Work: one thread per block of rows or piece of a long row.
- * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
- *       per group of shared rows.
+ * Cost: bytes of CSR, without the columns that runs (csr.h) do not read. A strided run reads only the columns of its
+ *       first row, and a group of rows with shared columns reads them once.
  * Source: this library.
  */
 #include "base/simd_x86.h"
@@ -40,7 +40,7 @@ static inline __m128 four_terms_f32(const float *Ax, __m128 x, __m128 sum)
     return _mm_fmadd_ps(_mm_loadu_ps(Ax), x, sum);
 }
 
-/* Lane r = the sum of row[r]'s lanes. */
+/* Returns a register whose lane r is the sum of the lanes of row[r]. */
 static inline __m256d sum_rows_f64(const __m256d row[4])
 {
     __m256d a = _mm256_hadd_pd(row[0], row[1]), b = _mm256_hadd_pd(row[2], row[3]);
@@ -72,7 +72,7 @@ typedef __m128 four_f32;
 #define TRANSPOSE SPRYI_JOIN(spryi_transpose, SPRYI_TYPED(SPRYI_PS))
 #define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
 
-/* The plain loops, which patterns and mixed types use, then the loops of this level. */
+/* The plain loops of csr_portable.tmpl.c, which patterns and mixed types use, then the loops of this level. */
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "base/instantiate.h"

@@ -19,7 +19,10 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
     MASK_STORE(y, mask, result);
 }
 
-/* Returns the first row of the groups of LANES rows: `begin`, or, if y is streamed, the next row with aligned y. */
+/*
+ * Returns the first row of the groups of LANES rows. It is `begin`; if y is streamed, it is the next row whose y is
+ * aligned.
+ */
 static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     if (!job->stream_y) return begin;
@@ -30,7 +33,10 @@ static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, in
 
 /* ---- general rows ------------------------------------------------------------------------------------ */
 
-/* Returns x of the first `count` entries, then zeros. For the end of a run, past which nothing may be read. */
+/*
+ * Returns x of the first `count` entries, and zeros in the other lanes. Used at the end of a run, past which nothing
+ * may be read.
+ */
 static VEC SPRY_FNJ(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count)
 {
     SPRY_V some[LANES] = {0};
@@ -39,7 +45,7 @@ static VEC SPRY_FNJ(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t coun
 }
 
 /*
- * Prefetches the values and columns of a full step, even if it has fewer entries: a test would cost a branch per row.
+ * Prefetches the values and columns of a full step, even if fewer entries remain: a test would cost a branch per row.
  */
 SPRYI_PREFETCHER SPRY_FNJ(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
@@ -56,8 +62,8 @@ SPRYI_INLINE VEC SPRY_FNJ(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V
 }
 
 /*
- * Returns sum plus the products of the next `count` <= LANES entries. `left` entries can be read. Lanes past `count`
- * read entries of the next rows and are masked; this costs nothing, since the next rows need the same x.
+ * Returns sum plus the products of the next `count` <= LANES entries. `left` entries from k on can be read. Lanes past
+ * `count` read entries of the next rows and are masked; this costs nothing, since the next rows need the same x.
  */
 SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
                                      int64_t left, VEC sum, const int has_values)
@@ -71,7 +77,9 @@ SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const S
     return has_values ? FMA(MASKZ_LOAD_VALUES(mask, Ax + k), xs, sum) : ADD(sum, xs);
 }
 
-/* Returns lane sums of entries k .. end - 1, in a run whose entries end at `limit`. */
+/*
+ * Returns a register whose lanes add up to the sum of entries k .. end - 1 times x. The run's entries end at `limit`.
+ */
 SPRYI_INLINE VEC SPRY_FNJ(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                      int64_t limit, const int has_values)
 {
@@ -145,7 +153,10 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
     SPRY_FNJ(put)(job, i, rows, sum);
 }
 
-/* Multiplies up to LANES rows, one after the other. One tree adds their lane sums, and one store writes y. */
+/*
+ * Multiplies up to LANES rows, one after the other. One tree of additions adds up the lanes of all rows, and one store
+ * writes y.
+ */
 SPRYI_INLINE void SPRY_FN(short_group)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit,
                                        const int has_values)
 {
@@ -172,7 +183,7 @@ SPRYI_INLINE void SPRY_FN(long_group)(const spryi_csr_job *job, int64_t i, int r
     SPRY_FNJ(put)(job, i, rows, LOAD(sum));
 }
 
-/* Fewer rows than LANES, at the ends of a run. */
+/* Multiplies fewer rows than LANES, at the start or the end of a run. */
 SPRYI_ONCE void SPRY_FN(short_rest)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit, const int has_values)
 {
     SPRY_FN(short_group)(job, i, rows, limit, has_values);
@@ -243,7 +254,9 @@ static void SPRY_FNJ(piece_ones)(const spryi_csr_job *job, const spryi_csr_block
 
 /* ---- rows with a constant stride ------------------------------------------------------------------------- */
 
-/* Multiplies LANES rows of a strided run (or its last `rows`), one per lane. The x of one column are contiguous. */
+/*
+ * Multiplies `rows` <= LANES rows of a strided run, one per lane. Entries j of the rows use contiguous elements of x.
+ */
 SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
                                           const SPRY_V *x, int64_t length, int rows)
 {
@@ -262,7 +275,10 @@ SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, c
     }
     if (j < length) {
         for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
-        /* the remaining columns are v[past] to v[3]; rows of at least four entries are read from before j */
+        /*
+         * the remaining columns become v[past] to v[3]; if rows have at least four entries, entries before j are also
+         * read
+         */
         const int past = (int)(j + 4 - length);
         const SPRY_S *from = (const SPRY_S *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_S));
         if (rows == LANES && length >= 4)
@@ -276,7 +292,7 @@ SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, c
     SPRY_FNJ(put)(job, i, rows, ADD(sum, second));
 }
 
-/* Fewer rows than LANES, at the ends of a run. */
+/* Multiplies fewer rows than LANES, at the start or the end of a run. */
 SPRYI_ONCE void SPRY_FNJ(strided_rest)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
                                        const SPRY_V *x, int64_t length, int rows)
 {
@@ -384,7 +400,7 @@ static void SPRY_FNJ(span_groups)(const spryi_csr_job *job, int64_t begin, int64
 
 #endif
 
-/* Multiplies rows i .. i + rows - 1, one after the other. Returns the spans of the next row. */
+/* Multiplies rows i .. i + rows - 1, one after the other. Returns the first span of the next row. */
 SPRYI_INLINE const spryi_csr_span *SPRY_FN(span_row_group)(const spryi_csr_job *job, int64_t i, int rows,
                                                            const spryi_csr_span *span, const int least)
 {
@@ -415,7 +431,10 @@ SPRYI_INLINE void SPRY_FN(span_rows_of)(const spryi_csr_job *job, int64_t begin,
         span = SPRY_FN(span_row_group)(job, i, end - i < LANES ? (int)(end - i) : LANES, span, least);
 }
 
-/* The first `least` spans of a row are multiplied without a test for its end, since nearly all rows have them. */
+/*
+ * Each row has at least `least` spans, some of which may be empty. They are multiplied without a test for the row's
+ * end.
+ */
 static void SPRY_FN(span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
                                int least)
 {

@@ -1,14 +1,16 @@
 /*
  * csr_avx512_cpu: CSR with AVX-512.
  *
- * Idea: a step multiplies a register of a row's entries, eight f64 or sixteen f32; ends are masked, and x is collected
- *       by loads and inserts. Short rows are grouped by the number of lanes, so that one tree adds all their sums. For
- *       very short rows, all products are computed regardless of rows and then assigned to rows. In runs not all
- *       columns are read and not all x are gathered. With spans no columns are read: one load brings x of the next
- *       entries of a row or of a group of shared rows. Software prefetch of the matrix alone gains a third.
+ * Idea: a step multiplies a register of a row's entries, eight f64 or sixteen f32. The last step of a row is masked,
+ *       and x is collected by loads and inserts. Short rows form groups of LANES rows, so that one tree of additions
+ *       computes all their sums. For very short rows, all products are computed regardless of rows and then assigned to
+ *       rows. In strided and shared runs (csr.h), not all columns are read and not all x are gathered. With spans no
+ *       columns are read: one load brings x of the next entries of a row or of a group of shared rows. Software
+ *       prefetch of the matrix alone gains a third.
  * Work: one thread per block of rows or piece of a long row.
- * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
- *       per group of shared rows. A span takes 8 bytes and replaces its columns.
+ * Cost: bytes of CSR, without the columns that runs do not read. A strided run reads only the columns of its first row,
+ *       and a group of rows with shared columns reads them once. A span takes 8 bytes and replaces the columns of its
+ *       entries.
  * Source: this library.
  */
 #include "base/avx512_lanes.h"
@@ -24,13 +26,13 @@ enum {
     FEW_MEAN_f32 = 4
 };
 
-/* Counts above the number of lanes set all lanes. */
+/* Returns a mask of the first `count` lanes. A count above the number of lanes sets all lanes. */
 static inline __mmask16 first_lanes(int count)
 {
     return (__mmask16)_bzhi_u32(0xffff, (unsigned)count);
 }
 
-/* Lane r = the sum of row[r]'s eight lanes. */
+/* Returns a register whose lane r is the sum of the eight lanes of row[r]. */
 static inline __m512d sum_rows_f64(const __m512d row[8])
 {
     __m512d pair[4], quad[2];
@@ -62,7 +64,7 @@ static inline __m512 sum_halves(const __m512 row[8])
     return add_quarters(quad[0], quad[1]);
 }
 
-/* Lane r = the sum of row[r]'s sixteen lanes. */
+/* Returns a register whose lane r is the sum of the sixteen lanes of row[r]. */
 static inline __m512 sum_rows_f32(const __m512 row[16])
 {
     return add_quarters(sum_halves(row), sum_halves(row + 8));
@@ -122,7 +124,8 @@ static inline void transpose_4x16(__m512 v[4])
 
 /*
  * Loads four columns, one per register, of eight rows (f64) or sixteen rows (f32) with `length` entries each. Ax points
- * to the first row. Only the first `rows` rows exist; if they are not whole, only the columns in `live` are read.
+ * to the first row. If `whole` is set, all these rows and columns exist. Otherwise only the first `rows` rows and the
+ * columns in `live` are read.
  */
 #define ROW_AT(Ax, row, length) ((const void *)((uintptr_t)(Ax) + (uintptr_t)((row) * (length)) * sizeof *(Ax)))
 #define FOUR_COLUMNS_F64(tag, type)                                                                                    \

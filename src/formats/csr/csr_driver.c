@@ -128,8 +128,8 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
 }
 
 /*
- * Multiplies all vectors in one pass. If rows are in pieces, a pass has SPRYI_CSR_SUMS vectors, since the workspace has
- * sums for them.
+ * Multiplies all vectors in one pass. If some rows are cut into pieces, a pass multiplies at most SPRYI_CSR_SUMS
+ * vectors, because the workspace has sums for only so many vectors.
  */
 static void drive_columns(product *p)
 {
@@ -184,7 +184,7 @@ typedef struct scatter_product {
     spryi_run_args args; /* first member: the driver of blocks passes a pointer to it */
     const spryi_csr *s;
     const spryi_csr_loops *loops;
-    spryi_csr_job job; /* job.y: target of phases, y or the workspace */
+    spryi_csr_job job; /* job.y: vector to which phases add, y or the workspace */
     double alpha, beta;
     size_t bytes;  /* bytes of an element of a vector */
     int64_t phase; /* first chunk of the current phase */
@@ -219,7 +219,7 @@ static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
         const spryi_csr_chunk *chunk = &p->s->chunks.list[c];
         spryi_csr_job job = p->job;
         set_to_zero(p, args->workspace, chunk->at, chunk->at + chunk->window.end - chunk->window.begin);
-        /* the address that column 0 would have */
+        /* the address that the window's element of column 0 would have */
         job.y = (void *)((uintptr_t)args->workspace + (uintptr_t)(chunk->at - chunk->window.begin) * p->bytes);
         scatter_chunk(p, &job, chunk);
     }
@@ -307,7 +307,7 @@ static void SPRY_FN(finish)(const scatter_product *p, const void *of_columns, in
         for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j] + beta * y[j];
 }
 
-/* Adds the windows of the columns in slices first .. last - 1. */
+/* Adds up the windows for the columns of slices first .. last - 1, and sets y. */
 static void SPRY_FN(add_windows)(const scatter_product *p, int64_t first, int64_t last)
 {
     const spryi_csr_chunks *t = &p->s->chunks;

@@ -35,8 +35,8 @@ typedef struct spryi_csr_loops {
     void (*span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int least);
     void (*span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int group);
     /*
-     * multiple row-major vectors: rows of any run, and a piece. sums_stride: distance of the piece's sums of two
-     * vectors
+     * Loops for multiple row-major vectors: panel_rows multiplies rows of any run, panel_piece a piece. sums_stride:
+     * distance in job->sums between a piece's sums for two neighbouring vectors.
      */
     void (*panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns);
     void (*panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t sums_stride, int64_t columns);
@@ -74,7 +74,10 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
     return job->wide_offsets ? ((const int64_t *)job->offsets)[i] : ((const int32_t *)job->offsets)[i];
 }
 
-/* Templates: define kind_rows and so on from plain_rows and so on, for values or for a pattern. */
+/*
+ * Macros for templates. They define kind_rows, kind_strided and so on, which call plain_rows, plain_strided and so on
+ * for stored values or for a pattern.
+ */
 #define SPRYI_CSR_ROWS(kind, has_values)                                                                               \
     static inline void SPRY_FN(kind##_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)                      \
     {                                                                                                                  \
@@ -94,7 +97,7 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
         SPRY_FNJ(plain_piece)(job, piece, has_values);                                                                 \
     }
 
-/* Templates: define the loops for multiple vectors from way_rows and way_piece. */
+/* Macro for templates. Defines the loops for multiple vectors, which call way_rows and way_piece. */
 #define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
     static inline void SPRY_FNJ(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,               \
                                                    int64_t columns)                                                    \

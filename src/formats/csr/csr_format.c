@@ -21,7 +21,7 @@
 
 enum {
     LEAST_COST = 4096, /* minimum cost of a block; blocks of a small matrix are small, to give work to more threads */
-    BLOCKS = 256       /* number of blocks of a medium matrix */
+    BLOCKS = 256       /* number of blocks of a matrix whose blocks have neither the minimum nor the maximum cost */
 };
 
 static int64_t total_cost(const spry_arrays *csr)
@@ -55,8 +55,8 @@ static void cut_long_row(const spry_arrays *csr, int64_t i, int64_t cost, spryi_
 }
 
 /*
- * Ends blocks at multiples of the block cost. A row longer than a block can only be the last row before a cut. If the
- * arrays are NULL, only counts.
+ * Ends a block where the total cost of all rows so far reaches a multiple of the block cost. A row longer than a block
+ * can only be the last row before such an end. If the arrays are NULL, the function only counts their elements.
  */
 static void cut(const spry_arrays *csr, spryi_csr_blocks *blocks)
 {
@@ -95,7 +95,7 @@ done:
 /* Relation of a row's columns to those of the previous row. */
 enum { UNRELATED, STRIDE, SAME };
 
-enum { AHEAD = 2048 }; /* bytes that columns are prefetched ahead */
+enum { AHEAD = 2048 }; /* distance of the prefetch of columns, in bytes */
 
 #define SPRYI_TEMPLATE "formats/csr/csr_format.c" /* its second half */
 #include "base/instantiate_indices.h"
@@ -161,7 +161,7 @@ static void find_in_rows(run_list *list, int64_t begin, int64_t end)
     }
 }
 
-/* Finds the runs of a block. A block of csr-k is a whole group and may have more than ROWS_AT_ONCE rows. */
+/* Finds the runs of a block. A block of csr-k is a super-row and may have more than ROWS_AT_ONCE rows. */
 static void find_in_block(run_list *list, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end && !list->full; i += ROWS_AT_ONCE)
@@ -254,21 +254,24 @@ static spry_status build_general_runs(spry_context *context, spryi_csr_runs *run
 /* ---- chunks: phases and windows ------------------------------------------------------------------------ */
 
 enum {
-    LEAST_PAGE = 9,    /* 512 columns, as a power of two */
-    MOST_PAGES = 8192, /* maximum; for a longer y the pages are larger */
-    PROCESSORS = 8,    /* assumed when phases are evaluated, so that the choice depends only on the matrix */
+    LEAST_PAGE = 9,    /* minimum size of a page: 2^9 = 512 columns */
+    MOST_PAGES = 8192, /* maximum number of pages; a longer y has larger pages */
+    PROCESSORS = 8,    /* processors assumed in the cost of phases, so that the choice depends only on the matrix */
     LEAST_SPEEDUP = 4, /* speedup of phases on PROCESSORS processors, below which windows are tried */
-    LEAST_BLOCKS = 4   /* minimum; with fewer blocks, two threads have too little work */
+    LEAST_BLOCKS = 4   /* minimum blocks for multiple units; fewer blocks are too little work for two threads */
 };
 
-/* Pages of y that each unit touches. Units are the finest chunks. */
+/*
+ * Pages of y that each unit touches, which means that the unit adds to some of their elements. A unit is a chunk of the
+ * smallest size. A page is 2^shift elements of y.
+ */
 typedef struct coverage {
     const spry_arrays *csr;
     const spryi_csr_blocks *blocks;
     const spryi_csr_runs *runs;
     int64_t units, pages, words; /* words: 64-bit words per unit, one bit per page */
     int shift;
-    uint8_t *touched; /* units x pages */
+    uint8_t *touched; /* units x pages elements: 1 if the unit touches the page */
     uint64_t *bits;   /* units x words, one bit per page; the bits of joined chunks replace the bits of units */
 } coverage;
 
@@ -291,7 +294,7 @@ static void mark_entries(const coverage *v, int64_t begin, int64_t end, uint8_t 
         for (int64_t k = begin; k < end; k++) touched[wide[k] >> v->shift] = 1;
 }
 
-/* Marks the pages of rows begin .. end - 1 with a constant stride, by the columns of the first row. */
+/* Marks the pages of rows begin .. end - 1, a strided run. Reads only the columns of the first row. */
 static void mark_strided(const coverage *v, int64_t begin, int64_t end, uint8_t *touched)
 {
     for (int64_t k = spryi_offset_of(v->csr, begin); k < spryi_offset_of(v->csr, begin + 1); k++) {
@@ -351,7 +354,7 @@ done:
     return status;
 }
 
-/* Joins the bits of pairs of neighbouring chunks. */
+/* Joins neighbouring chunks in pairs: a joined chunk has the bits of both chunks. */
 static void join_neighbours(const coverage *v, int64_t chunks)
 {
     for (int64_t c = 0; c < chunks; c++)
@@ -372,8 +375,8 @@ static bool overlap(const uint64_t *a, const uint64_t *b, int64_t words)
 }
 
 /*
- * Assigns each chunk to the first phase with which it has no page in common. Returns false if there are too many
- * phases.
+ * Assigns each chunk to the first phase with which it has no page in common. Returns false if more than
+ * SPRYI_MOST_PHASES phases are needed.
  */
 static bool assign_phases(const coverage *v, attempt *t, uint64_t *taken)
 {
@@ -395,8 +398,8 @@ static bool assign_phases(const coverage *v, attempt *t, uint64_t *taken)
 }
 
 /*
- * Returns the attempt with the least cost. If several have it, returns the attempt with the largest chunks. Overwrites
- * v->bits.
+ * Returns the attempt with the least cost. If several attempts have the least cost, returns the one with the largest
+ * chunks. Overwrites v->bits.
  */
 static attempt best_phases(const coverage *v, uint64_t *taken)
 {
@@ -427,8 +430,8 @@ static spryi_csr_range window_of(const coverage *v, int64_t begin, int64_t end)
 }
 
 /*
- * Builds the largest number of chunks whose windows are within their limit. Chunks have nearly equal work. Returns the
- * number of chunks, 0 if fewer than 2 fit.
+ * Builds the largest number of chunks whose windows together are within the limit of SPRYI_WINDOW_SHARE. Chunks have
+ * nearly equal work. Returns the number of chunks, 0 if fewer than 2 fit.
  */
 static int64_t build_windows(const coverage *v, spry_type vector_type, spryi_csr_chunk list[SPRYI_MOST_WINDOWS],
                              int64_t *elements)
@@ -523,7 +526,7 @@ done:
     return status;
 }
 
-/* Builds the chunks of s, whose blocks have their runs. Reads the columns once. */
+/* Builds the chunks of s. The runs of its blocks must have been found. Reads the columns once. */
 static spry_status build_chunks(spry_context *context, spryi_csr *s, spry_error *err)
 {
     spryi_csr_chunks *chunks = &s->chunks;
@@ -553,7 +556,10 @@ done:
 /* ---- auxiliary arrays ---------------------------------------------------------------------------------- */
 
 #ifdef SPRY_HAVE_X86
-/* Returns true if AVX-512 kernels, which use spans, will run often enough. Without a kernel, the context decides. */
+/*
+ * Returns true if AVX-512 kernels, which use spans, will run often enough. If the request has no kernel, the context's
+ * SIMD level decides.
+ */
 static bool wants_spans(const spry_context *context, const spryi_build_request *request)
 {
     const int64_t calls = request->options->expected_calls;
@@ -565,7 +571,7 @@ static bool wants_spans(const spry_context *context, const spryi_build_request *
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err)
 {
-    /* runs are rare if a smaller share of the entries is in rows like the previous row */
+    /* if a smaller share of the entries is in rows similar to the previous row, runs are rare and not searched for */
     static const double FEW = 0.05;
     const int64_t calls = request->options->expected_calls;
     const bool own_blocks = s->blocks.list != NULL;
@@ -743,7 +749,7 @@ const spryi_format spryi_format_csr = {
 
 /* ---- format csc ---------------------------------------------------------------------------------------- */
 
-/* Converts any layout and value type, by sorting the entries. */
+/* Converts A to CSC by sorting the entries. A may have any layout and value type. */
 static spry_status convert_to_csc(spry_context *context, spry_matrix **csc, const spryi_build_request *request,
                                   spry_error *err)
 {

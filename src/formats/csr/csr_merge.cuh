@@ -12,10 +12,11 @@ extern "C" {
 }
 
 /*
- * Sizes of a tile. Measured on an H100: for f32, 256 x 4 is 4 to 9 % faster on graphs than 128 x 8 and 2.5 % slower on
- * circuits. Products of f64 take twice the shared memory. This leaves less L1 cache for gathers of x in flight.
- * A tile has `slack` entries less than the threads load together, because its last row extends beyond it. A block with
- * more entries needs a second round of loads.
+ * Sizes of a tile. Measured on an H100 for f32: 256 threads with 4 entries each are 4 to 9 % faster on graphs than 128
+ * threads with 8 entries each, and 2.5 % slower on circuits. Products of f64 take twice the shared memory. This leaves
+ * less L1 cache for gathers of x in flight. A tile has `slack` entries less than the threads load together, because its
+ * last row may extend beyond the tile. If it extends by more than `slack` entries, the block needs a second round of
+ * loads.
  */
 template <typename V> struct shape {
     static const int threads = 256;
@@ -25,12 +26,13 @@ template <typename V> struct shape {
 };
 
 /*
- * Cases of a matrix. Rows longer than 512 entries are cut into pieces. FEW: up to a quarter of the entries is in such
- * rows. MANY: more than a quarter. NEARLY_ALL: at least seven in eight are in rows longer than 1024.
- * In MANY and NEARLY_ALL only rows longer than 1024 entries are cut. In MANY fewer threads per multiprocessor leave L1
- * cache to the larger tiles: 3 to 4 % faster on R-MAT graphs, up to 10 % slower elsewhere.
- * In NEARLY_ALL most tiles have no rows, so only tiles with rows are listed. Pieces are longer, with more entries in
- * flight, and fewer threads have registers: rows of 4000 entries take 0.8 of the time.
+ * Cases of a matrix. Rows longer than 512 entries are cut into pieces. FEW: at most a quarter of the entries is in such
+ * rows. MANY: more than a quarter is. NEARLY_ALL: more than seven eighths of the entries are in rows longer than 1024.
+ * In MANY and NEARLY_ALL only rows longer than 1024 entries are cut. In MANY fewer threads run per multiprocessor,
+ * which leaves L1 cache although blocks have more products in shared memory. Products are 3 to 4 % faster on R-MAT
+ * graphs and up to 10 % slower on other matrices. In NEARLY_ALL most tiles have no rows, so only tiles with rows are
+ * listed. Pieces are longer, and each thread has more entries in flight and more registers, so fewer threads run:
+ * products of rows with 4000 entries take 0.8 times as long.
  */
 enum { FEW, MANY, NEARLY_ALL };
 template <int KIND> struct cut {
@@ -52,7 +54,7 @@ typedef struct __align__(16) piece
 }
 piece;
 
-/* Rows of a tile, without a row that is cut into pieces, and their entries. */
+/* Rows of a tile and their entries. A row that is cut into pieces is left out. */
 typedef struct __align__(16) tile_rows
 {
     int64_t first, base;
@@ -69,7 +71,7 @@ typedef struct merge_splits {
     piece *pieces;
 } merge_splits;
 
-/* Vectors per launch: the workspace has so many sums per piece, followed by the counters of the long rows. */
+/* Vectors per launch. The workspace has PANEL_COLUMNS sums per piece, followed by the counters of the long rows. */
 enum { PANEL_COLUMNS = 64 };
 
 static inline unsigned *arrivals_of(const merge_splits *s, void *workspace)

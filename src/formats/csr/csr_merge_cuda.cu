@@ -1,17 +1,19 @@
 /*
- * csr_merge_cuda: CSR cut into equal numbers of entries, without a conversion, for any row lengths. The default.
+ * csr_merge_cuda: CSR cut into equal numbers of entries, without a conversion, for any row lengths. The default kernel
+ * of csr on GPUs.
  *
  * Idea: a block of threads multiplies the rows that begin in its tile, `tile` consecutive entries. It writes their
  *       products to shared memory, reading whole sectors regardless of rows. Then groups of lanes add up the rows; a
- *       row far longer than the others is added by a whole warp. Rows longer than 512 entries are cut into pieces,
+ *       whole warp adds up a row that is far longer than the others. Rows longer than 512 entries are cut into pieces,
  *       which are blocks of their own in the same launch. The piece that finishes last adds up the row's sums in order.
  *       If a quarter of the entries is in such rows, only rows longer than 1024 are cut. If these have nearly all
  *       entries, blocks without rows are left out.
  * Work: nnz / tile blocks, and one for each piece of a long row. The rows of a block are found from the offsets by one
  *       binary search when the plan is built. A block loads its columns without waiting for that result, because their
- *       position follows from the block's index. No block has more than tile + 512 (1024) entries.
- * Cost: bytes of CSR, 32 per block, products once through shared memory. Deterministic: only the matrix decides the
- *       order of additions.
+ *       position follows from the block's index. No block has more than tile + 512 entries (tile + 1024 if only rows
+ *       longer than 1024 are cut).
+ * Cost: bytes of CSR and 32 bytes per block. Products are written to shared memory and read from it once.
+ *       Deterministic: only the matrix decides the order of additions.
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014; this library.
  */
@@ -23,8 +25,9 @@
 /*
  * MANY_SHARE: the case is MANY if cut rows have more than nnz / MANY_SHARE entries together. NEARLY_ALL_SHARE: the case
  * is NEARLY_ALL if the other rows have less than nnz / NEARLY_ALL_SHARE entries together.
- * MOST_STEPS: maximum steps per lane; longer rows are added by a whole warp. Meanwhile the warp's other rows wait: with
- * 32 steps web graphs are 9 % slower. With 8, email-Enron takes 1.4 times as long as without such rows.
+ * MOST_STEPS: maximum steps per lane. A whole warp adds up a longer row, while the warp's other rows wait. With a
+ * maximum of 32 steps web graphs would be 9 % slower. With 8 steps, email-Enron would take 1.4 times as long as if
+ * warps never added up a row.
  */
 enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
 
@@ -90,8 +93,8 @@ static __device__ __forceinline__ double load_x(const double *p)
 }
 
 /*
- * Multiplies the N entries k, k + THREADS, ..., with all loads in flight together, and calls use(entry, product) for
- * each. Beyond `last`, entry `last` is loaded again.
+ * Multiplies the N entries k, k + THREADS, ..., with all loads in flight together. Calls use(entry, product) for each
+ * entry up to `last`. Instead of entries beyond `last`, entry `last` is loaded again.
  */
 template <int N, typename S, typename V, typename J, typename USE> static __device__ __forceinline__ void
 multiply(int k, int last, const J *__restrict__ Aj, const S *__restrict__ Ax, const V *__restrict__ x, USE use)
@@ -135,8 +138,8 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
 }
 
 /*
- * Adds up the block's rows from the products in shared memory, LANES lanes per row. begin, end: products of the
- * thread's first row, read before the products were complete.
+ * Adds up the block's rows from the products in shared memory, LANES lanes per row. begin and end are the first product
+ * of the thread's first row and the one after its last. The caller has read them before the products were complete.
  */
 template <int LANES, typename V, typename P>
 static __device__ __forceinline__ void add_rows(const P *__restrict__ Ap, int64_t start, int rows, const V *products,
@@ -185,7 +188,10 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
     const int64_t start = KIND == NEARLY_ALL ? mine.start : block * TILE;
     wait_for_previous_kernel();
 
-    /* Indices of products and columns begin at `start`. Those before `low` belong to a row of a previous block. */
+    /*
+     * Index 0 of products, columns and values is entry `start`. Entries with an index below `low` belong to a row of a
+     * previous block.
+     */
     const int t = threadIdx.x, available = (int)min((int64_t)(ITEMS * THREADS), s.nnz - start);
     J j[ITEMS];
     V a[ITEMS];
@@ -236,16 +242,16 @@ typedef struct found_row {
 } found_row;
 typedef struct found_rows {
     unsigned long long count, entries;
-    unsigned long long listed; /* tiles with rows, for NEARLY_ALL */
+    unsigned long long listed; /* number of tiles with rows; counted only for NEARLY_ALL */
     found_row list[1];         /* up to `blocks` elements */
 } found_rows;
 
 enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows that are copied together with their count */ };
 
 /*
- * One thread per tile. The tile's rows begin at the first row whose entries begin at or after block * tile; the last
- * tile has the trailing empty rows. A block's last thread only provides the end of the previous tile. listed: append
- * only tiles with rows.
+ * One thread per tile. The tile's first row is the first whose entries begin at or after entry b * tile. The last tile
+ * has the trailing empty rows. A block's last thread only provides the end of the previous tile. listed: 1 to list only
+ * tiles with rows, in any order.
  */
 template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t m, int tile, int64_t blocks,
                                                             int longest, int listed, tile_rows *tiles,
@@ -327,7 +333,10 @@ static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, in
     return status;
 }
 
-/* Finds the tiles, and copies up to AT_FIRST of the rows to be cut to the host. Waits for both. */
+/*
+ * Finds the tiles and the rows that will be cut into pieces. Copies up to AT_FIRST of these rows to the host and waits
+ * for the copy.
+ */
 template <typename P> static spry_status find_splits(const merge_splits *s, const spry_arrays *a, int tile,
                                                      found_rows *found, found_rows *on_host, spry_error *err)
 {
@@ -348,7 +357,10 @@ template <typename P> static spry_status find_splits(const merge_splits *s, cons
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
 }
 
-/* Finds the tiles and the case FEW, MANY or NEARLY_ALL. A first search for tiles determines the case. */
+/*
+ * Finds the tiles and the case FEW, MANY or NEARLY_ALL. The long rows that the first search finds determine whether
+ * tiles are searched for again with the next case.
+ */
 static spry_status find_kind(merge_splits *s, const spry_arrays *a, int tile, found_rows *found, found_rows *on_host,
                              spry_error *err)
 {
@@ -424,7 +436,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     return SPRY_OK;
 }
 
-/* Workspace: sums of the pieces, then counters of the long rows, which are zero between runs. */
+/* The workspace has the sums of the pieces, and then the counters of the long rows, which are zero between runs. */
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const merge_splits *s = (const merge_splits *)auxiliary;

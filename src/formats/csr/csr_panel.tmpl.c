@@ -9,7 +9,10 @@
 
 #if SPRY_FIRST_J
 
-/* Adds entries k .. end - 1 times x of the vectors from c on. Four sums, so that an addition need not wait. */
+/*
+ * Adds up entries k .. end - 1 times x, for the vectors from c on. Uses four sums, so that an addition need not wait
+ * for the previous one.
+ */
 SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int count,
                                        const int has_values, const int full, const int twice, VEC sums[2])
 {
@@ -41,14 +44,14 @@ SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int6
     sums[1] = twice ? ADD(ADD(high[0], high[1]), ADD(high[2], high[3])) : ZERO();
 }
 
-/* Alignment of y that non-temporal stores need. With AVX2, storing parts of a register gained nothing. */
+/* Alignment of y that non-temporal stores need. With AVX2, storing parts of a register does not reduce time. */
 #ifdef __AVX512F__
 #define STREAMED_TO 16
 #else
 #define STREAMED_TO sizeof(VEC)
 #endif
 
-/* Writes all lanes to y from element i on. Stores are not masked: on some processors masked stores are microcode. */
+/* Writes all lanes to y from element i on. Stores are not masked, because masked stores are slow on some processors. */
 SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
@@ -98,8 +101,8 @@ SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_cs
 }
 
 /*
- * If rows are short and y is streamed, prefetches x for the last entry of the row `ahead` rows later. On meshes the
- * row's other entries are cached by then, and the hardware prefetchers alone keep too few lines in flight.
+ * If rows are short and y is streamed, prefetches x for the last entry of the row `ahead` rows later. On meshes x of
+ * that row's other entries is in the caches by then. The hardware prefetchers alone keep too few cache lines in flight.
  */
 SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
                                        const int has_values)

@@ -10,10 +10,10 @@
  *                      tail b
  *
  *       A row that begins and ends in a segment is written to y directly. The sums of other rows are the segment's head
- *       and tail, in shared memory. When all are complete, the group with a row's end adds up the row's parts in order.
- *       If the rows of a tile have similar lengths and are many enough, each group has whole rows instead, and the
- *       groups of a warp finish their rows at the same time. Pieces of long rows are blocks of their own; the piece
- *       that finishes last adds up the row's sums in order.
+ *       and tail, in shared memory. When all segments are complete, the group whose segment has a row's end adds up the
+ *       row's parts in order. If the rows of a tile have similar lengths and are many enough, each group multiplies
+ *       whole rows instead of a segment, and the groups of a warp finish their rows at the same time. Pieces of long
+ *       rows are blocks of their own; the piece that finishes last adds up the row's sums in order.
  * Work: one block per tile and per piece, for up to PANEL_COLUMNS vectors; more vectors take more launches.
  * Cost: bytes of CSR once per launch. X and Y once, if the caches hold the rows of X that nearby rows read.
  *       Deterministic. The order of a row's additions depends on the matrix and the number of vectors, not on their
@@ -26,7 +26,7 @@
 
 enum {
     THREADS = 256,
-    BLOCKS = 4,  /* minimum per multiprocessor */
+    BLOCKS = 4,  /* minimum number of blocks per multiprocessor */
     STAGED = 5,  /* entries that a thread loads together */
     ROWS = 1024, /* rows of a tile that are multiplied together */
     EVEN = 6,    /* entries that a row may have beyond 1.5 times the mean and still count as of similar length */
@@ -60,7 +60,10 @@ template <typename SHAPE, typename V> struct panel_memory {
     panel_rows own; /* used for f64, which leaves no registers for these values */
 };
 
-/* Copies entries 0 .. count - 1 of Aj and Ax (NULL: ones) to shared memory. The whole block calls. */
+/*
+ * Copies entries 0 .. count - 1 of Aj and Ax (NULL: ones) to shared memory. All threads of the block call this
+ * function.
+ */
 template <typename S, typename V, typename J> static __device__ __forceinline__ void
 stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict__ Ax, int count)
 {
@@ -85,7 +88,7 @@ stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict
 
 /* Position of a thread in its block: its group, and the vectors of its lane. */
 template <typename SHAPE, typename V> struct panel_place {
-    int groups, group; /* leftover threads have group >= groups */
+    int groups, group; /* threads that are in no group have group >= groups */
     column_place<SHAPE, V> at;
     __device__ __forceinline__ panel_place(const many_columns<V> &m)
         : groups(THREADS / m.lanes), group(threadIdx.x / m.lanes), at(m, 0, threadIdx.x % m.lanes)
@@ -101,7 +104,10 @@ template <int N, typename V> static __device__ __forceinline__ void clear(column
         for (int w = 0; w < N; w++) sum[c].of[w] = 0;
 }
 
-/* Stores a thread's sums in shared memory, and adds the sums of the thread `threads_before` positions earlier. */
+/*
+ * keep stores a thread's sums in shared memory. add_kept adds the sums that the thread `threads_before` positions
+ * earlier has stored.
+ */
 template <typename SHAPE, typename V>
 static __device__ __forceinline__ void keep(V (*kept)[THREADS], const column_piece<SHAPE::W, V> (&sum)[SHAPE::C])
 {
@@ -120,9 +126,9 @@ add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], i
 }
 
 /*
- * Adds entries begin .. end - 1 times x. Calls ended(k) after an entry k that ends a row. Rows of x of N entries are
- * loaded together, regardless of rows. After the end, the last entry is loaded again, so that no load waits for a
- * branch.
+ * Adds entries begin .. end - 1 times x. Calls ended(k) after an entry k that ends a row. The rows of x for N entries
+ * are loaded together, even if the entries are in different rows of A. Instead of entries past the end, the last entry
+ * is loaded again, so that no load waits for a branch.
  */
 template <typename SHAPE, typename V, typename ENDED>
 static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns,
@@ -188,8 +194,8 @@ static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 
 /*
  * Returns true if groups may multiply whole rows without much imbalance: most groups have a row, and few are idle in
- * the last pass, or rows are short. Groups of many lanes need rows with some entries, to hide latency. Measured on an
- * H200.
+ * the last pass, or rows are short. Groups of 8 or more lanes also need a mean of at least 3 entries per row, to hide
+ * latency. Measured on an H200.
  */
 static __device__ __forceinline__ bool rows_fill_groups(int rows, int mean, int lanes)
 {
@@ -425,7 +431,7 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
     return launched(err, "csr_merge_cuda: multiple vectors");
 }
 
-/* Multiplies the vectors in panels of about equal width, a multiple of W. */
+/* Multiplies the vectors in panels, one per launch. Panels have about equal numbers of vectors, a multiple of W. */
 template <typename SHAPE, typename S, typename V, typename P, typename J>
 static spry_status run_panels(const spryi_run_args *args, spry_error *err)
 {

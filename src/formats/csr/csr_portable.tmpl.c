@@ -1,6 +1,7 @@
 /*
  * The loops in plain C. csr_portable_cpu uses all of them. csr_avx2_cpu and csr_avx512_cpu compile them for their
- * levels and use some for patterns: SIMD saves neither of a pattern's two loads per entry. has_values: 0 for a pattern.
+ * levels and use some for patterns, because SIMD does not save the two loads per entry of a pattern (of the column and
+ * of x). has_values: 0 for a pattern.
  */
 
 #if SPRY_FIRST_J
@@ -12,7 +13,10 @@ SPRYI_INLINE void SPRY_FNJ(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_
     *y = (SPRY_V)(beta == 0 ? alpha * sum : alpha * sum + beta * (SPRY_C)*y);
 }
 
-/* Returns the sum of entries k .. end - 1 times x. Four sums, so that an addition need not wait for another. */
+/*
+ * Returns the sum of entries k .. end - 1 times x. Uses four sums, so that an addition need not wait for the previous
+ * one.
+ */
 SPRYI_INLINE SPRY_C SPRY_FNJ(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;

@@ -3,8 +3,8 @@
  *
  * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
  * Work: one thread per block.
- * Cost: bytes of CSR, except the columns that runs do not read: all of rows with a constant stride, all but one row's
- *       per group of shared rows.
+ * Cost: bytes of CSR, without the columns that runs (csr.h) do not read. A strided run reads only the columns of its
+ *       first row, and a group of rows with shared columns reads them once.
  * Source: this library.
  */
 #include "formats/csr/csr_driver.h"

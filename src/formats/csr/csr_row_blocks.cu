@@ -1,6 +1,6 @@
 /*
- * Builds the row blocks on the host from a copy of the offsets, when a plan is built. One binary search finds the end
- * of a block.
+ * Builds the row blocks on the host from a copy of the offsets, when a plan is built. A binary search finds the end of
+ * each block.
  */
 #include "formats/csr/csr_row_blocks.cuh"
 
@@ -13,7 +13,7 @@ extern "C" {
 /* State of the cut. block and long_rows are NULL while blocks are only counted. */
 typedef struct cutter {
     int nnz_per_wg, part;
-    int vector; /* a row that is alone in its block is cut into parts if it has more entries */
+    int vector; /* a row that is alone in its block is cut into parts if it has more than `vector` entries */
     int64_t blocks, long_count, part_count;
     csr_row_block *block;
     csr_long_row *long_rows;
@@ -54,7 +54,7 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
         }
         const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads begin at the start of a sector */
         int64_t low = row + 1, high = m - row > c->nnz_per_wg ? row + c->nnz_per_wg : m;
-        while (low < high) { /* finds the last row end with at most `most` entries */
+        while (low < high) { /* finds the largest end of the block's rows with at most `most` entries */
             int64_t middle = low + (high - low + 1) / 2;
             if ((int64_t)Ap[middle] - base <= most)
                 low = middle;
@@ -117,7 +117,7 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
     }
     c.nnz_per_wg = SPRY_BY_TYPE(request->vector_type, V, int(row_block_shape<V>::nnz_per_wg));
     if (request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG] > 0)
-        c.nnz_per_wg = 128 << (int)request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]; /* the words are 256, 512, ... */
+        c.nnz_per_wg = 128 << (int)request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]; /* its words are 256, 512, ... */
     c.part = 2 * c.nnz_per_wg;
     c.vector = c.nnz_per_wg;
     if (request->kernel_parameters[SPRYI_CSR_VECTOR] > 0) c.vector = (int)request->kernel_parameters[SPRYI_CSR_VECTOR];

@@ -15,7 +15,7 @@
 
 /*
  * Entries and threads of a row block. Its products are in shared memory. By default a thread has eight entries, all
- * loaded before the first is used; NNZ > 0 sets nnz_per_wg.
+ * loaded before the first is used; if NNZ is not 0, it is nnz_per_wg.
  */
 template <typename V, int NNZ = 0> struct row_block_shape {
     static const int threads = NNZ > 0 || sizeof(V) == 8 ? 256 : 128;
@@ -25,8 +25,8 @@ template <typename V, int NNZ = 0> struct row_block_shape {
 };
 
 /*
- * Columns per sector of 32 bytes. A block with multiple rows is read from the start of a sector, so its maximum of
- * NNZ_PER_WG entries is reduced by those before the first row.
+ * Column indices per sector of 32 bytes. A block with multiple rows reads its entries from the start of a sector, so
+ * that it also reads the sector's entries before its first row. Together these are at most NNZ_PER_WG entries.
  */
 enum { CSR_SECTOR = 8 };
 
@@ -45,7 +45,7 @@ typedef struct csr_long_row {
 /* Auxiliary data of a plan. Pointers are device addresses. */
 typedef struct csr_row_blocks {
     int64_t blocks, long_count, part_count;
-    csr_row_block *block; /* blocks + 1; the last marks the end */
+    csr_row_block *block; /* blocks + 1 elements; the last one has the row after the last block */
     csr_long_row *long_rows;
 } csr_row_blocks;
 

@@ -1,6 +1,6 @@
 /*
  * The loops of y = A^T x (csr_driver.h) for one value type and index pair, at all levels. csr_scatter_avx512.tmpl.c has
- * faster ones for AVX-512. has_values: 0 for a pattern.
+ * faster loops for AVX-512. has_values: 0 for a pattern.
  */
 
 #if SPRY_FIRST_J
@@ -32,8 +32,9 @@ SPRYI_INLINE void SPRY_FNJ(scatter)(const spryi_csr_job *job, SPRY_V x, int64_t 
 }
 
 /*
- * Reads only the columns of the run's first row. Eight rows are scattered together, one diagonal at a time: the
- * elements of y are contiguous and independent. The last diagonal is first, so that y_j adds the rows in order.
+ * Reads only the columns of the run's first row. Eight rows are scattered together, one diagonal (entry j of each row)
+ * at a time. The elements of y that a diagonal changes are contiguous and distinct. The last diagonal is scattered
+ * first, so that each y_j adds the rows in order.
  */
 SPRYI_INLINE void SPRY_FNJ(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {

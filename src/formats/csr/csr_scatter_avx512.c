@@ -1,5 +1,5 @@
 /*
- * y = A^T x with AVX-512: csr_avx512_cpu transposed, and csc_avx512_cpu with A.
+ * y = A^T x with AVX-512: the transposed product of csr_avx512_cpu, and the plain product of csc_avx512_cpu.
  *
  * Idea: eight rows with a constant stride are scattered together: their values are transposed, one register per column,
  *       and the products of neighbouring columns are added to y in one operation. General rows are scattered one entry
@@ -11,9 +11,9 @@
 #include "formats/csr/csr_driver.h"
 
 enum {
-    SPREAD_ROWS = 256,
-    SPREAD_ENTRIES = 1024, /* maximum entries of these rows: 8 KiB of x, in the L1 cache next to y */
-    SPREAD_MEAN = 8, /* longer rows are scattered one at a time: a misprediction per row costs less than copying x */
+    SPREAD_ROWS = 256,     /* maximum number of short rows that are scattered together */
+    SPREAD_ENTRIES = 1024, /* maximum entries of these rows: their copies of x take 8 KiB, in the L1 cache next to y */
+    SPREAD_MEAN = 8, /* mean length of short rows is less; other rows are not copied: a misprediction costs less */
     NEIGHBOURS = 64  /* columns of a strided run that are inspected for neighbours */
 };
 

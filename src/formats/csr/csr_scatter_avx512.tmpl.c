@@ -32,7 +32,9 @@ static inline void SPRY_FNJ(find_neighbours)(SPRY_FNJ(neighbours) * of, const SP
     }
 }
 
-/* Sets v[c] = column j + c times x, for c < columns <= 4. There are `rows` rows of `length` entries at Ax. */
+/*
+ * Sets v[c] to x times entry j + c of each row, for c < columns <= 4. There are `rows` rows of `length` entries at Ax.
+ */
 SPRYI_INLINE void SPRY_FNJ(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPED(eight) x, int64_t length, int rows,
                                          int columns, SPRYI_TYPED(eight) v[4])
 {
@@ -81,8 +83,8 @@ SPRYI_INLINE void SPRY_FNJ(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SP
 }
 
 /*
- * Adds the products that the last `rows` <= 8 rows moved past their registers. The caller shifts y as for the next
- * eight rows.
+ * Adds to y the products of the last `rows` <= 8 rows that were moved past the end of a register. The caller shifts y
+ * as for the next eight rows.
  */
 static inline void SPRY_FNJ(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t length, int rows,
                                        const SPRY_FNJ(neighbours) * of)
@@ -150,8 +152,8 @@ static inline void SPRY_FN(spread)(const SPRY_P *Ap, const SPRY_V *x, int64_t ro
 }
 
 /*
- * If rows are short, copies each row's x once per entry, for many rows. Then the entries are scattered regardless of
- * rows, without a branch per row that would be mispredicted.
+ * If rows are short, writes a copy of the row's x for each entry, for up to SPREAD_ROWS rows. Then the entries are
+ * scattered regardless of rows, without a branch per row that would be mispredicted.
  */
 SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {

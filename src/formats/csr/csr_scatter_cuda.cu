@@ -1,6 +1,6 @@
 /*
- * csr_scatter_cuda: y = alpha*A^T*x + beta*y from CSR, with atomics. As csc_scatter_cuda: y = alpha*A*x + beta*y from
- * CSC.
+ * csr_scatter_cuda: y = alpha*A^T*x + beta*y from CSR, with atomics. The same kernel is csc_scatter_cuda, which
+ * computes y = alpha*A*x + beta*y from CSC.
  *
  * Idea: row i adds a_ij x_i to the sum of column j with atomicAdd. The sums are a vector in the workspace. A second
  *       launch computes y from the sums, so that alpha and beta follow the rules for special values, and sets the sums
@@ -39,7 +39,10 @@ template <typename V> static void launch_take_sums(int64_t length, V *sums, cons
                                                                                        SPRY_BETA(V, args));
 }
 
-/* Adds entries k, k + step, ... below end of a row with x = factor to the sums. */
+/*
+ * Multiplies entries k, k + step, ... (below `end`) of a row by the row's element of x, `factor`. Adds the products to
+ * the sums of the entries' columns.
+ */
 template <typename V, typename J> static __device__ __forceinline__ void
 scatter(int64_t k, int64_t end, int step, const J *__restrict__ Aj, const V *__restrict__ Ax, V factor, V *sums)
 {

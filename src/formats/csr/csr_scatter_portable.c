@@ -1,8 +1,8 @@
 /*
- * y = A^T x in plain C: csr_portable_cpu transposed, and csc_portable_cpu with A.
+ * y = A^T x in plain C: the transposed product of csr_portable_cpu, and the plain product of csc_portable_cpu.
  *
- * Idea: row i adds a_ij x_i to y_j. Rows with a constant stride read only the first row's columns. A group of rows with
- *       shared columns is added up before it changes y.
+ * Idea: row i adds a_ij x_i to y_j. In a strided run (csr.h), only the first row's columns are read. The products of a
+ *       group of rows with shared columns are added up before y is changed.
  * Work: chunks of rows, in phases or into windows.
  * Cost: bytes of CSR as for the plain product; y is written and read once more.
  * Source: this library.

@@ -1,4 +1,4 @@
-/* Work of csr's products for each kernel, and their rates. */
+/* Work of products with format csr for each kernel, and the rates that give the time of this work (core/estimate.h). */
 #include "core/estimate.h"
 #include "formats/csr/csr.h"
 
@@ -44,7 +44,7 @@ static const spryi_rates_row rates[] = {
 
 enum { LANES = 32 };
 
-/* Columns are not read for rows that repeat the previous row's columns or have them plus one. */
+/* The product does not read the columns of rows that have the previous row's columns, or these columns plus one. */
 static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
@@ -60,7 +60,10 @@ static spryi_work cpu_work(const spryi_product *p)
                         .blocks = (double)f->rows * f->lengths.body_deviation};
 }
 
-/* Returns the lanes per row of csr_vector_cuda: enough for the mean row. */
+/*
+ * Returns the lanes per row of csr_vector_cuda: the smallest power of two that is at least the mean row length, 2 to
+ * 32.
+ */
 static double lanes_of(const spryi_row_profile *rows)
 {
     double lanes = 2;
@@ -78,8 +81,9 @@ static void add_vector(spryi_work *w, const spryi_features *f)
 }
 
 /*
- * Adds the work of csr_scalar_cuda, one thread per row. If the rows of a multiprocessor's threads exceed its L1 cache,
- * sectors are read more than once. Measured: four times as often for f64 as for f32.
+ * Adds the work of csr_scalar_cuda, one thread per row. If the rows of a multiprocessor's threads do not fit in its L1
+ * cache, sectors are read more than once. Measurements show four times as many of these additional reads for f64 as for
+ * f32.
  */
 static void add_scalar(spryi_work *w, const spryi_features *f)
 {
@@ -91,8 +95,8 @@ static void add_scalar(spryi_work *w, const spryi_features *f)
 }
 
 /*
- * Adds the work of csr_merge_cuda. A block has a fixed number of entries and all rows that begin there. If most rows
- * are empty, its threads loop over rows.
+ * Adds the work of csr_merge_cuda. A block has a fixed number of entries and all rows that begin among them. If most
+ * rows are empty, a block has so many rows that its threads loop over them.
  */
 static void add_merge(spryi_work *w, const spryi_features *f)
 {

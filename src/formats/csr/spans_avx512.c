@@ -18,7 +18,7 @@ enum {
     SAMPLE_ENTRIES = 512, /* entries per place, approximately */
     SAMPLE_SPANS = 4096,  /* maximum spans of a sampled row; rows with more are long and need no minimum */
     LEAST_ROWS = 64,      /* minimum rows of a matrix with spans */
-    /* entries per span from which spans are cheaper than single loads of x and their columns */
+    /* minimum entries per span for which spans are cheaper than single loads of columns and of x */
     ROW_FILL = 3,
     GROUP_FILL_F32 = 4,
     GROUP_FILL_F64 = 3,
@@ -26,7 +26,10 @@ enum {
     SPAN_COST = 8,
     MISPREDICTION_COST = 32,
     ENTRY_COST = 3, /* cost of an entry without spans */
-    /* maximum tenths of the cost that spans may leave; fewer if cached, since only memory traffic is saved */
+    /*
+     * maximum cost with spans, in tenths of the cost without; less if the matrix is cached: memory traffic is then not
+     * saved
+     */
     MOST_LEFT = 9,
     MOST_LEFT_CACHED = 6,
     CACHED_BYTES = 48 << 20,
@@ -45,7 +48,10 @@ typedef struct search {
 #define SPRYI_TEMPLATE "formats/csr/spans_avx512.tmpl.c"
 #include "base/instantiate_indices.h"
 
-/* Cuts rows begin .. end - 1, one row per `group`, into spans at w. Returns the number of spans, or -1 if w is full. */
+/*
+ * Cuts the first row of each group of `group` rows, from `begin` to end - 1, into spans at w. Returns the number of
+ * spans, or -1 if they exceed `room`.
+ */
 static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)
 {
     return SPRYI_BY_PAIR(s->csr, cut_rows, s, begin, end, group, w, room);
@@ -78,9 +84,9 @@ static void sample_block(const search *s, const spryi_csr_block *block, span_sam
 }
 
 /*
- * Returns the minimum number of spans per row for which the estimated time is least. Padding spans take time. Rows
- * whose number of spans differs from most rows' take time, too, because their end is mispredicted. Returns 0 if spans
- * would leave more than `most_left` tenths of the cost of single loads, or have fewer than ROW_FILL entries on average.
+ * Returns the value of least_spans for which the estimated time is least. Padding spans take time. A row whose number
+ * of spans differs from that of most rows also takes time, because its end is mispredicted. Returns 0 if spans would
+ * cost more than `most_left` tenths of single loads, or would have fewer than ROW_FILL entries on average.
  */
 static int best_least(const span_sample *sample, int most_left)
 {

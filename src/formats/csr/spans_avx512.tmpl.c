@@ -9,11 +9,11 @@ static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
 }
 
 /*
- * Writes the next span of entries k .. end - 1, in stored order, to w. An entry whose column does not exceed the
- * previous entry's, as in unsorted rows, begins a new span. unbroken: columns within a span have no gaps. Returns the
- * number of entries of the span.
- * If k == end, writes an empty span at the column of entry end - 1. Callers can then write a minimum number of spans
- * without a test for the row's end. The row must have an entry.
+ * Writes the first span of entries k .. end - 1 of a row to w. A span has entries in stored order. An entry whose
+ * column does not exceed the previous entry's, as in unsorted rows, begins a new span. unbroken: 1 if columns within a
+ * span must have no gaps. Returns the number of entries of the span. If k == end, writes an empty span at the column of
+ * the row's last entry. Callers can then write a minimum number of spans without a test for the row's end. The row must
+ * have an entry.
  */
 SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, const int unbroken, int lanes,
                                    spryi_csr_span *w)
@@ -43,9 +43,10 @@ SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, con
 }
 
 /*
- * Cuts rows begin .. end - 1, one row per `group`, into spans at w, at least `least` per row. Returns the number of
- * spans, or -1 if it exceeds `room`. w has SPRYI_MAX_LEAST_SPANS more elements than `room`. Columns are prefetched
- * `ahead` bytes, since the position of the next span is known late.
+ * Cuts the first row of each group in rows begin .. end - 1 into spans at w, at least `least` per row. Groups have
+ * `group` rows. Returns the number of spans, or -1 if it exceeds `room`. w has SPRYI_MAX_LEAST_SPANS more elements than
+ * `room`. Columns are prefetched by software, `ahead` bytes before their use, since the position of the next span is
+ * known late.
  */
 SPRYI_INLINE int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns, int64_t begin, int64_t end, int group,
                                       const int unbroken, int lanes, const int least, spryi_csr_span *w, int64_t room)

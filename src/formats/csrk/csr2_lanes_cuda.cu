@@ -2,11 +2,12 @@
  * csr2_lanes_cuda: CSR-2, one block of threads per super-row.
  *
  * Idea: the paper has no mapping of CSR-2 to GPUs. Here the two outer levels of GPUSpMV-3.5 become one: a super-row is
- *       a block, y is the row within the super-row, and x is the lane within the row. The lanes of a row add up their
- *       sums by shuffles.
- * Work: lanes per row: the largest power of two up to the mean row length, 2 to 32, so that a lane has one to three
- *       entries. At most 256 threads per block, fewer for small super-rows. By default a super-row has 256 / lanes
- *       rows; a larger one takes multiple iterations. Neither rows nor super-rows are balanced.
+ *       a block, threadIdx.y is the row within the super-row, and threadIdx.x is the lane within the row. The lanes of
+ *       a row add up their sums by shuffles.
+ * Work: the number of lanes per row is the largest power of two up to the mean row length, 2 to 32. In a row of mean
+ *       length up to 64, a lane then has one or two entries. A block has at most 256 threads, and fewer for small
+ *       super-rows. By default a super-row has 256 / lanes rows; a larger super-row takes multiple iterations. Neither
+ *       rows nor super-rows are balanced.
  * Cost: bytes of CSR and 8 per super-row; log2(lanes) shuffles per row. Deterministic.
  * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the mapping: this
  *         library.
@@ -18,7 +19,7 @@ extern "C" {
 }
 #include "formats/csrk/csrk_row.cuh"
 
-/* Blocks have whole warps. Rows and lanes past the end take part in the shuffles. */
+/* Blocks consist of whole warps. Threads without a row or without an entry also take part in the shuffles. */
 template <int LANES, typename V, typename P, typename J> static __global__ void __launch_bounds__(SPRYI_CSR2_THREADS)
     csr2(const int64_t *__restrict__ sr_ptr, const P *__restrict__ Ap, const J *__restrict__ Aj,
          const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)

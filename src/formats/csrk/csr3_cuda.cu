@@ -2,20 +2,21 @@
  * csr3_gpuspmv3_cuda and csr3_gpuspmv35_cuda: CSR-3 as its paper runs it on GPUs.
  *
  * Idea: the levels of the format are those of the device: a super-super-row is a block of threads.
- *         GPUSpMV-3    y is the super-row and x the row within it: one thread per row
- *         GPUSpMV-3.5  z is the super-row, y the row within it and x the lane within the row; the lanes add up their
- *                      sums by shuffles, for which the paper uses an array in shared memory
- * Work: the mean row length chooses kernel and block: up to 8 GPUSpMV-3 with 8 x 12 threads; above, GPUSpMV-3.5 with
- *       4 x 8 x 12 up to 16, 8 x 8 x 8 up to 32, and 16 x 8 x 4. The plan chooses the kernel. If a kernel is named for
- *       a matrix outside of its cases, GPUSpMV-3 has 8 x 12 threads and GPUSpMV-3.5 has 4 x 8 x 12. Larger groups take
- *       multiple iterations (sizes: matrix/group_sizes.h). Rows are not balanced: a row far longer than the others
- *       keeps its lanes busy while other threads wait, so irregular matrices are slow, as in the paper. With
- *       csr3:by=longest, the longest row replaces the mean. Long rows then have the most lanes, and short rows leave
- *       most lanes idle.
+ *         GPUSpMV-3    threadIdx.y is the super-row, threadIdx.x the row within it: one thread per row
+ *         GPUSpMV-3.5  threadIdx.z is the super-row, .y the row within it, and .x the lane within the row. The lanes
+ *                      add up their sums by shuffles (the paper: by an array in shared memory)
+ * Work: the mean row length chooses the kernel and the threads of a block. For a mean up to 8, GPUSpMV-3 runs with 8*12
+ *       threads. For larger means, GPUSpMV-3.5 runs: with 4*8*12 threads up to 16, 8*8*8 up to 32, and 16*8*4 above 32.
+ *       The user may name the other kernel. Then GPUSpMV-3 has 8*12 threads and GPUSpMV-3.5 has 4*8*12. Groups that are
+ *       larger than the block take multiple iterations (sizes: matrix/group_sizes.h). Rows are not balanced: a row far
+ *       longer than the others keeps its lanes busy while other threads wait, so irregular matrices are slow, as in the
+ *       paper. With csr3:by=longest, the longest row replaces the mean. Long rows then have the most lanes, and short
+ *       rows leave most lanes idle.
  * Cost: bytes of CSR, 8 per super-row and 8 per super-super-row. In GPUSpMV-3 neighbouring threads read entries one row
  *       length apart, which suits short rows. Deterministic.
- * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] is read as
- *         y[j], and the second sr_end of listing 3 as ssr_end. Shapes and cases: section 4.1.
+ * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] in the
+ *         listings is taken to mean y[j], and the second sr_end of listing 3 to mean ssr_end. Shapes and cases: section
+ *         4.1.
  */
 #include "device/cuda/reduce.cuh"
 
@@ -62,7 +63,7 @@ template <int X, int Y, int Z, typename V, typename P, typename J> static __glob
     }
 }
 
-/* Launches either kernel, with any block shape. */
+/* Launches one of the two kernels with the given block shape. */
 template <typename V, typename P, typename J, typename Kernel>
 static spry_status launch(Kernel *kernel, dim3 block, const char *name, const spryi_run_args *args, spry_error *err)
 {

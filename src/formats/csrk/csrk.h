@@ -7,17 +7,17 @@
  *
  * Each pointer array rises from 0 to the number of items that it groups. csr2 has no ssr_ptr. csr4 also has sssr_ptr,
  * which groups super-super-rows. Without an ordering, groups are consecutive and of equal size, except that the last
- * may be smaller. The pointers are (m/SRS + 1) + (m/(SRS*SSRS) + 1) elements of 8 bytes, in csr4
- * (m/(SRS*SSRS*SSSRS) + 1) more.
+ * may be smaller. With m rows, sr_ptr has m/SRS + 1 elements of 8 bytes, ssr_ptr m/(SRS*SSRS) + 1, and sssr_ptr
+ * m/(SRS*SSRS*SSSRS) + 1.
  *
- * Threads share the outermost groups. Rows are never cut, so a very long row causes imbalance; csr, which cuts long
- * rows into pieces, is better for such matrices. The bits of y do not depend on the number of threads.
+ * Each thread gets an equal number of outermost groups (csr3: super-super-rows). Rows are never cut, so a very long row
+ * causes imbalance; csr, which cuts long rows into pieces, is better for such matrices. The bits of y do not depend on
+ * the number of threads.
  *
- * The inner functions are csr's: each super-row is a block with runs and spans (csr.h) of its own, and threads have
- * equal shares of the outermost groups.
+ * Products on the CPU use the functions of csr: each super-row is a row block (csr.h) with runs and spans of its own.
  *
  * On a GPU a super-super-row (csr2: a super-row) is a block of threads. Unless given, the sizes of groups follow from
- * the mean row length (matrix/group_sizes.h). Blocks and runs are only for the CPU.
+ * the mean row length (matrix/group_sizes.h). Row blocks and runs are only for the CPU.
  */
 #pragma once
 
@@ -36,12 +36,12 @@ static inline int spryi_csrk_levels(const char *format)
     return k >= 2 && k <= 4 ? k : 0;
 }
 
-/* Row length that decides the case. The values are positions in the words of parameter "by". */
+/* Row length that decides the case. Value 1 is the first word of parameter "by", and 2 the second. */
 typedef enum spryi_csrk_by { SPRYI_CSRK_BY_MEAN = 1, SPRYI_CSRK_BY_LONGEST } spryi_csrk_by;
 
 /* The storage of formats csr2, csr3 and csr4. */
 typedef struct spryi_csrk {
-    spryi_csr csr;            /* first, since csr's kernels use it; each block is a super-row */
+    spryi_csr csr;            /* first member, since csr's kernels read it; each row block is a super-row */
     spry_matrix *matrix;      /* owner of csr's arrays */
     bool owns_arrays;         /* matrix is a conversion for this storage, or the arrays are copied to a GPU */
     int64_t srs, ssrs, sssrs; /* ssrs 0: csr2; sssrs 0: csr2 or csr3 */
@@ -52,16 +52,16 @@ typedef struct spryi_csrk {
 } spryi_csrk;
 
 /*
- * Finds the case of the paper that decides between GPUSpMV-3 and GPUSpMV-3.5 and the shape of blocks. The mean row
- * length decides, or the longest row if `by` is SPRYI_CSRK_BY_LONGEST. In the latter case *a must be CSR in host
- * memory, or SPRY_UNSUPPORTED is returned.
+ * Finds the case of the paper (1 to 4). The case decides the kernel, GPUSpMV-3 or GPUSpMV-3.5, and the shape of its
+ * thread blocks. The mean row length decides the case, or the longest row if `by` is SPRYI_CSRK_BY_LONGEST. For the
+ * longest row, *a must be CSR in host memory, or SPRY_UNSUPPORTED is returned.
  */
 spry_status spryi_csrk_find_case(spryi_group_case *group_case, int64_t by, const spry_arrays *a, spry_error *err);
 enum { SPRYI_CSR3_BY = 3 }; /* index of csr3's parameter "by" */
 
 /*
- * Computes the sizes and counts of the groups, from the request's parameters, table and ordering or from formulas, and
- * the cost of the storage. `a` gives the sizes and types of the matrix.
+ * Computes the sizes and counts of the groups, and the cost of the storage. The sizes are from the request's ordering,
+ * from its parameters, from its table or from formulas. `a` gives the sizes and types of the matrix.
  */
 spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_build_request *request,
                                const spry_arrays *a, int levels, spry_error *err);
@@ -74,7 +74,10 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
     return lanes;
 }
 
-/* Parameters of the formats (csrk_format.c) and of their listing kernels. Those of the format override the kernel's. */
+/*
+ * Parameters of the formats (csrk_format.c) and of their listing kernels. A size that is set for the format overrides
+ * the size that is set for the kernel.
+ */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
     .parameters.list = spryi_csrk_sizes_##k,                                                                           \

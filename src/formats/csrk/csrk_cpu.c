@@ -4,9 +4,10 @@
  * Idea: listing 1 of the paper with the row loops of csr's kernels. Each thread has an equal number of super-rows
  *       (csr3: super-super-rows; csr4: groups of super-super-rows) and loops over the super-rows in them. A super-row
  *       is a block with runs of its own, so the sizes of groups have the same effect as in the paper. Transposed
- *       products are csr's.
- * Work: static shares; threads with longer rows cause imbalance.
- * Cost: bytes of CSR and about 96 per super-row for its pointer, block and runs. In runs not all columns are read.
+ *       products use the functions of csr.
+ * Work: each thread gets its groups in advance, so threads with longer rows finish later.
+ * Cost: bytes of CSR, and about 96 bytes per super-row for its pointer, block and runs. In strided and shared runs
+ *       (csr.h), not all columns are read.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 2.2, listing 1. The
  *         listing as printed, with its row loops: study/kernels/csrk_listing_cpu.c.
  */

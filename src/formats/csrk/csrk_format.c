@@ -12,9 +12,12 @@
 
 /* ---- sizes of groups ---------------------------------------------------------------------------------------- */
 
-enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; csr3 has TUNING, csr4 has SSSRS */
+enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; index 2 is TUNING in csr3 and SSSRS in csr4 */
 
-/* Returns the rule for the device: the loaded table if it fits, else the formula of its generation. */
+/*
+ * Returns the rule for the sizes of groups. Parameter "tuning" decides if it is set. On a GPU the rule is the loaded
+ * table if it was fitted to that generation, else the formula of the generation.
+ */
 static spryi_group_rule rule_of(const spryi_build_request *request, int levels)
 {
     if (levels == 4) return SPRYI_GROUPS_CPU;
@@ -99,7 +102,7 @@ static spry_status resolve_sizes(spryi_csrk *s, spryi_group_rule rule, const spr
     return SPRY_OK;
 }
 
-/* Writes the resolved parameters, as a user could give them. */
+/* Writes the resolved parameters in the form in which a user gives parameters. */
 static void write_parameters(char *text, size_t size, const spryi_csrk *s, spryi_group_rule rule, bool by_longest)
 {
     static const char *const formulas[] = {"",
@@ -147,7 +150,10 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
-/* Builds the pointers of one level: those that an ordering found, or, if `found` is NULL, groups of `size` items. */
+/*
+ * Builds the pointers of one level. Copies the pointers `found` of an ordering. If `found` is NULL, each group has
+ * `size` of the `count` items.
+ */
 static spry_status build_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
                                 int64_t count, int64_t size, const char *name, spry_error *err)
 {
@@ -161,7 +167,7 @@ static spry_status build_groups(spry_context *context, int64_t **pointers, const
     return SPRY_OK;
 }
 
-/* Builds one block per super-row. Threads share the outermost groups. */
+/* Builds one row block per super-row. The units of static scheduling are the outermost groups. */
 static spry_status build_blocks(spry_context *context, spryi_csrk *s, spry_error *err)
 {
     spryi_csr_blocks *blocks = &s->csr.blocks;
@@ -175,7 +181,7 @@ static spry_status build_blocks(spry_context *context, spryi_csrk *s, spry_error
     return SPRY_OK;
 }
 
-/* Computes the sizes of groups and the cost. A's own arrays count as borrowed. */
+/* Computes the sizes of groups and the cost. Arrays count as borrowed if they are A's own and not a conversion. */
 static spry_status resolve(spryi_csrk *shape, spryi_cost *cost, const spryi_build_request *request, int levels,
                            spry_error *err)
 {
@@ -301,7 +307,8 @@ static const char *const lengths[] = {"mean", "longest", NULL};
 
 /*
  * Returns the kernel that the paper's rule chooses: GPUSpMV-3 for up to 8 entries a row on average, else GPUSpMV-3.5.
- * Parameters may ask for the longest row instead of the mean. If the rows are not in host memory, it is GPUSpMV-3.5.
+ * With by=longest, the longest row replaces the average. If the longest row cannot be found, since A is not CSR in host
+ * memory, returns GPUSpMV-3.5.
  */
 static const char *gpu_kernel(const spry_matrix *A, const int64_t *parameters)
 {

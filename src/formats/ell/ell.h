@@ -5,9 +5,9 @@
  *     . c . .        lengths  2 1 2                 columns  0 1 0  2 1 3     of row i is at s*rows + i
  *     d . . e
  *
- * Entries keep their order within the row. Padding has the value 0 and the column of the row's last entry, or that of
- * the matrix's first entry if the row is empty, so that x can be gathered for any slot. Kernels use the lengths and
- * never multiply padding, because 0 times an Inf or NaN in x would change y.
+ * Entries keep their order within the row. Padding has the value 0 and the column of the row's last entry, or the
+ * column of the matrix's first entry if the row is empty, so that x can be gathered for any slot. Kernels use the
+ * lengths and never multiply padding, because 0 times an Inf or NaN in x would change y.
  *
  * In addition to the two arrays the storage has the lengths, 4 bytes per row, and the runs, one byte per slice of 16
  * rows. Both are counted in bytes but not in words.
@@ -28,7 +28,7 @@
 
 enum {
     SPRYI_ELL_SLICE = 16,
-    SPRYI_ELL_MOST_RUN = 255,          /* slices; a run's length is stored in a byte */
+    SPRYI_ELL_MOST_RUN = 255,          /* maximum slices of a run, since their number is stored in a byte */
     SPRYI_ELL_BLOCK_ENTRIES = 32768,   /* target entries of a block */
     SPRYI_ELL_BLOCKS = 256,            /* target number of blocks of a small matrix, to give work to more threads */
     SPRYI_ELL_LEAST_ROWS = 256,        /* minimum rows of a block */
@@ -54,8 +54,8 @@ extern const spryi_kernel spryi_ell_portable_cpu, spryi_ell_avx2_cpu, spryi_ell_
 extern const spryi_kernel spryi_ell_slots_cuda;
 
 /*
- * Sets bytes (with lengths and runs) and words (without them) of rows * width slots. Does not set padding. Returns
- * SPRY_TOO_LARGE if no memory could hold the slots.
+ * Sets cost->bytes (with lengths and runs) and cost->words (without them) for rows * width slots. Does not set
+ * cost->padding. Returns SPRY_TOO_LARGE if no memory could hold the slots.
  */
 spry_status spryi_ell_cost(spryi_cost *cost, int64_t width, const spry_arrays *csr, spry_error *err);
 

@@ -3,7 +3,7 @@
  *
  * Idea: the compiler vectorizes the loops over sixteen rows. Compared with plain C, strided runs have registers of four
  *       f64 or eight f32, and other rows need half the instructions.
- * Work: one thread per block of rows; transposed, per part.
+ * Work: one thread per block of rows. Transposed products have one thread per part (shared/column_windows.h).
  * Cost: bytes of ELL and of the lengths, except the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */

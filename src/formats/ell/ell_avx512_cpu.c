@@ -11,7 +11,7 @@
 #include "base/simd_x86.h"
 #include "formats/ell/ell.h"
 
-enum { AHEAD = 256 }; /* bytes that each slot is fetched ahead */
+enum { AHEAD = 256 }; /* distance of the prefetch in each slot, in bytes */
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"

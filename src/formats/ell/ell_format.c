@@ -15,7 +15,7 @@
 
 enum {
     CHUNK_ROWS = 256, /* rows that one task copies back to CSR */
-    FEW_ROWS = 64,    /* rows filled together if one tile has all slots: they remain in the L1 cache */
+    FEW_ROWS = 64,    /* rows filled together if width <= SPRYI_TILE_SLOTS: they remain in the L1 cache */
     MANY_ROWS = 512,  /* rows filled together if there are more slots, for longer streams of stores */
     BLOCK_UNIT = 64   /* block sizes are multiples of this, so that blocks hold whole slices; the last may be shorter */
 };
@@ -256,7 +256,7 @@ static bool SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i,
     for (int64_t r = i + 1; r < i + count; r++) differs |= e->lengths[r] ^ length;
     if (differs) return false;
     const int64_t entries = count * length;
-    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* contiguous, because no row is cut at the width */
+    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* the entries are contiguous, because no row is cut at the width */
         const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
         SPRY_J unequal = 0;
         for (int64_t k = 0; k < entries; k++) unequal |= (Aj[k] - Aj[k - length]) ^ 1;

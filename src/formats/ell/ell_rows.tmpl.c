@@ -9,7 +9,7 @@ static inline void SPRY_FN(put)(SPRY_V *y, int count, SPRY_V alpha, SPRY_V beta,
         for (int r = 0; r < count; r++) y[r] = alpha * sum[r] + beta * y[r];
 }
 
-/* general and strided are not inlined, so that each has all registers. */
+/* general and strided are not inlined, so that each can use all registers. */
 static __attribute__((noinline)) void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_ell *s = args->storage;

@@ -1,4 +1,4 @@
-/* Work of ell's products and their rates. */
+/* Work of products with format ell, and the rates that give the time of this work (core/estimate.h). */
 #include "core/estimate.h"
 #include "formats/ell/ell.h"
 

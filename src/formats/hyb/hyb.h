@@ -5,10 +5,10 @@
  *     . c . .                         columns  0 1 0          columns  2 3
  *     d . . e                         lengths  1 1 1          values   b e
  *
- * The width can be given. If `share` is given, the width is the least one that holds at least `share` percent of the
- * rows completely. By default it is the mean row length, rounded to the nearest integer, halves up. So a long row
- * causes no padding in other rows. Entries beyond the width are COO, sorted by row. Values and indices take 2*m*width +
- * 3*rest words.
+ * The user can give the width. If the user gives `share`, the width is the least one with which the ELL part holds at
+ * least `share` percent of the rows completely. By default the width is the mean row length, rounded to the nearest
+ * integer, halves up. So a long row causes no padding in other rows. Entries beyond the width are COO, sorted by row.
+ * With m rows, values and indices take 2*m*width + 3*rest words.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ extern const struct spryi_estimator spryi_hyb_estimator; /* hyb_work.c */
 extern const spryi_kernel spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
 extern const spryi_kernel spryi_hyb_segmented_cuda;
 
-/* Return a part as a storage of its own format. It borrows the arrays of s. */
+/* Return the ELL part and the COO part as storages of formats ell and coo, which borrow the arrays of s. */
 static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
 {
     spryi_ell ell = s->ell;

@@ -2,9 +2,9 @@
 /*
  * hyb_portable_cpu, hyb_avx2_cpu, hyb_avx512_cpu: the ELL kernel of the level, then coo_portable_cpu.
  *
- * Idea: y = alpha*E*x + beta*y for the ELL part E, then y += alpha*R*x for the rest R. Transposed, in plain C: parts of
- *       the rows add the products of both to windows of y (shared/column_windows.h).
- * Work: that of the two kernels, one after the other, without atomics; transposed, one thread per part.
+ * Idea: y = alpha*E*x + beta*y for the ELL part E, then y += alpha*R*x for the rest R. Transposed products are in plain
+ *       C: for each part of the rows, the products of E and R are added to a window of y (shared/column_windows.h).
+ * Work: that of the two kernels, one after the other, without atomics. Transposed products have one thread per part.
  * Cost: bytes of HYB, and y once more for the rest.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4.
  */

@@ -158,7 +158,7 @@ static void fill_chunks(void *job, int64_t begin, int64_t end)
     (j->s, j->csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, j->csr->rows), j->at[c]);
 }
 
-/* Fills *s, which must be zeroed, except the windows. */
+/* Fills *s, except its windows. Before the call *s must be zeroed. */
 static spry_status fill_storage(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width,
                                 int64_t rest, spry_error *err)
 {
@@ -307,7 +307,10 @@ static void SPRY_FN(fill_rest)(const spryi_hyb *h, const spry_arrays *csr, int64
     }
 }
 
-/* Copies entries k .. end - 1 of COO, which are whole rows, after the first entries of their rows in CSR. */
+/*
+ * Copies entries k .. end - 1 of COO, which are all COO entries of some rows, to CSR, after the ELL entries of these
+ * rows.
+ */
 static void SPRY_FN(copy_rest)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
                                int64_t end)
 {

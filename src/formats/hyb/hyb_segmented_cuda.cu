@@ -2,12 +2,12 @@
  * hyb_segmented_cuda: HYB, the rest by segmented sums.
  *
  * Idea: the launch of ell_slots_cuda writes y of the ELL part. The launch of coo_segmented_cuda starts after it and
- *       adds the sum of each row of the rest once.
- * Work: one thread per row, then blocks with equal numbers of entries of the rest. Longer rows are in parts, which the
- *       block that arrives last adds up in order.
- * Cost: as ell_slots_cuda, and the bytes of COO for the rest; y twice for rows with a rest. Deterministic. With an
- *       infinite alpha, a row gives NaN if the sums of its two parts differ in sign. Without an ELL part (width 0) it
- *       is coo_segmented_cuda.
+ *       adds the sum of each row of the rest to y once.
+ * Work: one thread per row, then blocks of threads with equal numbers of entries of the rest. Rows longer than a block
+ *       are cut into parts, and the block that finishes last adds up the parts in order.
+ * Cost: as ell_slots_cuda, and the bytes of COO for the rest. In rows with a rest, y is written twice. Deterministic.
+ *       With an infinite alpha, a row gives NaN if the sums of its two parts differ in sign. Without an ELL part (width
+ *       0) it is coo_segmented_cuda.
  * Source: Bell and Garland 2008, 4.4 and 4.5; Sparse Methods, HYB, with segmented sums instead of atomics; this
  *         library.
  */

@@ -1,4 +1,4 @@
-/* Work of hyb's products and their rates. */
+/* Work of products with format hyb, and the rates that give the time of this work (core/estimate.h). */
 #include "core/estimate.h"
 #include "formats/hyb/hyb.h"
 

@@ -7,8 +7,8 @@
  *
  * A slice has `height` consecutive rows. Its entries are sorted by column; entries of one column are in A's order, so
  * their rows rise. The slice's part of y remains in a core's cache and is updated in any order, while x is read once
- * from its beginning to its end. If x is larger than the caches, ordered reads of x replace random ones. Local rows
- * have 16 bits, so height is at most 65536. Duplicates are kept.
+ * from its beginning to its end. If x is larger than the caches, ordered reads of x replace random ones. A local row is
+ * a row's index within its slice. It has 16 bits, so height is at most 65536. Duplicates are kept.
  *
  * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are less than the slice's
  * height.
@@ -21,15 +21,15 @@ enum {
     SPRYI_SCOO_MOST_HEIGHT = 65536,
     SPRYI_SCOO_SLICE_BYTES = 256 << 10, /* default bytes of y per slice: leaves room in L2 caches of 512 KB and more */
     SPRYI_SCOO_SLICES = 16,             /* target number of slices of a small matrix */
-    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* minimum height for that target */
-    SPRYI_SCOO_LEAST_RANGES = 16,       /* ranges of columns of a transposed product */
+    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* minimum height of slices that are lowered for that target */
+    SPRYI_SCOO_LEAST_RANGES = 16,       /* minimum number of ranges of columns in a transposed product */
     SPRYI_SCOO_MOST_RANGES = 256,
     SPRYI_SCOO_GPU_SLICES = 132,           /* target number of slices on a GPU: one per multiprocessor of a large GPU */
     SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* maximum bytes of y in a slice on a GPU: two slices fit in shared memory */
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
     SPRYI_SCOO_GPU_DOUBLED_MEAN = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
     SPRYI_SCOO_RANGE_ENTRIES =
-        16384, /* minimum entries of a slice in a range; with fewer, a cached x is used too little */
+        16384, /* minimum mean entries of a slice in a range; with fewer, x in the cache is used too seldom */
 };
 
 typedef struct spryi_scoo_head {
@@ -46,7 +46,7 @@ typedef struct spryi_scoo {
     void *values;  /* nnz elements of value_type */
 } spryi_scoo;
 
-/* Parameter of scoo_shared_cuda: sums per row. Its words are 1, 2, 4, ... 32. */
+/* Index of scoo_shared_cuda's parameter "lanes", the number of sums per row. Its words are 1, 2, 4, ... 32. */
 enum { SPRYI_SCOO_LANES };
 
 extern const spryi_format spryi_format_scoo;

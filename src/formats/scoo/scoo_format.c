@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the height for SPRYI_SCOO_SLICE_BYTES of y per slice, halved while there are few slices. */
+/*
+ * Returns the height at which a slice has SPRYI_SCOO_SLICE_BYTES of y, halved while there are fewer than
+ * SPRYI_SCOO_SLICES slices.
+ */
 static int64_t default_height(int64_t rows, spry_type value_type)
 {
     int64_t height = SPRYI_SCOO_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
@@ -26,10 +29,11 @@ static int64_t quotient_up(int64_t a, int64_t b)
 }
 
 /*
- * Returns the height of slices for a GPU, in whole sectors of y. Each multiprocessor has one slice, so that all of them
- * read x together. Slices are twice as high if the sectors of x saved by this outweigh the addition of each slice's two
- * parts. If the sums exceed the shared memory, slices are lower: two per multiprocessor, in multiple rounds. lanes:
- * sums per row that the kernel is given; 0: as many as fit.
+ * Returns the height of slices for a GPU, in whole sectors of y. Each multiprocessor has one slice, so that all
+ * multiprocessors read the same part of x at about the same time. If rows are long enough, slices are twice as high and
+ * are cut into two parts: the saved reads of x then outweigh the addition of the two parts. If the sums of a slice
+ * exceed the shared memory, slices are lower: two per multiprocessor, in multiple rounds. lanes: number of sums per row
+ * that is set for the kernel; 0: as many as fit.
  */
 static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64_t lanes)
 {
@@ -74,9 +78,9 @@ static void cost_of(const spryi_scoo_head *h, spryi_cost *cost)
 }
 
 /*
- * Slices are sorted by column minus the slice's least column. First the entries are distributed to buckets. Their
- * number is limited to the number that a core can write to in parallel. Then each bucket, which fits in the L2 cache,
- * is sorted by passes over the lower digits.
+ * The entries of a slice are sorted by column minus the slice's least column. First they are distributed to buckets by
+ * the highest digit. The number of buckets is limited to the number that a core can write to in parallel. Then each
+ * bucket, which fits in the L2 cache, is sorted by passes over the lower digits.
  */
 enum {
     DIGIT_BITS = 11, /* the counters of a digit fit in the L1 cache */
@@ -103,7 +107,7 @@ static digits digits_of(int64_t count, int64_t span)
     return how;
 }
 
-/* Positions of a thread's arrays in its scratch memory, after its counters, in bytes. */
+/* Byte positions of a thread's arrays in its scratch memory, where they follow the counters. */
 typedef struct sorting {
     int64_t columns_at, values_at, rows_at, bytes;
 } sorting;
@@ -349,7 +353,10 @@ static void SPRY_FN(begin_at)(int64_t *at, int64_t count)
     }
 }
 
-/* Sorts the bucket `from` stably by the lower digits of column - low. An odd number of passes ends in `to`. */
+/*
+ * Sorts the bucket `from` stably by the lower digits of column - low. If the number of passes is odd, the result is in
+ * `to`, else in `from`.
+ */
 static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t count, int64_t low, const digits *how,
                                  int64_t (*at)[DIGITS])
 {

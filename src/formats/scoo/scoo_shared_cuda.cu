@@ -72,8 +72,9 @@ static __device__ __forceinline__ void add_crowded(V *sums, int lanes, unsigned 
 }
 
 /*
- * Adds the products of one part to cells, for rows first_row .. first_row + count - 1 of the slice. Threads without an
- * entry load the part's first entry and do not use its product. All loads are then in flight together.
+ * Adds the products of one part to the sums in `cells`, for rows first_row .. first_row + count - 1 of the slice.
+ * Threads without an entry load the part's first entry and do not use its product. All loads are then in flight
+ * together.
  */
 template <int CROWDED, typename V>
 static __device__ __forceinline__ void add_entries(const scoo_view &s, const part &mine, int first_row, int count,
@@ -187,7 +188,7 @@ static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
     return parts > 0 ? parts : 1;
 }
 
-/* Cuts slices into parts. at: first entry of each slice. If parts is NULL, only counts. */
+/* Cuts slices into parts. at: first entry of each slice. If parts is NULL, the function only counts them. */
 static void cut(scoo_parts *c, const spryi_scoo_head *h, const int64_t *at, int64_t wanted, part *parts)
 {
     c->part_count = c->shared_count = 0;
@@ -240,7 +241,10 @@ static spry_status build_parts(const spryi_device *device, scoo_parts *c, const 
     return status;
 }
 
-/* Computes ranges and lanes from a block's shared memory. Allows the kernel to use all that the device has. */
+/*
+ * Computes ranges and lanes from a block's shared memory. Allows the kernel to use all shared memory that a block can
+ * have.
+ */
 static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t lanes_word,
                            int64_t *multiprocessors, spry_error *err)
 {

@@ -1,4 +1,4 @@
-/* Work of scoo's products and their rates. */
+/* Work of products with format scoo, and the rates that give the time of this work (core/estimate.h). */
 #include "core/estimate.h"
 #include "formats/scoo/scoo.h"
 

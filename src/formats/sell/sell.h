@@ -6,15 +6,15 @@
  *     d . . e        chunk 1: rows 1, 3       values  c f           columns  1 1
  *     . f . .        offsets  0 4 6           lengths 2 2 1 1
  *
- * Rows are permuted only inside windows of sigma rows, stably, and then cut into chunks of c rows. Each chunk is an ELL
- * matrix: slot s of lane l is at offsets[chunk] + s*c + l. sigma is 1 (no permutation is stored) or a multiple of c.
- * Entries keep their order within the row. Padding is stored as in ell.h and never multiplied.
+ * Rows are sorted by falling length, stably and only inside windows of sigma rows, and then cut into chunks of c rows.
+ * Each chunk is an ELL matrix: slot s of lane l is at offsets[chunk] + s*c + l. sigma is 1 (no permutation is stored)
+ * or a multiple of c. Entries keep their order within the row. Padding is stored as in ell.h and never multiplied.
  *
  *   permutation  2 bytes per row: for each lane, its row within the window
  *   lengths      4 bytes per lane: number of entries; 0 for lanes past the last row
  *   kinds        1 byte per chunk: SCATTERED, IN_ORDER (its rows are consecutive), or r: the chunk begins a strided run
  *                of r chunks (see ell.h), whose rows are consecutive
- *   blocks       chunks of about equal cost, computed from the offsets. A run ends with its block.
+ *   blocks       groups of chunks with about equal cost, computed from the offsets. A run ends with its block.
  */
 #pragma once
 
@@ -23,10 +23,10 @@
 #include <stdbool.h>
 
 enum {
-    SPRYI_SELL_CHUNK = 16,      /* rows: sixteen lanes of f32, or twice eight of f64 */
-    SPRYI_SELL_CUDA_CHUNK = 32, /* a warp */
-    SPRYI_SELL_SIGMA = 512,     /* rows; larger windows save little padding and scatter y more */
-    SPRYI_SELL_SORT_SAVES = 2,  /* slots per row that sorting has to save on a GPU */
+    SPRYI_SELL_CHUNK = 16,      /* default rows of a chunk: one register of 16 f32, or two of 8 f64 */
+    SPRYI_SELL_CUDA_CHUNK = 32, /* default rows of a chunk on a GPU: a warp */
+    SPRYI_SELL_SIGMA = 512,     /* default rows of a window; larger windows save little padding and scatter y more */
+    SPRYI_SELL_SORT_SAVES = 2,  /* minimum slots per row that sorting must save on a GPU */
     SPRYI_SELL_MOST_CHUNK = 256,
     SPRYI_SELL_MOST_SIGMA = 65536, /* largest window whose rows fit 2 bytes */
     SPRYI_SELL_SCATTERED = 0,
@@ -56,7 +56,7 @@ extern const struct spryi_estimator spryi_sell_estimator; /* sell_work.c */
 extern const spryi_kernel spryi_sell_portable_cpu, spryi_sell_avx2_cpu, spryi_sell_avx512_cpu;
 extern const spryi_kernel spryi_sell_chunks_cuda;
 
-/* Returns the row of lane l, counted over the whole matrix; l < rows. */
+/* Returns the row of lane l. Lanes are counted over the whole matrix, and l is less than the number of rows. */
 static inline int64_t spryi_sell_row(const spryi_sell *s, int64_t l)
 {
     return s->permutation ? l / s->sigma * s->sigma + s->permutation[l] : l;

@@ -1,4 +1,4 @@
-/* Work of sell's products, and rates. */
+/* Work of products with format sell, and the rates that give the time of this work (core/estimate.h). */
 #include "core/estimate.h"
 #include "formats/sell/sell.h"
 

@@ -16,7 +16,7 @@ void spryi_windows_clear(spry_context *context, spryi_windows *windows)
     *windows = (spryi_windows){0};
 }
 
-/* Finds the range of columns of entries k .. end - 1. low = high = 0 if there are no entries. */
+/* Sets part->low and part->high to the columns of entries k .. end - 1. Both are 0 if there are no entries. */
 static void find_range(spryi_window *part, const spry_arrays *csr, int64_t k, int64_t end)
 {
     int64_t low = INT64_MAX, high = 0;
@@ -40,7 +40,7 @@ static void find_range(spryi_window *part, const spry_arrays *csr, int64_t k, in
     part->high = high;
 }
 
-/* Joins neighbouring parts into `count` parts, and sets the windows' positions, one after the other. */
+/* Joins neighbouring parts into `count` parts, and places their windows one after the other in the workspace. */
 static void join(spryi_windows *w, int64_t count)
 {
     for (int64_t p = 0; p < count; p++) {
@@ -79,7 +79,7 @@ static spry_status new_parts(spry_context *context, spryi_windows *windows, int6
     return status;
 }
 
-/* Joins parts. Leaves only a few parts if the windows of many parts would be long. */
+/* Places the windows of all parts. If they would be long, joins the parts into SPRYI_WINDOW_FEW parts. */
 static void resolve(spryi_windows *windows, int64_t cols)
 {
     const int64_t count = windows->count;
@@ -142,10 +142,10 @@ int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_t
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
-enum { CHUNK = 2048 }; /* elements of y that are added up in the L1 cache */
+enum { CHUNK = 2048 }; /* elements of y that a thread computes together; their sums fit in the L1 cache */
 
 typedef struct product {
-    spryi_run_args args; /* first member: the driver casts a pointer to it */
+    spryi_run_args args; /* first member: the functions below cast a pointer to it to a pointer to the struct */
     const spryi_windows *windows;
     int64_t n;
     spryi_window_fn add;

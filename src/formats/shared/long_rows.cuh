@@ -1,8 +1,8 @@
 /*
- * Long rows in formats with slices. A storage F has a spryi_long_rows as its member long_rows.
+ * Products of long rows in formats with slices. The storage type F has a member long_rows of type spryi_long_rows.
  *
  * Work: one warp per piece, then one warp per row, which adds up the row's pieces in order. With multiple vectors, each
- *       vector has as many warps. A launch multiplies up to LONG_ROW_COLUMNS vectors. Deterministic.
+ *       vector has warps of its own. A launch multiplies up to LONG_ROW_COLUMNS vectors. Deterministic.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 enum { LONG_ROW_THREADS = 128, LONG_ROW_COLUMNS = 8 };
 
-/* Multiple vectors x and y. blockIdx.y is the index of the vector. */
+/* One vector or multiple vectors x and y. In the kernels, blockIdx.y is the index of the vector. */
 template <typename V> struct long_row_vectors {
     const V *x;
     V *y;

@@ -1,6 +1,6 @@
 /*
- * Rows far longer than others, stored as CSR in pieces, for formats with slices (packed, windowed). long_rows.cuh
- * multiplies them on a GPU.
+ * Rows far longer than others, for formats with slices (packed, windowed). They are stored as CSR, and each is cut into
+ * pieces. long_rows.cuh multiplies them on a GPU.
  */
 #pragma once
 
@@ -18,5 +18,7 @@ typedef struct spryi_long_rows {
 /* Returns SPRY_BAD_FILE if the long rows of a restored storage do not match their pieces or the matrix a. */
 spry_status spryi_check_long_rows(const spryi_long_rows *r, const spry_arrays *a, const char *format, spry_error *err);
 
-/* Copies the entries of the long rows to *to, which has a's types and all row offsets. */
+/*
+ * Copies the entries of the long rows to the CSR arrays *to, which have a's types. The offsets of all rows must be set.
+ */
 void spryi_copy_long_rows(const spryi_long_rows *r, const spry_arrays *a, const spryi_compressed *to);

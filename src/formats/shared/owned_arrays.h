@@ -1,6 +1,6 @@
 /*
- * Functions for formats whose storage owns its arrays. A format lists its arrays in `sections` (core/kernel.h). The
- * list is used to allocate, free, count, upload and save them in containers.
+ * Functions for formats whose storage owns its arrays. A format lists its arrays in `sections` (core/kernel.h). This
+ * list is used to allocate, free, count and upload the arrays, and to save them in containers.
  */
 #pragma once
 
@@ -41,8 +41,9 @@ static inline int64_t spryi_size_plus_one(int64_t count)
 }
 
 /*
- * Conversion to CSR. start allocates the arrays of c for the shape a; the caller sets the offsets. finish creates the
- * matrix, which takes over the arrays of c. The caller clears c after both, also after a failure.
+ * Conversion to CSR. spryi_start_csr allocates the arrays of c for a matrix of shape a, and the caller fills them.
+ * spryi_finish_csr creates the matrix, which takes over the arrays. In the end the caller clears c, also after a
+ * failure.
  */
 spry_status spryi_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err);
 spry_status spryi_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,

@@ -1,6 +1,7 @@
 /*
- * Registers for products with multiple row-major vectors: an entry times part of a row of x. Registers are as wide as
- * the SIMD level of the file. PANEL is the register type in code that is instantiated by type.
+ * Registers for products with multiple row-major vectors. An entry of the matrix is multiplied by a register of
+ * elements of one row of x. Registers are as wide as the SIMD level of the file. PANEL is the register type in code
+ * that is instantiated by type.
  *
  * A multiply-add is fused only by intrinsics (cmake/SpryCompiler.cmake). PANEL_FUSED is used if the product with one
  * vector also fuses. alpha*sum + beta*y is never fused.
@@ -21,8 +22,9 @@ enum {
 }; /* minimum bytes of y for non-temporal stores, since a larger y does not remain in a cache */
 
 /*
- * Defines for a type: the register; a load of the first `count` elements at p, then zeros; sum + a*x, rounded once; a
- * non-temporal store.
+ * Defines the register of an element type and three functions. panel_first loads `count` elements at p and sets the
+ * other lanes to zero. panel_fused returns sum + a*x, rounded once with AVX2 and AVX-512. panel_stream is a
+ * non-temporal store with AVX2 and AVX-512, and otherwise a plain store.
  */
 #define SPRYI_PANEL_OF(tag, type, vector, first, fused, streamed)                                                      \
     typedef vector spryi_panel_##tag;                                                                                  \
@@ -78,7 +80,7 @@ SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), sum + a * 
 #define PANEL_FUSED(a, x, sum) SPRYI_JOIN(spryi_panel_fused, SPRYI_VECTOR_TAG)(a, x, sum)
 #define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
 
-/* Prefetches `bytes` bytes of the matrix, SPRYI_AHEAD_NEAR after `from`. */
+/* Prefetches `bytes` bytes of the matrix, which begin SPRYI_AHEAD_NEAR bytes after `from`. */
 SPRYI_INLINE void spryi_panels_prefetch(const void *from, int64_t bytes)
 {
 #ifdef __AVX2__
@@ -88,7 +90,7 @@ SPRYI_INLINE void spryi_panels_prefetch(const void *from, int64_t bytes)
 #endif
 }
 
-/* Makes non-temporal stores visible to other threads, if there were any. */
+/* Makes non-temporal stores visible to other threads. streamed: 1 if there were any. */
 SPRYI_INLINE void spryi_panels_done(int streamed)
 {
 #ifdef __AVX2__

@@ -8,7 +8,7 @@ SPRYI_INLINE PANEL SPRY_FN(panel_all)(const SPRY_V *p)
     return v;
 }
 
-/* Returns alpha*sums + beta*y. Each operation rounds, as in products with one column. */
+/* Returns alpha*sums + beta*y. Each operation rounds, as in products with one vector. */
 SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta)
 {
     const PANEL scaled = alpha * sums;
@@ -18,8 +18,8 @@ SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums,
 }
 
 /*
- * Writes y of the first `count` columns of a register. Stores whole or half registers, since masked stores may be
- * microcode.
+ * Writes y of the first `count` columns of a register. Stores whole or half registers, because masked stores are slow
+ * on some processors.
  */
 SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream)
 {

@@ -13,7 +13,7 @@
  *         return spryi_run_blocks(args, block_count, SPRY_FN(rows));
  *     }
  *
- * A kernel that needs more data than args defines a struct whose first member is args, and casts.
+ * A kernel that needs more data than args defines a struct whose first member is args, and casts the pointer.
  */
 #pragma once
 
@@ -49,7 +49,7 @@ static inline int64_t spryi_block_end(int64_t b, int64_t size, int64_t count)
     return (b + 1) * size < count ? (b + 1) * size : count;
 }
 
-/* Calls function(..., wide) with wide, 0 or 1, as a constant. */
+/* Calls function(..., 1) if `wide` is true, else function(..., 0), so that the function gets a constant. */
 #define SPRYI_BY_WIDTH(wide, function, ...)                                                                            \
     if (wide)                                                                                                          \
         function(__VA_ARGS__, 1);                                                                                      \

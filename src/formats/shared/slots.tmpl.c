@@ -1,11 +1,12 @@
 /*
- * Sums of rows whose entries are in slots `stride` apart, in plain C. Loops over SPRYI_SLOT_LANES rows have constant
- * length, so that the compiler vectorizes them. Templates of ELL and SELL include this file; HYB instantiates it.
+ * Functions that sum rows, in plain C. Entry s of row r (its slot s) is Ax[s*stride + r], in column Aj[s*stride + r].
+ * Loops over SPRYI_SLOT_LANES rows have constant length, so that the compiler vectorizes them. Templates of ELL and
+ * SELL include this file; HYB instantiates it.
  */
 
 /*
- * Multiplies SPRYI_SLOT_LANES rows of a strided run. Reads only the columns of the run's first row, and x in order. If
- * Ax is NULL, all entries are 1.
+ * Multiplies SPRYI_SLOT_LANES rows of a strided run, in which each column is the previous row's plus one. Reads only
+ * the columns of row 0, and consecutive elements of x. If Ax is NULL, all entries are 1.
  */
 static inline void SPRY_FN(strided_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
                                          const SPRY_V *x, SPRY_V sum[SPRYI_SLOT_LANES])

@@ -1,12 +1,12 @@
 /*
- * Sums of rows whose entries are in slots `stride` apart, with AVX-512: LANES rows per register, 8 of f64 or 16 of f32.
- * slots.tmpl.c explains the parameters. Instantiated for each type before a kernel of ELL, SELL or packed.
+ * Functions that sum rows with AVX-512. A register has LANES rows: 8 of f64 or 16 of f32. slots.tmpl.c explains the
+ * parameters. Instantiated for each type before a kernel of ELL, SELL or packed.
  */
 #include "base/avx512_lanes.h"
 
 /*
- * Multiplies vectors * LANES rows of a strided run. `vectors` and `ahead`, the bytes to prefetch in each slot, are
- * constants.
+ * Multiplies vectors * LANES rows of a strided run. `ahead` is the distance of the prefetch in bytes. `vectors` and
+ * `ahead` are constants.
  */
 SPRYI_INLINE void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
                                            const SPRY_V *x, const int vectors, const int64_t ahead, VEC *sum)

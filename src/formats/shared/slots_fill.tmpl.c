@@ -1,9 +1,10 @@
 /*
- * Copies rows of CSR to slots: entry s of lane l goes to s*stride + l. ELL, whose stride is the number of rows, and
- * SELL use this.
+ * Copies rows of CSR to slots: entry s of lane l, which is a row, goes to index s*stride + l. ELL, whose stride is the
+ * number of rows, and SELL use this.
  *
- * A few slots are filled together: about one cache line of each row is read and written to as many slots, all of which
- * remain in the cache. If slots were filled one by one, a wide row would be read once per slot.
+ * Up to SPRYI_TILE_SLOTS slots are filled together: about one cache line of each row is read and distributed to these
+ * slots. The cache lines being written remain in the cache. If slots were filled one by one, each row would be read
+ * once per slot.
  */
 
 typedef struct SPRY_FN(lanes) {

@@ -13,13 +13,16 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
 /*
  * Checks a format's arrays before they are allocated. Returns SPRY_TOO_LARGE in two cases:
  *  - options->memory_limit_bytes is less than the bytes that the plan would own of the arrays. err->value is a limit
- *    that suffices for a plan without an ordering and copies of vectors.
- *  - There is no limit, and padding is over SPRYI_MOST_PADDING times nnz and 4096 entries (the padding guard).
+ *    that suffices for a plan that has no ordering and no copies of vectors.
+ *  - There is no limit, and padding is over SPRYI_MOST_PADDING * nnz + 4096 entries (the padding guard).
  */
 enum { SPRYI_MOST_PADDING = 2 };
 spry_status spryi_check_storage(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err);
 
-/* Stores the cost in request->cost, if set, and checks the storage. Builds call it before they allocate arrays. */
+/*
+ * Stores the cost in request->cost, if set, and checks the storage. A format's build calls it before it allocates
+ * arrays.
+ */
 spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                         spry_error *err);
