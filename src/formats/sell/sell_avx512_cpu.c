@@ -2,10 +2,10 @@
 /*
  * sell_avx512_cpu: SELL with AVX-512.
  *
- * Idea: a lane is a row, slot by slot, so no lane sums are added at the end. Lanes past their row's end are masked. x
- *       is loaded element by element, faster than a gather instruction in microcode. The loops of sell_portable_cpu
- *       multiply chunks whose rows are not a multiple of a register's lanes, and compute the transposed product.
- *       Multiple vectors: sell_panels.tmpl.c.
+ * Idea: each lane of a register multiplies one row, slot by slot, so lanes need not be added up at the end. Lanes past
+ *       their row's end are masked. x is loaded element by element, because gather instructions are slow on some
+ *       processors. The loops of sell_portable_cpu multiply chunks whose rows are not a multiple of a register's lanes,
+ *       and compute the transposed product. Multiple vectors: sell_panels.tmpl.c.
  * Work: a thread has one block of chunks at a time.
  * Cost: bytes of SELL without the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.

@@ -1,6 +1,6 @@
 /*
  * SELL in plain C, sixteen lanes of a chunk in parallel. sell_portable_cpu.c and sell_avx2_cpu.c compile it for their
- * levels, and sell_avx512_cpu.c for chunks without vector code.
+ * levels, and sell_avx512_cpu.c uses it for chunks that its vector code does not support.
  */
 #include "formats/sell/sell_panels.tmpl.c"
 #include "formats/shared/slots.tmpl.c"

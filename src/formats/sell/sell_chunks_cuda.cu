@@ -10,10 +10,11 @@
  *            COMMON   all rows have all distances, in order
  *            CHOSEN   a mask of 32 bits per row selects distances
  *            COLUMNS  the columns are read
- * Work: c = 32: blocks of 256 threads that load four slots at a time; if chunks are wider than WIDE, blocks of 128 that
- *       load eight. Other c: blocks of 256 threads, a lane for each thread.
- * Cost: values and columns of the slots. Without columns, distances and 4 bytes per row (CHOSEN). 16 bytes per chunk, 4
- *       per row of length if rows of the chunk differ, 2 of permutation if sorted, x and y.
+ * Work: c = 32: blocks of 256 threads that load four slots at a time; if chunks are wider than WIDE slots on average,
+ *       blocks of 128 threads that load eight. Other c: blocks of 256 threads, a lane for each thread.
+ * Cost: values and columns of the slots, x and y. COMMON and CHOSEN chunks read distances instead of columns; CHOSEN
+ *       chunks also read a mask of 4 bytes per row. Each chunk has a description of 16 bytes. Lengths, 4 bytes per row,
+ *       are read if the rows of a chunk differ in length, and the permutation, 2 bytes per row, if rows are sorted.
  * Source: Kreutzer, Hager, Wellein, Fehske, Bishop, A unified sparse matrix data format, 2014; Monakov and others 2010;
  *         distances: this library.
  */
@@ -32,12 +33,15 @@ typedef struct __align__(16) sell_chunk
     uint32_t first; /* first slot, in units of 32 */
     int32_t width;  /* slots per lane */
     uint32_t kind;  /* kind; from bit 8 on, the number of distances */
-    uint32_t table; /* position of the rising distances, followed by the masks, in units of TABLE_UNIT */
+    uint32_t table; /* position in the table, in units of TABLE_UNIT, of the rising distances and then the masks */
 }
 sell_chunk;
 enum { TABLE_UNIT = 8 };
 
-/* Data that prepare builds. Pointers are device addresses. c = 32 has chunks and table, other c have steps. */
+/*
+ * Data that prepare builds. Pointers are device addresses. If c is 32, chunks and table are set; otherwise steps is
+ * set.
+ */
 typedef struct sell_auxiliary {
     sell_chunk *chunks;
     int32_t *table;
@@ -207,7 +211,7 @@ static __device__ __forceinline__ void add_slots(V *sum, lane_work<S, V> *w, int
     for (int u = 0; u < N; u++) *sum += a[u] * b[u];
 }
 
-/* Returns the sum of all slots of the lane, U slots at a time; the rest is one step. */
+/* Returns the sum of all slots of the lane, U slots at a time. The remaining slots are one step. */
 template <int KIND_OF, int U, bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_lane(lane_work<S, V> w, int width)
 {
@@ -260,7 +264,7 @@ template <typename S, typename V, int U, int BLOCK, bool ONES> static __global__
 
 /* ---- chunks of other sizes ---------------------------------------------------------------------------- */
 
-/* Finds chunks with strided columns. Chunks with permuted rows have none, since x would be read in another order. */
+/* Finds chunks with strided columns: each lane's columns are the previous lane's plus one. */
 template <typename J> static __global__ void find_steps(spryi_sell s, const J *Aj, uint8_t *steps)
 {
     int64_t chunk = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

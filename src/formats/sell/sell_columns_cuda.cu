@@ -1,10 +1,12 @@
 /*
  * sell_columns, the kernel of sell_chunks_cuda for multiple vectors.
  *
- * Idea: adjacent threads share a row of the matrix and have pieces of 16 bytes of its rows of x and y. The threads of a
- *       warp have adjacent rows of a chunk, so slots are read in whole sectors. A thread loads multiple slots at a
- *       time. Loads past the row's end repeat its last slot, and are not added. Padding is not read.
- * Work: threads by rows, then by pieces. Vectors beyond 32 threads of a row are further blocks, which follow directly.
+ * Idea: adjacent threads share a row of the matrix. Each of these threads has a piece of 16 bytes of the row of y and
+ *       of the rows of x that the row's entries multiply. The threads of a warp have adjacent rows of a chunk, so slots
+ *       are read in whole sectors. A thread loads multiple slots at a time. Loads past the row's end repeat its last
+ *       slot, and are not added. Padding is not read.
+ * Work: threads are ordered by row, then by piece. If the vectors need more than 32 threads per row, the next blocks
+ *       have the same rows and the remaining vectors.
  * Cost: values and columns of the entries, 4 bytes of length and 2 of permutation per row; X and Y once if reads of
  *       nearby warps hit the caches. Deterministic: the entries of a row are added in the order of its slots, as for a
  *       single vector.
@@ -84,8 +86,8 @@ template <typename S, typename V, typename SHAPE> static void launch(const spryi
 }
 
 /*
- * Uses loads of 16 bytes, or of two elements, if all rows are aligned for them. A thread has more loads if there are
- * many vectors.
+ * Uses loads of 16 bytes, or of two elements, if all rows of x and y are aligned for them. A thread has more loads if
+ * there are many vectors.
  */
 template <typename S, typename V> void spry_cuda_sell_columns(const spryi_run_args *args)
 {

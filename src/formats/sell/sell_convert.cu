@@ -3,13 +3,14 @@
  * kernel reads them.
  *
  * Idea: each row has a key: its window, then the longest length minus its length, then its position in the window. A
- *       stable sort by the first two orders every window. The first lane of a chunk then has the chunk's width. A scan
- *       of the widths gives the offsets and the number of slots, which the guard checks before allocation. Slots are
- *       filled in order, a thread for each slot. If rows may remain unsorted, their slots are counted first, and the
- *       sort is skipped if it cannot save enough.
+ *       stable sort by the window and the difference of lengths orders the rows of every window. The first lane of a
+ *       chunk then has the chunk's width. A scan of the widths gives the offsets and the number of slots, which the
+ *       guard checks before allocation. Slots are filled in order, a thread for each slot. If rows may remain unsorted,
+ *       their slots are counted first, and the sort is skipped if it cannot save enough.
  * Work: blocks of 2048 slots. A block finds its chunks by bisection, and a thread the chunk of its slot.
- * Cost: entries are read once, slots written once, at 12 bytes (f64) or 8 (f32) each. Sorted: about 16 bytes per row
- *       for each 8 bits of the sort (usually 4 passes), 60 more per row, and scratch of 16 bytes per row.
+ * Cost: entries are read once, slots written once, at 12 bytes (f64) or 8 (f32) each. If rows are sorted, the sort
+ *       moves about 16 bytes per row for each 8 bits of the key (usually 4 passes), and 60 more bytes per row are
+ *       moved. Sorting needs 16 bytes of scratch memory per row.
  * Source: radix sort and scan: CUB; this library.
  */
 extern "C" {
@@ -41,7 +42,10 @@ static __global__ void build_keys(const P *__restrict__ Ap, int64_t m, key_layou
               (uint64_t)(i - window * layout.sigma);
 }
 
-/* Finds the slots of each chunk. The first lane of sorted rows is the longest. keys NULL: rows are not sorted. */
+/*
+ * Sets offsets[k + 1] to the number of slots of chunk k. If rows are sorted, the first lane of each chunk has its
+ * longest row. keys is NULL if rows are not sorted.
+ */
 template <typename P> static __global__ void find_widths(const P *__restrict__ Ap, const uint64_t *__restrict__ keys,
                                                          int64_t m, int64_t c, int64_t chunks, key_layout layout,
                                                          int64_t *__restrict__ offsets)
@@ -102,7 +106,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     }
 }
 
-/* Sets the offsets from the order of the rows, and s->slots. */
+/* Sorts the rows if *keys is not NULL. Sets s->offsets and s->slots. */
 template <typename P> static spry_status order(const spryi_device *device, spryi_sell *s, const P *Ap, uint64_t **keys,
                                                uint64_t *other, const key_layout *layout, spry_error *err)
 {

@@ -1,4 +1,4 @@
-/* Shared by the two kernels of sell_chunks_cuda: for one vector (sell_chunks_cuda.cu) and for multiple vectors. */
+/* Declarations for both kernels of sell_chunks_cuda: for one vector (sell_chunks_cuda.cu) and for multiple vectors. */
 #pragma once
 
 #include "device/cuda/cuda_common.cuh"

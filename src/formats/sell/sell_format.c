@@ -24,7 +24,10 @@ typedef void (*copy_fn)(const spryi_sell *e, const int64_t *offsets, void *colum
 static const chunk_fn fill_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
 static const copy_fn copy_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_chunk);
 
-/* Returns true if the lanes of a chunk are consecutive rows. *one_length: all lengths are equal and not 0. */
+/*
+ * Returns true if the lanes of a chunk are consecutive rows. Sets *one_length to true if, in addition, all lengths are
+ * equal and not 0.
+ */
 static bool is_in_order(const spryi_sell *e, int64_t first, bool *one_length)
 {
     const int32_t *lengths = e->lengths + first;
@@ -44,7 +47,10 @@ static bool is_in_order(const spryi_sell *e, int64_t first, bool *one_length)
 
 /* ---- sections ------------------------------------------------------------------------------------------ */
 
-/* Excludes the array from the storage: its address is NULL, also in a restored storage. */
+/*
+ * Excludes a section's array, which the storage does not have. Its pointer then remains NULL, also in a restored
+ * storage.
+ */
 static void exclude(spryi_section *section, void *storage)
 {
     section->array = NULL;
@@ -77,7 +83,7 @@ static int list_sections(void *storage, spryi_section *list)
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-/* Returns the number of slots and rows before chunk k. */
+/* Returns the number of slots plus the number of lanes before chunk k. */
 static int64_t cost_of(const spryi_sell *s, int64_t k)
 {
     return s->offsets[k] + s->c * k;
@@ -140,7 +146,10 @@ static void sort_window(scratch *t, int64_t count, int32_t longest)
     }
 }
 
-/* Fills permutation, lengths and, with the slots of each chunk, offsets for the window that begins with row `begin`. */
+/*
+ * Fills the permutation and the lengths of the window that begins with row `begin`. Sets the offsets' element after
+ * each chunk to the number of its slots.
+ */
 static void arrange_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_t begin, int64_t count)
 {
     int32_t least, most;
@@ -440,8 +449,8 @@ static void SPRY_FN(row_lengths)(const spry_arrays *csr, int64_t begin, int64_t 
 }
 
 /*
- * Returns true if each of `count` rows from i on, i > 0, has the columns of the previous row plus one. Lengths are
- * equal.
+ * Returns true if each of `count` rows from i on, i > 0, has the columns of the previous row plus one. The lengths of
+ * all these rows must be equal.
  */
 static bool SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
 {

@@ -4,7 +4,7 @@
  * processed lane by lane. A chunk remains in the first-level cache for all its lanes and vectors. In strided runs only
  * the columns of the run's first row are read. The order of additions equals that of the product with one vector; fused
  * is true if that product uses FMA intrinsics (panels.h). All slots of a pattern read the same values, which are ones.
- * abreast: four lanes, or one lane in rarely used code; PLAIN_ABREAST in plain C.
+ * abreast: number of lanes that are processed together, four, or one in rarely used code. Plain C uses PLAIN_ABREAST.
  */
 #include "formats/shared/panels.tmpl.c"
 
@@ -19,8 +19,8 @@ typedef struct SPRY_FN(slots) {
 } SPRY_FN(slots);
 
 /*
- * Adds slots begin .. end - 1 of lane l, times one register of vectors from c on, to sum[2l]. twice: adds the next
- * register of vectors to sum[2l + 1].
+ * Adds slots begin .. end - 1 of lane l, times one register of vectors from c on, to sum[2l]. twice: also adds these
+ * slots, times the next register of vectors, to sum[2l + 1].
  */
 SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin, int64_t end, int64_t c, int count,
                                        const bool fused, const int lanes, const bool strided, const bool twice,

@@ -2,8 +2,8 @@
  * sell_portable_cpu: SELL in plain C.
  *
  * Idea: sixteen lanes of a chunk in parallel, slot by slot. Slots past a row's length are not multiplied. In strided
- *       runs (see sell.h) x is read in order, and columns are not read. Transposed: shared/column_windows.h. Multiple
- *       vectors: sell_panels.tmpl.c.
+ *       runs (see sell.h) x is read in order, and only the columns of the first row are read. Transposed products:
+ *       shared/column_windows.h. Multiple vectors: sell_panels.tmpl.c.
  * Work: a thread has one block of chunks at a time, or one part of the rows in the transposed product.
  * Cost: bytes of SELL without the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
