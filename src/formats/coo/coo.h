@@ -25,7 +25,7 @@ typedef struct spryi_coo {
     spry_matrix *owned; /* sorted or converted copy that the storage owns, or NULL */
     void *rows;         /* row indices built for borrowed columns and values, or NULL */
     int64_t block_count;
-    spryi_windows windows; /* windows of y for the transposed product; otherwise empty */
+    spryi_windows windows; /* windows of y for the transposed product; empty in plans without it */
 } spryi_coo;
 
 extern const spryi_format spryi_format_coo;

@@ -1,4 +1,4 @@
-/* The family coo: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family coo. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/coo/coo.h"
 
 const spryi_kernel spryi_coo_segmented_cuda = {

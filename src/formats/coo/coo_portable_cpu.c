@@ -3,9 +3,10 @@
  * coo_portable_cpu: segmented sums in plain C.
  *
  * Idea: blocks have equal numbers of entries, so that no row length causes imbalance. The sum of a block's first row,
- *       which may have begun in the previous block, goes to the workspace and is added in order at the end. Transposed:
- *       shared/column_windows.h.
- * Work: one thread per block, without atomics; transposed, one thread per part with equal numbers of entries.
+ *       which may have begun in the previous block, goes to the workspace and is added in order at the end. Transposed
+ *       products: shared/column_windows.h.
+ * Work: one thread per block, without atomics. Transposed products have one thread per part; parts have equal numbers
+ *       of entries.
  * Cost: bytes of COO. y is read and written once more than with CSR. Transposed products also write and read the
  *       windows.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction).
@@ -27,7 +28,7 @@ static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn bloc
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t),
                              runs_by_rows = SPRYI_TABLE(run_by_rows);
 
-enum { SCALE_ROWS = 65536 }; /* rows of y that are scaled together */
+enum { SCALE_ROWS = 65536 }; /* rows of y that a thread scales at a time */
 
 static void scale(const spryi_run_args *args, int64_t begin, int64_t end)
 {

@@ -81,7 +81,7 @@ typedef struct coo_splits {
     int64_t *place; /* blocks + 1 elements: twice the index of the first entry, plus 1 if the block has a single row */
     links *link;    /* `blocks` elements; NULL without chains */
     chain *chains;
-    unsigned *with_entries; /* one bit per row; NULL without empty rows */
+    unsigned *with_entries; /* one bit per row: 1 if the row has entries; NULL if no row is empty */
     int64_t bytes;
 } coo_splits;
 
@@ -215,7 +215,7 @@ static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, i
     }
 }
 
-/* Adds the sum of a block with a single row to the row's chain, or writes y. */
+/* Adds the sum of a block with a single row to the row's chain, or writes y if the row has no chain. */
 template <typename V, typename J>
 static __device__ __forceinline__ void put_single_row(const coo_splits s, links link, const J *row, V sum, V *y,
                                                       V alpha, V beta, V *partial, unsigned *arrived, V *scratch)

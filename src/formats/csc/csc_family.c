@@ -1,6 +1,6 @@
 /*
- * The family csc: formats, kernels and descriptors of CUDA kernels. The functions of CUDA kernels are in the plug-in.
- * CSC of A is CSR of A^T, so the kernels are those of csr with the plain and the transposed product exchanged.
+ * Lists the format and kernels of family csc. The functions of the CUDA kernels are in the CUDA plug-in. CSC of A is
+ * CSR of A^T, so the kernels are those of csr with the plain and the transposed product exchanged.
  */
 #include "formats/csc/csc.h"
 

@@ -12,7 +12,7 @@
  *   - spans, for y = A x with AVX-512: register loads of x, each of which replaces multiple gathered elements
  *   - chunks, for y = A^T x: groups of row blocks that threads scatter without conflicts
  *
- * Kernels are loops over runs. csr_driver.h calls the loops of csr_<level>_cpu.c for y = A x and those of
+ * Kernels are loops over runs. csr_driver.c calls the loops of csr_<level>_cpu.c for y = A x and those of
  * csr_scatter_<level>.c for y = A^T x.
  *
  * Format csc uses the same struct with the arrays of A^T: the rows of the struct are the columns of A, and the plain
@@ -38,8 +38,8 @@
  * done.
  */
 enum {
-    SPRYI_CSR_ROW_COST = 2,      /* cost of a row in addition to its entries, in entries */
-    SPRYI_CSR_MOST_COST = 32768, /* maximum cost of a block, in entries; large enough to hide its start */
+    SPRYI_CSR_ROW_COST = 2,      /* cost of a row in addition to its entries; an entry has cost 1 */
+    SPRYI_CSR_MOST_COST = 32768, /* maximum cost of a block; large enough that starting a block takes little time */
 };
 
 typedef struct spryi_csr_block {
@@ -149,10 +149,10 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
  *
  *   phases    Chunks with no page of y in common form a phase. (A page is 512 or more consecutive elements of y.) They
  *             scatter directly into y at the same time. Matrices whose entries are near the diagonal (grids, meshes,
- *             bands) need two to five phases. Phases add no memory traffic except reads of y, and need no workspace
- *             unless beta is not 0 and alpha is not 1. The first chunk that touches a page sets it to zero or beta*y
- *             before it scatters.
- *   windows   If every chunk adds to most of y (graphs), each phase would have only one chunk. Then a few chunks
+ *             bands) need two to five phases. Phases add no memory traffic except reads of y, and need a workspace only
+ *             if beta is not 0 and alpha is not 1. The first chunk that touches a page sets it to zero or beta*y before
+ *             it scatters.
+ *   windows   If every chunk adds to most of y, as for graphs, each phase would have only one chunk. Then a few chunks
  *             scatter at the same time, each into its window: a private copy of y from the chunk's smallest to its
  *             largest column. The windows are added in order. The number of chunks is limited so that all windows
  *             together take at most 1 / SPRYI_WINDOW_SHARE of the bytes of the entries.
@@ -161,7 +161,7 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
  */
 enum { SPRYI_MOST_CHUNKS = 256, SPRYI_MOST_PHASES = 32, SPRYI_MOST_WINDOWS = 8, SPRYI_WINDOW_SHARE = 2 };
 
-/* Columns begin .. end - 1, a part of y. */
+/* Columns begin .. end - 1 of the matrix, which are elements of y. */
 typedef struct spryi_csr_range {
     int64_t begin, end;
 } spryi_csr_range;
@@ -187,8 +187,9 @@ typedef struct spryi_csr_chunks {
 
 /* Minimum numbers of expected products for which the plan finds runs and spans. */
 enum {
-    SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* finding runs takes half the time of a product */
-    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes as long as two to four products; spans save 20 to 50 % */
+    SPRYI_CSR_CALLS_FOR_RUNS = 3, /* finding runs takes half the time of a product */
+    /* finding spans takes the time of two to four products; spans save 20 to 50 % of each product's time */
+    SPRYI_CSR_CALLS_FOR_SPANS = 16,
 };
 
 /*
@@ -197,8 +198,8 @@ enum {
  */
 enum { SPRYI_CSR_SUMS = 16 };
 enum {
-    SPRYI_CSR_COLUMN_MAJOR = 4,     /* column-major vectors that CPU kernels multiply together (csr_apart.c) */
-    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which multiplying them together reduces time */
+    SPRYI_CSR_COLUMN_MAJOR = 4, /* number of column-major vectors that CPU kernels multiply together (csr_apart.c) */
+    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which this reduces time */
 };
 
 /* The storage of format csr. */

@@ -15,9 +15,9 @@
  *       eight entries. The parameter nnz_per_wg gives one, two, four or eight entries per thread; with nnz_per_wg=256
  *       the kernel equals the listing. The parameter `vector` is the length above which CSR-VectorL multiplies a row
  *       that is alone in its block. The listing has the length 64; the default is NNZ_PER_WG.
- * Cost: bytes of CSR and 16 per row block. Offsets are copied to the host once, when the plan is built. Rows may have
- *       any length. The default form is deterministic. The atomic form is not; with an infinite alpha it may give NaN
- *       for a long row whose parts differ in sign.
+ * Cost: bytes of CSR and 16 bytes per row block. Offsets are copied to the host once, when the plan is built. Rows may
+ *       have any length. The default form is deterministic. The atomic form is not; with an infinite alpha it may give
+ *       NaN for a long row if the sums of its parts differ in sign.
  * Source: Evtushenko 2019, CSR-Adaptive; Greathouse and Daga, Efficient sparse matrix-vector multiplication on GPUs
  *         using the CSR storage format, 2014; CSR-VectorL: Daga and Greathouse 2015.
  */

@@ -69,7 +69,7 @@ static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t en
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = spryi_csr_offset(job, i), length = spryi_csr_offset(job, i + 1) - first;
         const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-        for (int from = 0; from < group; from += LANES) { /* f64: groups of 5 to 8 in two passes */
+        for (int from = 0; from < group; from += LANES) { /* f64 needs two passes for groups of 5 to 8 rows */
             int rows = group - from < LANES ? group - from : LANES;
             const SPRY_V *Ax = (const SPRY_V *)job->values + first + from * length;
             VEC sum[LANES];

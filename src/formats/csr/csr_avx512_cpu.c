@@ -6,7 +6,7 @@
  *       computes all their sums. For very short rows, all products are computed regardless of rows and then assigned to
  *       rows. In strided and shared runs (csr.h), not all columns are read and not all x are gathered. With spans no
  *       columns are read: one load brings x of the next entries of a row or of a group of shared rows. Software
- *       prefetch of the matrix alone gains a third.
+ *       prefetch of the matrix alone makes products a third faster.
  * Work: one thread per block of rows or piece of a long row.
  * Cost: bytes of CSR, without the columns that runs do not read. A strided run reads only the columns of its first row,
  *       and a group of rows with shared columns reads them once. A span takes 8 bytes and replaces the columns of its
@@ -19,10 +19,10 @@
 #include <string.h>
 
 enum {
-    SHORT_MEAN = 20, /* mean row length below which rows are grouped by LANES: one tree adds the sums of a group */
+    SHORT_MEAN = 20, /* mean row length below which one tree of additions computes the sums of LANES rows */
     PACKED_f64 = 5,  /* maximum mean row length of groups whose products are computed regardless of rows */
     PACKED_f32 = 8,
-    FEW_MEAN_f64 = 8, /* above this mean row length, a run of fewer than 4 rows is not worth a tree */
+    FEW_MEAN_f64 = 8, /* above this mean row length, a run of fewer than 4 rows is faster without a tree of additions */
     FEW_MEAN_f32 = 4
 };
 

@@ -18,7 +18,7 @@ typedef struct spryi_csr_job {
     int64_t x_stride, y_stride; /* elements between two rows of multiple vectors, as in spryi_run_args */
 } spryi_csr_job;
 
-enum { SPRYI_CSR_PANEL = 4 /* vectors that the plain loops multiply together */ };
+enum { SPRYI_CSR_PANEL = 4 /* vectors that the loops of csr_portable.tmpl.c multiply together */ };
 
 /*
  * The loops of one SIMD level, value type and index pair, over rows begin .. end - 1 of one run.
@@ -111,8 +111,8 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
     }
 
 /*
- * Prefetch the matrix in loops that all levels share. The portable level leaves prefetching to the processor. near:
- * into the first-level cache.
+ * Prefetch the matrix in loops that all levels share. The portable level leaves prefetching to the processor.
+ * spryi_csr_fetch_near prefetches into the first-level cache.
  */
 SPRYI_INLINE void spryi_csr_fetch_near(const void *base, int64_t bytes)
 {

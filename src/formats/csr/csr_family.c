@@ -1,4 +1,4 @@
-/* The family csr: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family csr. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/csr/csr.h"
 
 static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes per row: 2, 4, 8, 16 or 32"}, {0}};

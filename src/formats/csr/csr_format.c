@@ -279,7 +279,7 @@ typedef struct coverage {
 typedef struct attempt {
     int64_t chunks, phases;
     int doubled;
-    int64_t cost; /* estimated time on PROCESSORS processors, in units */
+    int64_t cost; /* estimated time on PROCESSORS processors; 1 is the time of one unit */
     uint8_t phase[SPRYI_MOST_CHUNKS];
 } attempt;
 
@@ -403,7 +403,7 @@ static bool assign_phases(const coverage *v, attempt *t, uint64_t *taken)
  */
 static attempt best_phases(const coverage *v, uint64_t *taken)
 {
-    attempt best = {.cost = INT64_MAX}; /* one chunk is always possible, so a valid attempt is found */
+    attempt best = {.cost = INT64_MAX}; /* a single chunk always has a phase, so a valid attempt is found */
     for (int doubled = 0;; doubled++) {
         attempt t = {.doubled = doubled, .chunks = ((v->units - 1) >> doubled) + 1};
         if (assign_phases(v, &t, taken) && t.cost <= best.cost) best = t;

@@ -1,7 +1,7 @@
 /*
  * How csr_merge_cuda cuts CSR: into tiles with equal numbers of entries, each multiplied by one block of threads, and
- * pieces of long rows. Its kernels for one vector (csr_merge_cuda.cu) and for multiple vectors (csr_panel_cuda.cu) use
- * this.
+ * pieces of long rows. The kernels for one vector (csr_merge_cuda.cu) and for multiple vectors (csr_panel_cuda.cu) use
+ * this file.
  */
 #pragma once
 

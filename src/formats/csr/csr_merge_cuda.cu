@@ -114,7 +114,7 @@ multiply(int k, int last, const J *__restrict__ Aj, const S *__restrict__ Ax, co
 }
 
 /*
- * Multiplies one piece of a long row. The block that arrives last adds up all of the row's sums, always in the same
+ * Multiplies one piece of a long row. The block that finishes last adds up all of the row's sums, always in the same
  * order.
  */
 template <int KIND, typename S, typename V, typename J>

@@ -32,7 +32,7 @@ enum {
     EVEN = 6,    /* entries that a row may have beyond 1.5 times the mean and still count as of similar length */
 };
 
-/* Entries of a segment whose rows of x a lane loads together. */
+/* Number of entries for which a lane loads the rows of x together. */
 template <typename SHAPE> struct panel_flight {
     static const int entries = SHAPE::C == 1 ? 4 : 3;
 };
@@ -457,8 +457,8 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
 }
 
 /*
- * Chooses the width of pieces of x: 16 bytes if rows of x allow it, with two pieces per lane if there are many vectors.
- * Measured on an H200.
+ * Chooses the width of pieces of x: 16 bytes if the alignment of the rows of x allows it, with two pieces per lane if
+ * there are many vectors. Measured on an H200.
  */
 template <typename S, typename V, typename P, typename J>
 spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)

@@ -130,7 +130,10 @@ SPRYI_INLINE void SPRY_FNJ(plain_panel_dot)(const spryi_csr_job *job, int64_t k,
     }
 }
 
-/* Calls plain_panel_dot with a constant count if a panel is full. Returns the number of vectors. */
+/*
+ * Multiplies a panel: up to SPRYI_CSR_PANEL vectors from c on. If it is full, plain_panel_dot gets a constant count.
+ * Returns the number of vectors.
+ */
 SPRYI_INLINE int SPRY_FNJ(plain_panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c,
                                             int64_t columns, SPRY_C *sum, const int has_values)
 {

@@ -13,8 +13,8 @@
 enum {
     SPREAD_ROWS = 256,     /* maximum number of short rows that are scattered together */
     SPREAD_ENTRIES = 1024, /* maximum entries of these rows: their copies of x take 8 KiB, in the L1 cache next to y */
-    SPREAD_MEAN = 8, /* mean length of short rows is less; other rows are not copied: a misprediction costs less */
-    NEIGHBOURS = 64  /* columns of a strided run that are inspected for neighbours */
+    SPREAD_MEAN = 8,       /* mean row length below which copying x takes less time than a misprediction per row */
+    NEIGHBOURS = 64        /* columns of a strided run that are inspected for neighbours */
 };
 
 /* Returns a mask of the first `count` lanes; all eight if count >= 8. */

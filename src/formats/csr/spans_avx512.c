@@ -22,7 +22,7 @@ enum {
     ROW_FILL = 3,
     GROUP_FILL_F32 = 4,
     GROUP_FILL_F64 = 3,
-    /* costs, approximately in half cycles */
+    /* costs, approximately in half processor cycles */
     SPAN_COST = 8,
     MISPREDICTION_COST = 32,
     ENTRY_COST = 3, /* cost of an entry without spans */

@@ -8,7 +8,7 @@
  *       length up to 64, a lane then has one or two entries. A block has at most 256 threads, and fewer for small
  *       super-rows. By default a super-row has 256 / lanes rows; a larger super-row takes multiple iterations. Neither
  *       rows nor super-rows are balanced.
- * Cost: bytes of CSR and 8 per super-row; log2(lanes) shuffles per row. Deterministic.
+ * Cost: bytes of CSR and 8 bytes per super-row; log2(lanes) shuffles per row. Deterministic.
  * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the mapping: this
  *         library.
  */

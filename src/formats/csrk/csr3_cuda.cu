@@ -12,8 +12,8 @@
  *       longer than the others keeps its lanes busy while other threads wait, so irregular matrices are slow, as in the
  *       paper. With csr3:by=longest, the longest row replaces the mean. Long rows then have the most lanes, and short
  *       rows leave most lanes idle.
- * Cost: bytes of CSR, 8 per super-row and 8 per super-super-row. In GPUSpMV-3 neighbouring threads read entries one row
- *       length apart, which suits short rows. Deterministic.
+ * Cost: bytes of CSR, 8 bytes per super-row and 8 bytes per super-super-row. In GPUSpMV-3 neighbouring threads read
+ *       entries one row length apart, which suits short rows. Deterministic.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] in the
  *         listings is taken to mean y[j], and the second sr_end of listing 3 to mean ssr_end. Shapes and cases: section
  *         4.1.

@@ -1,4 +1,4 @@
-/* The family csrk: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family csrk. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/csrk/csrk.h"
 
 const spryi_kernel spryi_csr2_lanes_cuda = {

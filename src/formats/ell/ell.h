@@ -45,7 +45,7 @@ typedef struct spryi_ell {
     void *values, *columns; /* rows * width elements each */
     int32_t *lengths;       /* one per row */
     uint8_t *runs;          /* one per slice */
-    spryi_windows windows;  /* windows of y for the transposed product; otherwise empty */
+    spryi_windows windows;  /* windows of y for the transposed product; empty in plans without it */
 } spryi_ell;
 
 extern const spryi_format spryi_format_ell;

@@ -1,4 +1,4 @@
-/* The family ell: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family ell. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/ell/ell.h"
 
 const spryi_kernel spryi_ell_slots_cuda = {

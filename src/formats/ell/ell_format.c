@@ -96,7 +96,7 @@ typedef struct ell_job {
     const spryi_ell *s;
     const spry_arrays *csr; /* source of the slots */
     atomic_llong nnz;
-    const int64_t *offsets; /* target when slots are copied to CSR: offsets, columns, values */
+    const int64_t *offsets; /* CSR arrays to which slots are copied: offsets, columns, values */
     void *columns, *values;
 } ell_job;
 

@@ -4,9 +4,9 @@
 #include "device/cuda/cuda_common.cuh"
 
 /*
- * Returns the sum of a row's entries `at`, at + stride, ..., `length` of them, times x. Padding is never read. Four
- * entries are in flight. In a strided slice the columns of lane l are the columns of lane 0 plus l, and all lanes read
- * only the columns of lane 0.
+ * Returns the sum of a row's `length` entries (at, at + stride, ...) times x. Padding is never read. Four entries are
+ * in flight. In a strided slice the columns of lane l are the columns of lane 0 plus l, and all lanes read only the
+ * columns of lane 0.
  */
 template <typename S, typename V, typename J>
 static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S *__restrict__ Ax,

@@ -20,7 +20,7 @@ typedef struct spryi_hyb {
     spryi_ell ell;                 /* ell.a has the sizes of the whole matrix; see spryi_hyb_ell */
     int64_t rest;                  /* number of entries in COO */
     void *rows, *columns, *values; /* `rest` elements each */
-    spryi_windows windows;         /* windows of both parts for the transposed product; otherwise empty */
+    spryi_windows windows;         /* windows of both parts for the transposed product; empty in plans without it */
 } spryi_hyb;
 
 extern const spryi_format spryi_format_hyb;

@@ -5,7 +5,7 @@
  * Idea: y = alpha*E*x + beta*y for the ELL part E, then y += alpha*R*x for the rest R. Transposed products are in plain
  *       C: for each part of the rows, the products of E and R are added to a window of y (shared/column_windows.h).
  * Work: that of the two kernels, one after the other, without atomics. Transposed products have one thread per part.
- * Cost: bytes of HYB, and y once more for the rest.
+ * Cost: bytes of HYB. For the rest, y is read and written once more.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4.
  */
 #include "formats/hyb/hyb.h"

@@ -1,4 +1,4 @@
-/* The family hyb: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family hyb. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/hyb/hyb.h"
 
 const spryi_kernel spryi_hyb_segmented_cuda = {

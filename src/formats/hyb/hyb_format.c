@@ -85,7 +85,9 @@ static int64_t mean_row(const spry_arrays *a)
     return a->rows > 0 ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows) : 0;
 }
 
-/* Sets *width to the given width or the mean row. If *share > 0 on return, the share decides the width instead. */
+/*
+ * Sets *width to the given width or the mean row length. If *share > 0 on return, the share decides the width instead.
+ */
 static spry_status resolve_parameters(int64_t *width, int64_t *share, const spryi_build_request *request,
                                       const spry_arrays *a, spry_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * hyb_segmented_cuda: HYB, the rest by segmented sums.
+ * hyb_segmented_cuda: HYB, whose rest (the COO part) is multiplied by segmented sums.
  *
  * Idea: the launch of ell_slots_cuda writes y of the ELL part. The launch of coo_segmented_cuda starts after it and
  *       adds the sum of each row of the rest to y once.

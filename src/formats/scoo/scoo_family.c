@@ -1,4 +1,4 @@
-/* The family scoo: formats, kernels and descriptors of CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family scoo. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/scoo/scoo.h"
 
 static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums per row: 1, 2, 4, 8, 16 or 32"}, {0}};

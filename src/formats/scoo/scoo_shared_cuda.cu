@@ -6,9 +6,9 @@
  *       loaded once per slice instead of once per entry. In low slices a row has multiple sums (lanes), used by
  *       different threads, so that fewer additions collide. At the end they are added up, and y is written once.
  * Work: one block per slice. Slices with more than their share of the entries are cut into parts, in the order of their
- *       columns. The sums of parts are added in the workspace by atomics, and the part that arrives last writes y. The
- *       build makes as many slices as a large GPU has multiprocessors, unless their y exceeds 96 KB. A slice whose sums
- *       exceed the shared memory gets multiple blocks, one per range of rows. In slices with far more entries than
+ *       columns. The sums of parts are added in the workspace by atomics, and the block that finishes last writes y.
+ *       The build makes as many slices as a large GPU has multiprocessors, unless their y exceeds 96 KB. A slice whose
+ *       sums exceed the shared memory gets multiple blocks, one per range of rows. In slices with far more entries than
  *       others, where one row may have most of them, a warp adds up its entries of one row first.
  * Cost: bytes of SCOO, the sectors of x that each part reads, an atomic addition in shared memory per entry, two passes
  *       over height * lanes sums. Not deterministic: additions have no fixed order.
@@ -28,7 +28,7 @@ enum {
     MOST_THREADS = 1024,
     UNROLL = 8,          /* entries per thread in flight */
     PART_ENTRIES = 4096, /* minimum entries of a part */
-    SAME_ROW = 8,        /* minimum lanes of a warp with the same row, to add them up first */
+    SAME_ROW = 8,        /* minimum lanes of a warp with the same row for which their products are added up first */
 };
 
 typedef struct part {

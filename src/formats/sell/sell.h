@@ -48,7 +48,7 @@ typedef struct spryi_sell {
     int32_t *lengths;           /* chunk_count * c */
     uint16_t *permutation;      /* one per row; NULL: sigma is 1 */
     uint8_t *kinds;             /* chunk_count */
-    spryi_windows windows;      /* windows of y for the transposed product; empty without this product */
+    spryi_windows windows;      /* windows of y for the transposed product; empty in plans without it */
 } spryi_sell;
 
 extern const spryi_format spryi_format_sell;

@@ -4,9 +4,9 @@
  * Idea: as ell_slots_cuda, chunk by chunk. A chunk has rows of about equal length, so there is little padding and lanes
  *       end together. Chunks of 32 rows, the default on a GPU, are a warp each. The warp reads all slots of the chunk,
  *       including padding, and loads 4 or 8 slots without tests before it uses the first. The row's length is tested
- *       only for x, so padding never multiplies x.
- *       If the entries of a chunk have at most 32 distances col - row (grids, bands, lattices), its columns are not
- *       read. The plan stores the distances once per chunk, and lane d of the warp has the d-th. Kinds of chunks:
+ *       only before x is read, so padding never multiplies x. If the entries of a chunk have at most 32 distances col -
+ *       row (grids, bands, lattices), its columns are not read. The plan stores the distances once per chunk, and lane
+ *       d of the warp has the d-th distance. Kinds of chunks:
  *            COMMON   all rows have all distances, in order
  *            CHOSEN   a mask of 32 bits per row selects distances
  *            COLUMNS  the columns are read
@@ -171,11 +171,11 @@ static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s
 
 /* ---- chunks of 32 rows: the product ----------------------------------------------------------------- */
 
-/* A lane's entries: column of slot t is Aj[32*t], value Ax[32*t]. */
+/* A lane's entries. The column of slot t is Aj[32*t], and its value is Ax[32*t]. */
 template <typename S, typename V> struct lane_work {
     const int32_t *Aj;
     const S *Ax;
-    const V *x; /* x, or x at the row if distances are used */
+    const V *x; /* x, or x + row if distances are used */
     int length;
     int32_t distance; /* the chunk's distance at index `lane` */
     unsigned mask;    /* CHOSEN: the row's remaining distances */

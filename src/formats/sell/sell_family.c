@@ -1,4 +1,4 @@
-/* The family sell: formats, kernels, and descriptors of the CUDA kernels, whose functions are in the plug-in. */
+/* Lists the formats and kernels of family sell. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/sell/sell.h"
 
 const spryi_kernel spryi_sell_chunks_cuda = {

@@ -12,8 +12,9 @@
 typedef struct SPRY_FN(slots) {
     const SPRY_V *Ax, *x;
     const SPRY_J *Aj;
-    int64_t values_stride, columns_stride, x_stride; /* distance between slots, and between rows of x */
-    int64_t window;                                  /* first row of the permutation's window */
+    /* distances between slots in Ax and in Aj, and between rows of x */
+    int64_t values_stride, columns_stride, x_stride;
+    int64_t window; /* first row of the permutation's window */
     int lanes;
     bool strided, stream;
 } SPRY_FN(slots);

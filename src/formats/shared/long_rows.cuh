@@ -14,7 +14,7 @@ enum { LONG_ROW_THREADS = 128, LONG_ROW_COLUMNS = 8 };
 template <typename V> struct long_row_vectors {
     const V *x;
     V *y;
-    int64_t x_row, y_row, x_column_stride, y_column_stride; /* distances between rows and between vectors */
+    int64_t x_row, y_row, x_column_stride, y_column_stride; /* elements between rows and between vectors */
 };
 
 template <typename F, typename S, typename V, bool ONES> static __global__ void __launch_bounds__(LONG_ROW_THREADS)

@@ -18,7 +18,7 @@ SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums,
 }
 
 /*
- * Writes y of the first `count` columns of a register. Stores whole or half registers, because masked stores are slow
+ * Writes y of the first `count` vectors in a register. Stores whole or half registers, because masked stores are slow
  * on some processors.
  */
 SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream)

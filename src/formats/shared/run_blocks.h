@@ -34,7 +34,8 @@ spry_status spryi_run_steps(const spryi_run_args *args, const spryi_step *steps,
 
 /*
  * Static scheduling: cuts the units into equal, consecutive shares, one per thread, the same in every run. Threads do
- * not take work from each other, so uneven units cause imbalance. Kernels use it if their papers do.
+ * not take work from each other, so uneven units cause imbalance. Only kernels whose papers use static scheduling call
+ * this function.
  */
 spry_status spryi_run_shares(const spryi_run_args *args, int64_t units, spryi_block_fn run);
 
