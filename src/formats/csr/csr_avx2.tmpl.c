@@ -1,4 +1,4 @@
-/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. Mixed types use the plain loops. */
+/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. Mixed types use csr_portable.tmpl.c. */
 #if SPRY_IS_MIXED
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)

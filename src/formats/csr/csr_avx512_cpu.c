@@ -196,7 +196,7 @@ static inline __m512i index_in_all_f64(int64_t k)
 }
 
 #define SPRYI_ANY_ROW
-/* The plain loops, some of which patterns and mixed types use, then the loops of this level. */
+/* The loops of csr_portable.tmpl.c, some of which patterns and mixed types use, then the loops of this level. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"

@@ -3,7 +3,8 @@
  *
  * With A, threads multiply blocks of rows; the sums of the pieces of long rows are added at the end. With A^T, row i
  * adds a_ij x_i to y_j. Chunks of rows are scattered into y, phase by phase, or all in parallel into windows, which are
- * then added in order. The matrix decides between phases and windows, and the order of the additions to y_j.
+ * then added in order. Only the matrix determines whether phases or windows are used, and in which order the products
+ * are added to y_j.
  */
 #ifndef SPRYI_TEMPLATE
 #include "formats/csr/csr_driver.h"

@@ -23,7 +23,7 @@ enum { SPRYI_CSR_PANEL = 4 /* vectors that the loops of csr_portable.tmpl.c mult
 /*
  * The loops of one SIMD level, value type and index pair, over rows begin .. end - 1 of one run.
  *
- *   y = alpha*A*x + beta*y      piece writes the unscaled sum of its entries to job->sums.
+ *   y = alpha*A*x + beta*y      `piece` writes the unscaled sum of the piece to job->sums.
  *   y = alpha*A^T*x + beta*y    The loops only add a_ij x_i to y_j. alpha, beta and spans are not used.
  */
 typedef struct spryi_csr_loops {

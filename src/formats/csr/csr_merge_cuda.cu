@@ -250,8 +250,8 @@ enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows that are copied together
 
 /*
  * One thread per tile. The tile's first row is the first whose entries begin at or after entry b * tile. The last tile
- * has the trailing empty rows. A block's last thread only provides the end of the previous tile. listed: 1 to list only
- * tiles with rows, in any order.
+ * has the trailing empty rows. A block's last thread only provides the end of the preceding thread's tile. listed: 1 to
+ * list only tiles with rows, in any order.
  */
 template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t m, int tile, int64_t blocks,
                                                             int longest, int listed, tile_rows *tiles,

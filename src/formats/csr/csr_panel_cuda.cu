@@ -126,9 +126,9 @@ add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], i
 }
 
 /*
- * Adds entries begin .. end - 1 times x. Calls ended(k) after an entry k that ends a row. The rows of x for N entries
- * are loaded together, even if the entries are in different rows of A. Instead of entries past the end, the last entry
- * is loaded again, so that no load waits for a branch.
+ * Adds the products of entries begin .. end - 1 and x to `sum`. Calls ended(k) after an entry k that ends a row. The
+ * rows of x for N entries are loaded together, even if the entries are in different rows of A. Instead of entries past
+ * the end, the last entry is loaded again, so that no load waits for a branch.
  */
 template <typename SHAPE, typename V, typename ENDED>
 static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns,

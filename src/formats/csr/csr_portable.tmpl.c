@@ -119,7 +119,7 @@ SPRYI_INLINE void SPRY_FNJ(plain_piece)(const spryi_csr_job *job, const spryi_cs
 
 /* ---- multiple row-major vectors ------------------------------------------------------------------------ */
 
-/* Adds entries k .. end - 1 times x of `count` vectors from c on. */
+/* Adds the products of entries k .. end - 1 and x to sum[0 .. count - 1], for `count` vectors from vector c on. */
 SPRYI_INLINE void SPRY_FNJ(plain_panel_dot)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, SPRY_C *sum,
                                             const int has_values, const int count)
 {

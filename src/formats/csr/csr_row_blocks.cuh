@@ -7,7 +7,8 @@
  *     entries       2+3+1   4     4     1   0+4
  *
  * Each row block is multiplied by one block of threads. A row block has rows with at most NNZ_PER_WG entries together,
- * and at most NNZ_PER_WG rows. A longer row has one row block per part, so a row block is a pair (row, part).
+ * and at most NNZ_PER_WG rows. A row with more entries has one row block per part, so a row block is a pair (row,
+ * part).
  */
 #pragma once
 

@@ -3,8 +3,8 @@
  * computes y = alpha*A*x + beta*y from CSC.
  *
  * Idea: row i adds a_ij x_i to the sum of column j with atomicAdd. The sums are a vector in the workspace. A second
- *       launch computes y from the sums, so that alpha and beta follow the rules for special values, and sets the sums
- *       to zero for the next run.
+ *       launch computes y from the sums, so that an infinite alpha multiplies only complete sums, and y is not read if
+ *       beta is 0. It also sets the sums to zero for the next run.
  * Work: the row blocks of CSR-Adaptive: blocks of threads with about equal numbers of entries, long rows in parts. A
  *       block gives each row a group of lanes, as many as its threads allow.
  * Cost: bytes of CSR, an atomic addition in the L2 cache per entry, and three passes over a vector as long as y.

@@ -3,7 +3,7 @@
  *
  * Idea: row i adds a_ij x_i to y_j. In a strided run (csr.h), only the first row's columns are read. The products of a
  *       group of rows with shared columns are added up before y is changed.
- * Work: chunks of rows, in phases or into windows.
+ * Work: a thread scatters one chunk of rows at a time, in phases or into windows (csr.h).
  * Cost: bytes of CSR as for the plain product; y is written and read once more.
  * Source: this library.
  */

@@ -35,7 +35,7 @@ enum {
     CACHED_BYTES = 48 << 20,
 };
 
-/* The matrix that is searched, and the rule for its spans. */
+/* The matrix in which spans are searched, and the limits for its spans. */
 typedef struct search {
     const spry_arrays *csr;
     const spryi_csr_blocks *blocks;

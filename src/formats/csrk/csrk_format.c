@@ -15,8 +15,9 @@
 enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; index 2 is TUNING in csr3 and SSSRS in csr4 */
 
 /*
- * Returns the rule for the sizes of groups. Parameter "tuning" decides if it is set. On a GPU the rule is the loaded
- * table if it was fitted to that generation, else the formula of the generation.
+ * Returns the rule for the sizes of groups. Parameter "tuning" decides if it is set. Otherwise CPUs and csr4 use
+ * SPRYI_GROUPS_CPU. A GPU uses the loaded table if it was fitted to the GPU's generation, else the formula of the
+ * generation.
  */
 static spryi_group_rule rule_of(const spryi_build_request *request, int levels)
 {

@@ -20,7 +20,7 @@ extern "C" {
 
 #include <stdlib.h>
 
-/* Auxiliary data of the two launches. */
+/* Auxiliary data of the two launches: steps for ell_slots_cuda, splits for coo_segmented_cuda. */
 typedef struct hyb_parts {
     void *steps, *splits;
 } hyb_parts;

@@ -12,8 +12,8 @@
  *
  *   permutation  2 bytes per row: for each lane, its row within the window
  *   lengths      4 bytes per lane: number of entries; 0 for lanes past the last row
- *   kinds        1 byte per chunk: SCATTERED, IN_ORDER (its rows are consecutive), or r: the chunk begins a strided run
- *                of r chunks (see ell.h), whose rows are consecutive
+ *   kinds        1 byte per chunk: IN_ORDER (its rows are consecutive), SCATTERED (they are not), or r: the chunk
+ *                begins a strided run of r chunks (see ell.h), whose rows are consecutive
  *   blocks       groups of chunks with about equal cost, computed from the offsets. A run ends with its block.
  */
 #pragma once

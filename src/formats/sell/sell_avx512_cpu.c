@@ -60,7 +60,9 @@ SPRYI_INLINE void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l, in
     }
 }
 
-/* Does the work of `chunk` for c a multiple of vectors * LANES. vectors, and whether values is NULL, are constants. */
+/*
+ * Does the same as `chunk` if c is a multiple of vectors * LANES. `vectors`, and whether values is NULL, are constants.
+ */
 SPRYI_INLINE void SPRY_FN(chunk_vectors)(const spryi_run_args *args, const SPRY_V *values, int64_t k, int64_t first,
                                          bool in_order, SPRY_V alpha, SPRY_V beta, const int vectors)
 {
@@ -97,7 +99,7 @@ static void SPRY_FN(blocks_512)(const spryi_run_args *args, int64_t begin, int64
 {
     const spryi_sell *s = args->storage;
     const int64_t from = spryi_sell_block_begin(s, begin), to = spryi_sell_block_begin(s, end);
-    const bool both = s->c % SPRYI_SLOT_LANES == 0; /* both registers of sixteen lanes are used */
+    const bool both = s->c % SPRYI_SLOT_LANES == 0; /* a step has sixteen lanes: one register of f32 or two of f64 */
     if (both && s->values)
         SPRY_FN(chunks_512)(args, s->values, from, to, SPRYI_SLOT_LANES / LANES);
     else if (both)

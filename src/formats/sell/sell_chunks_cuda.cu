@@ -181,7 +181,7 @@ template <typename S, typename V> struct lane_work {
     unsigned mask;    /* CHOSEN: the row's remaining distances */
 };
 
-/* Adds slots t .. t + N - 1. Padding is loaded, but not its x. */
+/* Adds the products of slots t .. t + N - 1 to *sum. Padding is loaded, but no x for it. */
 template <int KIND_OF, int N, bool ONES, typename S, typename V>
 static __device__ __forceinline__ void add_slots(V *sum, lane_work<S, V> *w, int t)
 {

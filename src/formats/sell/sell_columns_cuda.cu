@@ -23,7 +23,10 @@ template <typename SHAPE> struct columns_flight {
     static const int slots = SHAPE::C > 3 ? 2 : 4;
 };
 
-/* Adds the first N of a row's `left` remaining slots. Consecutive slots are c elements apart in Aj and Ax. */
+/*
+ * Adds the products of the first N of a row's `left` remaining slots to `sum`. Consecutive slots are c elements apart
+ * in Aj and Ax.
+ */
 template <int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *Aj,
                                                  const S *Ax, int64_t c, int left, const many_columns<V> &m,

@@ -462,7 +462,7 @@ static bool SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
     return other == 0;
 }
 
-/* Finds the kinds of chunks begin .. end - 1, a block. */
+/* Finds the kinds of chunks begin .. end - 1, which are one block. */
 static void SPRY_FN(find_kinds)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
     uint8_t *run = NULL; /* run that may continue */
