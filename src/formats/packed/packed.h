@@ -4,7 +4,7 @@
  *     a b . . .     In this example a slice has 4 lanes instead of 32. Its entries are on the diagonals -1, 0 and 1,
  *     c d e . .     so no columns are stored. A slot has the entries of one diagonal, in order of lanes.
  *     . f g h .
- *     . . i j k     distances   -1 0 1                      column - row of each slot, once a slice
+ *     . . i j k     distances   -1 0 1                      column - row of each slot, stored once per slice
  *                   masks       .11 111 111 111             slots of each lane, one bit per slot
  *                   values      c f i | a d g j | b e h k   three slots; lane 0 has no entry in the first slot
  *
@@ -17,32 +17,35 @@
  *
  *   slices    one record of 16 bytes per slice, in the order of rows, and an end record. A record has the positions of
  *             the slice's values and indices, its first row and its kind.
- *   extras    4 bytes per slice: the first column for OFFSETS, the position of the masks for DIAGONALS
- *   indices   units of 16 bytes. A slice has the kind with the fewest bytes:
+ *   extras    4 bytes per slice: the first column if the kind is OFFSETS, the position of the masks if it is DIAGONALS
+ *   indices   the slices' distances, masks, lengths, rows and columns, in units of 16 bytes. A slice has the kind with
+ *             the fewest bytes:
  *     DIAGONALS `width` rising distances (column - lane) of 32 bits. The entries of a slot are on one diagonal: the
  *               column increases by one from lane to lane (constant stride). The number of distances is at most 1.5
- *               times the longest lane's entries. Consecutive slices share equal lists. Unless FULL, each lane has a
- *               mask of its slots, of 8, 16 or 32 bits depending on the width.
+ *               times the longest lane's entries. Consecutive slices with equal lists store one list. Unless the slice
+ *               is FULL, each lane has a mask of its slots, of 8, 16 or 32 bits depending on the width.
  *     OFFSETS   column minus first column for each entry, 16 bits
  *     COLUMNS   column of each entry, of the matrix's index type (32 or 64 bits)
- *               Unless FULL, OFFSETS and COLUMNS begin with 32 lengths of 8 bits, LONG_ROW for a row in long_rows. If
- *               SORTED, the lanes' rows follow, relative to the group's first row, 16 bits each.
+ *               Unless the slice is FULL, 32 lengths of 8 bits precede the OFFSETS or COLUMNS. The length is LONG_ROW
+ *               if the row is in long_rows. If the slice is SORTED, the lanes' rows follow the lengths, relative to the
+ *               group's first row, 16 bits each.
  *   FULL      32 lanes with `width` entries each
  *   PADDED    some lanes have fewer than `width` entries. At most one in PADDING_LIMIT entries is missing. All slots
- *             have room for 32 lanes, in values and, unless DIAGONALS, in indices. Values of missing entries are zero,
- *             or repeat a neighbour if slices may share values; CPU kernels do not multiply them. Padding costs bytes,
- *             but positions need no count of the lanes before. The values of FULL and PADDED slices begin at a multiple
- *             of 32.
- *   values    the values of all slices. In a CPU plan, a slice shares the values of another slice of its group if these
- *             begin with its own values. Matrices of constant coefficients and graphs without weights then have few
- *             values. Files and GPU storages do not share values, since GPU kernels expect contiguous values of
- *             consecutive slices.
+ *             have room for 32 lanes in `values` and, if the kind is not DIAGONALS, in `indices`. Values of missing
+ *             entries are zero, or repeat a neighbour if slices may share values; CPU kernels do not multiply them.
+ *             Padding costs bytes, but the position of an entry does not depend on the other lanes. The values of FULL
+ *             and PADDED slices begin at a multiple of 32.
+ *   values    the values of all slices. In a CPU plan, a slice shares the values of another slice of its group if the
+ *             other slice's values begin with the same values. Matrices of constant coefficients and graphs without
+ *             weights then have few values. Files and GPU storages do not share values, since GPU kernels expect
+ *             contiguous values of consecutive slices.
  *
  * Rows much longer than the mean are stored as CSR (long_rows), in pieces of SPRYI_PACKED_PIECE entries whose sums are
  * added in order.
  *
- * Size: the values, plus 20 bytes per slice on grids (4.1 per entry in f32). Masks take 1 to 4 bytes per lane if there
- * are holes. Other slices take 2 or 4 bytes per entry (or b x b block), 1 byte of length and 2 bytes of row per lane.
+ * Size: on grids, the values plus 20 bytes per slice (in total 4.1 bytes per entry in f32). Masks add 1 to 4 bytes per
+ * lane if some lanes lack slots. OFFSETS add 2 bytes per entry (or b x b block), COLUMNS 4 or 8. Lengths add 1 byte per
+ * lane, and the rows of SORTED slices 2 bytes per lane.
  *
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010 (SELL); super-rows: Lane and Booth 2022 (CSR-k); diagonals, masks
  * and packed slots: this library.
@@ -64,19 +67,19 @@
 enum {
     SPRYI_PACKED_LANES = 32,
     SPRYI_PACKED_GROUP = 1024,      /* most rows of a group, see spryi_packed_group_rows */
-    SPRYI_PACKED_MOST_BLOCK = 5,    /* largest b; larger blocks consist of blocks of 3 or 4, with few indices as well */
+    SPRYI_PACKED_MOST_BLOCK = 5,    /* largest b; blocks of 6 are stored as blocks of 3, blocks of 8 as blocks of 4 */
     SPRYI_PACKED_MOST_WIDTH = 254,  /* most entries of a lane */
     SPRYI_PACKED_LONG_ROW = 255,    /* stored instead of the length if the row is in long_rows */
-    SPRYI_PACKED_LONG_LEAST = 64,   /* a long row has more entries than this and ... */
-    SPRYI_PACKED_LONG_MEANS = 4,    /* ... than this multiple of the group's mean */
+    SPRYI_PACKED_LONG_LEAST = 64,   /* a row is long if it has more entries than this and ... */
+    SPRYI_PACKED_LONG_MEANS = 4,    /* ... than this multiple of the group's mean, or than MOST_WIDTH */
     SPRYI_PACKED_PIECE = 1024,      /* entries of a piece of a long row */
-    SPRYI_PACKED_SORT_SAVES = 2,    /* slots per slice that sorting must save */
-    SPRYI_PACKED_PADDING_LIMIT = 2, /* a PADDED slice lacks at most one in this number of entries */
+    SPRYI_PACKED_SORT_SAVES = 2,    /* least number of slots per slice that sorting must save */
+    SPRYI_PACKED_PADDING_LIMIT = 2, /* in a PADDED slice, at most one in this number of entries is missing */
     SPRYI_PACKED_INDEX_UNIT = 16,   /* bytes of a unit of `indices` */
     SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* vectors and values of at least this size use non-temporal stores */
 };
 
-/* Fields of a slice's info. */
+/* Kinds of slices, and bit fields of spryi_packed_slice.info. */
 typedef enum spryi_packed_kind {
     SPRYI_PACKED_DIAGONALS = 0,
     SPRYI_PACKED_OFFSETS = 1,
@@ -110,7 +113,7 @@ typedef struct spryi_packed {
     int32_t *extras;            /* slice_count elements */
     uint8_t *indices;           /* units * SPRYI_PACKED_INDEX_UNIT */
     void *values;               /* `slots` elements; NULL for a pattern */
-    spryi_windows windows;      /* windows of y for the transposed product; empty without this product */
+    spryi_windows windows;      /* windows of y for the transposed product; empty if the plan does not support it */
     int64_t most_slots;         /* elements that `values` would have if slices shared no values */
 } spryi_packed;
 
@@ -148,7 +151,7 @@ SPRYI_PACKED_INLINE int spryi_packed_width(const spryi_packed_slice *slice)
     return (int)(slice->info >> SPRYI_PACKED_WIDTH_SHIFT & 255);
 }
 
-/* Returns the rows of a group, a multiple of 32*b. b = 1: lanes are rows. */
+/* Returns the number of rows of a group, a multiple of 32*b. If b is 1, lanes are rows. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_group_rows(int64_t b)
 {
     const int64_t unit = SPRYI_PACKED_LANES * b;

@@ -4,17 +4,20 @@
  * Idea: a lane is a row. The 32 lanes of a slice are eight registers of f64 or four of f32, which are added in
  *       parallel. On diagonals a slot's x is loaded in order, without indices and gathers. In other slices x is
  *       assembled by loads and inserts. Multiple vectors: packed_panels.tmpl.c.
- * Work: one thread for each chunk of slices of about equal cost, or piece of a long row (packed_driver.c).
+ * Work: each thread has chunks of slices of about equal cost, and pieces of long rows (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
- * Good at: grids, blocks. Bad at: slices in which most slots are holes.
+ * Good at: grids, blocks. Bad at: slices in which most lanes lack most slots.
  */
 #include "base/avx2_lanes.h"
 #include "formats/packed/packed_driver.h"
 #include "formats/packed/packed_lanes.h"
 #include "formats/shared/panels.h"
 
-/* How a slice stores which lanes have a slot: all lanes; lengths of 8 bits; masks of 8, 16 or 32 bits. */
+/*
+ * How a slice records the lanes that have a slot. BY_ALL: all lanes have all slots. BY_LENGTH: by lengths of 8 bits.
+ * BY_8, BY_16, BY_32: by masks of this number of bits.
+ */
 typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
 
 typedef struct lane_bits {
@@ -28,7 +31,10 @@ static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
     return (lane_bits){(const __m256i *)(const void *)from, UINT32_MAX};
 }
 
-/* Returns the lanes that have slot k: shifts the bit of slot k to the sign and collects the signs. */
+/*
+ * Returns a mask of the lanes that have slot k. If lanes have masks, shifts the bit of slot k to the sign bit and
+ * collects the sign bits.
+ */
 static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
 {
     const __m256i first = by == BY_ALL ? _mm256_setzero_si256() : _mm256_loadu_si256(s->stored);
@@ -54,7 +60,7 @@ static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
     return lanes;
 }
 
-/* Returns the lanes of a slice with lengths that are not long rows. The other lanes have no slot. */
+/* Returns a mask of the lanes that are not long rows, for a slice with lengths. Lanes of long rows have no slots. */
 static inline uint32_t lanes_of_rows(lane_bits *s)
 {
     const __m256i long_row = _mm256_set1_epi8((char)SPRYI_PACKED_LONG_ROW);

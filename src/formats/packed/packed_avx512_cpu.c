@@ -3,25 +3,28 @@
  *
  * Idea: a lane is a row. The 32 lanes of a slice are four registers of f64 or two of f32, which are added in parallel.
  *       On diagonals a slot's x is loaded in order, without indices and gathers; lanes without the slot are masked. In
- *       other slices x is assembled by loads and inserts, faster than a gather instruction in microcode. For blocks, x
- *       is assembled once for all rows of the block. Unpadded slots that some lanes lack are assembled in memory.
- *       Values and indices are prefetched only into the second-level cache. In the first-level cache they would evict
- *       x, which sorted rows reuse. Multiple vectors: packed_panels.tmpl.c.
- * Work: one thread for each chunk of slices of about equal cost, or piece of a long row (packed_driver.c).
+ *       other slices x is assembled by loads and inserts, which are faster than a gather instruction that runs as
+ *       microcode. For blocks, x is assembled once for all rows of the block. For unpadded slots that some lanes lack,
+ *       x is assembled in memory. Values and indices are prefetched only into the second-level cache. In the
+ *       first-level cache they would evict x, which sorted rows reuse. Multiple vectors: packed_panels.tmpl.c.
+ * Work: each thread has chunks of slices of about equal cost, and pieces of long rows (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
- * Good at: grids, blocks. Bad at: slices in which most slots are holes.
+ * Good at: grids, blocks. Bad at: slices in which most lanes lack most slots.
  */
 #include "base/avx512_lanes.h"
 #include "formats/packed/packed_driver.h"
 #include "formats/packed/packed_lanes.h"
 #include "formats/shared/panels.h"
 
-/* How a slice stores which lanes have a slot: all lanes; lengths of 8 bits; masks of 8, 16 or 32 bits. */
+/*
+ * How a slice records the lanes that have a slot. BY_ALL: all lanes have all slots. BY_LENGTH: by lengths of 8 bits.
+ * BY_8, BY_16, BY_32: by masks of this number of bits.
+ */
 typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
 
 typedef struct lane_bits {
-    __m512i low, high; /* lengths or masks as stored; high: masks of 32 bits of lanes 16 to 31 */
+    __m512i low, high; /* lengths or masks as stored; high: only for masks of 32 bits, the masks of lanes 16 to 31 */
 } lane_bits;
 
 static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
@@ -34,7 +37,7 @@ static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
     return s;
 }
 
-/* Returns the lanes that have slot k. */
+/* Returns a mask of the lanes that have slot k. */
 static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
 {
     switch (by) {
@@ -48,7 +51,7 @@ static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
     return _mm512_test_epi32_mask(s->low, bit) | (uint32_t)_mm512_test_epi32_mask(s->high, bit) << 16;
 }
 
-/* Returns the lanes of a slice with lengths that are not long rows. Sets the lengths of long rows to 0. */
+/* Returns a mask of the lanes that are not long rows, for a slice with lengths. Sets lengths of long rows to 0. */
 static inline uint32_t lanes_of_rows(lane_bits *s)
 {
     const __m256i length = _mm512_castsi512_si256(s->low);

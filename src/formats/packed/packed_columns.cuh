@@ -1,11 +1,11 @@
 /*
  * packed_columns, the kernel of packed_slices_cuda for multiple vectors.
  *
- * Idea: a slice's values and indices are read once for all vectors. Row-major vectors: lanes of a warp share a row of
- *       x, and each has pieces of 16 bytes of the row. A warp has as many rows of the slice as fit its lanes, and on
- *       diagonals its reads of x are contiguous. Column-major vectors: a warp has all 32 rows of the slice, and each
- *       lane has some vectors (columns.cuh). A block row adds its b rows with one load of x.
- * Work: a warp for up to SHARES times 32 / lanes rows of a slice and a set of vectors. The warps of a slice are
+ * Idea: a slice's values and indices are read once for all vectors. Row-major vectors: m.lanes lanes of a warp share a
+ *       row of x, and each of them reads pieces of 16 bytes of the row. A warp thus has 32 / m.lanes rows of the slice
+ *       at a time, and on diagonals its reads of x are contiguous. Column-major vectors: a warp has all 32 rows of the
+ *       slice, and each lane has some vectors (columns.cuh). A block row adds its b rows with one load of x.
+ * Work: a warp has up to SHARES * 32 / m.lanes rows of a slice and one set of vectors. The warps of a slice are
  *       consecutive, so its values come from the first-level cache. A lane loads multiple slots at a time
  *       (columns_flight), and later values and indices are prefetched into the second-level cache.
  * Cost: bytes of packed, X and Y once if reads of nearby warps hit the caches. Deterministic: the entries of a row are
@@ -26,9 +26,9 @@ template <typename S> struct column_slice {
     int kind, width;
     bool whole;      /* all lanes have all slots */
     bool prefetches; /* prefetch values: only the first warp of the slice, in its first part */
-    int32_t base; /* block column to which indices are added: of lane 0 (DIAGONALS), or the slice's first (OFFSETS) */
-    int count;    /* lanes that are rows */
-    int64_t row;  /* row to which the lanes' rows are added */
+    int32_t base;    /* block column to which indices are added: lane 0's (DIAGONALS), or the slice's first (OFFSETS) */
+    int count;       /* lanes that are rows */
+    int64_t row;     /* row to which the lanes' rows are added */
     /* the slice's lane whose index equals the thread's lane index: */
     int32_t distance; /* DIAGONALS: distance of the slot with this index */
     unsigned slots;   /* DIAGONALS: mask of the lane's slots; else number of its slots, or LONG_ROW */
@@ -152,8 +152,9 @@ static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum
 }
 
 /*
- * Number of slots that a lane loads at a time, by the registers of a slot, and blocks per multiprocessor. Measured on
- * an H200: more slots and fewer blocks are 1.2 times as fast for b x b blocks, except with column-major f32.
+ * slots: number of slots that a lane loads at a time, computed from the registers that a slot needs. blocks: number of
+ * CUDA blocks per multiprocessor. Measured on an H200: for matrices of b x b blocks, more slots and fewer CUDA blocks
+ * are 1.2 times as fast, except with column-major f32.
  */
 template <typename SHAPE, typename V, int B> struct columns_flight {
     static const int words = (int)sizeof(V) / 4;
@@ -201,11 +202,11 @@ view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     return v;
 }
 
-/* A thread's share of a slice: lanes own, own + rows, ... of the slice, and its columns of x. */
+/* A thread's share of a slice: lanes own, own + rows, ... of the slice, and some of the vectors (`set` and `lane`). */
 typedef struct slice_share {
     spryi_packed_slice slice;
     int32_t extra;
-    int own, rows, parts; /* parts: number of these lanes */
+    int own, rows, parts; /* parts: number of lanes own, own + rows, ... */
     int set, lane;
     bool prefetches; /* prefetch values of blocks: only the first share of the slice */
 } slice_share;
@@ -252,7 +253,7 @@ run_share(const spryi_packed &s, const slice_share &share, const many_columns<V>
     }
 }
 
-/* Is a separate function, to save registers in its caller. */
+/* Computes y of a share with HOLES. This is a separate function to save registers in its caller. */
 template <typename S, int B, typename SHAPE, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, const slice_share share, const many_columns<V> *m, V alpha, V beta)
 {
@@ -308,7 +309,10 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
         run_columns<S, 1, SHAPE>(s, share, m, a, b);
 }
 
-/* Sets the number of lanes for a row, the smallest sufficient power of two, and the number of sets of vectors. */
+/*
+ * Sets m->lanes, the number of lanes that share a row of x. It is 1 for column-major vectors, else the smallest power
+ * of two that suffices for all vectors, at most 32. Sets m->sets, the number of sets of vectors.
+ */
 template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *m)
 {
     m->lanes = 1;

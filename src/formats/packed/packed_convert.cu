@@ -3,8 +3,8 @@
  *
  * Idea: the same code visits every group of rows twice. The first pass measures, a scan gives the positions of the
  *       group in the arrays, and the second pass fills them. Long rows are copied by pieces.
- * Work: a block for each group, a warp for each slice, a lane for each row or block row, of at most 254 entries or
- *       blocks; a block for each piece of long rows. To find b, a warp for each sample.
+ * Work: a block for each group, a warp for each slice, a lane for each row (of at most 254 entries) or block row (of at
+ *       most 254 blocks), a block for each piece of long rows. To find b, a warp for each sample.
  * Cost: columns are read two to six times, but only once from memory in each pass. Values are read once. Values of
  *       blocks are read in partial sectors, so up to three times. Slots are written once, and cleared before if there
  *       are holes. Scratch: 56 bytes per group.
@@ -39,14 +39,14 @@ template <typename P> struct packed_rows {
 struct packed_group {
     spryi_packed_draft slice[SLICES];
     spryi_packed_location location[SLICES];
-    /* at first the counts of each slice's long rows, later the counts of all earlier slices */
+    /* first the counts of the long rows of each slice, later the sum of the counts of all earlier slices */
     spryi_packed_counts before[SLICES];
     int64_t high[SLICES];
     int32_t diagonals[SLICES];  /* number of distances of each slice; -1: no list; INT32_MIN: not determined */
-    uint32_t long_rows[SLICES]; /* long rows in natural order */
+    uint32_t long_rows[SLICES]; /* mask of each slice's long rows before sorting */
     int32_t at[LENGTHS + 1];    /* at[n]: position in the order of the first row of length MOST_WIDTH - n */
     uint16_t order[SPRYI_PACKED_GROUP];
-    int broken[SLICES]; /* nonzero for units that are not blocks */
+    int broken[SLICES]; /* nonzero for units of 32 block rows that do not consist of blocks */
     int count, sorted, vote;
     spryi_packed_counts sum;
 };
@@ -236,8 +236,9 @@ template <typename P> static __device__ void find_span(packed_group *g, const pa
 /* ---- sorting ------------------------------------------------------------------------------------------- */
 
 /*
- * Turns the number of rows of each length into positions at[]. Returns true if sorting saves enough slots. The slots of
- * sorted slices are the lengths of every 32nd sorted row. Called by the first warp.
+ * Replaces the number of rows of each length in g->at by the position of the first such row in sorted order. Returns
+ * true if sorting saves enough slots. The width of a sorted slice is the length of its first row. Called by the first
+ * warp.
  */
 static __device__ bool order_pays(packed_group *g, int32_t unsorted)
 {
@@ -337,7 +338,10 @@ template <typename P> static __device__ void count_long_rows(packed_group *g, co
     g->before[q].long_nnz = entries;
 }
 
-/* Locates the slices in order. g->sum grows from the counts before the group. Called by the first warp. */
+/*
+ * Locates the slices in order. g->sum: on entry the counts before the group, on return the counts after it. Called by
+ * the first warp.
+ */
 static __device__ void locate_slices(packed_group *g)
 {
     const int lane = lane_of_warp();
@@ -579,7 +583,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     }
 }
 
-/* Copies one piece of a long row. The first piece's position is already set. Called by a block. */
+/* Copies one piece of a long row. The position of each row's first piece is already set. Called by a block. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     copy_pieces(const P *__restrict__ Ap, const int32_t *__restrict__ Aj, const V *__restrict__ Ax,
                 const spryi_packed s)

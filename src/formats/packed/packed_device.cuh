@@ -8,7 +8,7 @@ extern "C" {
 }
 
 enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, for which launches are sized */ };
-static const unsigned ALL = 0xffffffffu; /* all lanes, or all slots */
+static const unsigned ALL = 0xffffffffu; /* mask of all lanes, or of all slots */
 
 static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)
 {

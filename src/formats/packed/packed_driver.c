@@ -1,8 +1,9 @@
 /*
  * The driver of packed's CPU kernels.
  *
- * Work: three steps (formats/shared/run_blocks.h): chunks of slices of about equal cost, counted in values and lanes;
- *       pieces of long rows; the long rows, whose pieces are added in order. Results do not depend on the threads.
+ * Work: three steps (formats/shared/run_blocks.h). The first multiplies chunks of slices of about equal cost, counted
+ *       in values, indices and lanes. The second computes the sums of the pieces of long rows. The third adds the sums
+ *       of each long row in order. Results do not depend on the number of threads.
  * Transposed: a window of y for each part of the rows (formats/shared/column_windows.h), filled slot by slot.
  */
 #ifndef SPRY_FN
@@ -57,15 +58,15 @@ typedef struct packed_run {
     spryi_block_fn slices;
 } packed_run;
 
-/* Returns the number of chunks, by entries and lanes. Padding and shared values are not counted. */
+/* Returns the number of chunks, computed from entries and lanes. Padding and sharing of values do not change it. */
 static int64_t chunk_count(const spryi_packed *s)
 {
     return (s->a.nnz - s->long_rows.nnz + s->slice_count * SPRYI_PACKED_LANES + CHUNK_COST - 1) / CHUNK_COST;
 }
 
 /*
- * Returns the first slice of chunk n. With shared values the cost before a slice does not always rise. Chunks still do
- * not overlap: the bisection for a larger cost never ends further left.
+ * Returns the first slice of chunk n. If slices share values, cost_before(s, k) may fall as k rises. Chunks still do
+ * not overlap: a bisection for a larger cost never returns an earlier slice.
  */
 static int64_t chunk_begin(const spryi_packed *s, int64_t n)
 {
@@ -114,7 +115,7 @@ spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_b
 
 #else /* once for each value type and index type of columns */
 
-/* Adds the sums of the pieces of long rows. The sums of a piece's vectors are adjacent. */
+/* Adds the sums of the pieces of long rows. The sums of one piece, one for each vector, are adjacent. */
 static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;

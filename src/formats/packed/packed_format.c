@@ -1,9 +1,9 @@
 /*
  * The storage of format packed: build from CSR, reader of slices, conversion to CSR, and container checks.
  *
- * The build visits every group of rows twice (packed_group.h). It measures, a scan gives the position of the group in
- * each array, and it writes. No group reads another group, so both passes are parallel, and the result depends only on
- * the matrix.
+ * The build visits every group of rows twice (packed_group.h). The first pass measures the groups. A scan of their
+ * sizes gives the position of each group in each array. The second pass writes the groups. No group reads another
+ * group, so both passes are parallel, and the result depends only on the matrix.
  */
 #ifndef SPRYI_TEMPLATE
 #include "base/context.h"
@@ -190,7 +190,7 @@ bool spryi_packed_next(spryi_packed_reader *r)
     const spryi_packed_view *v = &r->v;
     r->before += r->count;
     if (++r->slot >= v->width) return false;
-    const int64_t first = v->dense ? r->slot * (int64_t)SPRYI_PACKED_LANES : r->before; /* entry or block */
+    const int64_t first = v->dense ? r->slot * (int64_t)SPRYI_PACKED_LANES : r->before; /* first entry or block */
     r->mask = spryi_packed_slot_mask(v, r->slot);
     r->at = v->values + first * v->b * v->b;
     r->count = 0;
@@ -287,7 +287,7 @@ static bool has_bytes(const spryi_packed *s, int64_t at, int64_t bytes)
     return at * SPRYI_PACKED_INDEX_UNIT + bytes <= s->units * SPRYI_PACKED_INDEX_UNIT;
 }
 
-/* Returns the bytes of the slice's columns. The slice's lengths are within the indices. */
+/* Returns the bytes of the slice's columns. The slice's lengths must be within `indices`. */
 static int64_t column_bytes(const spryi_packed *s, const spryi_packed_view *v)
 {
     int64_t entries = 0;
@@ -330,7 +330,7 @@ static const char *check_record(const spryi_packed *s, int64_t k)
     return NULL;
 }
 
-/* Checks the lengths of slice k. Adds the number of its long rows to *next_long. */
+/* Checks the lengths of slice v. Adds the number of its long rows to *next_long. */
 static const char *check_lengths(const spryi_packed *s, const spryi_packed_view *v, int64_t *next_long)
 {
     for (int l = 0; v->lengths && l < SPRYI_PACKED_LANES; l++) {
@@ -378,7 +378,10 @@ static bool is_sorted(const spryi_packed_slice *t)
     return spryi_packed_kind_of(t) != SPRYI_PACKED_DIAGONALS && (t->info & SPRYI_PACKED_SORTED);
 }
 
-/* Checks that each row of a sorted group occurs once. seen: rows of the group's slices so far. */
+/*
+ * Checks that each row of a sorted group occurs once. seen: mask of the rows that the group's slices before slice k
+ * contain.
+ */
 static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[SPRYI_PACKED_GROUP / 32])
 {
     const int64_t row = (int64_t)s->slices[k].row * SPRYI_PACKED_LANES;
@@ -434,7 +437,8 @@ done:
 /* ---- descriptor ---------------------------------------------------------------------------------------- */
 
 /*
- * Returns the bytes by which an update may enlarge the values: new values may differ where present values are shared.
+ * Returns the number of bytes by which an update of the values may enlarge `values`. Slices that share values now may
+ * have different values after the update.
  */
 static int64_t growth_bytes(const void *storage)
 {
@@ -447,7 +451,7 @@ static int sections(void *storage, spryi_section *list)
     spryi_packed *s = storage;
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
-    /* members block to long_rows.nnz */
+    /* one section with the members from block to long_rows.nnz */
     list[count++] = (spryi_section){"packed", NULL, &s->block, 8, sizeof s->block};
     return count + spryi_packed_arrays(s, list + count);
 }

@@ -3,8 +3,8 @@
  * decides the encoding of a slice. This file finds lanes, distances and columns, and fills the arrays.
  *
  * Slices of a group may share values (packed.h). The values of each written slice are compared with the last KEPT
- * slices' values. If equal values exist, the next slice overwrites the new ones. Only slices with the same first entry
- * are compared, so values that do not repeat are not read twice.
+ * slices' values. If an earlier slice has equal values, the next slice overwrites the values just written. Only slices
+ * with the same first entry are compared, so values that do not repeat are not read twice.
  */
 #ifndef SPRYI_TEMPLATE
 #include "formats/packed/packed_group.h"
@@ -21,11 +21,11 @@ typedef struct walk {
     const spry_arrays *csr;
     int b;
     int64_t begin, end;        /* rows */
-    int64_t blocks_over, over; /* lengths above which block rows, and rows, are long */
+    int64_t blocks_over, over; /* lengths above which block rows (in blocks) and rows are long */
     spryi_packed_counts at;    /* counts of the slices so far */
     bool sorted;               /* lanes are rows in the order below */
     uint16_t order[SPRYI_PACKED_GROUP];
-    int list;        /* number of distances of the last list; 0: no list */
+    int list;        /* number of distances of the last stored list; 0: no list */
     int64_t list_at; /* position of the last list, in index units */
     int32_t distances[SPRYI_PACKED_LANES];
 } walk;
@@ -133,7 +133,7 @@ static inline void put_line(void *to, const void *line, bool stream)
     memcpy(to, line, 64);
 }
 
-/* Makes streamed lines visible to other threads. */
+/* Makes cache lines stored with non-temporal stores visible to other threads. */
 static inline void after_lines(void)
 {
 #ifdef __SSE2__
@@ -141,7 +141,7 @@ static inline void after_lines(void)
 #endif
 }
 
-/* Prefetches cache lines of b x b blocks and their columns. */
+/* Prefetches b*b cache lines of values and one line of columns. Advances the addresses past them. */
 static inline void fetch(next_entries *a, int b)
 {
     for (int e = 0; a->values && e < b * b; e++, a->values += 64) __builtin_prefetch((const void *)a->values, 0, 2);
@@ -151,7 +151,7 @@ static inline void fetch(next_entries *a, int b)
 
 enum { FEW = 8 };
 
-/* Returns true if the distance is among the first FEW. */
+/* Returns true if the distance is among the first FEW of the list. */
 static inline bool is_among(const int32_t *distances, int32_t distance)
 {
 #ifdef __SSE2__
@@ -170,7 +170,7 @@ static inline uint32_t first_bits(int count)
     return count >= 32 ? UINT32_MAX : (1u << count) - 1;
 }
 
-/* Sets a bit of lane l's mask of 1, 2 or 4 bytes. Processors are little-endian. */
+/* Sets a bit of lane l's mask of 1, 2 or 4 bytes. Assumes a little-endian processor, as the readers of masks do. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
 {
     masks[l * bytes + bit / 8] = (uint8_t)(masks[l * bytes + bit / 8] | 1u << bit % 8);
@@ -198,8 +198,8 @@ static inline int lanes_left(int64_t i, int64_t end)
 /* ---- shared values ------------------------------------------------------------------------------------- */
 
 /*
- * Records the position and first entry of the slice's values. Returns true if a comparison is worthwhile: recorded
- * values have the same first entry, and earlier comparisons succeeded often enough.
+ * Records the position and first entry of the slice's values. Returns true if a comparison is worthwhile: a recorded
+ * slice has the same first entry, and earlier comparisons succeeded often enough.
  */
 static bool may_share(writer *g, const spryi_packed_draft *n, const spryi_packed_location *at)
 {
@@ -298,8 +298,8 @@ int64_t spryi_packed_write(const spryi_packed_group *g, const spryi_packed_choic
 #elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
 
 /*
- * Returns true if the rows, from a multiple of b on, consist of dense blocks at multiples of b. The rows have at most
- * long_over entries each.
+ * Returns true if rows row .. row + rows - 1 consist of dense b x b blocks whose columns begin at multiples of b, and
+ * no row has more than long_over entries. `row` must be a multiple of b.
  */
 static bool SPRY_FN(has_blocks)(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over)
 {
@@ -371,7 +371,7 @@ static inline int64_t SPRY_FN(column)(const walk *g, const spryi_packed_draft *n
     return n->b == 1 ? Aj[n->begin[l] + k] : Aj[n->begin[l] + k * n->b] / n->b;
 }
 
-/* Returns true if each lane has the columns of the previous lane plus one. All lanes have equal length. */
+/* Returns true if each lane has the columns of the previous lane plus one. All lanes must have equal length. */
 static bool SPRY_FN(all_continue)(const walk *g, const spryi_packed_draft *n)
 {
     const int b = n->b;
@@ -405,7 +405,7 @@ static inline bool SPRY_FN(continues)(const walk *g, const spryi_packed_draft *n
 /*
  * Lists the distances of all lanes in rising order. Returns the number of distances, or -1 if there are more than
  * `most` or if the distances of a lane do not rise. The first FEW are compared together, to avoid branch
- * mispredictions. A shorter list is filled with its first distance.
+ * mispredictions. A list with fewer distances is filled up with its first distance.
  */
 static int SPRY_FN(find_distances)(const walk *g, spryi_packed_draft *n, int most)
 {
@@ -668,7 +668,7 @@ SPRYI_INLINE void SPRY_FN(put_lines)(const writer *g, SPRY_B *Vx, const SPRY_B *
  * Fills the values of a FULL or PADDED slice. Element e of the block in slot d of lane l is value 32*(d*b*b + e) + l.
  * Processes the lanes of one cache line at a time, stores whole lines, and prefetches entries of the next slice. If
  * slices may share values, a hole repeats the previous value of its slot, so that holes do not prevent sharing. b is a
- * constant. masks: masks of the lanes, or NULL if none are stored.
+ * compile-time constant. masks: masks of the lanes, or NULL if none are stored.
  */
 SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
 {
@@ -678,7 +678,7 @@ SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SP
     _Alignas(64) SPRY_B line[MOST * MOST * LINE];
     next_entries ahead = g->ahead;
     for (int first = 0; first < LANES; first += LINE) {
-        int64_t next[LINE] = {0}; /* entry of each lane */
+        int64_t next[LINE] = {0}; /* next entry of each lane */
         int32_t least = n->width; /* leading slots that all of these lanes have */
         for (int q = 0; q < LINE; q++) least = n->length[first + q] < least ? n->length[first + q] : least;
         if (masks && least < n->width) least = 0;
@@ -716,7 +716,7 @@ SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SP
     }
 }
 
-/* Fills the indices of a FULL or PADDED slice. kind is a constant. */
+/* Fills the indices of a FULL or PADDED slice. kind is a compile-time constant. */
 SPRYI_INLINE void SPRY_FN(fill_dense_indices)(const walk *g, const spryi_packed_draft *n, void *indices, const int kind)
 {
     const int b = n->b;
@@ -784,7 +784,7 @@ static void SPRY_FN(store_entries)(writer *g, const spryi_packed_draft *n, const
     SPRY_FN(fill_entries)(g, n, s->values ? (SPRY_B *)s->values + at->values : NULL, masks, indices);
 }
 
-/* Sets the entries that fill_dense prefetches: of the next slice, or of the next group if rows are sorted. */
+/* Sets the addresses that fill_dense prefetches: entries of the next slice, or of the next group if rows are sorted. */
 static inline void SPRY_FN(set_ahead)(writer *g, const spryi_packed_draft *n)
 {
     const spry_arrays *csr = g->w.csr;
@@ -797,7 +797,7 @@ static inline void SPRY_FN(set_ahead)(writer *g, const spryi_packed_draft *n)
         g->ahead.columns = (uintptr_t)((const SPRY_J *)csr->indices + at);
 }
 
-/* Writes one slice. If its values are shared, the next slice overwrites them. */
+/* Writes one slice. If an earlier slice has equal values, the next slice overwrites the values written here. */
 static void SPRY_FN(write_slice)(writer *g, int64_t row, int count, const spryi_packed_choice *choice)
 {
     spryi_packed *s = g->s;

@@ -1,8 +1,8 @@
 /*
  * Reads packed slices lane by lane, for products with multiple vectors. For each lane, lists the positions of its
- * entries (or blocks) in `values` and in x. Lanes are read in order, so a counter for each slot gives the rank of its
- * next entry. Lists that lanes have in common are built once per slice: complete lists for lanes with all slots of
- * DIAGONALS.
+ * entries (or blocks) in `values` and in x. Lanes are read in order, so a counter for each slot (`rank`) gives the
+ * position of the lane's entry among the slot's entries. Lists that are equal for multiple lanes are built once per
+ * slice, such as the lists of lanes that have all slots of DIAGONALS.
  */
 #pragma once
 
@@ -11,7 +11,10 @@
 
 enum { SPRYI_PACKED_LIST = SPRYI_PACKED_MOST_WIDTH + 1 };
 
-/* A slice and its current lane. Value e of block n is values[value[n] + e*stride[n]], relative to `values`. */
+/*
+ * A slice and its current lane. Value e of block n of the lane is element values + value[n] + e*stride[n] of the
+ * storage's values.
+ */
 typedef struct spryi_packed_lanes {
     spryi_packed_view v;
     spry_index_type index_type;
@@ -19,9 +22,9 @@ typedef struct spryi_packed_lanes {
     uint32_t rows;                  /* mask of the lanes that are rows of the slice */
     int32_t value_count;            /* number of values of the slice */
     /*
-     * Arrays with one element per slot. slot_x: start of x, only for DIAGONALS. slot_value: start of the values. lanes:
-     * number of lanes that have the slot. before: number of entries in earlier slots. rank: number of entries of the
-     * slot read so far.
+     * Arrays with one element per slot. slot_x: position in x relative to x_base, only for DIAGONALS. slot_value:
+     * position of the slot's first value, relative to the slice's values. lanes: number of lanes that have the slot.
+     * before: number of entries in earlier slots. rank: number of entries of the slot read so far.
      */
     int64_t slot_x[SPRYI_PACKED_LIST];
     int32_t slot_value[SPRYI_PACKED_LIST], lanes[SPRYI_PACKED_LIST];

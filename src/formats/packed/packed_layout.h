@@ -15,7 +15,10 @@ typedef struct spryi_packed_counts {
     int64_t slices, indexed, slots, units, long_rows, pieces, long_nnz;
 } spryi_packed_counts;
 
-/* A slice before it is stored. Lengths and columns are in blocks. Entry k of lane l begins at begin[l] + k*b. */
+/*
+ * A slice before it is stored. Lengths and columns are counted in blocks. Entry k of lane l begins at element
+ * begin[l] + k*b of the CSR arrays.
+ */
 typedef struct spryi_packed_draft {
     int64_t row;
     int b, count;
@@ -33,7 +36,10 @@ typedef struct spryi_packed_draft {
     int64_t low; /* first column of OFFSETS */
 } spryi_packed_draft;
 
-/* Positions of a slice's parts: `values` in elements, `indices` (distances or indices) and `masks` in index units. */
+/*
+ * Positions of a slice's parts in the arrays of spryi_packed. `values` counts elements; `indices` (the position of
+ * distances or indices) and `masks` count units of SPRYI_PACKED_INDEX_UNIT bytes.
+ */
 typedef struct spryi_packed_location {
     int64_t values, indices, masks;
 } spryi_packed_location;
@@ -49,7 +55,10 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_align_values(int64_t slots)
     return (slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
 }
 
-/* Returns the length above which block rows of a group are long. The entries of a block count as one. */
+/*
+ * Returns the length, in blocks, above which block rows of a group are long. The group has `rows` rows with `entries`
+ * entries.
+ */
 SPRYI_PACKED_INLINE int64_t spryi_packed_blocks_over(int64_t entries, int64_t rows)
 {
     const int64_t least = SPRYI_PACKED_LONG_LEAST,
@@ -71,8 +80,9 @@ SPRYI_PACKED_INLINE bool spryi_packed_sort_pays(int64_t unsorted, int64_t sorted
 }
 
 /*
- * Returns the most distances for DIAGONALS, or -1 if the slice cannot have that kind. Each distance costs a slot, so
- * the limit is 1.5 times the longest lane: a boundary of a grid with 27 neighbours keeps 27 for 18 entries.
+ * Returns the largest number of distances that the slice may have as DIAGONALS, or -1 if it cannot have that kind. Each
+ * distance costs a slot, so the limit is 1.5 times the length of the longest lane. This permits 27 distances for rows
+ * of 18 entries, as on the boundary of a grid with 27 neighbours.
  */
 SPRYI_PACKED_INLINE int spryi_packed_most_diagonals(const spryi_packed_draft *n)
 {
@@ -83,7 +93,7 @@ SPRYI_PACKED_INLINE int spryi_packed_most_diagonals(const spryi_packed_draft *n)
 
 /*
  * Returns true if DIAGONALS take the fewest bytes. count: number of distances, or -1 if there is no list. listed: the
- * list equals the last list.
+ * list equals the last stored list, so it takes no bytes.
  */
 SPRYI_PACKED_INLINE bool spryi_packed_diagonals_pay(const spryi_packed_draft *n, int count, bool listed)
 {
@@ -129,7 +139,7 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_room(const spryi_packed_draft *n)
 
 /*
  * Returns the location of the slice after the slices in *at. Adds the slice to *at. *list_at: position of the last
- * list. If the slice has a list, *list_at becomes its position.
+ * stored list of distances. If the slice has a list, *list_at becomes the position of this list.
  */
 SPRYI_PACKED_INLINE spryi_packed_location spryi_packed_locate(spryi_packed_counts *at, int64_t *list_at,
                                                               const spryi_packed_draft *n, int64_t index_bytes)
@@ -179,7 +189,7 @@ SPRYI_PACKED_INLINE int32_t spryi_packed_extra(const spryi_packed_draft *n, cons
     return (int32_t)(n->low < INT32_MAX ? n->low : 0);
 }
 
-/* Returns the end record of the slices. */
+/* Returns the record that follows the last slice. */
 SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_end_record(const spryi_packed *s)
 {
     spryi_packed_slice slice;
@@ -191,8 +201,8 @@ SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_end_record(const spryi_packe
 }
 
 /*
- * The block size b is determined from block rows sampled at equal distances. At most one in EXCEPTIONS nonempty samples
- * may consist of other than dense blocks.
+ * The block size b is determined from block rows sampled at equal distances. A b is accepted if at most one in
+ * EXCEPTIONS nonempty samples does not consist of dense b x b blocks.
  */
 enum { SPRYI_PACKED_SAMPLES = 256, SPRYI_PACKED_EXCEPTIONS = 4 };
 
@@ -205,7 +215,7 @@ static inline bool spryi_packed_mostly_blocks(int64_t seen, int64_t blocks)
 int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b);
 /* Sets the sizes of s to the counts *sum. Returns SPRY_TOO_LARGE if they exceed the counters of a record. */
 spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *sum, spry_error *err);
-/* Lists the arrays of s, whose sizes are set. Returns their number. */
+/* Lists the arrays of a storage whose sizes are set. Returns the number of arrays. */
 enum { SPRYI_PACKED_ARRAYS = 9 };
 int spryi_packed_arrays(void *storage, spryi_section *list);
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s);

@@ -1,17 +1,17 @@
 /*
- * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. Either kinds of slices alternate, or all
- * slices are DIAGONALS of up to 8 slots.
+ * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. The matrix has slices of different kinds, or
+ * all slices are DIAGONALS of up to 8 slots.
  *
- * Idea: such a slice needs three round trips to memory (record; indices and values; x) and few instructions. The time
- *       depends on the number of waiting warps and on the work of each warp. Each kind has separate code for every
- *       width. Lengths and masks of single lanes are evaluated after all loads are issued. A small, slower function
- *       handles slices without room for all lanes.
+ * Idea: such a slice needs three round trips to memory (for the record, for indices and values, for x) and few
+ *       instructions. The time depends on the number of waiting warps and on the work of each warp. Each kind has
+ *       separate code for every width. Lengths and masks of single lanes are evaluated after all loads are issued. A
+ *       small, slower function handles slices without room for all lanes.
  *
  *       record, extra     values, indices, lengths     x     y          time -->
  *
- * Work: warps for narrow slices use few registers and have one or three slices. Wide slices have enough slots: if that
- *       fills the GPU evenly, a block has a group of rows, and a warp has eight slices and loads the next record early.
- *       Otherwise a warp has one slice, since a partial last wave of warps would leave the GPU idle.
+ * Work: warps for narrow slices use few registers and have one or three slices. Warps for wide slices have enough loads
+ *       at a time, so fewer warps suffice. Such a warp has eight slices, and loads the next record early, if this fills
+ *       the GPU evenly. Otherwise it has one slice, since a partial last wave of warps would leave the GPU idle.
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */
@@ -25,8 +25,9 @@ enum {
 };
 
 /*
- * Adds W slots. Ax: first value of the lane; index: first distance or index of the slice; held: the lane's slots.
- * ALTERNATE: loads values and indices slot by slot, else all values first.
+ * Adds W slots. Ax: first value of the lane; index: first distance or index of the slice; held: mask of the lane's
+ * slots (DIAGONALS) or their number. ALTERNATE: loads values and indices slot by slot. Otherwise loads all values
+ * first.
  */
 template <int KIND, int W, bool ONES, bool ALTERNATE, typename S, typename V> static __device__ __forceinline__ void
 add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
@@ -49,7 +50,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
         }
         if (ALTERNATE) a[u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
     }
-    unsigned mask = held >> t; /* slots of the lane, from t on; without DIAGONALS held is the lane's length */
+    unsigned mask = held >> t; /* the lane's slots from t on, one bit each; held is a mask only for DIAGONALS */
     if (KIND != SPRYI_PACKED_DIAGONALS) {
         const int left = held == SPRYI_PACKED_LONG_ROW ? 0 : (int)held - t;
         mask = left >= W ? ALL : left > 0 ? (1u << left) - 1 : 0;
@@ -64,8 +65,9 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
 }
 
 /*
- * Returns the sum of all slots, in steps of up to M slots; the rest is one step. ALTERNATE: for indices, if most slices
- * have more than M slots. Otherwise steps are multiples of four, since distances are loaded by four.
+ * Returns the lane's sum over all slots. Adds M slots at a time, or without ALTERNATE a multiple of four, since
+ * distances are loaded four at a time. The remaining slots are added in one step. ALTERNATE: used for slices with
+ * indices if most slices have more than M slots.
  */
 template <int KIND, int M, bool ONES, bool ALTERNATE, typename S, typename V>
 static __device__ __forceinline__ V slot_sum(const S *Ax, const uint8_t *index, unsigned held, int width, const V *x)
@@ -98,7 +100,7 @@ static __device__ __forceinline__ V slot_sum(const S *Ax, const uint8_t *index, 
     return sum;
 }
 
-/* Writes y of one row. SIMPLE: beta is 0 and alpha is not. */
+/* Writes y of one row. SIMPLE: beta is 0 and alpha is not 0. */
 template <bool SIMPLE, typename V>
 static __device__ __forceinline__ void put_narrow(V *y, uint32_t row, V sum, V alpha, V beta)
 {
@@ -108,7 +110,7 @@ static __device__ __forceinline__ void put_narrow(V *y, uint32_t row, V sum, V a
         put(y, row, sum, alpha, beta);
 }
 
-/* Computes y of a slice of any kind whose slots have no room for all lanes, U slots at a time. */
+/* Computes y of a slice of any kind whose slots store only existing entries. Adds U slots at a time. */
 template <typename S, bool ONES, int U, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
@@ -180,7 +182,7 @@ run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     const uint8_t *index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
     const S *Ax = ONES ? NULL : (const S *)s.values + spryi_packed_values_at(&slice) + lane;
     uint32_t row = slice.row * LANES + lane;
-    const bool has_row = row < (uint32_t)s.a.rows; /* storage order: lanes past the last row have no row */
+    const bool has_row = row < (uint32_t)s.a.rows; /* also if rows are sorted: only the last lanes lack rows */
     if (kind == SPRYI_PACKED_DIAGONALS) {
         unsigned held = ALL;
         if (!full) held = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, width, lane);
@@ -207,12 +209,12 @@ run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     if (has_row && (full || held != SPRYI_PACKED_LONG_ROW)) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
 }
 
-/* Slots of the mean slice: up to NARROW_FEW, up to NARROW_MOST, more. */
+/* Mean width of the slices. FEW: up to NARROW_FEW slots. SOME: up to NARROW_MOST. MANY: more. */
 enum narrow_class { FEW, SOME, MANY };
 
 /*
- * Launch shapes. More warps need fewer registers each: 32 suffice for 6 slots at a time, unless alpha and beta are
- * tested in f64. Measured on an H200.
+ * Launch shapes. More warps per multiprocessor leave fewer registers for each thread: 32 registers suffice for 6 slots
+ * at a time, unless alpha and beta are tested in f64. Measured on an H200.
  */
 template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
     static const bool is_double = sizeof(V) == 8;

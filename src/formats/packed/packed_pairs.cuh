@@ -19,8 +19,8 @@
 #include "formats/packed/packed_device.cuh"
 
 enum {
-    PAIRS_FEW = 5,  /* most slots of slices added as a pair, if the mean slice has at most this many */
-    PAIRS_MOST = 8, /* most slots of slices added as a pair, if the mean slice has more */
+    PAIRS_FEW = 5,  /* largest width of the slices of a pair, if the mean width is at most 5 */
+    PAIRS_MOST = 8, /* largest width of the slices of a pair, if the mean width is greater */
     PAIRS_WARPS = 4,
     PAIRS_SLICES = 8, /* slices per warp */
 };
@@ -74,7 +74,10 @@ static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const S *Ax, con
 #undef ADD_PAIR
 }
 
-/* Returns the sum of one slice with room for all lanes. Ax: its first value; x: at the lane's row. */
+/*
+ * Returns the lane's sum in one slice whose slots have room for all lanes. Ax: the slice's first value. x: the element
+ * at the lane's row.
+ */
 template <bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
@@ -99,7 +102,7 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *A
     return sum;
 }
 
-/* Returns the sum of one slice whose slots have no room for all lanes, slot by slot. */
+/* Returns the lane's sum in one slice whose slots store only existing entries. Adds slot by slot. */
 template <bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
@@ -115,7 +118,7 @@ static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S 
     return sum;
 }
 
-/* Returns the slots of the lane in a slice of a pair, which has at most 8 slots. */
+/* Returns a mask of the lane's slots in a slice of a pair. Slices of pairs have at most 8 slots. */
 static __device__ __forceinline__ unsigned pair_mask(const spryi_packed &s, uint32_t info, uint32_t extra)
 {
     if (info & SPRYI_PACKED_FULL) return ALL;
@@ -144,7 +147,10 @@ static __device__ __forceinline__ void load_distances(int32_t (&distance)[SLOTS]
     }
 }
 
-/* Returns the sum of slice k of the warp, which is not part of a pair. Lane k has its record. x: at the lane's row. */
+/*
+ * Returns the lane's sum in slice k of the warp, which is not part of a pair. Lane k holds the slice's record. x: the
+ * element at the lane's row.
+ */
 template <typename S, bool ONES, typename V>
 static __device__ __forceinline__ V single_sum(const spryi_packed &s, const uint4 &record, uint32_t extra, int k,
                                                const V *x)
@@ -183,7 +189,7 @@ static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, pairs_shape<V, SLOT
     const S *values = (const S *)s.values + lane;
     const int64_t row = first * LANES + lane;
     uint32_t list = 0;
-    int list_width = 0; /* width of the list; 0 also for empty slices, whose position the next list may have */
+    int list_width = 0; /* width of the list. An empty slice has width 0, and may have the position of the next list */
     int32_t distance[SLOTS] = {};
     unsigned mask0 = ALL, mask1 = ALL;
     if (pairs & 1) {

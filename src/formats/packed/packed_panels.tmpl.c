@@ -1,15 +1,15 @@
 /*
- * Packed times multiple row-major vectors, for the kernels of all levels, lane by lane (packed_lanes.h).
+ * Packed times multiple row-major vectors, for the kernels of all instruction sets, lane by lane (packed_lanes.h).
  *
  * Idea: a lane's entries are listed once for all vectors. Each entry is multiplied by one or two registers of its row
  *       of x. For blocks, which are dense, a row of x is loaded once for all b rows. A slice remains in the first-level
- *       cache for all its lanes. A row is added in order, fused if the level has FMA. Pieces of long rows are added in
- *       the order of the product with one vector.
- * Work: as for one vector (packed_driver.c); pieces of long rows for SPRYI_PACKED_SUMS vectors at a time.
+ *       cache for all its lanes. The products of a row are added in order, with fused multiply-add if the instruction
+ *       set has it. Pieces of long rows are added in the order of the product with one vector.
+ * Work: as for one vector (packed_driver.c). Pieces of long rows are summed for SPRYI_PACKED_SUMS vectors at a time.
  * Cost: bytes of packed once, bytes of x and y for each vector.
  * Source: this library.
  *
- * One instance serves all index types: the width is tested for each entry.
+ * One instance serves all index types: the width of an index is tested for each entry.
  */
 #include "formats/shared/panels.tmpl.c"
 #if !SPRY_J_IS_64
@@ -59,7 +59,10 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(panel_entries) * at, int cou
     for (int r = 0; r < b; r++) sum[2 * r + 1] = high[r];
 }
 
-/* One register for any b; two for b up to TWICE_UP_TO. Larger blocks already use each load of x for many rows. */
+/*
+ * panel_once multiplies with one register of vectors, for any b. panel_twice multiplies with two, for b up to
+ * TWICE_UP_TO. Larger blocks already use each load of x for many rows.
+ */
 #undef TWICE_UP_TO
 #define TWICE_UP_TO (SPRY_IS_MIXED ? 1 : 3)
 
@@ -128,7 +131,7 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
     spryi_packed_lanes lanes;
     for (int64_t k = begin; k < end; k++) {
         spryi_packed_open_lanes(&lanes, s, k, args->x_stride);
-        const bool in_order = !lanes.v.rows || places % 64 == 0; /* only whole cache lines of y are streamed */
+        const bool in_order = !lanes.v.rows || places % 64 == 0; /* sorted rows: stream only whole cache lines */
         if (s->values)
             spryi_panels_prefetch((const SPRY_S *)s->values + lanes.v.values,
                                   lanes.value_count * (int64_t)sizeof(SPRY_S));
@@ -141,7 +144,10 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
     spryi_panels_done(stream);
 }
 
-/* Sums of a piece in the product with one vector: two registers, or one sum. They are added by halves. */
+/*
+ * Number of partial sums of a piece in the product with one vector: the elements of two registers, or one. In each
+ * step, the second half of the sums is added to the first half, until one sum remains.
+ */
 #undef PIECE_SUMS
 #ifdef __AVX2__
 #define PIECE_SUMS (2 * PANEL_LANES)
@@ -171,7 +177,7 @@ static PANEL SPRY_FN(panel_piece)(const spryi_run_args *args, int64_t p, int64_t
     return sums[0];
 }
 
-/* Sums pieces of long rows. The sums of a piece's vectors are adjacent. */
+/* Computes the sums of pieces of long rows. The sums of one piece, one for each vector, are adjacent. */
 static void SPRY_FN(panel_pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const int64_t columns = args->columns;

@@ -2,8 +2,9 @@
  * packed_portable_cpu: packed slices in plain C.
  *
  * Idea: the 32 lanes of a slice in parallel, slot by slot. On diagonals x is read in order, without columns. Slots that
- *       some lanes lack are processed lane by lane. Long rows in pieces. Multiple vectors: packed_panels.tmpl.c.
- * Work: one thread for each chunk of slices of about equal cost, or piece of a long row (packed_driver.c).
+ *       some lanes lack are processed lane by lane. Long rows are summed in pieces. Multiple vectors:
+ *       packed_panels.tmpl.c.
+ * Work: each thread has chunks of slices of about equal cost, and pieces of long rows (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
  */

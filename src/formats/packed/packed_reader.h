@@ -14,7 +14,7 @@ typedef struct spryi_packed_view {
     const uint16_t *rows;   /* NULL: not SORTED */
     const int32_t *distances;
     const uint8_t *masks; /* NULL: FULL, or not DIAGONALS */
-    const void *columns;  /* 16 bits, or of the matrix's index type; NULL: DIAGONALS */
+    const void *columns;  /* offsets of 16 bits, or columns of the matrix's index type; NULL: DIAGONALS */
 } spryi_packed_view;
 
 static inline spryi_packed_view spryi_packed_view_of(const spryi_packed *s, int64_t k)
@@ -54,9 +54,11 @@ static inline int64_t spryi_packed_row(const spryi_packed_view *v, int l)
     return v->rows ? v->row / SPRYI_PACKED_GROUP * SPRYI_PACKED_GROUP + v->rows[l] : v->row + (int64_t)l * v->b;
 }
 
-/* Returns the lanes that are rows of the slice, without lanes past the last row and long rows. */
+/*
+ * Returns a mask of the lanes that are rows of the slice. Lanes past the last row and lanes of long rows are not in it.
+ */
 uint32_t spryi_packed_row_mask(const spryi_packed_view *v);
-/* Returns the lanes that have slot k. */
+/* Returns a mask of the lanes that have slot k. */
 uint32_t spryi_packed_slot_mask(const spryi_packed_view *v, int k);
 
 /* Iterator over the slots of a slice, for code that need not be fast. */
@@ -74,7 +76,7 @@ typedef struct spryi_packed_reader {
 
 /*
  * spryi_packed_open positions the reader before the first slot of a slice. spryi_packed_next reads the next slot, and
- * returns false after the last slot. s and the slice may be damaged.
+ * returns false after the last slot. s may be unchecked data from a file.
  */
 void spryi_packed_open(spryi_packed_reader *reader, const spryi_packed *s, int64_t slice);
 bool spryi_packed_next(spryi_packed_reader *reader);

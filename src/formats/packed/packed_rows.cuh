@@ -38,13 +38,19 @@ template <typename S, typename V, bool ONES, int SLOTS> static void launch_pairs
                  beta);
 }
 
-/* Returns true if there are enough pairs of slices of 6 to 8 slots that an incomplete last wave does not matter. */
+/*
+ * Returns true if the matrix has so many slices of 6 to 8 slots that an incomplete last wave of warps costs little
+ * time.
+ */
 template <typename V> static bool has_many_pairs(const spryi_packed *s)
 {
     return s->slice_count >= (int64_t)4 * UNITS * PAIRS_WARPS * PAIRS_SLICES * pairs_shape<V, PAIRS_MOST>::blocks;
 }
 
-/* Chooses by the mean slice's width and by whether all slices are DIAGONALS. ONES: a pattern. Measured on an H200. */
+/*
+ * Chooses a kernel by the mean width of the slices and by whether all slices are DIAGONALS. ONES: the matrix is a
+ * pattern. Limits are measured on an H200.
+ */
 template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;

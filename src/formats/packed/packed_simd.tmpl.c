@@ -1,13 +1,14 @@
 /*
- * The product of packed with vector registers, once for each row of types. packed_avx2_cpu.c and packed_avx512_cpu.c
- * compile it. They define the names of base/avx2_lanes.h or base/avx512_lanes.h, and lanes_by, lane_bits, load_bits,
- * lanes_with and lanes_of_rows, which find the lanes of a slot. AVX-512 also defines EXPAND.
+ * The product of packed with vector registers, compiled once for each combination of types by packed_avx2_cpu.c and
+ * packed_avx512_cpu.c. These files include base/avx2_lanes.h or base/avx512_lanes.h, and define lanes_by, lane_bits,
+ * load_bits, lanes_with and lanes_of_rows, which find the lanes that have a slot. packed_avx512_cpu.c also defines
+ * EXPAND.
  */
 #undef VECTORS
 #undef EACH_VECTOR
 #undef IS_SMALL
 #define VECTORS (32 / LANES)
-/* Rarely used types, and blocks with AVX2, for which bsr is faster, have one small instance. */
+/* Rarely used types have one small instance. With AVX2, so have blocks, for which format bsr is faster. */
 #if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
 #define EACH_VECTOR
 #define IS_SMALL 1
@@ -16,7 +17,7 @@
 #define IS_SMALL 0
 #endif
 
-/* The slice being multiplied. Addresses of the next slot advance with each slot. */
+/* The slice being multiplied. Addresses point to the data of the next slot, and advance with each slot. */
 typedef struct SPRY_FN(cursor) {
     const SPRY_S *Ax; /* values of the next slot; NULL: all values are 1 */
     const int32_t *distances;
@@ -32,7 +33,7 @@ typedef struct SPRY_FN(cursor) {
     const uint16_t *rows; /* rows of the lanes, relative to `row`; NULL: natural order */
 } SPRY_FN(cursor);
 
-/* Destination of the results. stream: use non-temporal stores; beta is 0. */
+/* Destination of the results. stream: use non-temporal stores, only if beta is 0. */
 typedef struct SPRY_FN(target) {
     SPRY_V *y, alpha, beta;
     bool stream;
@@ -59,7 +60,10 @@ SPRYI_INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN
     }
 }
 
-/* Writes rows that are sorted or of blocks. sums[r*32 + l] is the sum of row r of lane l, and is scaled in place. */
+/*
+ * Writes y of a slice that is SORTED or has blocks. sums[r*32 + l] is the sum of row r of lane l. It is scaled in
+ * place.
+ */
 SPRYI_INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b,
                                          SPRY_V *sums)
 {
@@ -96,7 +100,7 @@ SPRYI_INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
     if (p->columns) p->columns += stride;
 }
 
-/* Returns x of LANES lanes from l on. All these elements may be read. */
+/* Returns the elements of x for LANES lanes from l on. All these lanes must have valid indices. */
 SPRYI_INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi_packed_kind kind)
 {
     if (kind == SPRYI_PACKED_DIAGONALS) return LOAD(p->x + p->distances[k] + l);
@@ -104,7 +108,10 @@ SPRYI_INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const
     return GATHER_AT(p->x, p->offsets + l);
 }
 
-/* Sets xs[l] to x of the lanes in the mask, whose indices are adjacent, and to 0 for other lanes. */
+/*
+ * Sets xs[l] to lane l's element of x for lanes in the mask, and to 0 for other lanes. The mask's lanes have adjacent
+ * indices.
+ */
 SPRYI_INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
 {
     EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(xs + v * LANES, ZERO());
@@ -139,7 +146,10 @@ SPRYI_INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 #endif
 }
 
-/* Loads the values of LANES lanes. padded: every lane has a value; else values of the mask's lanes are adjacent. */
+/*
+ * Loads the values of LANES lanes. padded: every lane has a value. Otherwise only the mask's lanes have values, which
+ * are adjacent.
+ */
 SPRYI_INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, bool padded)
 {
     return padded ? LOAD_VALUES(Ax) : SPRY_FN(spread_values)(Ax, mask);
@@ -156,7 +166,7 @@ SPRYI_INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_pac
     SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
 }
 
-/* Adds a slot for the lanes in the mask. Holes of a padded slot have indices of elements of x that may be read. */
+/* Adds a slot for the lanes in the mask. Missing entries of a padded slot have valid indices. */
 SPRYI_INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
 {
     const bool gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
@@ -180,7 +190,9 @@ SPRYI_INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, 
     SPRY_FN(advance)(p, p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask), 1);
 }
 
-/* Sets at[l] to the position of x of lane l's block, for lanes in the mask, and to a valid position for other lanes. */
+/*
+ * Sets at[l] to the position in x of lane l's block for lanes in the mask, and to some valid position for other lanes.
+ */
 SPRYI_INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, int64_t *at)
 {
     if (p->distances) {
@@ -199,8 +211,8 @@ SPRYI_INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_
 }
 
 /*
- * Adds the blocks of LANES lanes: of all lanes if `all`, else of the lanes in the mask `live`. Row r of each block is
- * added to sums[r*32 + l].
+ * Adds the blocks of LANES lanes: of all these lanes if `all` is true, else of the lanes in the mask `live`. Row r of
+ * each block is added to sums[r*32 + l].
  */
 SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at,
                                       MASK live, const bool all, const int b, SPRY_V *sums)
@@ -223,8 +235,8 @@ SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *A
 
 #ifndef EXPAND
 /*
- * Adds blocks with adjacent values, lane by lane: slots with holes have few lanes, and spreading their values over
- * registers takes longer.
+ * Adds a slot of blocks lane by lane, if the values of the mask's lanes are adjacent. Such slots have few lanes, so
+ * spreading their values over registers would take longer.
  */
 SPRYI_INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
                                           const int b, SPRY_V *sums)
@@ -268,7 +280,8 @@ SPRYI_INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask,
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
 /*
- * Multiplies a slice of rows. full: all lanes have all slots. kind and full are constants, except in small instances.
+ * Multiplies a slice of rows. full: all lanes have all slots. kind and full are compile-time constants, except in small
+ * instances.
  */
 SPRYI_INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
                                       const bool full)
@@ -395,7 +408,7 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
     if (t.stream) _mm_sfence();
 }
 
-/* Sums pieces of long rows, two registers at a time. */
+/* Computes the sums of pieces of long rows, two registers at a time. */
 static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;

@@ -1,14 +1,15 @@
 /*
  * packed_diagonals, packed_mixed and packed_wide: kernels of packed_slices_cuda for lanes that are rows or block rows.
  *
- * Idea: a record of 16 bytes has all positions of a slice, so the loads of values depend on nothing else. For DIAGONALS
- *       lane d has the d-th distance, and x is read at the lane's row plus the distance. A lane without an entry loads
- *       padding, but no x. If too many entries are missing the slot is packed, and a lane finds its position by
- *       counting the earlier lanes in the slot's mask.
- * Work: packed_diagonals: all slices are DIAGONALS. Blocks of two warps; a warp has two consecutive slices (one of
- *       block rows), adds them together if they are alike, and loads 7 slots at a time. packed_mixed: blocks of eight
- *       warps, each with up to four slices, the next record loaded early. packed_wide: for few and wide slices with
- *       indices. Two to eight warps for each slice; each has a part of the slots, and the sums are added in order.
+ * Idea: a record of 16 bytes has all positions of a slice, so the loads of values depend on nothing else. For
+ *       DIAGONALS, lane d holds the d-th distance, and x is read at the lane's row plus the distance. In a padded
+ *       slice, a lane without an entry loads padding, but no x. If too many entries are missing, slots store only
+ *       existing entries, and a lane finds its position by counting the earlier lanes in the slot's mask.
+ * Work: packed_diagonals: all slices are DIAGONALS. A block has two warps. A warp has two consecutive slices, or one
+ *       slice of block rows. It loads up to 7 slots at a time, and adds two slices together if they have the same list
+ *       and width. packed_mixed: a block has eight warps, each with up to four slices, and a warp loads the next record
+ *       early. packed_wide: for few and wide slices with indices. A slice has two to eight warps. Each warp has a part
+ *       of the slots, and the sums of the parts are added in order.
  * Cost: bytes of packed, x and y.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; distances, masks and packed slots: this library.
  */
@@ -24,8 +25,9 @@ template <int B> struct mixed_shape {
 };
 
 /*
- * Slots that slices of rows load at a time: MOST if slices of rows are common. In a matrix of blocks with values
- * narrower than vectors they are rare and get less code, since each number of remaining slots is an instance.
+ * Number of slots loaded at a time in a slice whose lanes are rows. In a matrix of blocks with values narrower than the
+ * elements of the vectors, such slices are rare. For them 2 slots instead of MOST save code, since each number of
+ * remaining slots needs an instance.
  */
 template <typename S, typename V, int B, int MOST> struct row_slots {
     static const int at_once = B > 1 && sizeof(S) < sizeof(V) ? 2 : MOST;
@@ -44,7 +46,7 @@ template <typename S, typename V, int R> struct diagonal_work {
     const S *Ax[R];   /* next slot's value of the lane; HOLES: of the slot's first lane */
     const V *x;       /* x at the lane's block column in the first slice */
     int32_t distance; /* distance at index `lane` of the list */
-    unsigned mask[R]; /* distances that the lane has */
+    unsigned mask[R]; /* mask of the slots that the lane has */
 };
 
 /* Adds slots t .. t + N - 1 of row i of the lane in slice r to sum[r][i]. */
@@ -93,8 +95,8 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
 }
 
 /*
- * Adds all `width` slots, N at a time; the rest is one step. Cases of N and more do not occur; they name an instance
- * that exists already.
+ * Adds all `width` slots, N at a time. The remaining slots are added in one step. Cases of N and more never occur. They
+ * name an existing instance, to avoid one more.
  */
 template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
 static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> w, int width)
@@ -115,7 +117,7 @@ static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagona
     }
 }
 
-/* Computes y of R consecutive slices with the same list, width and b. Lane r has the r-th record. */
+/* Computes y of R consecutive slices with the same list, width and b. mine: in lane r, the record of the r-th slice. */
 template <typename S, int B, bool ONES, int N, int R, typename V>
 static __device__ __forceinline__ void run_diagonals(const spryi_packed &s, const spryi_packed_slice &mine,
                                                      int32_t extra, int mode, const V *x, V *y, V alpha, V beta)
@@ -158,8 +160,9 @@ static __device__ __forceinline__ int mode_of(uint32_t info)
 }
 
 /*
- * Number of slices added together, and slots that each loads at a time. Blocks are small, since finished warps leave
- * their part of the multiprocessor idle until the block ends. Measured on an H200.
+ * slices: number of slices that a warp adds together. slots: number of slots of each slice that it loads at a time.
+ * Blocks are small, since finished warps leave their part of the multiprocessor idle until the block ends. Measured on
+ * an H200.
  */
 template <typename V, int B> struct diagonal_shape {
     static const int slices = B > 1 ? 1 : 2;
@@ -343,7 +346,7 @@ static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_sl
         add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES, N>(sum, v.work, v.mode, v.width);
 }
 
-/* Slots loaded at a time by a lane that is a block row of size B. OF: block size of the kernel. */
+/* Number of slots that a lane loads at a time if it is a block row of B rows. OF: largest B of the kernel. */
 template <typename S, typename V, int B, int OF> struct indexed_slots {
     static const int at_once = B == 1 ? row_slots<S, V, OF, 8>::at_once : B <= 3 ? 2 : 1;
 };
@@ -424,7 +427,8 @@ static __device__ __forceinline__ void restrict_slots(indexed_slice<S, V> *v, in
 }
 
 /*
- * Sets sum to part `part` of `parts` of a slice's slots. Returns the number of rows of the lane from *row on, 0 or B.
+ * Divides the slots of a slice into `parts` parts, and sets sum to the lane's sums over part `part`. Sets *row to the
+ * lane's first row. Returns the number of the lane's rows: B, or 0 if the lane has no row.
  */
 template <typename S, int B, bool ONES, typename V>
 static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi_packed &s,
@@ -442,7 +446,7 @@ static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi
     return v.has_rows ? B : 0;
 }
 
-/* Multiplies slices of any kind with `parts` warps each. A slice of diagonals is multiplied by its first warp. */
+/* Multiplies slices of any kind with `parts` warps each. A slice of diagonals is multiplied only by its first warp. */
 template <typename S, typename V, int B, bool ONES>
 static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
@@ -486,7 +490,10 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
 
 /* ---- launch ------------------------------------------------------------------------------------------ */
 
-/* WIDE_WARPS: warps that keep a GPU busy. WIDE_ELEMENTS: elements of a lane for each warp. Measured on an H200. */
+/*
+ * WIDE_WARPS: number of warps that keep a GPU busy. WIDE_ELEMENTS: a slice gets twice the number of warps if each of
+ * them has at least this number of elements per lane. Measured on an H200.
+ */
 enum { WIDE_WARPS = 1 << 15, WIDE_ELEMENTS = 36 };
 
 /*
@@ -520,7 +527,7 @@ template <typename S, typename V, bool ONES, int B> static void launch_slices(co
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* blocks of narrow values would need too much code */
+    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* narrow values in blocks would need too much code */
     const int parts = HAS_WIDE ? parts_of_slice(s) : 1,
               run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
     const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);

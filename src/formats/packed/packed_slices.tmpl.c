@@ -14,7 +14,7 @@ typedef struct SPRY_FN(cursor) {
     bool dense;
 } SPRY_FN(cursor);
 
-/* Adds a slot of rows that all lanes have. x is read in order, or gathered by offsets or columns. */
+/* Adds a slot that all lanes have, if lanes are rows. x is read in order, or gathered by offsets or columns. */
 static inline void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
@@ -36,7 +36,7 @@ static inline void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
     }
 }
 
-/* Returns the position of x for lane l, the q-th of the slot. */
+/* Returns the address of x for lane l, which is the q-th lane of the slot. */
 static inline const SPRY_V *SPRY_FN(x_of)(const SPRY_FN(cursor) * p, int k, int l, int q)
 {
     if (p->distances) return p->lane0 + ((int64_t)p->distances[k] + l) * p->b;
@@ -44,7 +44,7 @@ static inline const SPRY_V *SPRY_FN(x_of)(const SPRY_FN(cursor) * p, int k, int 
     return p->x + (int64_t)p->columns[q] * p->b;
 }
 
-/* Adds a slot of rows or blocks for the lanes in the mask. sum[r*32 + l]: sum of row r of lane l. */
+/* Adds a slot of entries or blocks for the lanes in the mask. sum[r*32 + l]: sum of row r of lane l. */
 static inline void SPRY_FN(slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
@@ -63,7 +63,7 @@ static inline void SPRY_FN(slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, SPRY
     if (p->columns) p->columns += stride;
 }
 
-/* Adds a slot of blocks that all lanes have. */
+/* Adds a slot that all lanes have, if its entries are blocks. */
 static inline void SPRY_FN(full_blocks)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
@@ -92,7 +92,7 @@ static void SPRY_FN(slice)(const spryi_run_args *args, int64_t k)
     const SPRY_V *x = args->x, alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     SPRY_V sum[LANES * SPRYI_PACKED_MOST_BLOCK], *y = args->y;
     uint8_t length[LANES];
-    uint32_t masks[LANES]; /* lanes of each slot */
+    uint32_t masks[LANES]; /* mask of the lanes of each slot */
     const spryi_packed_view v = spryi_packed_view_of(s, k);
     const uint32_t lanes = spryi_packed_row_mask(&v);
     SPRY_FN(cursor)

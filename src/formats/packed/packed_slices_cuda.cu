@@ -2,23 +2,24 @@
  * packed_slices_cuda: packed CSR-k, a warp for each slice, a lane for each row or block row.
  *
  * Idea: entries on diagonals need no columns: x is read at the lane's row plus the slot's distance.
- * Work: one of five kernels, by the kinds of the slices, see packed_rows.cuh. packed_pairs: up to 5 slots on diagonals,
- *       8 if values are narrow and slices many. packed_narrow: up to 8 slots, and alternating kinds. packed_diagonals:
- *       more slots on diagonals, and block rows. packed_mixed: block rows with indices. packed_wide: few and wide
- *       slices with indices. Long rows, if any, take two more launches: a warp for each piece, then the sums of the
- *       pieces in order (long_rows.cuh). Multiple vectors: packed_columns.
+ * Work: one of five kernels, chosen by the kinds and the mean width of the slices (packed_rows.cuh). packed_pairs: all
+ *       slices are DIAGONALS of up to 5 slots, or up to 8 if values have fewer than 8 bytes and there are many slices.
+ *       packed_narrow: all slices are DIAGONALS of up to 8 slots, or some slices have indices. packed_diagonals:
+ *       DIAGONALS of more slots, or of block rows. packed_mixed: block rows, some with indices. packed_wide: few and
+ *       wide slices, some with indices. Long rows, if any, need two more launches: one with a warp for each piece, and
+ *       one that adds the sums of the pieces in order (long_rows.cuh). Multiple vectors: packed_columns.
  * Cost: bytes of packed, x and y. Deterministic.
- * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
- *         masks and packed slots: this library.
+ * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; distances, masks and
+ *         packed slots: this library.
  *
  * A GPU loads a whole module when one of its kernels is first launched in a process. The instances of the kernels are
- * therefore in separate modules: rows by value type, patterns, and each block size.
+ * therefore in separate modules: for rows of each value type, for patterns, and for each block size.
  */
 #include "formats/packed/packed_device.cuh"
 
 #include "formats/shared/long_rows.cuh"
 
-/* Instantiated in packed_module_cuda.cu. Multiplies slices whose lanes are rows. ONES: a pattern. */
+/* Instantiated in packed_module_cuda.cu. Multiplies slices whose lanes are rows. ONES: the matrix is a pattern. */
 template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
 /* Multiplies slices in which a lane is a row or, for B > 1, B rows of B x B blocks. */
 template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
@@ -79,8 +80,9 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
 }
 
 /*
- * Returns true if column-major vectors are read directly: for diagonals and blocks, where adjacent lanes read adjacent
- * elements. Other matrices copy vectors to row-major, 1.8 to 2.7 times as fast on random geometric graphs.
+ * Returns true if column-major vectors are read directly. This holds for diagonals and blocks, where adjacent lanes
+ * read adjacent elements. For other matrices, vectors are copied to row-major. On random geometric graphs the product
+ * with the copy is 1.8 to 2.7 times as fast.
  */
 static int reads_column_major(const void *storage)
 {

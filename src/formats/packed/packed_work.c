@@ -12,8 +12,8 @@ _Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds
 /* ---- guess --------------------------------------------------------------------------------------------- */
 
 /*
- * Returns group n of `samples` groups, with the rows to measure. A quick guess measures whole slices with enough
- * entries.
+ * Returns sampled group n of `samples`, limited to the rows to measure. A quick guess measures only the group's first
+ * slices: so many that they have about ENOUGH entries, and at least SLICES slices.
  */
 static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, int64_t n, int64_t samples,
                                         spryi_effort effort)
@@ -33,10 +33,13 @@ typedef struct sample_sums {
     int64_t rows, entries;
     int64_t slices, slots, units, long_nnz;
     int64_t marked, diagonals; /* slices with an index per entry; slices with DIAGONALS */
-    int64_t pairs, pairs_same; /* pairs of consecutive rows with equal lengths or values; with equal values */
+    int64_t pairs, pairs_same; /* pairs of consecutive rows with equal lengths or values; pairs with equal values */
 } sample_sums;
 
-/* Counts pairs of consecutive rows. Values, in host memory, are equal if they agree up to the shorter row's length. */
+/*
+ * Counts the pairs of sample_sums. csr->values is in host memory. Two rows have equal values if the values agree up to
+ * the shorter row's length.
+ */
 static void count_pairs(const spry_arrays *csr, const spryi_packed_group *g, sample_sums *sums)
 {
     const size_t size = spry_type_bytes(csr->value_type);
@@ -69,7 +72,7 @@ static void add_group(sample_sums *sums, const spryi_packed_group *g)
     }
 }
 
-/* Returns the share of slices whose values another slice has: all 32 rows have equal values. */
+/* Estimates the share of slices that need no values of their own: slices in which all 32 rows have equal values. */
 static double shared_slices(const sample_sums *sums)
 {
     if (sums->pairs == 0) return 0;
@@ -115,7 +118,7 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
         const spry_arrays view = spryi_range_at(reader, range + p);
         const spryi_packed_group g = sampled_group(&view, block, p, samples, f->effort);
         add_group(&sums, &g);
-        if (has_values && block == 1) count_pairs(csr, &g, &sums); /* holes of blocks are zeros, which seldom repeat */
+        if (has_values && block == 1) count_pairs(csr, &g, &sums); /* zero padding of blocks prevents sharing */
     }
     if (sums.entries > 0) *(spryi_packed_guess *)guess = guess_of(&sums, csr, block);
     return SPRY_OK;
@@ -172,13 +175,13 @@ static spryi_work cpu_work(const spryi_product *p)
 /* Returns the number of warps for each slice. */
 static double warps_of(double slices)
 {
-    static const double ALL = 8448; /* slices: number of warps that an H200 runs at a time */
+    static const double ALL = 8448; /* number of slices with one warp each that an H200 runs at a time */
     return slices >= ALL ? 1 : slices >= ALL / 2 ? 2 : slices >= ALL / 4 ? 4 : 8;
 }
 
 static spryi_work gpu_work(const spryi_product *p)
 {
-    static const double STRIDED = 0.3; /* gathers in slices of diagonals, relative to other slices */
+    static const double STRIDED = 0.3; /* gathers of x in slices of DIAGONALS, divided by those in other slices */
     const spryi_features *f = p->features;
     const spryi_packed_guess *g = p->guess;
     const double share = 1 - (1 - STRIDED) * g->strided;
@@ -202,7 +205,10 @@ static const char *why_not(const spryi_product *p)
     return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
 }
 
-/* Long rows are read once for each vector. Slices with indices multiply only row-major vectors together. */
+/*
+ * Long rows are read once for each vector. A slice with indices is multiplied by multiple vectors together only if
+ * these are row-major.
+ */
 static spryi_vectors_way limit_way(const spryi_product *p)
 {
     const spryi_packed_guess *g = p->guess;
