@@ -7,15 +7,16 @@
  *                              masks    3 3       1 0       1 1
  *
  * Blocks have `block` x `block` values, column after column. Block rows are sorted by block column. Positions of a
- * block without an entry of A, also those past the edges, are fill. If any block has fill, masks mark the entries: bit
- * i of a column's mask is row i. A mask has one byte for blocks up to 8, and two bytes for larger blocks. Entries at
- * one position are summed in stored order in f64 and rounded once.
+ * block that have no entry of A are fill, also positions past the edges of A. If any block has fill, each column of a
+ * block has a mask: bit i is set if row i of the column is an entry. A mask has one byte for block sizes up to 8, and
+ * two bytes for larger sizes. Multiple entries of A at one position are summed in stored order in f64, and the sum is
+ * rounded once.
  *
  * Fill must not turn Inf or NaN of x into NaN of y. Products include fill, since 0 times a finite number changes
- * nothing. If the result of a block row is NaN, the row is summed again with the masks in the same order. NaN then
- * remains only where entries produce NaN. The transposed product uses the masks if an element of x in the block row is
- * not finite. Masks are not read while all numbers are finite. x and y are never accessed past their ends: the last
- * columns of x are read from a copy padded with zeros.
+ * nothing. If a result of a block row is NaN, the block row is summed again in the same order, now only the entries
+ * that the masks mark. NaN then remains only where entries produce NaN. The transposed product uses the masks if an
+ * element of x in the block row is not finite. Masks are not read while all numbers are finite. x and y are never
+ * accessed past their ends: the last elements of x are read from a copy padded with zeros.
  *
  * Invariants: offsets rise from 0 to the number of blocks. Columns rise within a block row. Fill is 0. Mask bits past
  * the edges are 0. Masks exist only if there is fill.
@@ -31,7 +32,7 @@
 enum {
     SPRYI_BSR_MOST_BLOCK = 16,
     SPRYI_BSR_MOST_DETECTED = 8,
-    SPRYI_BSR_PARTS = 16,       /* parts of a transposed product */
+    SPRYI_BSR_PARTS = 16,       /* most parts of a transposed product */
     SPRYI_BSR_AHEAD = 32,       /* prefetch distance for x, in blocks */
     SPRYI_BSR_COLLECTED = 2048, /* elements of y that the transposed product sums at a time, in the L1 cache */
 };
@@ -68,8 +69,8 @@ typedef struct spryi_bsr_job {
     const void *masks; /* NULL: no fill */
     spry_index_type offset_type, index_type;
     spryi_scalar alpha, beta;
-    int64_t block, rows, blocks, chunks; /* chunks: ranges of block rows of about equal work */
-    int64_t tail_column;                 /* block column whose x is in tail, because x ends within it; -1: none */
+    int64_t block, rows, blocks, chunks; /* chunks: number of ranges of block rows of about equal work */
+    int64_t tail_column;                 /* block column that extends past the end of x; its x is in `tail`; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];
     /*
      * Sums block row I times vector `column`, without fill. The order of additions equals that of a product with one
@@ -108,14 +109,17 @@ typedef struct spryi_bsr_guess {
 } spryi_bsr_guess;
 
 /*
- * Predicts the block size from a sample of rows. longest: length of the longest row. Leaves *guess if nothing was
- * counted.
+ * Predicts the block size from a sample of rows. longest: length of the longest row. Leaves *guess unchanged if nothing
+ * was counted.
  */
 struct spryi_column_reader;
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, struct spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err);
 
-/* Returns the job of a product, without a tail. pad_x sets the tail. For multiple vectors it sets only tail_column. */
+/*
+ * spryi_bsr_job_of returns the job of a product, without a tail. spryi_bsr_pad_x sets tail_column and, for a product
+ * with one vector, tail.
+ */
 spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args);
 void spryi_bsr_pad_x(spryi_bsr_job *job);
 
@@ -154,11 +158,11 @@ static inline void spryi_bsr_set_mask(void *masks, int64_t block, int64_t at, un
 
 /* Scratch memory of one thread for one block row at a time. */
 typedef struct spryi_bsr_scratch {
-    void *slots;     /* of index_type: position of a block column in `list`, or -1 if absent; all -1 between uses */
+    void *slots;     /* of index_type: position of a block column in `list`, -1 if absent; all -1 between uses */
     int64_t mask;    /* 0: slots is indexed by block column; else slots is a hash table of mask + 1 elements */
     void *list;      /* of index_type: block columns of the block row */
     uint16_t *masks; /* `block` masks for each block */
-    double *sums;    /* block * block sums for each block; NULL for f64, which is summed in place */
+    double *sums;    /* block * block sums for each block; NULL if values are f64, which are summed in place */
 } spryi_bsr_scratch;
 
 /* Conversion steps by type. A block row is `block` rows of A. */
@@ -168,7 +172,7 @@ typedef struct spryi_bsr_steps {
     void (*fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work);
     /* Sets offsets[row + 1] to the number of entries of each row of block row I. */
     void (*lengths)(const spryi_bsr *s, int64_t *offsets, int64_t I);
-    /* Copies the rows to the positions given by the scanned offsets. */
+    /* Copies the rows of block row I to CSR arrays, at the positions that `offsets` contains. */
     void (*rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I);
     /*
      * Checks a block row read from a file; its offsets must already rise. Returns NULL or the fault. Adds the block

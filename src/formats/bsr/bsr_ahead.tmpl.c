@@ -1,6 +1,6 @@
 /*
- * Software prefetch of the vector kernels. Blocks are read in order, but x in the order of the mesh, which hardware
- * prefetchers do not predict. bench/README.md has the measured gain.
+ * Software prefetch of the vector kernels. Blocks are read in order, but elements of x are read in an order that
+ * depends on the matrix, which hardware prefetchers do not predict. bench/README.md has the measured gain.
  */
 #include "formats/bsr/bsr_plain.tmpl.c"
 
@@ -12,7 +12,7 @@ static inline int64_t SPRY_FN(blocks_ahead)(const spryi_bsr_job *job, int64_t en
     return end + SPRYI_BSR_AHEAD <= job->blocks ? SPRYI_BSR_AHEAD : 0;
 }
 
-/* Prefetches blocks after the block at Ax, and the x of block column J. */
+/* Prefetches values that follow the block at Ax at a distance, and the elements of x of block column J. */
 SPRYI_INLINE void SPRY_FN(fetch_ahead)(const spryi_bsr_job *job, const SPRY_S *Ax, int64_t J, const int r)
 {
     for (int64_t line = 0; line < (int64_t)sizeof(SPRY_S) * r * r; line += 64)

@@ -2,9 +2,10 @@
 /*
  * bsr_avx2_cpu: dense blocks with AVX2.
  *
- * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes. Four sums run in
- *       parallel. Blocks and x of later blocks are prefetched. Multiple vectors: bsr_panels.tmpl.c.
- * Work: as in bsr_portable_cpu. Its loops, compiled with FMA, do blocks above 8 and the transposed product.
+ * Idea: a column of a block is one register, or two for f64 blocks larger than 4. It is multiplied by its element of x,
+ *       which is in all lanes of a register. Four sums run in parallel. Blocks and x of later blocks are prefetched.
+ *       Multiple vectors: bsr_panels.tmpl.c.
+ * Work: as in bsr_portable_cpu. Blocks larger than 8 and the transposed product use its loops, compiled with FMA.
  * Cost: as in bsr_portable_cpu.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
@@ -56,7 +57,7 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .multi_row_major = SPRYI_OP_SPMV,
 };
 
-#elif SPRY_IS_MIXED /* stored type narrower than vectors: the plain sums, compiled for this level */
+#elif SPRY_IS_MIXED /* the stored type is narrower than the vectors' type: the plain sums, compiled for AVX2 */
 
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
                                    const bool masked, SPRY_V *sum)
@@ -64,7 +65,7 @@ SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns c
     SPRY_FN(sum_plain)(job, columns, I, r, masked, sum);
 }
 
-#else /* for each row of types: base/instantiate_types.h */
+#else /* for each combination of types: base/instantiate_types.h */
 
 /* Loads the first `rows` rows of a column, at most WIDTH. */
 SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
@@ -73,7 +74,8 @@ SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
 }
 
 /*
- * Sets sum to block row I times x. Column j of a block adds to sum j modulo 4. masked: only entries, in the same order.
+ * Sets sum to block row I times x. Column j of a block is added to partial sum j modulo 4. masked: adds only entries,
+ * in the same order.
  */
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
                                    const bool masked, SPRY_V *sum)

@@ -2,10 +2,11 @@
 /*
  * bsr_avx512_cpu: dense blocks with AVX-512.
  *
- * Idea: a column of a block is one masked register, multiplied by its x in all lanes. Blocks up to 4 use registers of
- *       four lanes, whose loads cross fewer cache lines, and larger blocks registers of eight lanes. Four sums run in
- *       parallel. Blocks and x of later blocks are prefetched. Multiple vectors: bsr_panels.tmpl.c.
- * Work: as in bsr_portable_cpu. Its loops, compiled with FMA, do blocks above 8 and the transposed product.
+ * Idea: a column of a block is one masked register. It is multiplied by its element of x, which is in all lanes of a
+ *       register. Blocks up to 4 use registers of four lanes, whose loads cross fewer cache lines. Larger blocks use
+ *       registers of eight lanes. Four sums run in parallel. Blocks and x of later blocks are prefetched. Multiple
+ *       vectors: bsr_panels.tmpl.c.
+ * Work: as in bsr_portable_cpu. Blocks larger than 8 and the transposed product use its loops, compiled with FMA.
  * Cost: as in bsr_portable_cpu.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
@@ -51,7 +52,7 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
     .multi_row_major = SPRYI_OP_SPMV,
 };
 
-#else /* for each row of types: base/instantiate_types.h */
+#else /* for each combination of types: base/instantiate_types.h */
 
 #define IN_REGISTERS sum_in_fours
 #define REGISTER FOUR

@@ -87,7 +87,7 @@ static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begi
     int64_t found = 0, new_entries = 0;
     int64_t k = spryi_offset_of(A, begin);
     for (int64_t i = begin; i < end; i++) {
-        int64_t left = -block, slot = 0; /* first column of the last entry's block */
+        int64_t left = -block, slot = 0; /* left: first column of the last entry's block */
         for (const int64_t stop = spryi_offset_of(A, i + 1); k < stop; k++) {
             const int64_t j = Aj[k];
             if (j < left || j >= left + block) {
@@ -178,7 +178,8 @@ static void SPRY_FN(copy)(const SPRY_B *Ax, int64_t length, SPRY_B *to, int64_t 
 }
 
 /*
- * Writes the values of a block row. Duplicates are summed in f64: in place for f64, else in scratch and rounded once.
+ * Writes the values of a block row. Duplicates are summed in f64: in s->values if the stored type is f64, else in
+ * work->sums, and then rounded once.
  */
 static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t begin, int64_t end, int64_t first,
                              int64_t blocks, const spryi_bsr_scratch *work)

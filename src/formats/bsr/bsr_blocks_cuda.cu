@@ -1,25 +1,25 @@
 /*
  * bsr_blocks_cuda: BSR, a group of lanes for each block row.
  *
- * Idea: adjacent lanes have adjacent columns of a block row's blocks. A lane loads the r values of its column, as
- *       vectors if r is even, and one x. It keeps r sums. Shuffles add the sums of the lanes, and r lanes write the
- *       rows of y.
- * Work: 4 to 32 lanes for each block row, by the mean length, 256 threads per thread block. Block rows with over 64
- *       columns per lane are cut into pieces of 2048 columns. A thread block runs one piece. Pieces start first, and
- *       the piece that finishes last adds the sums in order. Sizes 1 to 8 have their own code; 9 to 16 share one
- *       instance.
- * Cost: bytes of BSR without the masks; one column index and one x for r values. Fill is multiplied, since 0 times a
- *       finite number changes nothing. If a sum is NaN, the block row is summed again with the masks in the same order.
- *       Deterministic. Block rows of very different lengths in one warp cause imbalance.
- * Source: Buatois, Caumon and Levy, Concurrent number cruncher, 2009 (BCRS on GPUs). One lane per block column with one
- *       load of x, and the pieces: this library.
+ * Idea: adjacent lanes have adjacent columns of a block row's blocks. A lane loads the r values of its column, two or
+ *       four at a time if r is even, and one element of x. It keeps r sums. Shuffles add the sums of the lanes, and r
+ *       lanes write the rows of y.
+ * Work: 4 to 32 lanes for each block row, depending on the mean length, 256 threads per thread block. Block rows with
+ *       over 64 columns per lane are cut into pieces of at most 2048 columns. A thread block multiplies one piece.
+ *       Pieces start first. The thread block that finishes last adds the sums of all pieces of the block row in order.
+ *       Block sizes 1 to 8 have their own code; sizes 9 to 16 share one instance.
+ * Cost: bytes of BSR without the masks; for r values, one column index and one element of x. Fill is multiplied, since
+ *       0 times a finite number changes nothing. If a sum is NaN, the block row is summed again with the masks in the
+ *       same order. Deterministic. Block rows of very different lengths in one warp cause imbalance.
+ * Source: Buatois, Caumon and Levy, Concurrent number cruncher, 2009 (BCRS on GPUs). One lane for each column of a
+ *         block, with one load of x, and the pieces: this library.
  */
 #include "device/cuda/reduce.cuh"
 #include "formats/bsr/bsr_cuda.cuh"
 
 /*
  * Adds the products of row i to sum[i], for columns first, first + step, ... below end. Loads past the end repeat a
- * column and are not added. MASKED: only entries, in the same order.
+ * column and are not added. MASKED: adds only entries, in the same order.
  */
 template <int MASKED, int R, typename S, typename V>
 static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_row<S> &a, unsigned first, unsigned end,
@@ -100,7 +100,7 @@ template <typename V> static __device__ V sum_of_pieces(const V *partial, int64_
     return scratch[threadIdx.x];
 }
 
-/* Runs one piece of a long block row with a block of threads. */
+/* Multiplies one piece of a long block row. Called by the whole block. */
 template <int R, typename S, typename V> static __device__ void run_piece(const bsr_view &s, const bsr_splits &c,
                                                                           int64_t p, const V *x, V *y, V alpha, V beta,
                                                                           V *partial, unsigned *arrived)
@@ -151,7 +151,7 @@ template <int R, typename S, typename V> static __global__ void __launch_bounds_
     bsr_row<S> a = {};
     int writes = lane < r && I * r + lane < s.rows;
     if (I < s.block_rows) a = row_of<R, S>(s, I);
-    if (a.count > (unsigned)(BSR_LONG * c.lanes)) a.count = writes = 0; /* run as pieces */
+    if (a.count > (unsigned)(BSR_LONG * c.lanes)) a.count = writes = 0; /* multiplied as pieces */
     V sum[R] = {};
     add_columns<0, R>(s, a, lane, a.count, c.lanes, x, sum);
     V mine = sum_of_group<R>(sum, lane, c.lanes);

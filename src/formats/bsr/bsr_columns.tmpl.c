@@ -1,10 +1,11 @@
 /*
- * Defines IN_REGISTERS(job, columns, I, r, masked, sum) for bsr_avx512_cpu: the sums of a block row in registers of
- * type REGISTER (FOUR or EIGHT). A column of a block has up to LANES rows.
+ * Defines the function IN_REGISTERS(job, columns, I, r, masked, sum) for bsr_avx512_cpu. It sums a block row in
+ * registers of type REGISTER (FOUR or EIGHT). A column of a block has up to LANES rows.
  */
 
 /*
- * Sets sum to block row I times x. Column j of a block adds to sum j modulo 4. masked: only entries, in the same order.
+ * Sets sum to block row I times x. Column j of a block is added to partial sum j modulo 4. masked: adds only entries,
+ * in the same order.
  */
 SPRYI_INLINE void SPRY_FN(IN_REGISTERS)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
                                         const bool masked, SPRY_V *sum)

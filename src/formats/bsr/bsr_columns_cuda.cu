@@ -1,13 +1,14 @@
 /*
  * bsr_columns, the kernel of bsr_blocks_cuda for multiple vectors.
  *
- * Idea: a thread has one row of a block row and 16 bytes of its row of y. Consecutive threads have the pieces of a row,
- *       then the rows of the block row. They read r adjacent values and the same row of x. Threads share no sums, so no
- *       reduction is needed.
- * Work: a thread block has as many block rows as fit its threads. Afterwards all its groups share each block row of
- *       over LONG_LIST blocks. Block rows in pieces (bsr_cuda.cuh): a thread block runs one piece, whose blocks are
- *       dealt to its groups, and the piece that finishes last adds all sums in order. One launch for each panel of up
- *       to BSR_PANEL vectors.
+ * Idea: a thread has one row of a block row and 16 bytes of its row of y. Consecutive threads have consecutive parts of
+ *       one row of y, then of the next row of the block row. They read r adjacent values and the same row of
+ *       x. Each sum belongs to one thread, so no reduction is needed.
+ * Work: the threads of one block row are a group. A thread block has all groups that fit. Each group multiplies one
+ *       block row. Block rows of over LONG_LIST blocks are multiplied afterwards, each by all groups of the thread
+ *       block. If a block row is cut into pieces (bsr_cuda.cuh), a thread block multiplies one piece with all its
+ *       groups, and the thread block that finishes last adds the sums of all pieces in order. One launch for each panel
+ *       of up to BSR_PANEL vectors.
  * Cost: bytes of BSR without the masks, X and Y once if neighbours' reads hit the caches. Fill is multiplied. If a sum
  *       is NaN, the thread sums again with the masks. Deterministic, in another order than with a single vector.
  * Source: Kreutzer and others, Performance engineering of the kernel polynomial method on large-scale CPU-GPU systems,
@@ -17,7 +18,7 @@
 #include "formats/bsr/bsr_cuda.cuh"
 
 enum {
-    SOME = 0,       /* template size for blocks without their own code */
+    SOME = 0,       /* template parameter R for block sizes without their own code */
     LONG_LIST = 128 /* most blocks of a block row for a single group */
 };
 
@@ -47,8 +48,8 @@ template <int R> struct columns_flight {
 };
 
 /*
- * Adds row i of up to N blocks from block b on, times rows q .. q + U - 1 of their x. Positions past the list, the
- * block or the matrix load a valid address, and are not added. MASKED: only entries.
+ * Adds row i of up to N blocks, from block b on, times rows q .. q + U - 1 of the blocks' x. Positions past the list,
+ * the block or the matrix load a valid address, and are not added. MASKED: adds only entries.
  */
 template <bool MASKED, int R, int N, int U, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_rows(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const block_list<S> &list,
@@ -123,7 +124,9 @@ static __device__ __forceinline__ void sum_blocks(column_piece<SHAPE::W, V> (&su
             if (isnan(sum[p].of[w])) sum[p].of[w] = again[p].of[w];
 }
 
-/* Position of a thread in its block: the group of the block row, the row, and the lane of columns of x and y. */
+/*
+ * Position of a thread in its thread block: the group, the row of the group's block row, and the lane of the row of y.
+ */
 struct group_place {
     int groups, group, row, lane;
     __device__ __forceinline__ group_place(int r, int lanes)
@@ -171,7 +174,7 @@ template <typename V> static __device__ void put_pieces(const bsr_view &s, const
     }
 }
 
-/* Runs one piece of a long block row with a block of threads. */
+/* Multiplies one piece of a long block row. Called by the whole block. */
 template <int R, typename SHAPE, typename S, typename V>
 static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t p, const many_columns<V> &m, V alpha,
                                  V beta, V *partial, unsigned *arrived)
@@ -210,8 +213,8 @@ static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t
 }
 
 /*
- * Runs the long block rows of a thread block, each with all groups. Called by the whole block. first: the first block
- * row.
+ * Multiplies the block rows of a thread block that have over LONG_LIST blocks, each by all groups. first: the first
+ * block row of the thread block. Called by the whole block.
  */
 template <int R, typename SHAPE, typename S, typename V> static __device__ __noinline__ void
 run_long_rows(const bsr_view &s, const bsr_splits &c, int64_t first, const many_columns<V> &m, V alpha, V beta)
@@ -256,7 +259,10 @@ template <int R, typename SHAPE, typename S, typename V> static __global__ void 
     if (__syncthreads_or(is_long)) run_long_rows<R, SHAPE, S>(s, c, first, m, alpha.get(), beta.get());
 }
 
-/* Runs panels of about equal width, a multiple of W, such that a block row fits a block of threads. */
+/*
+ * Divides the vectors into panels, and launches one kernel for each. Panels have about equal numbers of vectors, a
+ * multiple of W, such that the threads of a block row fit into a thread block.
+ */
 template <int R, typename SHAPE, typename S, typename V> static void run_panels(const spryi_run_args *args)
 {
     const bsr_view s = view_of((const spryi_bsr *)args->storage);
@@ -289,7 +295,10 @@ template <typename SHAPE, typename S, typename V> static void run_blocks(const s
     }
 }
 
-/* Uses loads of 16 bytes if rows are aligned for them, and two loads for each thread if there are many vectors. */
+/*
+ * Uses loads of 16 bytes if the rows of x and y are aligned for them, and two loads for each thread if there are many
+ * vectors.
+ */
 template <typename S, typename V> void spry_cuda_bsr_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V);

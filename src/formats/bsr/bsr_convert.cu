@@ -1,15 +1,16 @@
 /*
  * Converts CSR to BSR on the device, with the same bits as on the host, also for unsorted rows and duplicates. The
- * windows are not built, since no GPU kernel reads them.
+ * windows of the transposed product are not built, since no GPU kernel reads them.
  *
  * Idea: entry indices are sorted stably by block column and then by block row. The entries of a block are then
  *       adjacent, in stored order. A scan over the block starts numbers the blocks. A thread writes the entries of one
- *       block, and sums duplicates in f64. Before allocation, a count of distinct positions serves the padding guard.
- *       To detect the block size, the same steps run for each size on the groups of rows that the host samples.
- * Work: threads by entry, then by block.
- * Cost: about 16 bytes per entry for each 8 bits of block columns and block rows (sorts, 5 to 6 passes), 90 bytes
- *       per entry for the other steps, and one write of the blocks. Scratch: 32 bytes per entry. Blocks with many
- *       duplicates take longest, since each position reads all entries of the block.
+ *       block, and sums duplicates in f64. Before allocation, the distinct positions of entries are counted, which the
+ *       padding guard needs. To detect the block size, the same steps run for each size on the groups of rows that the
+ *       host samples.
+ * Work: a thread for each entry, then a thread for each block.
+ * Cost: about 16 bytes per entry for each of the 5 to 6 passes of the sorts (a pass sorts 8 bits of the block columns
+ *       or block rows), 90 bytes per entry for the other steps, and one write of the blocks. Scratch: 32 bytes per
+ *       entry. Blocks with many duplicates take longest, since all entries of such a block are read for each position.
  * Source: radix sort and scan: CUB; this library.
  */
 extern "C" {
@@ -158,7 +159,7 @@ static spry_status order(const spryi_device *device, block_order *o, const spry_
     return SPRY_OK;
 }
 
-/* Sets the head and the cost of a in blocks of one size. */
+/* Sets the head of the storage and the cost of the conversion for matrix a with blocks of one size. */
 static spry_status survey(block_order *o, spryi_conversion *c, const spry_arrays *a, int64_t block, spry_error *err)
 {
     spryi_bsr *s = (spryi_bsr *)c->storage;

@@ -3,7 +3,8 @@
  *
  * Detection samples up to 16 groups of 840 rows, evenly spread over the matrix. 840 is divisible by every size up to 8.
  * A matrix of up to 16 groups is sampled completely. Among the block sizes that the padding guard permits, the one with
- * the fewest bytes in the sample is chosen, the smaller on ties. The result depends only on the matrix.
+ * the fewest bytes in the sample is chosen. If two sizes have equal bytes, the smaller one is chosen. The result
+ * depends only on the matrix.
  */
 #include "base/error.h"
 #include "formats/bsr/bsr.h"

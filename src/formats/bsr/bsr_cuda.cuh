@@ -1,9 +1,9 @@
 /*
- * Parts shared by bsr's CUDA kernels. The values of a block row are contiguous columns of r values, which are assigned
- * to lanes. Index q counts these columns: q is column q % r of block q / r, which has one column index and is
- * multiplied by one element of x.
+ * Parts shared by bsr's CUDA kernels. The values of a block row are contiguous columns of r values. These columns are
+ * assigned to lanes. Index q counts them: q is column q % r of block q / r. A lane needs one column index and one
+ * element of x for a column.
  *
- *     lanes 0 1 2 3   0 1 2 3 ...        a block row has a group of 4 to 32 lanes, by the mean length
+ *     lanes 0 1 2 3   0 1 2 3 ...        a block row has a group of 4 to 32 lanes, depending on the mean length
  *     q     0 1 2 3   4 5 6 7 ...
  *
  * Block rows of more than BSR_LONG columns per lane are cut into pieces. A thread block runs one piece.
@@ -18,14 +18,14 @@ extern "C" {
 
 enum {
     BSR_THREADS = 256,
-    BSR_LONG = 64,                    /* most columns of a lane */
-    BSR_PIECE = 8 * BSR_THREADS,      /* columns of a piece of a longer block row */
-    BSR_PANEL = 64,                   /* vectors per launch; the workspace holds as many sums for each row of a piece */
-    BSR_ANY = SPRYI_BSR_MOST_BLOCK,   /* template size for blocks of 9 to 16 */
+    BSR_LONG = 64,                    /* most columns of a lane; longer block rows are cut */
+    BSR_PIECE = 8 * BSR_THREADS,      /* most columns of a piece of a longer block row */
+    BSR_PANEL = 64,                   /* most vectors per launch, and sums in the workspace for each row of a piece */
+    BSR_ANY = SPRYI_BSR_MOST_BLOCK,   /* template parameter R for block sizes 9 to 16 */
     BSR_OWN = SPRYI_BSR_MOST_DETECTED /* largest size with its own code */
 };
 
-/* Columns that a lane loads at a time: about eight values. */
+/* Number of columns that a lane loads at a time. They have about eight values in total. */
 template <int R> struct bsr_shape {
     static const int steps = R == 1 ? 8 : R == 2 ? 4 : R == 3 ? 3 : R <= 5 ? 2 : 1;
 };
@@ -85,7 +85,7 @@ static __device__ __forceinline__ int64_t offset_at(const bsr_view &s, int64_t I
     return s.wide ? __ldg((const long long *)s.offsets + I) : (int64_t)__ldg((const int32_t *)s.offsets + I);
 }
 
-/* Returns the rows of a block: a constant, except in BSR_ANY. */
+/* Returns the number of rows of a block: a constant, unless R is BSR_ANY. */
 template <int R> static __device__ __forceinline__ int rows_of(const bsr_view &s)
 {
     return R <= BSR_OWN ? R : s.block;
@@ -107,7 +107,10 @@ template <int R, typename S> static __device__ __forceinline__ unsigned mask_at(
     return R <= BSR_OWN ? a.masks[q] : ((const uint16_t *)a.masks)[q];
 }
 
-/* Loads of values. They use the first-level cache, where adjacent lanes share lines, and are evicted first. */
+/*
+ * Loads of values. They use the first-level cache, where adjacent lanes share cache lines, and these lines are evicted
+ * first.
+ */
 static __device__ __forceinline__ void stream(const float *p, float *a)
 {
     asm("ld.global.nc.L1::evict_first.f32 %0, [%1];" : "=f"(*a) : "l"(p));
@@ -224,7 +227,10 @@ static __device__ __forceinline__ void load_columns(const bsr_row<S> &a, unsigne
     for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
 }
 
-/* Returns the arrival counters of the long block rows, zero between runs. They follow the sums of the pieces. */
+/*
+ * Returns the arrival counters of the long block rows. In the workspace they follow the sums of the pieces. They are
+ * zero between runs.
+ */
 static inline unsigned *bsr_arrivals(const bsr_splits *c, int64_t block, void *workspace)
 {
     return c->long_count > 0 ? (unsigned *)((char *)workspace + c->piece_count * block * BSR_PANEL * 8) : NULL;

@@ -41,7 +41,7 @@ static void release_scratch(spry_context *context, spryi_bsr_scratch *work, int 
     memset(work, 0, (size_t)threads * sizeof *work);
 }
 
-enum { WIDE = 16 }; /* a hash table is used if it has fewer than 1/WIDE as many slots as block columns */
+enum { WIDE = 16 }; /* a hash table is used if it has less than 1/WIDE of the slots of a table with all block columns */
 
 /* Allocates scratch memory for `threads` threads and block rows of up to `most` blocks. */
 static spry_status allocate_scratch(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
@@ -91,7 +91,7 @@ typedef struct sample_job {
     sample *s;
     sample_part part;
     const spryi_bsr_steps *steps;
-    const spryi_bsr_scratch *work; /* room for blocks of any size in the sample */
+    const spryi_bsr_scratch *work; /* with room for the blocks of a block row, of any size */
     atomic_llong blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
 } sample_job;
 
@@ -112,7 +112,7 @@ static void count_pairs(void *job, int64_t first, int64_t last, int thread)
     }
 }
 
-/* Counts the groups of a part of the sample. */
+/* Counts the blocks and entries in one part of the sample. Adds the counts to s->blocks and s->entries. */
 static void count_groups(const spry_context *context, sample *s, sample_part part, const spryi_bsr_scratch *work,
                          int threads)
 {
@@ -126,7 +126,10 @@ static void count_groups(const spry_context *context, sample *s, sample_part par
     }
 }
 
-/* Drops sizes, except 1, that take clearly more bytes than the cheapest size by the counts so far. */
+/*
+ * Removes from s->wanted the sizes, except 1, that need clearly more bytes than the best size according to the counts
+ * so far.
+ */
 static void drop_costly(const spry_arrays *A, sample *s)
 {
     static const double CLEARLY = 1.15;
@@ -153,7 +156,7 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
                           counted how, spryi_bsr_guess *guess, spry_error *err)
 {
     const spry_arrays *A = s->groups;
-    /* block columns for any block size, in columns of size 1 */
+    /* most masks of a block row for any block size: one for each column of a block */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
     const int64_t most_columns = longest < A->columns / SQUARE ? longest * SQUARE
                                                                : A->columns + SPRYI_BSR_MOST_DETECTED;
@@ -172,8 +175,8 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
 }
 
 /*
- * Returns the number of rows of a group to count, which bounds their entries; a multiple of most sizes. Returns 0 if
- * rows are so long that counting would take more time than blocks may save.
+ * Returns the number of rows of a group to count: the largest of `counts` whose rows have few enough entries. It is a
+ * multiple of most block sizes. Returns 0 if rows are so long that counting would take more time than blocks may save.
  */
 static int64_t rows_to_count(const spry_arrays *A, int64_t begin, int64_t end, spryi_effort effort)
 {
@@ -186,7 +189,7 @@ static int64_t rows_to_count(const spry_arrays *A, int64_t begin, int64_t end, s
     return 0;
 }
 
-/* Sets the groups of s and the number of their rows to count. The last block may extend past these rows. */
+/* Sets the groups of s and the number of their rows to count. The last block row may extend past these rows. */
 static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_effort effort, spry_error *err)
 {
     const spry_arrays *A = reader->csr;
@@ -207,7 +210,7 @@ static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_ef
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
-    enum { FEW = 1 << 16 }; /* above WIDE columns per entry plus FEW, counting would need too much memory */
+    enum { FEW = 1 << 16 }; /* with more than WIDE * (nnz + FEW) columns, counting would need too much memory */
     spryi_bsr_scratch work; /* scratch of one thread, since other threads evaluate other formats */
     sample s = {.wanted = {false}};
     if (reader->csr->columns / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
@@ -258,8 +261,8 @@ static void move_chunks(void *job, int64_t first, int64_t last)
 }
 
 /*
- * Counts the blocks of every block row into s->offsets. *most: largest number of blocks of a block row. Each chunk of
- * block rows is summed separately, then raised by the sum of the chunks before it.
+ * Counts the blocks of every block row into s->offsets. *most: largest number of blocks of a block row. Offsets are
+ * first computed within each chunk of block rows. The number of blocks in all earlier chunks is then added.
  */
 static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t block,
                                 int64_t longest, spryi_bsr_scratch *work, int threads, int64_t *most, spry_error *err)
@@ -380,7 +383,10 @@ static void find_window(const spryi_bsr *s, int64_t begin, int64_t end, int64_t 
     }
 }
 
-/* Joins windows in pairs. The result has the windows of half as many parts, since every second cut is the same. */
+/*
+ * Joins windows in pairs, which gives the windows for half the number of parts. Part p of the result consists of parts
+ * 2*p and 2*p + 1.
+ */
 static void merge(spryi_bsr_head *h)
 {
     h->parts /= 2;
@@ -413,7 +419,7 @@ static int64_t most_sums(const spryi_bsr_head *h)
 
 /*
  * Finds parts and windows of a filled storage. The number of parts is halved until the sums are at most a quarter of
- * the stored values, and until parts are large enough. Two parts may have more sums.
+ * the stored values, and until parts are large enough. If two parts remain, they may have more sums.
  */
 static void set_windows(const spry_context *context, spryi_bsr *s, int threads)
 {
@@ -438,7 +444,7 @@ static int sections(void *storage, spryi_section *list)
 {
     spryi_bsr *s = storage;
     const spryi_bsr_head *h = &s->head;
-    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* after a head was restored */
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* after the head was read from a file */
     const int64_t offset_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
     const int64_t column_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
@@ -520,8 +526,8 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
 /* ---- arrays of the caller ---------------------------------------------------------------------------------- */
 
 /*
- * Uses the caller's blocks. Sets *storage to NULL for patterns, for blocks over SPRYI_BSR_MOST_BLOCK, and if block
- * columns do not rise within a block row or are outside the matrix.
+ * Creates a storage that uses the caller's blocks. Sets *storage to NULL for patterns, for blocks over
+ * SPRYI_BSR_MOST_BLOCK, and if block columns do not rise within a block row or are outside the matrix.
  */
 static spry_status borrow_blocks(spry_context *context, void **storage, const spry_arrays *a, spry_error *err)
 {
@@ -570,7 +576,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     block_job j = job_of(s);
     spry_arrays a = s->types;
     a.sorted = a.unique = SPRY_KNOWN_YES;
-    if (a.nnz > INT32_MAX) a.offset_type = SPRY_I64; /* offsets of blocks count a block once, so they may be narrower */
+    if (a.nnz > INT32_MAX) a.offset_type = SPRY_I64; /* s->offsets counts blocks, so it may be narrower */
     SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
     const int threads = spryi_threads(context, a.rows + a.nnz);
     j.to = &c;

@@ -1,9 +1,9 @@
 /*
- * BSR times multiple vectors, for the kernels of all levels. A register holds one row of a panel of vectors. Two or
- * three rows of a block are summed together, so that a row of x is loaded once for them. The blocks of a block row
- * remain in the first-level cache for all its rows and panels. The order of additions equals that of the product with
- * one vector (panels.h): FOUR_SUMS(r) is 1 if that product has four fused sums. If fill may have met Inf or NaN, the
- * block row is summed again by the function for one vector.
+ * BSR times multiple vectors, for the kernels of all instruction sets. A register holds one row of a panel of vectors.
+ * Two or three rows of a block are summed together, so that a row of x is loaded once for them. The blocks of a block
+ * row remain in the first-level cache for all its rows and panels. The order of additions equals that of the product
+ * with one vector (panels.h): FOUR_SUMS(r) is 1 if that product has four partial sums with fused multiply-add. If fill
+ * may have been multiplied by Inf or NaN, the block row is summed again by the function for one vector.
  */
 #include "formats/shared/panels.tmpl.c"
 
@@ -26,7 +26,7 @@ static __attribute__((noinline, cold)) void SPRY_FN(panel_pad)(SPRY_FN(row_of_bl
         for (int l = 0; l < row->count; l++) row->padded[at + l] = x[j * args->x_stride + l];
 }
 
-/* Returns x of block b's column. *stride: elements between its rows. */
+/* Returns the rows of x for block b. *stride: number of elements between these rows. */
 SPRYI_INLINE const SPRY_V *SPRY_FN(panel_x)(const SPRY_FN(row_of_blocks) * row, int64_t b, int64_t r, int64_t *stride)
 {
     const int64_t J = spryi_index_at(row->job->columns, row->index_type, b), x_stride = row->job->args.x_stride;
@@ -35,7 +35,7 @@ SPRYI_INLINE const SPRY_V *SPRY_FN(panel_x)(const SPRY_FN(row_of_blocks) * row, 
     return J == row->job->tail_column ? row->padded : x + J * r * x_stride;
 }
 
-/* Sets sum[i] to row `from` + i of the block row, i < rows. */
+/* Sets sum[i] to row `from` + i of the block row times the vectors, for i < rows. */
 SPRYI_INLINE void SPRY_FN(panel_one_sum)(const SPRY_FN(row_of_blocks) * row, int from, const int rows, PANEL *sum)
 {
     const int64_t r = row->job->block, end = row->end;
@@ -69,7 +69,9 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(row_of_blocks) * row, PANEL 
 
 #if FOUR_SUMS(2)
 
-/* Does the same as panel_one_sum for blocks of constant size r. Column j of a block adds to sum j modulo 4. */
+/*
+ * Does the same as panel_one_sum for blocks of constant size r. Column j of a block is added to partial sum j modulo 4.
+ */
 SPRYI_INLINE void SPRY_FN(panel_four_sums)(const SPRY_FN(row_of_blocks) * row, int from, const int r, const int rows,
                                            const bool full, PANEL *sum)
 {
@@ -110,7 +112,7 @@ SPRYI_INLINE void SPRY_FN(panel_four)(const SPRY_FN(row_of_blocks) * row, const 
 
 #endif
 
-/* Sums again the vectors whose result is NaN. */
+/* Computes sums that are NaN again, without fill, for each vector that has such a sum. */
 static __attribute__((noinline, cold)) void SPRY_FN(panel_again)(const SPRY_FN(row_of_blocks) * row, int64_t I,
                                                                  PANEL *sum)
 {

@@ -1,8 +1,9 @@
 /*
- * The sums of a block row in plain C, for the kernels of all levels. The block size r is constant if these are inlined.
+ * The sums of a block row in plain C, for the kernels of all instruction sets. If these functions are inlined, the
+ * block size r is a compile-time constant.
  */
 
-/* Returns the r elements of x of block column J. Masked sums get a copy, since their x may be strided. */
+/* Returns the r elements of x of block column J. If masked, returns a copy, since x may be strided. */
 static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, int r, const bool masked, SPRY_V *copy)
 {
     const spryi_bsr_head *h = &((const spryi_bsr *)job->args.storage)->head;
@@ -12,7 +13,7 @@ static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, i
     return J == job->tail_column ? (const SPRY_V *)job->tail : (const SPRY_V *)job->args.x + J * r;
 }
 
-/* Sets sum to block row I times x. masked: only entries. */
+/* Sets sum to block row I times x. masked: adds only entries, without fill. */
 SPRYI_INLINE void SPRY_FN(sum_plain)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
                                      const bool masked, SPRY_V *sum)
 {

@@ -2,12 +2,13 @@
 /*
  * bsr_portable_cpu: dense blocks in plain C.
  *
- * Idea: for sizes up to 8, loops of constant length over the columns of a block. One column index per block. x is used
- *       for all rows of a block. Fill is multiplied, and corrected with masks only if a result is NaN (see bsr.h).
- *       Multiple vectors: bsr_panels.tmpl.c.
+ * Idea: for sizes up to 8, loops of constant length over the columns of a block. One column index per block. An element
+ *       of x is used for all rows of a block. Fill is multiplied, and corrected with masks only if a result is NaN (see
+ *       bsr.h). Multiple vectors: bsr_panels.tmpl.c.
  * Work: a thread has a chunk of block rows of about equal work at a time. In the transposed product, parts of the block
- *       rows add to their own windows of y. The windows are then added in order. No atomics.
- * Cost: values of the blocks, one column index per block. Rows are not cut, so a very long block row causes imbalance.
+ *       rows add to their own windows of y. The windows are then added in order. No atomics are needed.
+ * Cost: values of the blocks, one column index per block. Block rows are not cut, so a very long block row causes
+ *       imbalance.
  * Source: Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3.
  */
 #include "formats/bsr/bsr.h"
@@ -42,9 +43,9 @@ const spryi_kernel spryi_bsr_portable_cpu = {
     .multi_row_major = SPRYI_OP_SPMV,
 };
 
-#else /* for each row of types: base/instantiate_types.h */
+#else /* for each combination of types: base/instantiate_types.h */
 
-/* Sets sum to block row I times x. masked: only entries. r and masked are constants. */
+/* Sets sum to block row I times x. masked: adds only entries. r and masked are compile-time constants. */
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
                                    const bool masked, SPRY_V *sum)
 {

@@ -1,6 +1,6 @@
 /*
- * y = alpha*A*x + beta*y by block rows, for the kernels of all levels. The including file defines SPRY_FN(sum_row),
- * includes bsr_plain.tmpl.c, and defines the table `panels` of functions of bsr_panels.tmpl.c.
+ * y = alpha*A*x + beta*y by block rows, for the kernels of all instruction sets. The including file defines
+ * SPRY_FN(sum_row), includes bsr_plain.tmpl.c, and defines the table `panels` of functions of bsr_panels.tmpl.c.
  */
 #include "formats/bsr/bsr_transposed.tmpl.c"
 
@@ -35,7 +35,8 @@ SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column
 }
 
 /*
- * Multiplies block rows with the level's sum_row, which has r as a constant, or with sum_plain. wide: 64-bit columns.
+ * Multiplies block rows. plain: uses sum_plain; otherwise uses the including file's sum_row, for which r is a
+ * compile-time constant. wide: 64-bit columns.
  */
 SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int r, const bool plain,
                                    const bool wide)
@@ -55,7 +56,8 @@ SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int6
 }
 
 /*
- * Multiplies blocks of size 1, which have no fill, as CSR. Most rows are short, so more than one sum would be slower.
+ * Multiplies blocks of size 1, which have no fill, as CSR. Most rows are short, so more than one partial sum would be
+ * slower.
  */
 SPRYI_INLINE void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, int64_t end, const bool wide)
 {
@@ -68,8 +70,8 @@ SPRYI_INLINE void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, 
 }
 
 /*
- * Calls rows_of with a constant r. If BOTH_WIDTHS(r) is 1, the index width is a constant as well. Testing the width for
- * each block would cost a few percent if the matrix is in the cache.
+ * Calls rows_of with r as a compile-time constant. If BOTH_WIDTHS(r) is 1, the index width is a constant as well.
+ * Testing the width for each block would cost a few percent if the matrix is in the cache.
  */
 #define ROWS_OF(r)                                                                                                     \
     if (BOTH_WIDTHS(r) && wide)                                                                                        \

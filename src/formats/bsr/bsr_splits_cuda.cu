@@ -1,6 +1,6 @@
 /*
- * Determines the number of lanes per block row and the pieces of long block rows, for bsr's CUDA kernels. Both are
- * found on the device when a plan is built.
+ * Determines the number of lanes per block row and the pieces of long block rows, for bsr's CUDA kernels. When a plan
+ * is built, a kernel finds the long block rows, and the host cuts them into pieces.
  */
 #include "formats/bsr/bsr_cuda.cuh"
 
@@ -10,7 +10,10 @@ typedef struct found_row {
     int64_t row, columns;
 } found_row;
 
-/* Lists the block rows of over `limit` columns, in any order. Only the position of their sums depends on the order. */
+/*
+ * Lists the block rows of over `limit` columns, in any order. Only the positions of their sums in the workspace depend
+ * on this order.
+ */
 static __global__ void find_long_rows(bsr_view s, int64_t limit, found_row *found, unsigned long long *count)
 {
     const int64_t I = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -23,8 +26,8 @@ static __global__ void find_long_rows(bsr_view s, int64_t limit, found_row *foun
 }
 
 /*
- * Returns the lanes of a block row: at least the rows of a block, at most 32. Doubles the lanes until a mean block row
- * takes at most two passes.
+ * Returns the lanes of a block row: at least the rows of a block, at most 32. Doubles the lanes until a block row of
+ * mean length takes at most two passes.
  */
 static int resolve_lanes(const spryi_bsr_head *h)
 {
@@ -89,8 +92,8 @@ done:
 }
 
 /*
- * Finds the long block rows and cuts them into pieces. The list has room for all possible rows, and its last 8 bytes
- * hold the count.
+ * Finds the long block rows and cuts them into pieces. The list on the device has room for the largest possible number
+ * of such block rows. The 8 bytes after the list hold the count.
  */
 static spry_status find_splits(const spryi_device *device, bsr_splits *c, const spryi_bsr *s, spry_error *err)
 {

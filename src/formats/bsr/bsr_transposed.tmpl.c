@@ -1,9 +1,9 @@
 /*
- * The transposed product in plain C, for the kernels of all levels. Parts of the block rows add to their own windows of
- * y, which are then added in order. The block size r is constant if functions are inlined.
+ * The transposed product in plain C, for the kernels of all instruction sets. Parts of the block rows add to their own
+ * windows of y, which are then added in order. The block size r is a compile-time constant if functions are inlined.
  */
 
-/* Adds the column sums of a block row, without fill. */
+/* Adds the products of a block row, without fill, to window t. first: first block column of the window. */
 static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr_job *job, int64_t I, int64_t first,
                                                                  SPRY_V *t, const SPRY_V *x)
 {
@@ -22,7 +22,10 @@ static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr
     }
 }
 
-/* Adds the column sums of block rows. Uses the masks only if an element of x in the block row is not finite. */
+/*
+ * Adds the products of block rows begin .. end - 1 to window t. Uses the masks only if an element of x in a block row
+ * is not finite.
+ */
 SPRYI_INLINE void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, int64_t first, SPRY_V *t,
                                    const int r)
 {

@@ -66,7 +66,7 @@ static spry_status count_longest(spry_context *context, found_blocks *found, con
 static spry_status guess_blocks(spry_context *context, void *guess, const spryi_features *f,
                                 spryi_column_reader *reader, spry_error *err)
 {
-    static const double ADJACENT = 0.4; /* blocks of 2 have 0.5, or 0.43 if an eighth of their positions is empty */
+    static const double ADJACENT = 0.4; /* blocks of size 2 have 0.5, or 0.43 if an eighth of their positions is fill */
     found_blocks *found = guess;
     found->blocks = (spryi_bsr_guess){.block = 1, .bytes = csr_entry_bytes(reader->csr) * (double)reader->csr->nnz};
     if (f->relations.adjacent < ADJACENT) return SPRY_OK;
@@ -121,7 +121,7 @@ static spryi_work cpu_work(const spryi_product *p)
 
 static spryi_work gpu_work(const spryi_product *p)
 {
-    static const double WIDE = 3; /* steps of blocks of 6 and more, relative to smaller blocks */
+    static const double WIDE = 3; /* time of a step for blocks of 6 and more, divided by that for smaller blocks */
     const spryi_features *f = p->features;
     const found_blocks *found = p->guess;
     const spryi_bsr_guess *g = &found->blocks;
