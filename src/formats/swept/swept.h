@@ -1,6 +1,7 @@
 /*
- * Swept row blocks. Rows are cut into blocks whose sums fit the shared memory of a GPU's multiprocessor. All
- * multiprocessors sweep x together from left to right, without atomics.
+ * Swept row blocks. Rows are cut into blocks such that the sums of a block's rows fit the shared memory of a GPU's
+ * multiprocessor. All multiprocessors work at the same time and sweep x, that is read x from its first to its last
+ * element. Sums are added without atomics.
  *
  *     a b . .     one block of two rows; in this example a group has 2 entries instead of 1024, and a batch 2 groups
  *     . c . d
@@ -9,28 +10,29 @@
  *                 column - base    0 1 1 3
  *                 sum              0 0 1 1
  *
- *     block    consecutive rows with about 1 / multiprocessors of the entries
- *     batch    base = its least column; group 0 | group 1 | ...
- *     group    1024 entries by rising columns with distinct sums: one thread for each entry, no atomics
- *     slot     column - base | sum, together 32 bits, and a value; a sum of all ones: padding
+ *     block    consecutive rows; blocks have about equal numbers of entries, one block per multiprocessor
+ *     batch    U groups; its base is its least column
+ *     group    up to 1024 entries by rising columns with distinct sums. One thread adds each entry, without atomics
+ *     slot     32 bits with column - base and the sum, and a value. If the sum's bits are all 1, the slot is padding
  *
- * A batch has 16 bytes of values for each of 1024 threads, in U groups (4 of f32, 2 of f64; 4 of a pattern, which has
- * no values). Entry `position` of group g is in slot position * U + g of the batch. A thread therefore reads its U
- * entries together, and adjacent threads have adjacent columns. If the group already has an entry's sum, the entry is
- * assigned to a later group.
+ * A batch has 16 bytes of values for each of 1024 threads, in U groups. U is 4 for f32, 2 for f64, and 4 for a pattern,
+ * which has no values. Entry `position` of group g is in slot position * U + g of the batch. A thread therefore reads
+ * its U entries together, and adjacent threads have adjacent columns. If a group already has an entry with the same
+ * sum, an entry is assigned to a later group.
  *
- * Each row with entries has a sum, numbered in row order. A row has further sums if its entries outnumber half of the
- * block's groups, or 3/4 of the groups of a stretch. Its entries use its sums in turn. Further sums follow the others
- * and are added to the row's first sum at the end (`extras`). A row may be shared by consecutive blocks. The sums of
- * its pieces are added in order by the block that finishes last (`shared_rows`). `bitmaps` have a bit for each row of a
- * block with entries, and the number of such rows before each 32 rows.
+ * Each row with entries has a sum. Sums are numbered in row order. A row has further sums if it has more entries than
+ * half of the block's groups, or more than 12 entries in a stretch (16 * 1024 consecutive entries by column). The
+ * row's entries use its sums in turn. Further sums are numbered after the first sums of all rows, and are added to the
+ * row's first sum at the end (`extras`). A row may be shared by consecutive blocks. The sums of its pieces are added in
+ * order by the block that finishes last (`shared_rows`). `bitmaps` has a bit for each row of a block, which is set if
+ * the row has entries, and for each 32 rows the number of rows with entries before them.
  *
  * Invariants: columns rise along a group and, within a row, from group to group. Duplicates keep their order. The cuts
- * depend on the matrix and on the GPU's number of multiprocessors and shared memory, not on threads.
+ * depend on the matrix and on the GPU's number of multiprocessors and shared memory, not on the number of threads.
  *
  * Size: 8 bytes per entry in f32, 12 in f64, 4 for a pattern, plus 1 to 5 % of padding and a bit per row.
  *
- * Source: seed 000, SCOO: Dang and Schmidt 2012 (slices in shared memory); groups without conflicts, further sums and
+ * Source: SCOO: Dang and Schmidt 2012 (slices in shared memory); groups without conflicts, further sums and
  * pieces of rows: this library.
  *
  * Files: swept_layout.h has the decisions about cuts and sums. swept_format.c builds the blocks on the host and
@@ -45,8 +47,8 @@
 enum {
     SPRYI_SWEPT_THREADS = 1024,
     SPRYI_SWEPT_BATCH_BYTES = 16,      /* bytes of a batch's values for each thread */
-    SPRYI_SWEPT_GPU_BLOCKS = 132,      /* multiprocessors if the GPU is unknown, ... */
-    SPRYI_SWEPT_GPU_BYTES = 227 << 10, /* ... and their shared memory */
+    SPRYI_SWEPT_GPU_BLOCKS = 132,      /* number of multiprocessors assumed if the GPU is unknown */
+    SPRYI_SWEPT_GPU_BYTES = 227 << 10, /* shared memory of a multiprocessor assumed if the GPU is unknown */
     SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* bytes of shared memory reserved for the kernel */
     SPRYI_SWEPT_MOST_SUMS = 65535,
     SPRYI_SWEPT_MOST_ENTRIES = 1 << 28, /* most entries of a block: slots and rows are counted in 32 bits */
@@ -57,8 +59,8 @@ typedef struct spryi_swept_block {
     int64_t first_bitmap, first_batch, first_extra;
     int32_t rows, sums; /* rows: number of rows; sums: number of rows with entries */
     int32_t batches, extras;
-    int32_t all_sums, sum_bits;   /* all_sums: includes further sums; sum_bits: bits of a sum in an index, at most 16 */
-    int32_t head_row, head_piece; /* first row: index in shared_rows, or -1; its piece in this block */
+    int32_t all_sums, sum_bits;   /* all_sums: number of sums, with further sums; sum_bits: bits of a sum in an index */
+    int32_t head_row, head_piece; /* index of the first row in shared_rows, or -1; index of its piece in this block */
     int32_t tail_row, tail_piece; /* the same for the last row, if it is not the first row */
 } spryi_swept_block;
 
@@ -73,7 +75,10 @@ typedef struct spryi_swept_shared_row {
     int64_t pieces;
 } spryi_swept_shared_row;
 
-/* Bits of the rows with entries among 32 rows of a block, and number of such rows before them. */
+/*
+ * A bit for each of 32 rows of a block, set if the row has entries, and the number of the block's rows with entries
+ * before these 32 rows.
+ */
 typedef struct spryi_swept_bitmap {
     uint32_t bits, before;
 } spryi_swept_bitmap;
@@ -81,7 +86,7 @@ typedef struct spryi_swept_bitmap {
 typedef struct spryi_swept_sizes {
     int64_t rows, cols, nnz;
     int64_t blocks;
-    int64_t batches, bitmaps, extras, shared_rows, pieces; /* sizes of arrays; pieces: of all shared rows together */
+    int64_t batches, bitmaps, extras, shared_rows, pieces; /* lengths of arrays; pieces: of all shared rows together */
     int64_t most_sums, sum_limit; /* sums of the largest block, with further sums; limit of the sums of a block */
     int32_t value_type, offset_type, index_type, reserved;
 } spryi_swept_sizes;
@@ -109,8 +114,8 @@ extern const struct spryi_estimator spryi_swept_estimator; /* swept_work.c */
 extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 
 /*
- * Returns the number of groups of a batch, which is also a thread's slots in the batch: 16 bytes of values or of
- * indices. The macro is a constant for a type.
+ * Returns the number of groups of a batch, which is also the number of a thread's slots in the batch. These slots have
+ * 16 bytes of values or, if values have fewer than 4 bytes, 16 bytes of indices. The macro gives a constant for a type.
  */
 #define SPRYI_SWEPT_UNROLL(type) (SPRYI_SWEPT_BATCH_BYTES / (int64_t)(sizeof(type) > 4 ? sizeof(type) : 4))
 static inline int64_t spryi_swept_unroll(int32_t value_type)

@@ -2,17 +2,17 @@
  * swept_barrier_cuda: row blocks that sweep x (swept.h).
  *
  * Idea: a block of 1024 threads occupies a multiprocessor and keeps the sums of a row block in its shared memory. All
- *       multiprocessors sweep x together by rising column. Adjacent threads gather adjacent elements of x, and a sector
- *       of x is fetched once per row block instead of once per entry. The entries of a group have distinct sums, so a
- *       barrier between groups suffices to add without atomics, always in the same order. Indices and values are loaded
- *       two batches ahead, x one batch ahead.
- * Work: a block of threads for each row block. Blocks that share a row store their pieces of its sum, and the block
- *       that finishes last adds the pieces in order.
+ *       multiprocessors read x at the same time, in the order of columns. Adjacent threads gather adjacent elements of
+ *       x, and a sector of x is fetched once per row block instead of once per entry. The entries of a group have
+ *       distinct sums, so a barrier between groups suffices to add without atomics, always in the same order. Indices
+ *       and values are loaded two batches ahead, x one batch ahead.
+ * Work: a block of threads for each row block. Blocks that share a row store their partial sums (pieces), and the block
+ *       that finishes last adds them in order.
  * Cost: 8 bytes per entry in f32, 12 in f64, 4 for a pattern, plus 1 to 5 % of padding; sectors of x, once per row
- *       block; two accesses of shared memory per entry; y once. The bound is the pipeline of the first-level cache. A
- *       gather takes one pass for each line of x that its 32 threads read. An access of shared memory takes as
- *       many passes as its threads read distinct words of one bank.
- * Source: seed 000, SCOO (slices in shared memory); Dang and Schmidt, The sliced COO format for sparse matrix-vector
+ *       block; two accesses of shared memory per entry; y once. The throughput of the first-level cache limits the
+ *       speed. A gather takes one pass for each cache line of x that its 32 threads read. An access of shared memory
+ *       takes one pass for each distinct word that its threads read in the same bank.
+ * Source: SCOO (slices in shared memory): Dang and Schmidt, The sliced COO format for sparse matrix-vector
  *       multiplication on CUDA-enabled GPUs, 2012; groups without conflicts, further sums and pieces: this library.
  */
 #include "device/cuda/reduce.cuh"
@@ -106,7 +106,7 @@ typedef struct swept_view {
  * Adds a row block's products to its sums. The previous kernel in the stream may still run, but writes nothing of the
  * storage. The first two batches are therefore loaded before the wait for that kernel. Each iteration first loads x of
  * the next batch, then the indices and values two batches ahead, and adds the groups of the current batch meanwhile.
- * Gathers between the groups, before their reads of the sums, were 5 % slower in f32.
+ * Products in f32 would be 5 % slower if x were gathered between the groups.
  */
 template <typename S, typename V> static __device__ __forceinline__ void
 sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__ x, V *sums)
@@ -152,7 +152,10 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
     }
 }
 
-/* Stores the block's piece of a shared row. The block that arrives last adds all pieces in order and writes y. */
+/*
+ * Stores the block's piece, its partial sum of a shared row. The block that arrives last adds all pieces in order and
+ * writes y.
+ */
 template <typename V> static __device__ void finish_shared_row(const swept_view &s, int shared_index, int piece, V sum,
                                                                V *y, V alpha, V beta, V *pieces, unsigned *arrived)
 {

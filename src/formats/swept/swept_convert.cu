@@ -1,15 +1,16 @@
 /*
  * Converts CSR to swept row blocks on the device, with the same bits as on the host.
  *
- * Idea: warps cut the blocks, and try all outcomes of ten levels of the cost search together. Entry indices are sorted
- *       by column, then by block. A group gets the first remaining entries in column order whose sum is free: the row's
- *       last earlier entry with the same sum must be in an earlier group. A block of threads fills the groups in order,
- *       from up to 2048 candidates at a time. For a candidate it reads only the slot of that earlier entry. A row block
- *       takes a few hundred steps, while the host assigns entry by entry.
- * Work: a warp for each cost; a block of threads for each row block to fill groups; else threads by entries, rows or
- *       slots. No thread handles a whole long row.
- * Cost: 16 bytes per entry for each 8 bits of the columns and of the blocks (sorts, 3 to 5 passes), and about 120 bytes
- *       per entry for the rest. Scratch: 20 bytes per entry and 24 per row, 16 more per entry if rows are not sorted.
+ * Idea: each warp cuts the rows into blocks of one cost. Together the warps try all costs that ten steps of the search
+ *       may reach. Entry indices are sorted by column, then by block. A group gets the first remaining entries in
+ *       column order whose sum is free: the row's last earlier entry with the same sum must be in an earlier group. A
+ *       block of threads fills the groups in order, from up to 2048 candidates at a time. For a candidate it reads only
+ *       the slot of that earlier entry. A row block takes a few hundred steps, while the host assigns entry by entry.
+ * Work: a warp for each cost; a block of threads for each row block to fill groups; in the other kernels a thread for
+ *       each entry, row or slot. No thread handles a whole long row.
+ * Cost: 16 bytes per entry for each of the 3 to 5 passes of the sorts (a pass sorts 8 bits of the columns or of the
+ *       blocks), and about 120 bytes per entry for the rest. Scratch: 20 bytes per entry and 24 per row. If rows are
+ *       not sorted, 16 more bytes per entry.
  * Source: radix sort and scan: CUB; the groups: this library.
  */
 extern "C" {
@@ -45,9 +46,9 @@ template <typename P> struct sweeping {
     const int64_t *first_sum;  /* block_count + 1: first sum of each block, over all blocks */
     spryi_swept_block *blocks; /* kernels set extras, sums and batches */
     int64_t unroll, most_sums;
-    uint32_t *most; /* for each row with entries, the number of entries in its fullest stretch; 0 if few */
+    uint32_t *most; /* for each row with entries, its most entries in a stretch; 0 if one sum serves them */
     uint32_t *sum_count, *further; /* for each row, the number of its sums and its second sum */
-    uint32_t *position;            /* for each entry, by row and column, its position in its block in column order */
+    uint32_t *position;            /* for each entry, by row and column, its position in column order in its block */
     uint32_t *slot;                /* for each entry, in column order, group * GROUP + position; NONE: unassigned */
     uint64_t *keys;                /* for each entry, in column order, its column (under column_mask) and its index */
     uint32_t column_mask;
@@ -61,7 +62,10 @@ template <typename P> static __device__ __forceinline__ int64_t column_of(const 
     return KEY_MAJOR(w.keys[p]) & w.column_mask;
 }
 
-/* A block in kernels with threads by entries: its range of entries; sums: the sum of row i minus before[i]. */
+/*
+ * The row block of an entry, in kernels with a thread for each entry. begin, end: its range of entries. sums: the first
+ * sum of row i, minus before[i].
+ */
 struct own_block {
     int64_t index, begin, end, sums;
 };
@@ -92,8 +96,8 @@ static __device__ __forceinline__ piece piece_of(const sweeping<P> &w, const own
 }
 
 /*
- * The tile of a thread block in kernels with threads by entries, and the ranges of rows and row blocks with its
- * entries.
+ * The tile of a thread block: up to CONVERT_TILE entries, in kernels with a thread for each entry, and the ranges of
+ * rows and row blocks that have these entries.
  */
 struct tile {
     int64_t begin, end, rows[2], blocks[2];
@@ -143,7 +147,10 @@ template <typename P> struct cutting {
     int32_t *blocks; /* NODES per round: number of blocks at the node's cost; node 0: at search.narrow */
 };
 
-/* Returns the last row before which cost (if BY_SUMS: rows with entries) is at most `most`. Called by a warp. */
+/*
+ * Returns the last row for which the cost of the preceding rows (if BY_SUMS, the number of those with entries) is at
+ * most `most`. Called by a warp.
+ */
 template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cutting<P> &c, int64_t most)
 {
     int64_t row = 0, step = 1;
@@ -317,7 +324,10 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-/* Sets w.most of rows with more entries in a stretch than one sum serves. The last entry's thread counts them. */
+/*
+ * Sets w.most of rows with more entries in a stretch than one sum serves. The thread of the row's last entry in the
+ * stretch counts the row's entries in the stretch.
+ */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) count_nearby(const sweeping<P> w)
 {
     __shared__ tile t;
@@ -466,7 +476,7 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
                 own[e].at = c < listed ? (int64_t)list[c] : (int64_t)next + (c - listed);
                 own[e].fits = own[e].at < count && (all_near || column_of(w, first + own[e].at) - base < widest);
                 const uint32_t after = own[e].at < count ? records[own[e].at].x : 0;
-                /* NONE is after all groups */
+                /* an unassigned slot is NONE, which counts as a later group */
                 own[e].joins = own[e].at < count && (after == NONE || slots[after] / GROUP < (uint32_t)group);
             }
             int joins = ones_before(own[0].joins, own[1].joins, joining), processed = 0, processed_joins = 0;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 enum {
-    LEAST_BATCHES = 4,                /* minimum batches of a block; small matrices have fewer blocks */
-    FURTHER = 2 * SPRYI_SWEPT_THREADS /* further sums, for rows with entries in over half of the groups */
+    LEAST_BATCHES = 4,                /* least number of batches of a block; small matrices have fewer blocks */
+    FURTHER = 2 * SPRYI_SWEPT_THREADS /* number of sums of a block that are reserved as further sums */
 };
 
 /* Returns the number of sums, of the vectors' type, that fit the shared memory. */
@@ -19,7 +19,7 @@ static int64_t sum_limit(const spryi_build_request *request)
     return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
 }
 
-/* Returns one block per multiprocessor, so that all blocks sweep x together. Small matrices have fewer blocks. */
+/* Returns the number of multiprocessors, so that all blocks run at the same time. Returns less for small matrices. */
 static int64_t default_blocks(const spryi_swept_sizes *h, const spryi_build_request *request)
 {
     const int64_t devices = request->units > 0 ? request->units : SPRYI_SWEPT_GPU_BLOCKS;
@@ -54,7 +54,7 @@ int64_t spryi_swept_most_cost(void)
 
 bool spryi_swept_may_need_more(const spryi_swept_sizes *h)
 {
-    /* least cost of a block that ends by cost: a row is not cut within LEAST_PIECE entries of its ends */
+    /* least cost of a block that the limit of costs ends: a row is not cut within LEAST_PIECE entries of its ends */
     const int64_t of_cost = spryi_swept_most_cost() - SPRYI_SWEPT_ENTRY_COST * (SPRYI_SWEPT_LEAST_PIECE + 1);
     return h->rows / (spryi_swept_most_rows(h) - 1) + spryi_swept_cost_before(h->nnz, h->rows) / of_cost + 2 >
            h->blocks;
@@ -64,7 +64,7 @@ spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t le
 {
     enum { PARTS = 512 /* parts of a block's cost; a difference of one part is negligible */ };
     const int64_t round = h->blocks, total = spryi_swept_cost_before(h->nnz, h->rows), most = spryi_swept_most_cost();
-    /* multiples of the blocks of one round, if the sums of one round would not fit */
+    /* a multiple of the blocks of one round, if the limits require more blocks than one round has */
     const int64_t wanted = least > round ? (least + round - 1) / round * round : round, mean = total / wanted;
     spryi_swept_search search = {.wanted = wanted,
                                  .low = mean < most ? mean : most,
@@ -89,7 +89,7 @@ static void link_pieces(spryi_swept *s, const spryi_swept_cut *cuts)
             block->head_piece = (int32_t)s->shared_rows[h->shared_rows - 1].pieces++;
             h->pieces++;
         }
-        if (!tail || (head && to.row == from.row)) continue; /* a row that continues already has its piece */
+        if (!tail || (head && to.row == from.row)) continue; /* the block's only row already has its piece */
         s->shared_rows[h->shared_rows] = (spryi_swept_shared_row){.row = to.row, .first = h->pieces++, .pieces = 1};
         block->tail_row = (int32_t)h->shared_rows++;
         block->tail_piece = 0;

@@ -4,12 +4,12 @@
  * Build: rows are cut into blocks of about equal cost, whose sums fit the shared memory. A bisection finds the least
  * cost per block that gives at most the wanted number of blocks. A radix sort orders the entries of each block by
  * column. Then each entry is assigned to the first group that has fewer than 1024 entries, does not yet have the
- * entry's sum, and has a base near enough. A thread builds one block at a time. Sorting 32-bit columns takes 3 passes.
- * The slot of an entry takes 8 bytes.
+ * entry's sum, and is in a batch whose base is near enough to the entry's column. A thread builds one block at a time.
+ * Sorting 32-bit columns takes 3 passes. During the build, the slot of an entry takes 8 bytes.
  *
  * Conversion to CSR: the entries of rows are counted, then copied in the order of groups, block by block.
  *
- * Source: seed 000, SCOO: Dang and Schmidt 2012; the groups: this library.
+ * Source: SCOO: Dang and Schmidt 2012; the groups: this library.
  */
 #ifndef SPRY_FN
 #include "base/bisect.h"
@@ -32,7 +32,7 @@ typedef struct entry_slot {
 typedef struct swept_build {
     spryi_swept *s;
     const spry_arrays *a;  /* CSR */
-    int64_t *before;       /* rows + 1: rows with entries before each row */
+    int64_t *before;       /* rows + 1 elements: number of rows with entries before each row */
     spryi_swept_cut *cuts; /* blocks + 1 */
     entry_slot *targets;   /* nnz */
 } swept_build;
@@ -41,7 +41,7 @@ typedef struct swept_build {
 
 typedef struct cutting {
     const spry_arrays *a;
-    const int64_t *before; /* rows with entries before each row */
+    const int64_t *before; /* number of rows with entries before each row */
     int64_t most_sums;     /* most rows with entries of a block */
 } cutting;
 
@@ -51,8 +51,8 @@ static int64_t entries_before(const cutting *c, int64_t row)
 }
 
 /*
- * Returns the last row in low .. high whose preceding rows have a cost of at most `most`; if by_sums, at most `most`
- * rows with entries.
+ * Returns the last row in low .. high whose preceding rows have a cost of at most `most` or, if by_sums, contain at
+ * most `most` rows with entries.
  */
 static int64_t last_row(const cutting *c, int64_t low, int64_t high, int64_t most, bool by_sums)
 {
@@ -121,7 +121,7 @@ static spry_status count_rows(spry_context *context, swept_build *state, spry_er
     return SPRY_OK;
 }
 
-/* Finds blocks and shared rows. Sizes and types are set. */
+/* Finds blocks and shared rows. Sizes and types of state->s must be set. */
 static spry_status cut_rows(spry_context *context, swept_build *state, spry_error *err)
 {
     spryi_swept *s = state->s;
@@ -154,7 +154,7 @@ enum {
 
 /* State of a row with entries while its block is packed. */
 typedef struct row_state {
-    int32_t entries, sum_count, next_sum; /* next_sum: number of the sum that the row's next entry uses */
+    int32_t entries, sum_count, next_sum; /* next_sum: which of the row's sums its next entry uses */
     int32_t further;                      /* second sum; the others follow */
     int32_t group, first;                 /* last group with an entry of the row; last group with its first sum */
 } row_state;
@@ -178,8 +178,8 @@ typedef struct packing {
     row_stretch *counts;
     int32_t *last;     /* for each sum, the last group that has it, or MULTIPLE_SUMS */
     int64_t most_sums; /* limit of the sums of a block */
-    int64_t *base;     /* WINDOW: first column of batches; during the sort, counters of the digits */
-    int32_t *filled;   /* WINDOW: number of entries of open groups */
+    int64_t *base;     /* WINDOW elements: first column of batches; during the sort, counters of the digits */
+    int32_t *filled;   /* WINDOW elements: number of entries of each open group */
 } packing;
 _Static_assert(WINDOW >= 1 << DIGIT_BITS, "a counter for each digit");
 
@@ -230,7 +230,7 @@ static void assign_sums(spryi_swept_block *block, int64_t count, int64_t unroll,
     }
 }
 
-/* Assigns the row's next sum to the group. Returns the sum. sum: the row's first sum. */
+/* Chooses the row's next sum for an entry in the group. Returns the sum. sum: the row's first sum. */
 static int64_t assign_next_sum(packing *p, row_state *row, int64_t sum, int32_t group)
 {
     if (row->next_sum == 0)
@@ -252,7 +252,7 @@ typedef void (*fill_fn)(const swept_build *state, int64_t block);
 static const pack_fn packs[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pack);
 static const fill_fn fills[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill);
 
-/* At least as large as an entry of any instance. */
+/* A type at least as large as the type `entry` of any instance. */
 typedef struct widest_entry {
     int64_t column, position;
 } widest_entry;
@@ -330,7 +330,10 @@ done:
 
 /* ---- fill the arrays ----------------------------------------------------------------------------------- */
 
-/* Lists the further sums of rows from the sums of entries. owner[n]: the row of the block's n-th further sum. */
+/*
+ * Lists the further sums of rows from the sums of entries. owner: scratch; owner[n] is the first sum of the row that
+ * has the block's n-th further sum.
+ */
 static void fill_extras(const swept_build *state, int64_t b, int32_t *owner)
 {
     spryi_swept *s = state->s;
@@ -422,7 +425,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 
 /*
  * Refuses a large matrix before its entries are sorted if even storage without padding would exceed the limit. The
- * number of slots is still unknown: each entry may need its own batch.
+ * number of slots is still unknown, so the check assumes a batch for each entry.
  */
 static spry_status refuse_early(const spryi_build_request *request, spry_error *err)
 {
@@ -463,8 +466,8 @@ static const count_fn counts[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(
 static const unpack_fn unpacks[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
 
 /*
- * Turns counts of entries into row offsets. heads[b]: position of block b's entries of its first row, if the previous
- * block has begun the row.
+ * Converts the numbers of entries of rows in `at` to row offsets. heads[b]: if block b continues a row of the previous
+ * block, on entry the number of block b's entries of the row, on return the position of the first of them.
  */
 static void locate_rows(const spryi_swept *s, spry_arrays *a, int64_t *at, int64_t *heads)
 {
@@ -545,7 +548,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "positions of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "positions of shared rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
-    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces follow the stored order of the row */
+    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces of a row are in its stored order */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
     block_job j = {s, &a, at, heads, rows};
     spryi_loop_in_parts(context, threads, h->blocks, 1, count_blocks, &j);
@@ -632,14 +635,14 @@ static bool SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, in
 /*
  * Assigns the block's entries, in column order, to groups. An entry is assigned to the first open group that can hold
  * it. The first open group is closed if it is full, if a column is too far from its batch's base, or if MOST_AHEAD
- * entries are in groups after it. A group therefore has the first entries that earlier groups left and that share no
- * sum. The device's build, which fills group after group, gives the same result.
+ * entries are in groups after it. A group therefore has the first entries that are in no earlier group and have
+ * distinct sums. The device's build, which fills group after group, gives the same result.
  */
 static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, spryi_swept_block *block, packing *p,
                                  entry_slot *targets)
 {
     const int64_t unroll = SPRYI_SWEPT_UNROLL(SPRY_B), widest = (int64_t)1 << (32 - block->sum_bits);
-    int64_t open = 0, groups = 0; /* groups before `open` are closed; `groups` have entries */
+    int64_t open = 0, groups = 0; /* groups before `open` are closed; groups: number of groups with entries */
     int64_t held = 0;             /* entries of open groups */
     for (int64_t e = 0; e < count; e++) {
         const int64_t column = entries[e].column;

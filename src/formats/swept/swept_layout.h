@@ -2,8 +2,8 @@
  * All decisions about the blocks and sums of swept, shared by the build on the host (swept_format.c) and on the device
  * (swept_convert.cu). Both builds give the same bits because they share this code.
  *
- * Rows are cut into blocks of at most some cost (end_of_block). A search finds the least cost for which the number of
- * blocks is at most the wanted number (search_for, search_step). Then rows get sums (first_limits, sums_of_row), and
+ * Rows are cut into blocks of at most a given cost (end_of_block). A search finds the least cost for which the number
+ * of blocks is at most the wanted number (search_for, search_step). Then rows get sums (first_limits, sums_of_row), and
  * entries get slots.
  */
 #pragma once
@@ -11,8 +11,8 @@
 #include "formats/swept/swept.h"
 
 enum {
-    SPRYI_SWEPT_ENTRY_COST = 4,   /* cost of an entry; a row's sum and y cost 1 */
-    SPRYI_SWEPT_LEAST_PIECE = 32, /* entries; rows are not cut closer to their ends */
+    SPRYI_SWEPT_ENTRY_COST = 4,   /* cost of an entry; a row costs 1, for its sum and y */
+    SPRYI_SWEPT_LEAST_PIECE = 32, /* a row is not cut within this number of entries of its ends */
     SPRYI_SWEPT_STRETCH = 16,     /* groups of a stretch, for which a row's entries are counted separately */
     /* most entries assigned to groups after the current group; rows with more adjacent entries cause padding */
     SPRYI_SWEPT_MOST_AHEAD = 4096,
@@ -26,24 +26,24 @@ enum {
 typedef struct spryi_swept_cut {
     int64_t row, entry;
     int64_t row_begin; /* the row's first entry */
-    int64_t before;    /* number of rows with entries before it */
+    int64_t before;    /* number of rows with entries before `row` */
 } spryi_swept_cut;
 
-/* Returns the cost of all rows before `row`, with this number of entries before it. */
+/* Returns the cost of all rows before `row`. entries: number of entries before the row, or before a cut in the row. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_cost_before(int64_t entries, int64_t row)
 {
     return SPRYI_SWEPT_ENTRY_COST * entries + row;
 }
 
-/* Returns the total cost at which the block from `at` on ends, if the block may cost `most`. */
+/* Returns the cost, counted from row 0, at which the block that begins at `at` ends if it may cost `most`. */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_cost_limit(const spryi_swept_cut *at, int64_t most)
 {
     return spryi_swept_cost_before(at->entry, at->row) + most;
 }
 
 /*
- * Sets the row and entry at which the block from `at` on ends. `row`, with entries begin .. end - 1, is the last row
- * for which the cost and the sums have room.
+ * Sets the row and entry at which the block that begins at `at` ends. wanted: cost limit of the block. row: the last
+ * row whose preceding rows fit the limits of cost and sums; begin .. end - 1: its entries.
  */
 SPRYI_SWEPT_INLINE void spryi_swept_end_of_block(spryi_swept_cut *to, const spryi_swept_cut *at, int64_t rows,
                                                  int64_t wanted, int64_t row, int64_t begin, int64_t end)
@@ -88,8 +88,8 @@ typedef struct spryi_swept_limits {
 
 /*
  * Returns the limits for a block with this number of entries. A row gets a further sum if its entries outnumber half of
- * the groups, or 3/4 of the groups of its fullest stretch. With one sum its entries would fill mostly empty groups at
- * the end.
+ * the groups, or 3/4 of the groups of its fullest stretch. With one sum, its last entries would be in groups that are
+ * mostly empty.
  */
 SPRYI_SWEPT_INLINE spryi_swept_limits spryi_swept_first_limits(int64_t entries, int64_t unroll)
 {
@@ -107,7 +107,10 @@ SPRYI_SWEPT_INLINE int64_t spryi_swept_stretch(int64_t position)
     return position / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS);
 }
 
-/* Returns the number of sums of a row. near: entries in its fullest stretch. */
+/*
+ * Returns the number of sums of a row. entries: number of its entries in the block. near: the largest number of its
+ * entries in a stretch.
+ */
 SPRYI_SWEPT_INLINE int64_t spryi_swept_sums_of_row(int64_t entries, int64_t near, const spryi_swept_limits *limits)
 {
     const int64_t sum_count = (entries + limits->most - 1) / limits->most;
@@ -117,8 +120,8 @@ SPRYI_SWEPT_INLINE int64_t spryi_swept_sums_of_row(int64_t entries, int64_t near
 }
 
 /*
- * Returns the bitmap of a block's rows from `first` on, at most 32. before[r]: rows of the matrix with entries before
- * row r of the block.
+ * Returns the bitmap of a block's rows from `first` on, at most 32. before[r]: number of rows with entries that precede
+ * row r of the block in the matrix.
  */
 SPRYI_SWEPT_INLINE spryi_swept_bitmap spryi_swept_bitmap_of(const int64_t *before, int64_t first, int64_t rows)
 {
@@ -130,7 +133,7 @@ SPRYI_SWEPT_INLINE spryi_swept_bitmap spryi_swept_bitmap_of(const int64_t *befor
     return bitmap;
 }
 
-/* Returns the bits of an index for `sums` sums and one further value, the padding. */
+/* Returns the number of bits that can store `sums` different sums and one further value, the padding. */
 SPRYI_SWEPT_INLINE int32_t spryi_swept_sum_bits(int64_t sums)
 {
     int32_t bits = 0;
@@ -140,23 +143,35 @@ SPRYI_SWEPT_INLINE int32_t spryi_swept_sum_bits(int64_t sums)
 
 /* ---- swept_cost.c ------------------------------------------------------------------------------------ */
 
-/* Returns sizes and types of CSR `a`, the most sums, and the wanted number of blocks, or of blocks of one round. */
+/*
+ * Returns sizes and types of CSR `a`, the limit of a block's sums, and the wanted number of blocks. If the limits
+ * require more blocks, the latter is the number of blocks of one round.
+ */
 spryi_swept_sizes spryi_swept_sizes_of(const spryi_build_request *request, const spry_arrays *a);
-/* Returns the most rows with entries of a block. */
+/* Returns the largest number of rows with entries that a block may have. */
 int64_t spryi_swept_most_rows(const spryi_swept_sizes *h);
-/* Returns the largest cost of a block. */
+/* Returns the largest cost that a block may have. */
 int64_t spryi_swept_most_cost(void);
-/* Returns true if sums or costs may need more blocks than h->blocks. Otherwise blocks need not be counted. */
+/*
+ * Returns true if the limits of sums and costs may require more blocks than h->blocks. Otherwise the least number of
+ * blocks need not be counted.
+ */
 bool spryi_swept_may_need_more(const spryi_swept_sizes *h);
 /* Returns the search for the cost of a block. least: the least possible number of blocks, 0 if not counted. */
 spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t least);
-/* Sets blocks and shared rows, which the caller has allocated, and the sizes that follow, from blocks + 1 cuts. */
+/*
+ * Sets s->blocks and s->shared_rows, which the caller has allocated, and the sizes that depend on the cuts. cuts:
+ * sizes.blocks + 1 elements.
+ */
 void spryi_swept_build_blocks(spryi_swept *s, const spryi_swept_cut *cuts);
 /* Returns the limit of the sums of a block when further sums are assigned. */
 int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts);
-/* Sets the sizes that follow from the blocks. Returns SPRY_TOO_LARGE if a block has too many slots. */
+/*
+ * Sets the blocks' positions in the arrays, and the arrays' sizes. Returns SPRY_TOO_LARGE if a block has too many
+ * slots.
+ */
 spry_status spryi_swept_count_all(spryi_swept *s, spry_error *err);
-/* Lists the arrays of a spryi_swept whose sizes are set. Returns their number. */
+/* Lists the arrays of a spryi_swept whose sizes are set. Returns the number of arrays. */
 enum { SPRYI_SWEPT_ARRAYS = 7 };
 int spryi_swept_arrays(void *storage, spryi_section *list);
 void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost);

@@ -1,5 +1,6 @@
 /*
- * windowed: windows of rows that stage their part of x. For meshes in the numbering of a mesh generator.
+ * windowed: windows of rows that stage their part of x, that is copy it to fast memory. For meshes in the numbering of
+ * a mesh generator.
  *
  *      row 0   a . . b . . c        window of rows 0, 2, 4       dictionary   0 3 6       columns of the window
  *      row 2   . . . d . . e                                     row 0        0 1 2       columns as dictionary
@@ -10,23 +11,24 @@
  * the first-level cache of a CPU. The rows of the window then read x from fast memory. The order of rows puts rows with
  * common columns into one window:
  *
- *   groups    Rows with equal patterns store their indices once, for example the unknowns of a node. The rows need not
- *             be adjacent. The leader of a group is its first row.
+ *   groups    A group is a set of rows with equal patterns, for example the rows of a node's unknowns. The rows need
+ *             not be adjacent. A slice stores the indices of a group once. The leader of a group is its first row.
  *   runs      If the matrix consists of blocks, a dictionary index stands for `run` columns: j, j + stride, j +
  *             2*stride, ... The stride is 1 (unknowns of a node are adjacent) or cols/run (all first unknowns, then all
- *             second unknowns). A window whose rows do not consist of such runs has runs of 1.
- *   cells     Leaders are vertices of a graph, columns are its edges. Seeds are chosen by a hash of the row index.
- *             Every leader joins the cell of a seed that is nearest in edges. Rows of a cell are adjacent in the order.
- *             Columns, x and y keep the matrix's numbering: each lane stores its row of y.
+ *             second unknowns). A window whose rows do not consist of such runs has runs of one column.
+ *   cells     Leaders are vertices of a graph, columns are its edges. Some leaders are seeds, chosen by a hash of the
+ *             row index. Every leader joins the cell of a seed from which the fewest edges lead to it. Rows of a cell
+ *             are adjacent in the order. Columns, x and y keep the matrix's numbering, since each lane stores the index
+ *             of its row.
  *
  * The ordered rows are cut into windows of `window` rows. A window with too many columns is halved repeatedly, down to
  * 32 rows. In a window, rows are sorted stably by decreasing length and cut into slices of 32 lanes.
  *
  *   windows       16 bytes each, and one end record: first slice, start of dictionary and pages, sizes
- *   dictionary    low 16 bits of the first columns of the runs, increasing; starts at multiples of 8 elements
- *   pages         ranges of the dictionary whose columns have equal high bits: first index, high bits
+ *   dictionary    low 16 bits of each run's first column, increasing; a window's part starts at a multiple of 8
+ *   pages         ranges of the dictionary whose columns have equal high bits: first dictionary index, high bits
  *   slices        16 bytes each, and one end record: start of values and indices, width, see below
- *   rows          the row of each of a slice's 32 lanes; SPRYI_WINDOWED_NO_ROW after the window's last row
+ *   rows          the row of each of a slice's 32 lanes; SPRYI_WINDOWED_NO_ROW for lanes after the last row
  *   indices       of a slice, aligned to 16 bytes:
  *                   the group of each lane, 8 bits each, if the slice has fewer than 32 groups; lanes without a row
  *                   form the last group, of length 0;
@@ -56,18 +58,18 @@
 
 enum {
     SPRYI_WINDOWED_LANES = 32,
-    SPRYI_WINDOWED_MOST_ROWS = 1024, /* rows of a window; the minimum is one slice */
-    SPRYI_WINDOWED_LONG = 512,       /* entries; longer rows are stored as CSR */
+    SPRYI_WINDOWED_MOST_ROWS = 1024, /* most rows of a window; the minimum is one slice */
+    SPRYI_WINDOWED_LONG = 512,       /* most entries of a row in a window; longer rows are stored as CSR */
     SPRYI_WINDOWED_PIECE = 1024,     /* entries of a piece of a long row */
-    SPRYI_WINDOWED_NUMBERS = 4096,   /* elements of x that a window of several slices may stage */
-    SPRYI_WINDOWED_SHORT_BITS = 12,  /* bits of a dictionary index if runs are of 1 and columns at most 4096; else 16 */
+    SPRYI_WINDOWED_NUMBERS = 4096,   /* most elements of x that a window of multiple slices may stage */
+    SPRYI_WINDOWED_SHORT_BITS = 12,  /* bits of a dictionary index if run is 1 and a window has at most 4096 columns */
     SPRYI_WINDOWED_MOST_RUN = 5,
-    SPRYI_WINDOWED_ALIGN = 4,        /* elements of values */
-    SPRYI_WINDOWED_UNIT = 16,        /* bytes; `indices` is counted in this unit */
-    SPRYI_WINDOWED_DICTIONARY = 8,   /* elements; the dictionary is counted in this unit */
+    SPRYI_WINDOWED_ALIGN = 4,        /* elements; positions in values are counted in this unit */
+    SPRYI_WINDOWED_UNIT = 16,        /* bytes; positions in `indices` are counted in this unit */
+    SPRYI_WINDOWED_DICTIONARY = 8,   /* elements; positions in the dictionary are counted in this unit */
     SPRYI_WINDOWED_PAGE_BITS = 16,   /* low bits of a column, stored in the dictionary */
     SPRYI_WINDOWED_AT_ONCE = 528,    /* windows that an H200 runs concurrently: 4 on each of 132 multiprocessors */
-    SPRYI_WINDOWED_LEAST_ROWS = 128, /* minimal default window */
+    SPRYI_WINDOWED_LEAST_ROWS = 128, /* least number of rows of a default window */
 };
 #define SPRYI_WINDOWED_NO_ROW UINT32_MAX
 
@@ -97,7 +99,7 @@ typedef struct spryi_windowed {
     spry_arrays a;       /* sizes and types; its arrays are NULL */
     int64_t window;      /* rows of a window, as requested or the default */
     int64_t cells;       /* 1 if rows are ordered by cells, else 0 */
-    int64_t run, stride; /* run and stride of windows with runs longer than 1; run is 1 without such windows */
+    int64_t run, stride; /* of windows with runs of multiple columns; run is 1 if there are none */
     int64_t window_count, slice_count, page_count;
     int64_t numbers; /* elements of the dictionary, a multiple of SPRYI_WINDOWED_DICTIONARY */
     int64_t units;   /* length of indices, in SPRYI_WINDOWED_UNIT */

@@ -1,15 +1,16 @@
 /*
  * windowed_avx2_cpu: windows with AVX2.
  *
- * Idea: copies x of a window's dictionary into a buffer that remains in a near cache. Each lane computes a row; the 32
- *       lanes of a slice are eight registers of f64 or four of f32. A permutation distributes the words of the groups
- *       to the lanes; shifts then extract the dictionary indices of eight runs. x is gathered by loads and inserts. In
- *       runs, one load reads two columns of a lane. Lanes without a slot are the last lanes and are masked. Values and
- *       indices are prefetched by software, and y before the sums are computed.
- * Work: a task is a part of the windows, or pieces of long rows (windowed_driver.c).
+ * Idea: copies the elements of x that a window's dictionary lists into a buffer that remains in the first- or
+ *       second-level cache. Each lane computes a row; the 32 lanes of a slice are eight registers of f64 or four of
+ *       f32. A permutation distributes the words of the groups to the lanes; shifts then extract the dictionary indices
+ *       of eight runs. x is gathered by loads and inserts. In runs of multiple columns, one load reads two elements of
+ *       x of a lane. Lanes without a slot are the last lanes and are masked. Values and indices are prefetched by
+ *       software, and y before the sums are computed.
+ * Work: a task is a part of the windows, or a group of pieces of long rows (windowed_driver.c).
  * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
- * Good at: meshes, blocks. Bad at: rows of a few entries that share no column.
+ * Good at: meshes, blocks. Bad at: rows with few entries and without common columns.
  */
 #ifndef SPRY_FN
 #include "base/simd_x86.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 8,    /* runs; their indices fill whole words */
+    AT_ONCE = 8,    /* runs decoded at a time; their indices fill whole words */
     DECODED = 32,   /* runs decoded in advance, so that stores complete before the indices are read back */
     MOST_WORDS = 4, /* largest number of words of AT_ONCE indices */
     EIGHTS = SPRYI_WINDOWED_LANES / 8,
@@ -26,9 +27,9 @@ enum {
 };
 
 /*
- * Decodes the dictionary indices of a slice, AT_ONCE runs at a time. Groups are consecutive, so eight lanes belong to
- * at most eight groups. Registers of 16-bit elements hold lanes 0-3, 8-11, 4-7, 12-15 of their sixteen, the order of
- * the pack instruction.
+ * Decodes the dictionary indices of a slice, AT_ONCE runs at a time. Groups are consecutive, so eight adjacent lanes
+ * belong to at most eight groups. A register of 16-bit elements holds sixteen lanes in the order of the pack
+ * instruction: 0-3, 8-11, 4-7, 12-15.
  */
 typedef struct numbers {
     __m256i group_length[SIXTEENS]; /* length of each group in runs; 0 after the last group */
@@ -50,7 +51,7 @@ SPRYI_INLINE __m256i eight_bytes(const uint8_t *bytes)
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)bytes));
 }
 
-/* Returns register n (0 or 1) of the lengths. Does not read past the last group. */
+/* Returns register n (0 or 1) of the groups' lengths. Does not read past the last group. */
 SPRYI_INLINE __m256i sixteen_lengths(const spryi_windowed_view *v, int n)
 {
     const __m256i in_head = _mm256_cmpgt_epi32(_mm256_set1_epi32((v->groups + 1) / 2), eight_bytes(rising + 8 * n));
@@ -93,7 +94,9 @@ SPRYI_INLINE int longer(const __m256i *length, int runs)
     return __builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi16(low, high)));
 }
 
-/* Returns the words of eight lanes. `word` points to a word of the first `groups` groups. */
+/*
+ * Returns the words of lanes 8*eight .. 8*eight + 7. word: adjacent words of the first `groups` groups, which have one.
+ */
 SPRYI_INLINE __m256i words_of(const numbers *n, int eight, const uint32_t *word, int groups)
 {
     const __m256i present = _mm256_cmpgt_epi32(_mm256_set1_epi32(groups), n->possible[eight]);
@@ -110,8 +113,8 @@ SPRYI_INLINE __m256i part_of_words(const __m256i *words, int from, int bits)
 }
 
 /*
- * Sets at[u] to the positions in the staged x of run t + u of all lanes, 0 for lanes without the run. t is the next
- * run, a multiple of AT_ONCE. whole: all lanes have these runs.
+ * Sets at[u] to the position in the staged x of run t + u for each lane, or to 0 if the lane lacks the run. t is the
+ * next run, a multiple of AT_ONCE. whole: all lanes have these runs.
  */
 SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, bool whole, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {
@@ -135,7 +138,7 @@ SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, bool whole, uint16_t
 #pragma GCC unroll 8
         for (int u = 0; u < AT_ONCE; u++) {
             __m256i all = _mm256_packus_epi32(part_of_words(low, u * bits, bits), part_of_words(high, u * bits, bits));
-            if (bits == 16) all = _mm256_mullo_epi16(all, _mm256_set1_epi16((short)n->run)); /* 12 bits: runs of 1 */
+            if (bits == 16) all = _mm256_mullo_epi16(all, _mm256_set1_epi16((short)n->run)); /* 12 bits: run is 1 */
             if (!whole)
                 all = _mm256_and_si256(all, _mm256_cmpgt_epi16(n->lane_length[i], _mm256_set1_epi16((short)(t + u))));
             _mm256_storeu_si256((void *)(at[u] + 16 * i), all);
@@ -200,7 +203,8 @@ SPRYI_INLINE void store_four_f32(float *to, __m128 v)
 }
 
 /*
- * Return x for register v of a slot's lanes. The functions two_columns also return x of the adjacent column in *second.
+ * The functions column and two_columns return x for the lanes of register v of a slot. two_columns also sets *second to
+ * x of the adjacent column.
  */
 SPRYI_INLINE __m256d column_f64(const double *x, const uint16_t *at, int v)
 {
@@ -237,7 +241,8 @@ SPRYI_INLINE __m256 two_columns_f32(const float *x, const uint16_t *at, int v, _
 }
 
 /*
- * The functions first_lanes return the mask of register v for the first `count` lanes: a window into ones, then zeros.
+ * The functions first_lanes return the mask of register v for the first `count` lanes. It is a part of the array
+ * `ones`, which has 32 elements of -1, then zeros.
  */
 static const int8_t ones[2 * SPRYI_WINDOWED_LANES + 8] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
@@ -328,15 +333,18 @@ SPRYI_INLINE VEC SPRY_FN(add_all)(const SPRY_V *Ax, VEC x, VEC sum)
     return FMA(LOAD(Ax), x, sum);
 }
 
-/* add_all for the lanes of a mask. Lanes outside of the mask are not read, and add 0 even if x is infinite. */
+/*
+ * Does the same as add_all, but only for the lanes of a mask. Values of other lanes are not read. Other lanes add 0
+ * even if x is infinite.
+ */
 SPRYI_INLINE VEC SPRY_FN(add_some)(const SPRY_V *Ax, VEC x, __m256i mask, VEC sum)
 {
     return FMA(MASK_LOAD(Ax, mask), MASKED(x, mask), sum);
 }
 
 /*
- * Add register v of one column of a run, or of two columns, for the first `count` lanes. Values of the two columns are
- * `count` elements apart.
+ * Functions `one` and `two` return sum plus the products of register v with one column of a run, or with two columns,
+ * for the first `count` lanes. Values of the two columns are `count` elements apart.
  */
 SPRYI_INLINE VEC SPRY_FN(one)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, int v, int count, VEC sum)
 {
@@ -388,8 +396,8 @@ SPRYI_INLINE VEC SPRY_FN(two)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t
     } while (0)
 
 /*
- * Sets sums to alpha times the sums of a slice's rows. step 1: Ax points to its values. step 0: Ax points to ones,
- * which are reused.
+ * Sets sums to alpha times the sums of a slice's rows. If step is 1, Ax points to the slice's values. If step is 0, Ax
+ * points to ones, which are used for every slot.
  */
 SPRYI_INLINE void SPRY_FN(slice)(const SPRY_V *Ax, int64_t step, const spryi_windowed_view *v, const SPRY_V *xs,
                                  SPRY_V alpha, SPRY_V *sums)
@@ -401,7 +409,7 @@ SPRYI_INLINE void SPRY_FN(slice)(const SPRY_V *Ax, int64_t step, const spryi_win
     for (int t = 0; t < v->width; t += DECODED) {
         int u = 0;
         decode(&n, v, t, numbers_at);
-        __asm__("" : "+m"(numbers_at)); /* forces a store, or elements are extracted one by one from the register */
+        __asm__("" : "+m"(numbers_at)); /* forces a store; else elements are extracted one by one from the register */
         for (; u < DECODED && t + u < v->whole; u++) {
             const uint16_t *at = numbers_at[u];
             int c = 0;

@@ -1,20 +1,21 @@
 /*
  * windowed_avx512_cpu: windows with AVX-512.
  *
- * Idea: copies x of a window's dictionary into a buffer that remains in a near cache. Each lane computes a row; the 32
- *       lanes of a slice are four registers of f64 or two of f32. Shifts extract the dictionary indices of eight runs
- *       of all groups; a permutation distributes them to the lanes. x is gathered by loads and inserts. Lanes without a
- *       slot are the last lanes and are masked. Values and indices are prefetched by software.
- * Work: a task is a part of the windows, or pieces of long rows (windowed_driver.c).
+ * Idea: copies the elements of x that a window's dictionary lists into a buffer that remains in the first- or
+ *       second-level cache. Each lane computes a row; the 32 lanes of a slice are four registers of f64 or two of f32.
+ *       Shifts extract the dictionary indices of eight runs of all groups; a permutation distributes them to the lanes.
+ *       x is gathered by loads and inserts. Lanes without a slot are the last lanes and are masked. Values and indices
+ *       are prefetched by software.
+ * Work: a task is a part of the windows, or a group of pieces of long rows (windowed_driver.c).
  * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
- * Good at: meshes, blocks. Bad at: rows of a few entries that share no column.
+ * Good at: meshes, blocks. Bad at: rows with few entries and without common columns.
  */
 #ifndef SPRY_FN
 #include "base/simd_x86.h"
 #include "formats/windowed/windowed_driver.h"
 
-enum { AT_ONCE = 8 }; /* runs; their indices fill whole words */
+enum { AT_ONCE = 8 }; /* runs decoded at a time; their indices fill whole words */
 
 /* Decodes the dictionary indices of a slice, AT_ONCE runs at a time. Registers have 16-bit elements. */
 typedef struct numbers {
@@ -154,7 +155,7 @@ SPRYI_INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_v
             next_numbers(&n, t, 16, numbers_at);
         else
             next_numbers(&n, t, SPRYI_WINDOWED_SHORT_BITS, numbers_at);
-        __asm__("" : "+m"(numbers_at)); /* forces a store, or elements are extracted one by one from the register */
+        __asm__("" : "+m"(numbers_at)); /* forces a store; else elements are extracted one by one from the register */
         if (t + AT_ONCE <= v->whole) {
             for (int u = 0; u < AT_ONCE; u++)
                 for (int c = 0; c < v->run; c++) {

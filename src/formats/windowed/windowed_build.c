@@ -1,10 +1,10 @@
 /*
  * Builds windowed from CSR on the host, by the steps of windowed_layout.h.
  *
- * Steps 1 to 4 order the rows: groups of rows of one pattern, runs of columns, cells. Each step begins when the step
- * before is complete. Steps 5 and 6 cut the ordered rows into windows. They run twice: first to count, then to store.
- * Between them a scan computes the position of each window in the arrays. No window reads another window. All loops are
- * parallel, and the result depends only on the matrix.
+ * Steps 1 to 3 find groups of rows, runs of columns, and cells. Step 4 orders the rows. Each step begins when the
+ * previous step is complete. Steps 5 and 6 cut the ordered rows into windows. They run twice: first to count, then to
+ * store. Between them a scan computes the position of each window in the arrays. No window reads another window. All
+ * loops are parallel, and the result depends only on the matrix.
  */
 #include "base/context.h"
 #include "base/element.h"
@@ -20,8 +20,8 @@
 /* Order of the rows in windows. */
 typedef struct row_order {
     int64_t count;    /* number of rows that are not long */
-    int64_t of_runs;  /* rows whose columns form runs, which come first; no window has rows of both kinds */
-    uint32_t *row;    /* count rows, in order */
+    int64_t of_runs;  /* number of rows that consist of runs; they come first, in windows of their own */
+    uint32_t *row;    /* the `count` rows in their new order */
     uint32_t *leader; /* leader of each row of the matrix; SPRYI_WINDOWED_NO_ROW if the row is long */
 } row_order;
 
@@ -175,7 +175,10 @@ static spry_status find_groups(ordering *m, spry_error *err)
 
 /* ---- step 2: runs of columns --------------------------------------------------------------------------- */
 
-/* Returns true if most runs of row i join columns of one group. Always true for matrices that are not square. */
+/*
+ * Returns true if for at least half of the runs of row i the run's columns belong to one group. Always returns true for
+ * matrices that are not square.
+ */
 static bool joins_groups(const ordering *m, int64_t i, int64_t run, int64_t stride)
 {
     if (m->csr->rows != m->csr->columns) return true;
@@ -188,7 +191,7 @@ static bool joins_groups(const ordering *m, int64_t i, int64_t run, int64_t stri
     return spryi_windowed_mostly_joined(count, joined);
 }
 
-/* Returns true if at least 3 of 4 sampled rows with entries consist of these runs. */
+/* Returns true if at least 3 of 4 sampled rows with entries consist of runs of this length and stride. */
 static bool mostly_of_runs(const ordering *m, int64_t run, int64_t stride)
 {
     const int64_t rows = m->csr->rows, samples = rows < SPRYI_WINDOWED_SAMPLES ? rows : SPRYI_WINDOWED_SAMPLES;
@@ -310,7 +313,7 @@ static spry_status sort_order(ordering *m, bool cells, spry_error *err)
         swap_rows(&m->order->row, &to);
     }
     n = 0;
-    for (int without = 0; without < 2; without++) /* stable sort: rows of runs first */
+    for (int without = 0; without < 2; without++) /* stable sort by kind: rows of runs first */
         for (int64_t k = 0; k < m->order->count; k++)
             if (m->without_runs[m->order->row[k]] == without) to[n++] = m->order->row[k];
     swap_rows(&m->order->row, &to);
@@ -337,7 +340,10 @@ static spry_status sampled_columns(const ordering *m, int64_t *sum, spry_error *
     return SPRY_OK;
 }
 
-/* Orders the rows as requested. asked = 0: tries both orders and keeps the order with fewer columns per window. */
+/*
+ * Orders the rows as requested. asked = 0: tries natural order and cells, and keeps cells if windows then have clearly
+ * fewer columns.
+ */
 static spry_status order_rows(ordering *m, int64_t asked, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -400,7 +406,7 @@ enum {
 };
 _Static_assert(1 << INDEX_BITS == MOST_COLUMNS, "a key has room for an index");
 
-/* The distinct columns of the rows of a window, gathered by a hash table. Zero before its first use. */
+/* The distinct columns of the rows of a window, gathered by a hash table. Must be zero before its first use. */
 typedef struct dictionary {
     int64_t count;
     int64_t column[MOST_COLUMNS];    /* columns in order of first occurrence */
@@ -476,7 +482,7 @@ static void sort_columns(dictionary *d)
 
 /* ---- step 6: inside a window --------------------------------------------------------------------------- */
 
-/* Scratch memory of a thread that builds windows. Zero before its first use. */
+/* Scratch memory of a thread that builds windows. Must be zero before its first use. */
 typedef struct scratch {
     dictionary columns;                        /* first columns of the window's runs */
     uint32_t row[SPRYI_WINDOWED_MOST_ROWS];    /* rows of the window by decreasing length */
@@ -535,7 +541,10 @@ static int64_t index_bytes(const slice_draft *n)
     return spryi_windowed_head_bytes(n->groups) + 4 * words;
 }
 
-/* Stores the head of the slice's indices. Returns the position of its words. */
+/*
+ * Stores the head of the slice's indices: the group of each lane and the length of each group. Returns the address of
+ * the words.
+ */
 static uint32_t *store_head(const slice_draft *n, uint8_t *to)
 {
     if (n->groups < SPRYI_WINDOWED_LANES) {
@@ -578,7 +587,10 @@ static inline int64_t run_start(const spry_arrays *csr, int64_t begin, int64_t t
     return spryi_minor_of(csr, begin + (stride == 1 ? t * run : t));
 }
 
-/* Collects the runs of rows first .. end - 1 in scratch->columns. Returns false if there are more than `most`. */
+/*
+ * Collects the first columns of the runs of rows first .. end - 1 in scratch->columns. Returns false if there are more
+ * than `most` columns.
+ */
 static bool find_columns(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run,
                          int64_t most)
 {
@@ -645,7 +657,7 @@ static void store_values(const slice_draft *n, const window_pass *pass, int64_t 
     for (; at % SPRYI_WINDOWED_ALIGN != 0; at++) spryi_set_value(pass->s->values, type, at, 0);
 }
 
-/* Counts or stores one window. Its columns are in scratch. */
+/* Counts or stores one window. Its columns must be in scratch->columns. */
 static void add_window(const window_pass *pass, scratch *scratch, int64_t first, int64_t end, int64_t run,
                        spryi_windowed_counts *at)
 {
@@ -711,8 +723,8 @@ typedef struct builder {
     const spry_arrays *csr;
     spryi_windowed *s;
     row_order order;
-    int64_t pieces, pieces_of_runs; /* parts of `window` rows of the order, which may be cut further */
-    spryi_windowed_counts *at;      /* pieces + 1: sizes before each piece */
+    int64_t pieces, pieces_of_runs; /* parts of `window` rows, which may be cut further; those of runs */
+    spryi_windowed_counts *at;      /* pieces + 1 elements: sizes of all windows before each piece */
     scratch *scratch;               /* one per thread */
     int threads;
 } builder;
@@ -765,8 +777,8 @@ static void add_pieces(void *job, int64_t begin, int64_t end_of_pieces, int part
 }
 
 /*
- * Measures or stores all windows. at[n + 1] receives the size of piece n when measuring; at[n] is its position when
- * storing.
+ * Measures or stores all windows. When measuring, at[n + 1] receives the sizes of piece n. When storing, at[n] is the
+ * position of piece n.
  */
 static void run_pass(builder *b, bool stores)
 {

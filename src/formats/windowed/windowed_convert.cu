@@ -4,11 +4,11 @@
  * Idea: windowed_order.cu orders the rows. Then a block of threads processes `window` rows of the order: it counts
  *       their distinct columns in shared memory, cuts the window in two if there are too many, sorts the rows of each
  *       part by length and measures its slices. Scans over the slices give the positions. After the check of the
- *       limits, a second pass fills the arrays. Windows of one slice with many columns are processed by larger blocks,
- *       in both passes.
+ *       limits, a second pass fills the arrays. In both passes, windows of one slice with many columns are processed by
+ *       larger blocks of threads.
  * Work: a block per window, 8 lanes per row to collect columns, a warp per slice.
- * Cost: columns of leaders are read at least three times, values once; 2 bytes of scratch per row in addition to those
- *       of the order.
+ * Cost: columns of leaders are read at least three times, values once; 2 bytes of scratch per row in addition to the
+ *       scratch of windowed_order.cu.
  * Source: open addressing; bitonic sort (Batcher 1968); the scan: CUB; this library.
  */
 #include "formats/windowed/windowed_device.cuh"
@@ -18,7 +18,7 @@
 /* ---- columns of a window ------------------------------------------------------------------------------- */
 
 enum {
-    /* bits of the hash table's size; it is at most half full, except for columns of concurrent threads */
+    /* bits of an index in the hash table, which is at most half full plus one column of each concurrent thread */
     SMALL_BITS = 13,
     SMALL_TABLE = 1 << SMALL_BITS,
     MOST_SMALL = 4096, /* columns */
@@ -37,7 +37,7 @@ static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_TH
  * positions. Each member is one array with an element per slice.
  */
 struct window_sizes {
-    int64_t windows, dictionary, pages, values, units; /* dictionary and values in their units */
+    int64_t windows, dictionary, pages, values, units; /* dictionary and values: in units of DICTIONARY and ALIGN */
 };
 enum { SIZES = sizeof(window_sizes) / sizeof(int64_t) };
 
@@ -59,7 +59,7 @@ template <typename P> struct windowing {
     windowed_csr<P> a;
     const uint32_t *order, *leader;
     int64_t window, count, of_runs, run, stride;
-    int64_t windows_of_runs, slices_of_runs; /* before windows are cut further */
+    int64_t windows_of_runs, slices_of_runs; /* windows and slices of rows of runs, before windows are cut further */
     int64_t slices;
     uint32_t *rows;    /* the storage's rows */
     uint32_t *columns; /* for each slice that begins a window, the window's number of columns */
@@ -81,8 +81,8 @@ template <typename P> static __device__ __forceinline__ int begin_of_run(const w
 }
 
 /*
- * Sorts 2*LANES keys with a warp, two keys per lane: the bitonic steps of at most LANES for one size. base: position of
- * the first key in its array.
+ * Does the steps of a bitonic sort for one size, from step LANES down, with 2*LANES keys, two keys per lane. base:
+ * position of the first key in its array. Called by a warp.
  */
 template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, K *high, int base, int size)
 {
@@ -116,8 +116,8 @@ template <typename K> static __device__ void sort_chunks(K *keys, int count, int
 }
 
 /*
- * Sorts keys[0 .. count - 1] in increasing order. count is a power of two; the array has at least 2*LANES elements. All
- * threads of the block call.
+ * Sorts keys[0 .. count - 1] in increasing order. count is a power of two; the array has at least 2*LANES elements.
+ * Called by all threads of the block.
  */
 template <typename K> static __device__ void sort_block(K *keys, int count)
 {
@@ -172,8 +172,8 @@ static __device__ __forceinline__ bool add_column(column_table *t, int32_t colum
 }
 
 /*
- * Returns the number of distinct columns of rows begin .. end - 1, given their leaders. Stops counting soon after
- * `most`.
+ * Returns the number of distinct columns of rows begin .. end - 1, given their leaders. Stops soon after the number
+ * exceeds `most`.
  */
 template <typename P> static __device__ int collect_columns(const windowing<P> &w, const uint32_t *leader, int begin,
                                                             int end, int run, int most, column_table *t)
@@ -210,7 +210,7 @@ template <typename P> static __device__ int collect_columns(const windowing<P> &
     return count;
 }
 
-/* Sorts a table of up to MOST_SMALL columns into its first slots, in increasing order. */
+/* Moves the columns of a table, at most MOST_SMALL, to its first slots, in increasing order. */
 static __device__ void sort_table(column_table *t, int count)
 {
     enum { OWN = SMALL_TABLE / SMALL_THREADS };
@@ -281,7 +281,7 @@ struct cutting {
 };
 static_assert(sizeof(cutting) <= 48 << 10, "shared memory that a launch need not ask for");
 
-/* The rows of a block: first row of the order, first slice, number of rows. */
+/* The rows of a thread block: position of the first row in the order, first slice, number of rows. */
 struct block_rows {
     int64_t first, slice;
     int count;
@@ -385,7 +385,7 @@ static __device__ void order_lanes(const windowing<P> &w, const block_rows &rows
     if (__syncthreads_or(unsorted)) sort_block(c->key, size);
 }
 
-/* Stores the rows and sizes of slice q of the block, with a warp. Lanes without a row form a group of length 0. */
+/* Stores the rows and sizes of slice q of the block. Lanes without a row form a group of length 0. Called by a warp. */
 template <typename P>
 static __device__ void measure_slice(const windowing<P> &w, const block_rows &rows, const cutting *c, int q, int bits)
 {
@@ -453,8 +453,8 @@ template <typename P> static __device__ lane_view view_slice(const windowing<P> 
 }
 
 /*
- * Stores the values of a slice with runs of 1, with a warp. Consecutive entries of a row are loaded before they are
- * stored.
+ * Stores the values of a slice with runs of 1. Multiple consecutive entries of a row are loaded before they are stored.
+ * Called by a warp.
  */
 template <typename V> static __device__ int put_entries(const lane_view &lane, int width, const V *Ax, V *to)
 {
@@ -474,7 +474,7 @@ template <typename V> static __device__ int put_entries(const lane_view &lane, i
     return before;
 }
 
-/* Stores the values of a slice with runs of any length, with a warp. */
+/* Stores the values of a slice with runs of any length. Called by a warp. */
 template <typename V>
 static __device__ int put_runs(const lane_view &lane, int width, int run, int64_t stride, const V *Ax, V *to)
 {
@@ -541,7 +541,7 @@ struct filling {
     spryi_windowed_window at;
 };
 
-/* Stores the dictionary, padded with zeros, with the block, and its pages with the first warp. */
+/* Called by all threads of a block, which store the dictionary, padded with zeros. The first warp stores its pages. */
 static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
 {
     uint16_t *to = s.dictionary + (int64_t)f.at.dictionary * SPRYI_WINDOWED_DICTIONARY;
@@ -560,7 +560,7 @@ static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
     }
 }
 
-/* Dictionary indices that fill whole words, and the number of these words: work of a lane per step. */
+/* Work of a lane in one step: `numbers` dictionary indices, which fill `words` whole words. */
 template <int BITS> struct number_step {
     static const int numbers = BITS == 16 ? 4 : 8, words = numbers * BITS / 32;
 };
@@ -623,7 +623,10 @@ put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, in
     }
 }
 
-/* Stores the indices of a slice, with warp `part` of `parts` warps. lanes: LANES bytes of the warp's shared memory. */
+/*
+ * Stores the indices of a slice. Called by warp `part` of `parts` warps. lanes: LANES bytes of the warp's shared
+ * memory.
+ */
 template <typename P> static __device__ void put_indices(const windowing<P> &w, const filling &f,
                                                          const spryi_windowed &s, int64_t slice, int part, int parts,
                                                          uint8_t *lanes)
@@ -653,7 +656,7 @@ template <typename P> static __device__ void put_indices(const windowing<P> &w, 
         put_words<SPRYI_WINDOWED_SHORT_BITS>(w, f, begin, length, part, parts, put);
 }
 
-/* Stores the dictionary and indices of a window, with a block of THREADS. */
+/* Stores the dictionary and indices of a window. Called by a block of THREADS threads. */
 template <int THREADS, typename P>
 static __device__ void fill_window(const windowing<P> &w, const filling &f, const spryi_windowed &s, int slices)
 {
@@ -685,7 +688,7 @@ template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
     fill_window<SMALL_THREADS>(w, f, s, slices);
 }
 
-/* Does the same for windows of one slice with more columns. Blocks step through the list w.large. */
+/* Does the same as fill_small for windows of one slice with more columns. Blocks step through the list w.large. */
 template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
     fill_large(const windowing<P> w, const spryi_windowed s)
 {
@@ -703,7 +706,8 @@ template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
 /* ---- long rows ------------------------------------------------------------------------------------------- */
 
 /*
- * Lists the long rows. Element n + 1 of `first` and first_entry is the size of row n, for the prefix sums that follow.
+ * Lists the long rows. Sets element n + 1 of long_rows.first to the number of pieces of row n, and of first_entry to
+ * its number of entries. Prefix sums follow.
  */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     list_long_rows(const windowing<P> w, const spryi_windowed s, int64_t *first_entry)

@@ -12,7 +12,10 @@ enum { LANES = SPRYI_WINDOWED_LANES, ROW_LANES = 8 }; /* ROW_LANES threads read 
 static const unsigned FULL_WARP = 0xffffffffu;
 static const uint32_t NO_ROW = SPRYI_WINDOWED_NO_ROW;
 
-/* Row indices have at most 30 bits. Sort keys have two more bits, hash tables of patterns twice as many slots. */
+/*
+ * Row indices have at most 30 bits. Sort keys have two more bits. Hash tables of patterns have at least two slots per
+ * row.
+ */
 static const int64_t MOST_ROWS = (int64_t)1 << 30;
 
 static __device__ __forceinline__ unsigned lanes_before()
@@ -37,9 +40,11 @@ struct windowed_order {
     uint32_t *rows;   /* rows in their new order; long rows follow, in increasing order */
     uint32_t *leader; /* leader of each row of the matrix; NO_ROW if the row is long */
     int64_t count;    /* rows that are not long */
-    int64_t of_runs;  /* number of rows, at the beginning, that consist of runs */
+    int64_t of_runs;  /* number of rows that consist of runs; they come first */
     int64_t long_count, long_nnz, piece_count;
 };
 
-/* Computes the order of the rows of c->csr, and run, stride and cells of the storage. The storage's window is set. */
+/*
+ * Computes the order of the rows of c->csr, and run, stride and cells of the storage. The storage's window must be set.
+ */
 spry_status spry_cuda_windowed_order(spryi_conversion *c, windowed_order *order, spry_error *err);

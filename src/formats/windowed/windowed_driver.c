@@ -1,13 +1,14 @@
 /*
  * The driver of windowed's CPU kernels.
  *
- * Work: three steps (formats/shared/run_blocks.h): parts of the windows, each with its own staging buffer; pieces of
- *       long rows; long rows, whose pieces are added in order. The result does not depend on the number of threads.
+ * Work: three steps (formats/shared/run_blocks.h). The first multiplies parts of the windows, each with its own staging
+ *       buffer. The second computes the sums of the pieces of long rows. The third adds the sums of each long row in
+ *       order. The result does not depend on the number of threads.
  */
 #ifndef SPRY_FN
 #include "formats/windowed/windowed_driver.h"
 
-enum { PARTS = 128 }; /* maximal number of parts of the windows */
+enum { PARTS = 128 }; /* most parts into which the windows are divided */
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/windowed/windowed_driver.c" /* the second half of this file */
@@ -81,7 +82,7 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
     }
 }
 
-/* Adds up the pieces of long rows. */
+/* Adds the sums of the pieces of long rows, and writes y. */
 static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_windowed *s = args->storage;

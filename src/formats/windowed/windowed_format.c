@@ -266,7 +266,7 @@ static int sections(void *storage, spryi_section *list)
     spryi_windowed *s = storage;
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
-    /* members window to long_rows.nnz */
+    /* one section with the members from window to long_rows.nnz */
     list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window};
     return count + spryi_windowed_arrays(s, list + count);
 }

@@ -6,20 +6,22 @@
  *      equal, else the row itself. Rows with more than SPRYI_WINDOWED_LONG entries have no leader and are stored as
  *      CSR.
  *   2  Find run and stride from a sample of rows (spryi_windowed_sample). The run is the largest from 2 to MOST_RUN
- *      such that 3 of 4 sampled rows consist of runs; stride 1 is tried before cols/run. The run is 1 if there are more
- *      than 2 leaders per 3 rows. In a square matrix, a sampled row only counts if at least half of its runs join
- *      columns whose rows have one leader. Otherwise a row of consecutive blocks of 2 would count as a row of runs of
- *      3. After this step only the row's own pattern decides whether the row consists of runs.
+ *      such that 3 of 4 sampled rows consist of runs. Stride 1 is tried before stride cols/run. The run is 1 if there
+ *      are more than 2 leaders per 3 rows. In a square matrix, a sampled row only counts if for at least half of its
+ *      runs the rows of the run's columns have one leader. Without this condition, a row of consecutive blocks of 2
+ *      would count as a row of runs of 3. In later steps, only the row's own pattern decides whether the row consists
+ *      of runs.
  *   3  Build cells, for square matrices. Leaders whose seed hash is 0 modulo `spacing` get their row index as label. In
- *      each of up to SPRYI_WINDOWED_ROUNDS rounds, leaders labelled in the round before offer their label to the
- *      leaders of their columns. Leaders without a label accept the offered label with the smallest mark. Leaders never
- *      reached get their row index rounded down to a multiple of the window.
+ *      each of up to SPRYI_WINDOWED_ROUNDS rounds, leaders that got a label in the previous round offer it to the
+ *      leaders of their columns. Leaders without a label accept the offered label with the smallest mark (a hash of the
+ *      label). Leaders that are never reached get their row index, rounded down to a multiple of the window, as label.
  *   4  Sort rows by (consists of runs; label of the leader, if there are cells; leader; row). Rows of runs come first.
  *      Cells are kept if they save columns in windows sampled under both orders: spryi_windowed_cells_pay.
- *   5  Cut windows. Rows of runs are cut at multiples of `window` from the first such row, remaining rows likewise from
- *      the first of them. If a window of nominal size `size` > 32 has more than SPRYI_WINDOWED_NUMBERS / run runs, it
- *      is cut in two, recursively: the first spryi_windowed_half(size) rows, and a rest of nominal size `size` minus
- *      that half. At the end of the rows a window has fewer rows than its nominal size.
+ *   5  Cut windows. Rows of runs are cut into windows of `window` rows, beginning with the first such row. The
+ *      remaining rows are cut in the same way, beginning with the first of them. If a window of nominal size `size` >
+ *      32 has more than SPRYI_WINDOWED_NUMBERS / run runs, it is cut in two, recursively: the first
+ *      spryi_windowed_half(size) rows, and a rest of nominal size `size` minus that half. The last window may have
+ *      fewer rows than its nominal size.
  *   6  In each window: sort rows by (decreasing length, order); build the dictionary and the slices.
  */
 #pragma once
@@ -33,8 +35,8 @@
 #endif
 
 enum {
-    SPRYI_WINDOWED_SAMPLES = 256, /* rows, to find the run */
-    SPRYI_WINDOWED_SAMPLED = 32,  /* windows, to judge the cells */
+    SPRYI_WINDOWED_SAMPLES = 256, /* rows sampled to find the run */
+    SPRYI_WINDOWED_SAMPLED = 32,  /* windows sampled to decide about cells */
     SPRYI_WINDOWED_ROUNDS = 24,
 };
 
@@ -70,7 +72,7 @@ SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_hash_of_length(int64_t length)
 
 /*
  * Returns the default rows of a window. A GPU runs SPRYI_WINDOWED_AT_ONCE windows concurrently, each in about the same
- * time. The default gives the least number of full rounds that MOST_ROWS allows.
+ * time. With the default, the GPU runs all windows in the least number of full rounds that MOST_ROWS allows.
  */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_default_rows(int64_t rows)
 {
@@ -100,7 +102,9 @@ SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_runs(int64_t seen, int64_t matc
     return seen > 0 && 4 * matching >= 3 * seen;
 }
 
-/* Returns true if at least half of a row's runs join columns of one group, as the unknowns of a node do. */
+/*
+ * Returns true if for at least half of a row's runs the run's columns belong to one group, as the unknowns of a node.
+ */
 SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_joined(int64_t runs, int64_t joined)
 {
     return 2 * joined >= runs;
@@ -119,8 +123,8 @@ SPRYI_WINDOWED_INLINE bool spryi_windowed_is_seed(int64_t leader, int64_t spacin
 
 /*
  * The state of a leader in step 3: the round in which it got its label, and in the low 32 bits the mark of the label.
- * The least state offered wins; states of earlier rounds are smaller, so they remain. The mark is a bijection of the
- * label; spryi_windowed_cell inverts it.
+ * A leader keeps the least state that is offered to it. States of earlier rounds are smaller, so they remain. The mark
+ * is a bijection of the label. spryi_windowed_cell inverts it.
  */
 static const uint64_t SPRYI_WINDOWED_UNREACHED = UINT64_MAX;
 
@@ -165,7 +169,10 @@ SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_key(uint32_t cell, uint32_t leader
     return (uint64_t)cell << 32 | leader;
 }
 
-/* Returns true if cells save enough columns. Arguments: columns of the sampled windows under both orders. */
+/*
+ * Returns true if cells save enough columns. in_cells, natural: number of columns of the sampled windows with rows
+ * ordered by cells, and in natural order.
+ */
 SPRYI_WINDOWED_INLINE bool spryi_windowed_cells_pay(int64_t in_cells, int64_t natural)
 {
     return in_cells * 10 <= natural * 9;
@@ -182,7 +189,7 @@ SPRYI_WINDOWED_INLINE int spryi_windowed_bits(int64_t run, int64_t columns)
     return run == 1 && columns <= 1 << SPRYI_WINDOWED_SHORT_BITS ? SPRYI_WINDOWED_SHORT_BITS : 16;
 }
 
-/* Returns the number of words of a group of `length` runs. */
+/* Returns the number of words that hold the indices of a group of `length` runs. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_words(int64_t length, int bits)
 {
     return (length * bits + 31) / 32;
@@ -206,6 +213,6 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
 enum { SPRYI_WINDOWED_ARRAYS = 12 };
 int spryi_windowed_arrays(void *storage, spryi_section *list);
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s);
-/* Sets s->window to the requested or default window. Parameters of the format, in order: */
+/* spryi_windowed_resolve sets s->window to the requested or default window. Positions of the format's parameters: */
 enum { SPRYI_WINDOWED_ASKED_WINDOW, SPRYI_WINDOWED_ASKED_ORDER };
 void spryi_windowed_resolve(spryi_windowed *s, const spryi_build_request *request);

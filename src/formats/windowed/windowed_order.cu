@@ -2,10 +2,10 @@
  * Orders the rows for windowed on the device: steps 1 to 4 of windowed_layout.h, with the same result as on the host.
  *
  * Idea: a hash table finds the first row of each pattern; other rows are compared with that row. Cells grow in rounds.
- *       All rounds are launched together; a round returns if the round before set no label. Rows are sorted stably by
- *       kind and leader, and the result by kind and cell. Both orders are computed before the host reads the data for
- *       its decisions, twice in total.
- * Work: 8 lanes per row; 16 blocks per sampled window, one bit per column.
+ *       All rounds are launched together; a round returns if the previous round set no label. Rows are sorted stably by
+ *       kind and leader. The result is then sorted by kind and cell. Both orders are computed before the host decides.
+ *       The host reads data from the device twice in total.
+ * Work: 8 lanes per row. To count the columns of a sampled window, 16 blocks, with one bit per column.
  * Cost: columns are read three times, columns of leaders once more for cells; scratch of 80 to 110 bytes per row.
  * Source: open addressing; radix sort: CUB; this library.
  */
@@ -21,7 +21,7 @@ enum { PARTS = 16, MOST_RUN = SPRYI_WINDOWED_MOST_RUN, MOST_BLOCKS = 1024 };
 struct order_sums {
     unsigned long long leaders, of_runs, long_count, long_nnz, pieces;
     unsigned long long columns[2];       /* columns of the sampled windows: [0] natural order, [1] cells */
-    int seen, matching[2][MOST_RUN + 1]; /* sampled rows, and sampled rows of runs, by [strided][run] */
+    int seen, matching[2][MOST_RUN + 1]; /* sampled rows, and those of them that consist of runs, by [strided][run] */
     int taken[SPRYI_WINDOWED_ROUNDS];    /* nonzero: a label was set in the round */
 };
 
@@ -35,7 +35,7 @@ static inline unsigned row_blocks(int64_t rows)
     return convert_blocks(rows * ROW_LANES);
 }
 
-/* Returns the blocks of kernels that compute sums: they step through all rows. */
+/* Returns the number of blocks for kernels that compute sums. Their threads step through all rows. */
 static inline unsigned few_blocks(int64_t rows)
 {
     return convert_blocks(rows) < MOST_BLOCKS ? convert_blocks(rows) : (unsigned)MOST_BLOCKS;
@@ -43,7 +43,7 @@ static inline unsigned few_blocks(int64_t rows)
 
 /* ---- groups ---------------------------------------------------------------------------------------------- */
 
-/* A hash table with open addressing. The hash that equals FREE has its own slot, after all slots. */
+/* A hash table with open addressing. The hash that equals FREE has its own slot, after all other slots. */
 struct pattern_table {
     unsigned long long *hash;
     uint32_t *first; /* smallest row of each slot */
@@ -99,7 +99,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     if (i < a.rows && threadIdx.x % ROW_LANES == 0) leader[i] = alone ? (uint32_t)i : first;
 }
 
-/* Adds the sum of a block's threads to *sum. */
+/* Adds the sum of `own` over a block's threads to *sum. */
 static __device__ void add_up(unsigned long long own, unsigned long long *sum)
 {
     __shared__ unsigned long long scratch[CONVERT_THREADS / 32];
@@ -127,7 +127,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- runs ------------------------------------------------------------------------------------------------ */
 
-/* Returns true if run t, of `count` runs that start at Aj, is a run of columns. */
+/* Returns true if columns of run t are `stride` apart. The row has `count` runs and starts at Aj. */
 static __device__ bool is_run(const int32_t *Aj, int64_t count, int64_t t, int64_t run, int64_t stride)
 {
     const int64_t first = Aj[stride == 1 ? t * run : t];
@@ -137,8 +137,8 @@ static __device__ bool is_run(const int32_t *Aj, int64_t count, int64_t t, int64
 }
 
 /*
- * Returns true if the columns of a run that starts at `first` belong to one group. Always true for matrices that are
- * not square.
+ * Returns true if the columns of a run that starts at `first` belong to one group. Always returns true for matrices
+ * that are not square.
  */
 template <typename P> static __device__ bool joins_group(const windowed_csr<P> &a, const uint32_t *__restrict__ leader,
                                                          int64_t first, int64_t run, int64_t stride)
@@ -179,7 +179,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
         }
 }
 
-/* Sets without_runs[i] to 1 for each leader i whose columns do not form runs at equal distances. */
+/* Sets without_runs[i] to 1 for each leader i whose columns do not form runs of this length and stride, else to 0. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     mark_without_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t run, int64_t stride,
                       uint8_t *__restrict__ without_runs)
@@ -281,7 +281,7 @@ struct row_keys {
     }
 };
 
-/* Computes keys of the rows in the order `from`; NULL: in natural order. */
+/* Computes the sort keys of the rows. from: order of the rows; NULL: natural order. */
 static __global__ void __launch_bounds__(CONVERT_THREADS)
     compute_keys(const row_keys key, const uint32_t *__restrict__ from, uint32_t *__restrict__ keys,
                  uint32_t *__restrict__ rows)
@@ -300,8 +300,8 @@ static __global__ void __launch_bounds__(CONVERT_THREADS) number_rows(uint32_t *
 }
 
 /*
- * Counts the distinct columns of a sampled window, with PARTS blocks. blockIdx.y: window; blockIdx.z: order. seen has
- * `size` words for each.
+ * Counts the distinct columns of sampled windows. A window has PARTS blocks. blockIdx.y: window. blockIdx.z: order (0:
+ * natural, 1: cells). seen: `size` words for each window and order, one bit per column.
  */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     sample_windows(const windowed_csr<P> a, const uint32_t *__restrict__ leader, const uint32_t *__restrict__ natural,
@@ -327,7 +327,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- the host's side ------------------------------------------------------------------------------------- */
 
-/* State of the steps. key_space first holds the table of patterns, then the keys. */
+/* State of the steps. key_space first holds the table of patterns, later the arrays of mark_kinds. */
 template <typename P> struct ordering {
     spryi_conversion *c;
     spryi_windowed *s;
@@ -407,7 +407,7 @@ template <typename P> static void choose_run(ordering<P> *m)
         }
 }
 
-/* Sets the arrays in key_space. Computes the kinds of rows if there are two. */
+/* Sets the arrays in key_space. Computes the kinds of rows if there are rows of runs. */
 template <typename P> static spry_status mark_kinds(ordering<P> *m, spry_error *err)
 {
     const int64_t rows = m->a.rows;
@@ -439,8 +439,8 @@ template <typename P> static spry_status find_cells(ordering<P> *m, spry_error *
 }
 
 /*
- * Sorts the rows by kind and cell, or by kind and leader if reached is NULL, into *first. Ties keep the order `from`;
- * NULL: natural order. *first and *second may be swapped.
+ * Sorts the rows by kind and cell, or by kind and leader if reached is NULL, into *first. Rows with equal keys keep the
+ * order `from` (NULL: natural order). *first and *second may be swapped.
  */
 template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_t *reached, const uint32_t *from,
                                                    uint32_t **first, uint32_t **second, spry_error *err)
@@ -473,7 +473,7 @@ static spry_status sort_naturally(ordering<P> *m, uint32_t **first, uint32_t **s
     return launched(err, "windowed: rows");
 }
 
-/* Counts the columns of the sampled windows under both orders. */
+/* Counts the columns of the sampled windows in natural order and in cells. */
 template <typename P>
 static spry_status sample_orders(ordering<P> *m, const uint32_t *natural, const uint32_t *in_cells, spry_error *err)
 {

@@ -1,9 +1,9 @@
 /*
  * windowed_portable_cpu: plain C.
  *
- * Idea: copies x of a window's dictionary into a buffer that remains in a near cache; computes the 32 lanes of a slice
- *       together.
- * Work: a task is a part of the windows, or pieces of long rows (windowed_driver.c).
+ * Idea: copies the elements of x that a window's dictionary lists into a buffer that remains in the first- or
+ *       second-level cache. Computes the 32 lanes of a slice together.
+ * Work: a task is a part of the windows, or a group of pieces of long rows (windowed_driver.c).
  * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
  */

@@ -2,13 +2,14 @@
  * windowed_staged_cuda: windowed, a block of threads per window.
  *
  * Idea: the block copies the x of its window's dictionary into shared memory once, and its warps gather from shared
- *       memory. The order of columns in the matrix and repeated columns cost nothing more. Values and dictionary
- *       indices are streamed.
- * Work: a warp per slice, a lane per row, several runs in flight. Runs that all lanes have need no test. For later
- *       runs, which only the first lanes have, a ballot counts the lanes. A slice wider than a warp's average is cut
- *       into parts for several warps, whose sums are added in order. Large windows start first. Time is lost where
- *       loads depend on loads. Hence slice records are read with the window, rows and groups one slice in advance, and
- *       values and indices of the next slice are prefetched if the matrix fits in the second-level cache.
+ *       memory. An element of x is thus loaded once per window, in any order of columns and for any number of entries.
+ *       Values and dictionary indices are streamed.
+ * Work: a warp per slice, a lane per row, loads of multiple runs in flight. Runs that all lanes have need no test. For
+ *       later runs, which only the first lanes have, a ballot counts the lanes. A slice wider than a warp's average is
+ *       cut into parts for multiple warps. The sums of the parts are added in order. Large windows start first. Loads
+ *       that depend on other loads take time. Hence slice records are read together with the window's record, rows and
+ *       groups are read one slice in advance, and values and indices of the next slice are prefetched if the matrix
+ *       fits in the second-level cache.
  * Cost: bytes of windowed, y, and the sectors of each window's x once per window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary indices of 12 bits: this library.
@@ -25,9 +26,9 @@ extern "C" {
 enum {
     LANES = SPRYI_WINDOWED_LANES,
     WARPS = 8,       /* warps per block */
-    LEAST_PART = 32, /* minimal runs of a part of a slice */
+    LEAST_PART = 32, /* least number of runs of a part of a slice */
     MOST_PARTS = LANES + 2 * WARPS,
-    MOST_PREFETCHED = 1 << 14, /* bytes of a slice's values that are prefetched */
+    MOST_PREFETCHED = 1 << 14, /* most bytes of a slice's values that are prefetched */
     ORDER_THREADS = 1024,
     LEVELS = 16, /* levels of window weights */
 };
@@ -42,7 +43,7 @@ template <typename V, int C> struct staged_shape {
     static const int runs = C == 1 ? 8 : C <= 3 || (C == 4 && sizeof(V) == 4) ? 4 : 2;
 };
 
-/* Loads data that is read once. The first-level cache serves the rest of a sector that two unaligned loads share. */
+/* Loads data that is read once. If two unaligned loads share a sector, the first-level cache serves the second load. */
 static __device__ __forceinline__ float stream(const float *p)
 {
     float v;
@@ -70,7 +71,7 @@ typedef struct windowed_plan {
 
 /* ---- order of windows --------------------------------------------------------------------------------- */
 
-/* Returns an estimate of a window's time. */
+/* Returns the weight of a window, an estimate of its time: its entries plus the elements of x that it stages. */
 static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, int64_t w)
 {
     const spryi_windowed_window own = s.windows[w], next = s.windows[w + 1];
@@ -80,9 +81,9 @@ static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, in
 
 /*
  * Orders the windows by decreasing weight, in LEVELS levels; windows of a level keep their order. Windows that were cut
- * in two come last and fill the gaps. order[window_count] is set to 1 if the order pays: the mean weight is less than
- * 3/4 of the largest. Otherwise the order costs 2 %. Measured on an H200. Runs in one block; each thread handles
- * consecutive windows.
+ * in two are light, so they come last and fill the gaps. order[window_count] is set to 1 if the order pays: the mean
+ * weight is less than 3/4 of the largest. Otherwise products would be 2 % slower with the order. Measured on an H200.
+ * Runs in one block; each thread handles consecutive windows.
  */
 static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spryi_windowed s, uint32_t *order)
 {
@@ -137,9 +138,9 @@ static spry_status find_order(const spryi_prepare_request *request, windowed_pla
 /* ---- slices ahead ------------------------------------------------------------------------------------- */
 
 /*
- * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache, which has two halves.
- * Prefetched data then arrives in time, which makes products up to 20 % faster. Smaller products are fast without
- * prefetching. Larger products read memory; prefetching makes them up to a third slower. Measured on an H200.
+ * Returns true if a product's bytes are between 1/3 and 15/16 of the second-level cache. Prefetched data then arrives
+ * in time, which makes products up to 20 % faster. Smaller products are fast without prefetching. Larger products read
+ * memory; prefetching makes them up to a third slower. Measured on an H200.
  */
 static bool pays_ahead(const spryi_prepare_request *request)
 {
@@ -178,7 +179,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 
 /* ---- staging ----------------------------------------------------------------------------------------- */
 
-/* A window. Lane l also holds page l and slice l, if they exist. */
+/* The record of a window. Lane l of a warp also holds page l and the record of slice l, if they exist. */
 struct staged_window {
     int slice, slices, columns, run, bits, page_count;
     const uint16_t *dictionary;
@@ -207,14 +208,14 @@ static __device__ __forceinline__ staged_window window_of(const spryi_windowed &
     return window;
 }
 
-/* Returns page p. All lanes of a warp call. */
+/* Returns page p. Called by all lanes of a warp. */
 static __device__ __forceinline__ spryi_windowed_page page_at(const staged_window &w, int p)
 {
     if (w.page_count > LANES) return w.pages[p];
     return {__shfl_sync(ALL, w.page.first, p), __shfl_sync(ALL, w.page.high, p)};
 }
 
-/* Returns the last page that begins at or before dictionary index d. All lanes of a warp call. */
+/* Returns the last page that begins at or before dictionary index d. Called by all lanes of a warp. */
 static __device__ __forceinline__ int page_of(const staged_window &w, uint32_t d)
 {
     if (w.page_count <= LANES) return __popc(__ballot_sync(ALL, w.page.first <= d)) - 1;
@@ -230,8 +231,8 @@ static __device__ __forceinline__ int page_of(const staged_window &w, uint32_t d
 }
 
 /*
- * Stages x of the dictionary, C columns per run. Each warp copies an equal part, each lane one element of x at a time,
- * BATCH in flight.
+ * Copies the elements of x that the dictionary lists to xs. A run has C columns. Each warp copies an equal part. Each
+ * lane has BATCH loads of x in flight.
  */
 template <typename V, int C>
 static __device__ __forceinline__ void stage(const staged_window &w, int64_t stride, const V *__restrict__ x, V *xs)
@@ -290,8 +291,8 @@ struct lane_ahead {
 };
 
 /*
- * Prefetches the runs of a slice that all its lanes have into the second-level cache. columns: number of columns of a
- * run; bits: number of bits of an index. All lanes of a warp call.
+ * Prefetches the values and indices of the runs that all lanes of a slice have into the second-level cache. columns:
+ * number of columns of a run; bits: number of bits of an index. Called by all lanes of a warp.
  */
 template <typename V, bool ONES>
 static __device__ __forceinline__ void prefetch_slice(const spryi_windowed &s, uint4 own, int columns, int bits)
@@ -311,7 +312,7 @@ static __device__ __forceinline__ void prefetch_slice(const spryi_windowed &s, u
 #endif
 }
 
-/* Reads the data of slice k, whose record is `own`. */
+/* Reads the lane's row and group in slice k, whose record is `own`. */
 static __device__ __forceinline__ lane_ahead read_ahead(const spryi_windowed &s, int64_t k, uint4 own)
 {
     const int lane = threadIdx.x % LANES;
@@ -320,7 +321,7 @@ static __device__ __forceinline__ lane_ahead read_ahead(const spryi_windowed &s,
     return ahead;
 }
 
-/* Reads the data of the warp's first slice, assuming that slices are not cut. */
+/* Reads the lane's row and group in the warp's first slice, assuming that no slice is cut into parts. */
 template <typename V, bool ONES>
 static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w, bool ahead)
 {
@@ -378,7 +379,7 @@ static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint
     }
 }
 
-/* Adds runs t .. t + U - 1, which all lanes have. */
+/* Adds the next U runs, which all lanes have. */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs, V (&sum)[2])
 {
@@ -462,13 +463,13 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
 /* ---- what each warp does ------------------------------------------------------------------------------ */
 
 /*
- * The slices of a window, cut into parts of up to `most` runs. Each lane has at most one slice. Several warps share a
- * slice that is much wider than average. most is at least the average runs per warp. Hence fewer than `warps` slices
- * are cut, into fewer than 2*warps parts.
+ * The division of a window's slices into parts of up to `most` runs. Lane l has slice l. Multiple warps share a slice
+ * that is much wider than average. `most` is at least the average number of runs per warp. Hence fewer than `warps`
+ * slices are cut, into fewer than 2*warps parts in total.
  */
 struct slice_parts {
     int width, count;       /* number of runs and of parts of the lane's slice */
-    int before, cut_before; /* parts of the preceding slices, and parts of cut slices among them */
+    int before, cut_before; /* number of parts of the preceding slices, and of the cut slices among them */
     int total, cut_total, most;
 };
 
@@ -483,7 +484,7 @@ static __device__ __forceinline__ int sum_of_lanes_before(int own, int *total)
 static __device__ __forceinline__ slice_parts parts_of(uint4 own)
 {
     const int warps = (int)WARPS;
-    const bool has = own.w & 0xff; /* a slice has groups */
+    const bool has = own.w & 0xff; /* lanes without a slice have a zero record */
     slice_parts p = {};
     int sum;
     p.width = (int)(own.z & 0xffff);
@@ -509,7 +510,7 @@ struct window_table {
     int total, cut_total, most;
 };
 
-/* Writes the table, with one warp. */
+/* Writes the table. Called by one warp. */
 static __device__ __forceinline__ void put_table(const staged_window &w, window_table *table)
 {
     const int lane = threadIdx.x % LANES;
@@ -564,8 +565,8 @@ static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int en
 }
 
 /*
- * Computes y for the window's slices, with C columns per run. cut: sums of the parts of cut slices. The whole block
- * calls.
+ * Computes y for the window's slices, with C columns per run. cut: sums of the parts of cut slices. Called by all
+ * threads of the block.
  */
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64_t slice, const window_table &table,

@@ -1,8 +1,9 @@
 /*
  * Estimator of windowed for the choice "auto": a guess from a sample, the work of its products, and their rates.
  *
- * The guess samples windows of consecutive rows, and balls of rows around sampled rows, which stand for cells. The
- * guess searches for rows of one pattern adjacent to a sampled row, and at distances of rows/2 to rows/5.
+ * The guess samples windows of consecutive rows, and balls: the rows that are nearest to a sampled row in the matrix's
+ * graph. Balls stand for cells. To find groups, the guess compares the pattern of a sampled row with those of the
+ * adjacent rows, and of rows at distances of rows/2 to rows/5.
  */
 #include "base/element.h"
 #include "base/error.h"
@@ -18,16 +19,16 @@
 /* Estimate of windowed from a sample of CSR. */
 typedef struct windowed_guess {
     double columns,
-        sectors;   /* elements of x that windows stage, and sectors of 32 bytes with them, per entry; 0: unknown */
+        sectors;   /* elements of x that windows stage per entry, and the sectors (32 bytes) they are in; 0: unknown */
     double staged; /* elements of x per window */
     double steps, ragged; /* per entry: steps of the kernel's warps, and slots that only some rows of a slice have */
-    double heaviest;      /* entries plus elements of x of the heaviest sampled window, over the mean */
-    double longest;       /* steps of the longest sampled window, over the mean */
+    double heaviest;      /* entries plus elements of x of the heaviest sampled window, divided by the mean */
+    double longest;       /* steps of the longest sampled window, divided by the mean */
     double windows;
     int64_t group;    /* median number of rows with one pattern */
     int64_t run;      /* columns per dictionary index */
-    int64_t distance; /* between consecutive rows of a group */
-    bool cells;       /* rows ordered by cells have fewer columns per window */
+    int64_t distance; /* distance in rows between consecutive rows of a group */
+    bool cells;       /* windows have fewer columns if rows are ordered by cells */
 } windowed_guess;
 
 _Static_assert(sizeof(windowed_guess) <= sizeof(spryi_guess), "a guess holds it");
@@ -39,9 +40,9 @@ enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* under each order */ };
 /* Sizes of the samples. */
 typedef struct sample_sizes {
     int64_t windows, least; /* largest and smallest number of sampled windows under each order */
-    int64_t entries;        /* approximate total of the sampled windows */
+    int64_t entries;        /* approximate number of entries of all sampled windows */
     int64_t grouped;        /* rows sampled to find groups of one pattern */
-    int set_bits;           /* size of the sets of columns */
+    int set_bits;           /* bits of an index in the sets of columns */
 } sample_sizes;
 
 static const sample_sizes *sizes_of(spryi_effort effort)
@@ -58,7 +59,10 @@ typedef struct row_list {
     int64_t count, wanted;
 } row_list;
 
-/* Rows around a row, breadth first. The columns of the rows before `head` are already in the ball. */
+/*
+ * The rows nearest to a row in the matrix's graph, breadth first. Columns of the rows before `head` are already in the
+ * ball.
+ */
 typedef struct ball {
     row_list list;
     spryi_number_set found;
@@ -83,7 +87,7 @@ typedef struct guesser {
     spryi_number_set columns, sectors;
     row_list natural[MOST_WINDOWS];
     ball balls[MOST_WINDOWS];
-    like_rows *samples; /* `sampled` rows for each number of parts */
+    like_rows *samples; /* `sampled` rows for each number of parts, see distance_of */
     int64_t sampled;
     int64_t *lengths; /* lengths of the rows of a window */
     int64_t windows;  /* number of sampled windows under each order */
@@ -187,7 +191,7 @@ static void add_to_ball(ball *b, int64_t row)
     if (spryi_number_set_add(&b->found, row)) b->list.rows[b->list.count++] = (uint32_t)row;
 }
 
-/* Adds the columns of all rows found so far. */
+/* Adds the columns of all rows that the ball had before the call. */
 static void grow_level(guesser *g, ball *b)
 {
     const int64_t end = b->list.count;
@@ -216,8 +220,9 @@ static void begin_balls(guesser *g)
 }
 
 /*
- * Grows all balls by one level at a time. Fetching a level takes as long as LEVEL bytes of a large copy. If balls still
- * grow after a level for each LEVEL bytes of the columns (the matrix is like a chain), all columns are fetched.
+ * Grows all balls by one level at a time. Fetching the columns of a level takes the time in which a large copy moves
+ * LEVEL bytes. If balls still grow after so many levels that one copy of all columns would have taken the same time
+ * (the matrix is like a chain), all columns are fetched.
  */
 static spry_status grow_balls(guesser *g, spry_error *err)
 {
@@ -245,7 +250,10 @@ enum {
     AT_FIRST = 4 /* rows fetched on each side of every sample */
 };
 
-/* Requests up to `most` rows of the row's length on one side (0: after, 1: before). */
+/*
+ * Requests up to `most` rows on one side of the sampled row (0: after it, 1: before it), up to the first row of another
+ * length.
+ */
 static void want_side(spryi_column_reader *reader, like_rows *l, int side, int64_t most)
 {
     const spry_arrays *csr = reader->csr;
@@ -326,7 +334,10 @@ static void want_groups(guesser *g)
                 want_like(g->reader, spryi_windowed_sample(g->csr->rows, n, g->sampled), distance_of(g->csr, parts));
 }
 
-/* Compares the first rows of all samples. If all of them match, fetches and compares up to the largest group size. */
+/*
+ * Compares the AT_FIRST rows on each side of all samples. If all rows on a side match, fetches and compares more rows
+ * there, up to the largest group size.
+ */
 static spry_status compare_groups(guesser *g, spry_error *err)
 {
     for (int round = 0; round < 2; round++) {
@@ -344,7 +355,7 @@ static spry_status compare_groups(guesser *g, spry_error *err)
     return SPRY_OK;
 }
 
-/* Sets the group size to the largest median of all distances. */
+/* Sets guess->group to the largest of the median group sizes at all distances, and guess->distance to its distance. */
 static spry_status find_groups(guesser *g, windowed_guess *guess, spry_error *err)
 {
     guess->group = guess->distance = 1;
@@ -359,7 +370,7 @@ static spry_status find_groups(guesser *g, windowed_guess *guess, spry_error *er
     return SPRY_OK;
 }
 
-/* Returns the columns of a run, assuming that rows of one pattern are the unknowns of a node. */
+/* Returns the number of columns of a run, assuming that rows of one pattern are the unknowns of a node. */
 static int64_t run_of(int64_t group)
 {
     int64_t run = SPRYI_WINDOWED_MOST_RUN;
@@ -381,8 +392,8 @@ static void set_sizes(guesser *g, spryi_effort effort)
 }
 
 /*
- * Returns the first row of window n, in the middle of one of the equal parts: the ends of a matrix differ from the
- * rest.
+ * Returns the first row of window n. Windows are in the middle of equal parts of the rows, since the first and last
+ * rows of a matrix differ from the rest.
  */
 static int64_t window_at(const guesser *g, int64_t n)
 {
@@ -517,18 +528,21 @@ static int report(spryi_feature_value *list, const spryi_features *f, const void
     return 2;
 }
 
-/* Columns and sectors of windows of cells, relative to the columns and sectors of the balls that the guess samples. */
+/* Columns and sectors of windows of cells, divided by the columns and sectors of the balls that the guess samples. */
 static const double CELL_COLUMNS = 1.45, CELL_SECTORS = 1.42;
 static const double MOST_STAGED = 4096; /* elements of x per window */
 static const double ROW_BYTES = 4.7;
 
-/* Returns the number of parts into which a window that stages too much is cut. Parts are two-dimensional. */
+/* Returns the number of parts into which a window that stages too many elements of x is cut. */
 static double parts_of(const windowed_guess *g)
 {
     return fmax(1, (g->cells ? CELL_COLUMNS : 1) * g->staged / MOST_STAGED);
 }
 
-/* Returns the work that CPUs and GPUs share. Cutting increases columns and sectors by the square root of the parts. */
+/*
+ * Returns the work that is the same on CPUs and GPUs. Windows are assumed to be parts of a surface, so cutting them
+ * multiplies columns and sectors by the square root of the number of parts.
+ */
 static spryi_work work_of(const spryi_product *p)
 {
     const spryi_features *f = p->features;
