@@ -49,7 +49,7 @@ typedef struct spryi_bsr_head {
 } spryi_bsr_head;
 
 typedef struct spryi_bsr {
-    spry_arrays types; /* types of the head; first member, as in every storage */
+    spry_arrays types; /* sizes and types, as in head; first member, as in every storage */
     spryi_bsr_head head;
     void *offsets; /* block_rows + 1 elements of offset_type */
     void *columns; /* `blocks` elements of index_type */

@@ -47,8 +47,8 @@ static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_
 }
 
 /*
- * Adds the sums of a group's lanes. Returns the sum of row i in lane i, 0 in lanes past the rows. Called by the whole
- * warp.
+ * Adds the sums of a group's lanes. Returns the sum of row i of the block row in lane i of the group, and 0 in the
+ * other lanes. Called by the whole warp.
  */
 template <int R, typename V> static __device__ __forceinline__ V sum_of_group(V (&sum)[R], int lane, int lanes)
 {
@@ -63,8 +63,8 @@ template <int R, typename V> static __device__ __forceinline__ V sum_of_group(V 
 }
 
 /*
- * Adds the sums of all threads. Returns the sum of row i in thread i, 0 in threads past the rows. scratch may be reused
- * after the call. Called by the whole block.
+ * Adds the sums of all threads. Returns the sum of row i of the block row in thread i, and 0 in the other threads.
+ * scratch may be reused after the call. Called by the whole block.
  */
 template <int R, typename V> static __device__ V sum_of_threads(V (&sum)[R], V *scratch)
 {
@@ -122,12 +122,12 @@ template <int R, typename S, typename V> static __device__ void run_piece(const 
     }
     if ((int)threadIdx.x < r) {
         partial[p * r + threadIdx.x] = mine;
-        __threadfence(); /* make the sums visible before the arrival */
+        __threadfence(); /* other blocks must see the sums before the arrival */
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last = atomicAdd(arrived + piece.long_row, 1u) == (unsigned)whole.pieces - 1;
-        if (is_last) arrived[piece.long_row] = 0; /* zero again for the next run */
+        if (is_last) arrived[piece.long_row] = 0; /* the next run expects zero */
     }
     __syncthreads();
     if (!is_last) return;

@@ -10,7 +10,8 @@
  *       groups, and the thread block that finishes last adds the sums of all pieces in order. One launch for each panel
  *       of up to BSR_PANEL vectors.
  * Cost: bytes of BSR without the masks, X and Y once if neighbours' reads hit the caches. Fill is multiplied. If a sum
- *       is NaN, the thread sums again with the masks. Deterministic, in another order than with a single vector.
+ *       is NaN, the thread sums again with the masks. Deterministic, but sums are added in another order than for a
+ *       single vector.
  * Source: Kreutzer and others, Performance engineering of the kernel polynomial method on large-scale CPU-GPU systems,
  *         2015 (row-major blocks of vectors); pieces: this library.
  */
@@ -19,7 +20,7 @@
 
 enum {
     SOME = 0,       /* template parameter R for block sizes without their own code */
-    LONG_LIST = 128 /* most blocks of a block row for a single group */
+    LONG_LIST = 128 /* most blocks of a block row that a single group multiplies */
 };
 
 /* The blocks begin, begin + step, ... below end of a block row. */
@@ -40,8 +41,8 @@ static __device__ __forceinline__ bool is_entry(const block_list<S> &list, int r
 }
 
 /*
- * Number of blocks that a thread loads at a time, and number of rows of x that it loads for each. With SOME, a block
- * takes more than one pass.
+ * blocks: number of blocks that a thread loads at a time. rows: number of rows of x that it loads at a time for each
+ * block. If R is SOME, a block needs more than one pass.
  */
 template <int R> struct columns_flight {
     static const int blocks = R == 1 ? 4 : R == SOME || R == 4 ? 1 : 2, rows = R == SOME ? 4 : R;
@@ -200,11 +201,11 @@ static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t
             for (int w = 0; w < SHAPE::W; w++)
                 if (place.has(m, at))
                     partial[(p * r + own.row) * BSR_PANEL + place.first + at * place.step + w] = sum[at].of[w];
-    __threadfence(); /* make the sums visible before the arrival */
+    __threadfence(); /* other blocks must see the sums before the arrival */
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last = atomicAdd(arrived + piece.long_row, 1u) == (unsigned)whole.pieces - 1;
-        if (is_last) arrived[piece.long_row] = 0; /* zero again for the next run */
+        if (is_last) arrived[piece.long_row] = 0; /* the next run expects zero */
     }
     __syncthreads();
     if (!is_last) return;

@@ -3,10 +3,10 @@
  * windows of the transposed product are not built, since no GPU kernel reads them.
  *
  * Idea: entry indices are sorted stably by block column and then by block row. The entries of a block are then
- *       adjacent, in stored order. A scan over the block starts numbers the blocks. A thread writes the entries of one
- *       block, and sums duplicates in f64. Before allocation, the distinct positions of entries are counted, which the
- *       padding guard needs. To detect the block size, the same steps run for each size on the groups of rows that the
- *       host samples.
+ *       adjacent, in stored order. The first entry of each block is marked, and a scan over the marks gives the blocks
+ *       their numbers. A thread writes the entries of one block, and sums duplicates in f64. Before allocation, the
+ *       distinct positions of entries are counted, which the padding guard needs. To detect the block size, the same
+ *       steps run for each size on the groups of rows that the host samples.
  * Work: a thread for each entry, then a thread for each block.
  * Cost: about 16 bytes per entry for each of the 5 to 6 passes of the sorts (a pass sorts 8 bits of the block columns
  *       or block rows), 90 bytes per entry for the other steps, and one write of the blocks. Scratch: 32 bytes per
@@ -246,7 +246,7 @@ static spry_status detect(const spryi_device *device, int64_t *block, const spry
     for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
         SPRY_CUDA_TRY(order(device, &o, &sample, (uint32_t)r, err));
         blocks[r] = o.blocks;
-        entries[r] = blocks[1]; /* blocks of size 1 are the distinct entries */
+        entries[r] = blocks[1]; /* with size 1, the blocks are the distinct entries */
     }
     *block = spryi_bsr_cheapest(a, blocks, entries);
     return SPRY_OK;

@@ -76,7 +76,7 @@ enum {
     SPRYI_PACKED_SORT_SAVES = 2,    /* least number of slots per slice that sorting must save */
     SPRYI_PACKED_PADDING_LIMIT = 2, /* in a PADDED slice, at most one in this number of entries is missing */
     SPRYI_PACKED_INDEX_UNIT = 16,   /* bytes of a unit of `indices` */
-    SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* vectors and values of at least this size use non-temporal stores */
+    SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* arrays of at least this size are written with non-temporal stores */
 };
 
 /* Kinds of slices, and bit fields of spryi_packed_slice.info. */
@@ -94,7 +94,7 @@ typedef enum spryi_packed_kind {
 } spryi_packed_kind;
 
 typedef struct spryi_packed_slice {
-    uint32_t values;  /* position of the values, low bits */
+    uint32_t values;  /* low 32 bits of the position of the values */
     uint32_t indices; /* position of distances, lengths or indices, in units of SPRYI_PACKED_INDEX_UNIT */
     uint32_t row;     /* first row, in units of 32 */
     uint32_t info;    /* see spryi_packed_kind */
@@ -103,7 +103,7 @@ typedef struct spryi_packed_slice {
 /* The storage of format packed. */
 typedef struct spryi_packed {
     spry_arrays a;       /* sizes and types of the matrix */
-    int64_t block;       /* b of the slices with blocks; 1: no slice has blocks */
+    int64_t block;       /* block size b of the slices with blocks; 1: no slice has blocks */
     int64_t slice_count; /* without the end record */
     int64_t indexed;     /* number of slices with OFFSETS or COLUMNS */
     int64_t slots;       /* elements of values */

@@ -25,11 +25,11 @@ template <typename S> struct column_slice {
     const uint8_t *index;
     int kind, width;
     bool whole;      /* all lanes have all slots */
-    bool prefetches; /* prefetch values: only the first warp of the slice, in its first part */
+    bool prefetches; /* prefetch values: true only for the first part of the slice's first warp */
     int32_t base;    /* block column to which indices are added: lane 0's (DIAGONALS), or the slice's first (OFFSETS) */
     int count;       /* lanes that are rows */
     int64_t row;     /* row to which the lanes' rows are added */
-    /* the slice's lane whose index equals the thread's lane index: */
+    /* data of the slice's lane that has the index of the thread's lane in the warp: */
     int32_t distance; /* DIAGONALS: distance of the slot with this index */
     unsigned slots;   /* DIAGONALS: mask of the lane's slots; else number of its slots, or LONG_ROW */
     int place;        /* first row, relative to `row` */
@@ -208,7 +208,7 @@ typedef struct slice_share {
     int32_t extra;
     int own, rows, parts; /* parts: number of lanes own, own + rows, ... */
     int set, lane;
-    bool prefetches; /* prefetch values of blocks: only the first share of the slice */
+    bool prefetches; /* prefetch values of blocks: true only for the first share of the slice */
 } slice_share;
 
 template <int KIND, bool HOLES, int B, typename SHAPE, typename S, typename V>
@@ -330,7 +330,7 @@ template <typename S, typename V, int B, typename SHAPE> static void launch_colu
                  m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
-/* Uses loads of 16 bytes if all rows are aligned for them, and two loads per lane if there are enough vectors. */
+/* Uses loads of 16 bytes if all rows of x and y are aligned for them, and two loads per lane for enough vectors. */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 || (B <= 3 && sizeof(V) == 8) ? 2 : 1;

@@ -100,7 +100,7 @@ static __device__ bool has_blocks(const P *Ap, const int32_t *Aj, int64_t i, int
     bool fits = length % b == 0 && length <= (int64_t)SPRYI_PACKED_MOST_WIDTH * b && length <= over;
     *empty = Ap[i + b] == begin;
     for (int r = 1; r < b; r++) fits = fits && Ap[i + r + 1] == begin + (r + 1) * length;
-    for (int k = lane_of_warp(); fits && k < length; k += LANES) { /* lanes may diverge: no votes inside */
+    for (int k = lane_of_warp(); fits && k < length; k += LANES) { /* lanes may diverge, so no warp votes */
         const int32_t first = Aj[begin + k - k % b];
         fits = first % b == 0;
         for (int r = 0; r < b; r++) fits = fits && Aj[begin + r * length + k] == first + k % b;
@@ -264,14 +264,14 @@ static __device__ void order_rows(packed_group *g, int rows)
         const unsigned peers = __match_any_sync(ALL, n);
         if (i < rows) g->order[g->at[n] + __popc(peers & ((1u << lane) - 1))] = (uint16_t)i;
         __syncwarp();
-        if (i < rows && (peers >> lane) == 1u) g->at[n] += __popc(peers); /* the last lane of its length */
+        if (i < rows && (peers >> lane) == 1u) g->at[n] += __popc(peers); /* only the last lane with this length */
         __syncwarp();
     }
 }
 
 /*
- * Returns the slots of slices in natural order, or 0 if sorting would not pay even if every sorted slot had 32 entries.
- * Called by the first warp.
+ * Returns the number of slots of slices in natural order, or 0 if sorting would not pay even if every sorted slot had
+ * 32 entries. Called by the first warp.
  */
 static __device__ int32_t slots_unsorted(const packed_group *g)
 {

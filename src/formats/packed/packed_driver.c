@@ -4,7 +4,8 @@
  * Work: three steps (formats/shared/run_blocks.h). The first multiplies chunks of slices of about equal cost, counted
  *       in values, indices and lanes. The second computes the sums of the pieces of long rows. The third adds the sums
  *       of each long row in order. Results do not depend on the number of threads.
- * Transposed: a window of y for each part of the rows (formats/shared/column_windows.h), filled slot by slot.
+ * Transposed: each part of the rows adds its products, slot by slot, to its own window of y
+ *             (formats/shared/column_windows.h).
  */
 #ifndef SPRY_FN
 #include "formats/packed/packed_driver.h"

@@ -64,7 +64,7 @@ static void write_groups(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Sets the sizes of a zeroed s, and *plans, which the caller releases. */
+/* Sets the sizes of s, which must be zero, and *plans, which the caller must release. */
 static spry_status measure(spry_context *context, spryi_packed *s, group_plan **plans, const spry_arrays *csr,
                            spry_error *err)
 {

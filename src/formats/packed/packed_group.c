@@ -23,7 +23,7 @@ typedef struct walk {
     int64_t begin, end;        /* rows */
     int64_t blocks_over, over; /* lengths above which block rows (in blocks) and rows are long */
     spryi_packed_counts at;    /* counts of the slices so far */
-    bool sorted;               /* lanes are rows in the order below */
+    bool sorted;               /* rows are assigned to lanes in the order `order` */
     uint16_t order[SPRYI_PACKED_GROUP];
     int list;        /* number of distances of the last stored list; 0: no list */
     int64_t list_at; /* position of the last list, in index units */
@@ -49,7 +49,7 @@ typedef struct writer {
     bool stream; /* use non-temporal stores for values */
     next_entries ahead;
     bool share;                              /* slices may share values */
-    kept_values kept[KEPT];                  /* values of the last slices, a ring */
+    kept_values kept[KEPT];                  /* values of the last KEPT slices, a ring buffer */
     int kept_count;                          /* number of slices recorded in `kept` since the group began */
     int found, missed;                       /* comparisons with and without success */
     uint64_t holes[SPRYI_PACKED_MOST_WIDTH]; /* bits of each slot's last value, repeated for missing entries */
@@ -90,8 +90,8 @@ static void want_samples(spryi_column_reader *reader, int b)
 }
 
 /*
- * Returns true if most sampled block rows consist of b x b blocks. *range: index, in the reader, of the first sample
- * that may be blocks. Advances *range past all such samples.
+ * Returns true if most sampled block rows consist of b x b blocks. *range: index of the reader's range with the first
+ * sample that may consist of blocks. Advances *range past all such samples.
  */
 static bool is_mostly_blocks(const spryi_column_reader *reader, int b, int64_t *range)
 {
@@ -170,7 +170,7 @@ static inline uint32_t first_bits(int count)
     return count >= 32 ? UINT32_MAX : (1u << count) - 1;
 }
 
-/* Sets a bit of lane l's mask of 1, 2 or 4 bytes. Assumes a little-endian processor, as the readers of masks do. */
+/* Sets a bit of lane l's mask of 1, 2 or 4 bytes. Assumes a little-endian processor, as the kernels do. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
 {
     masks[l * bytes + bit / 8] = (uint8_t)(masks[l * bytes + bit / 8] | 1u << bit % 8);
@@ -526,7 +526,7 @@ static bool SPRY_FN(mostly_diagonals)(const walk *g)
     return 2 * found >= slices;
 }
 
-/* Sorts the rows if sorting pays. For most matrices the lengths suffice to exclude sorting. */
+/* Sorts the rows if sorting pays. For most matrices, the lengths of the rows already show that sorting does not pay. */
 static void SPRY_FN(sort_rows)(walk *w)
 {
     const int rows = (int)(w->end - w->begin);
@@ -656,7 +656,7 @@ static void SPRY_FN(fill_packed)(const walk *g, const spryi_packed_draft *n, SPR
     }
 }
 
-/* Stores the cache lines of slot d that begin with lane `first`. */
+/* Stores b*b cache lines of slot d: for each element of a block, the values of the lanes from `first` on. */
 SPRYI_INLINE void SPRY_FN(put_lines)(const writer *g, SPRY_B *Vx, const SPRY_B *line, int d, int first, const int b)
 {
     enum { LINE = 64 / sizeof(SPRY_B) };
@@ -667,8 +667,8 @@ SPRYI_INLINE void SPRY_FN(put_lines)(const writer *g, SPRY_B *Vx, const SPRY_B *
 /*
  * Fills the values of a FULL or PADDED slice. Element e of the block in slot d of lane l is value 32*(d*b*b + e) + l.
  * Processes the lanes of one cache line at a time, stores whole lines, and prefetches entries of the next slice. If
- * slices may share values, a hole repeats the previous value of its slot, so that holes do not prevent sharing. b is a
- * compile-time constant. masks: masks of the lanes, or NULL if none are stored.
+ * slices may share values, a hole (a missing entry) repeats the previous value of its slot, so that holes do not
+ * prevent sharing. b is a compile-time constant. masks: masks of the lanes, or NULL if none are stored.
  */
 SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
 {
@@ -813,7 +813,7 @@ static void SPRY_FN(write_slice)(writer *g, int64_t row, int count, const spryi_
            (size_t)(g->w.at.units - before.units) * SPRYI_PACKED_INDEX_UNIT);
     s->extras[k] = spryi_packed_extra(&n, &at);
     const bool stream = g->stream, compare = may_share(g, &n, &at);
-    g->stream = stream && !compare; /* the next slice may be stored at the same position */
+    g->stream = stream && !compare; /* values that the next slice may overwrite are not streamed */
     SPRY_FN(store_entries)(g, &n, &at);
     g->stream = stream;
     if (compare && share_values(g, &n, &at)) g->w.at.slots = before.slots;

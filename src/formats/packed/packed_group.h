@@ -19,7 +19,7 @@ typedef struct spryi_packed_choices {
     spryi_packed_choice slice[SPRYI_PACKED_GROUP / SPRYI_PACKED_LANES];
 } spryi_packed_choices;
 
-/* Rows begin .. end - 1, which may have b x b blocks. */
+/* A group: rows begin .. end - 1. b: size of the blocks that the rows may consist of; 1: no blocks. */
 typedef struct spryi_packed_group {
     const spry_arrays *csr;
     int b;
@@ -33,7 +33,7 @@ typedef struct spryi_packed_group {
 struct spryi_column_reader;
 spry_status spryi_packed_find_block(struct spryi_column_reader *reader, int64_t *block, spry_error *err);
 
-/* Returns group n of spryi_packed_group_rows(block) rows. */
+/* Returns group n. Groups have spryi_packed_group_rows(block) rows; the last group may have fewer. */
 spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, int64_t n);
 
 /* Chooses the kind of each slice of the group. Returns the sizes. */

@@ -18,7 +18,7 @@ enum { SPRYI_PACKED_LIST = SPRYI_PACKED_MOST_WIDTH + 1 };
 typedef struct spryi_packed_lanes {
     spryi_packed_view v;
     spry_index_type index_type;
-    int64_t x_stride, block_stride; /* elements of x between rows, and between block rows */
+    int64_t x_stride, block_stride; /* number of elements from one row of x to the next, and to the next block row */
     uint32_t rows;                  /* mask of the lanes that are rows of the slice */
     int32_t value_count;            /* number of values of the slice */
     /*
@@ -39,7 +39,7 @@ typedef struct spryi_packed_lanes {
     const int32_t *value, *stride;
 } spryi_packed_lanes;
 
-/* Opens slice k, before its first lane. */
+/* Starts reading slice k. No lane is selected yet. */
 static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes *r, const spryi_packed *s, int64_t k,
                                                               int64_t x_stride)
 {

@@ -10,7 +10,7 @@
 
 #include "formats/packed/packed.h"
 
-/* Sizes that slices take in each array. The sum over all earlier slices gives a slice's positions. */
+/* Numbers of elements that slices need in each array. The sum over all earlier slices gives a slice's positions. */
 typedef struct spryi_packed_counts {
     int64_t slices, indexed, slots, units, long_rows, pieces, long_nnz;
 } spryi_packed_counts;

@@ -20,8 +20,8 @@
 #include "formats/packed/packed_device.cuh"
 
 enum {
-    NARROW_FEW = 5,  /* slots of the mean slice up to which more warps are better than more loads per warp */
-    NARROW_MOST = 8, /* slots of the mean slice up to which slices are narrow */
+    NARROW_FEW = 5,  /* mean width up to which more warps are better than more loads per warp */
+    NARROW_MOST = 8, /* mean width up to which slices count as narrow */
 };
 
 /*

@@ -1,5 +1,6 @@
 /*
- * packed_pairs, a kernel of packed_slices_cuda: all slices are DIAGONALS, lanes are rows, the mean slice is narrow.
+ * packed_pairs, a kernel of packed_slices_cuda for matrices in which lanes are rows and all slices are DIAGONALS, with
+ * few slots on average.
  *
  * Idea: a warp loads the records of its eight slices first, one per lane. While it adds a pair of slices, it loads the
  *       masks and distances of the next pair. A pair then costs one round trip to memory instead of three. Two

@@ -155,7 +155,10 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
 #define PIECE_SUMS 1
 #endif
 
-/* Returns piece p times `count` vectors from c on, added in the order of the product with one vector. */
+/*
+ * Returns the sums of piece p for `count` vectors from vector c on. Products are added in the order of the product with
+ * one vector.
+ */
 static PANEL SPRY_FN(panel_piece)(const spryi_run_args *args, int64_t p, int64_t c, int count)
 {
     const spryi_packed *s = args->storage;

@@ -35,11 +35,11 @@ template <typename S, typename V, int B, int MOST> struct row_slots {
 
 /* ---- slices of diagonals ------------------------------------------------------------------------------- */
 
-enum slot_mode {
-    WHOLE,
-    PADDED,
-    HOLES
-}; /* room for all lanes and no missing entries; room for all lanes; room only for entries */
+/*
+ * WHOLE: slots have an entry of every lane. PADDED: slots have room for all lanes, but entries may be missing. HOLES:
+ * slots store only existing entries.
+ */
+enum slot_mode { WHOLE, PADDED, HOLES };
 
 /* State of a lane in R consecutive slices with the same list of distances and width. */
 template <typename S, typename V, int R> struct diagonal_work {

@@ -9,7 +9,7 @@ typedef struct SPRY_FN(cursor) {
     const uint32_t *masks;
     const uint16_t *offsets; /* offsets of the next slot, or NULL */
     const SPRY_J *columns;
-    const SPRY_V *lane0, *first; /* x at lane 0's own column, and at the first column of OFFSETS */
+    const SPRY_V *lane0, *first; /* x at the index of lane 0's row, and at the first column of OFFSETS */
     int b;
     bool dense;
 } SPRY_FN(cursor);

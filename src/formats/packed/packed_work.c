@@ -185,7 +185,7 @@ static spryi_work gpu_work(const spryi_product *p)
     const spryi_features *f = p->features;
     const spryi_packed_guess *g = p->guess;
     const double share = 1 - (1 - STRIDED) * g->strided;
-    /* most entries of a row in a slice */
+    /* most entries of a row that is not long */
     const double longest = fmax(SPRYI_PACKED_LONG_LEAST, SPRYI_PACKED_LONG_MEANS * f->lengths.mean);
     spryi_work w = spryi_gpu_row_work(f);
     w.bytes = (double)f->nnz * g->bytes + spryi_vector_bytes(f);

@@ -162,7 +162,7 @@ template <typename V> static __device__ void finish_shared_row(const swept_view 
     const spryi_swept_shared_row shared = s.shared_rows[shared_index];
     pieces += shared.first;
     pieces[piece] = sum;
-    __threadfence(); /* make the sum visible before the arrival */
+    __threadfence(); /* other blocks must see the sum before the arrival */
     if (atomicAdd(arrived + shared_index, 1u) != (unsigned)shared.pieces - 1) return;
     __threadfence();
     arrived[shared_index] = 0;

@@ -62,10 +62,7 @@ template <typename P> static __device__ __forceinline__ int64_t column_of(const 
     return KEY_MAJOR(w.keys[p]) & w.column_mask;
 }
 
-/*
- * The row block of an entry, in kernels with a thread for each entry. begin, end: its range of entries. sums: the first
- * sum of row i, minus before[i].
- */
+/* The row block of a thread's entry. begin, end: the block's entries. sums: the first sum of row i, minus before[i]. */
 struct own_block {
     int64_t index, begin, end, sums;
 };
@@ -116,8 +113,8 @@ template <typename P> static __device__ void open_tile(const sweeping<P> &w, til
 }
 
 /*
- * Loops over this thread's entries of the tile, rising. b: block of the tile's first entry; advances to each entry's
- * block.
+ * Loops over this thread's entries of the tile, in rising order. b: block of the tile's first entry; advances to each
+ * entry's block.
  */
 #define EACH_ENTRY_OF_TILE(k, t, b)                                                                                    \
     for (int64_t k = (t).begin + threadIdx.x; next_entry(w, t, k, &(b)); k += CONVERT_THREADS)
@@ -148,8 +145,8 @@ template <typename P> struct cutting {
 };
 
 /*
- * Returns the last row for which the cost of the preceding rows (if BY_SUMS, the number of those with entries) is at
- * most `most`. Called by a warp.
+ * Returns the last row whose preceding rows have a cost of at most `most` or, if BY_SUMS, contain at most `most` rows
+ * with entries. Called by a warp.
  */
 template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cutting<P> &c, int64_t most)
 {
@@ -234,14 +231,14 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) 
     if (lane_of_warp() == 0) c.blocks[round * NODES + node] = (int32_t)count;
 }
 
-/* Counts the blocks that cost at most `most` each. One warp. */
+/* Counts the blocks that cost at most `most` each. Launched with one warp. */
 template <typename P> static __global__ void count_blocks(const cutting<P> c, int64_t most, int64_t *count)
 {
     const int64_t blocks = cut_by_cost(c, most, NULL, 0);
     if (lane_of_warp() == 0) *count = blocks;
 }
 
-/* Writes the cuts found by a search of `rounds` rounds, and the number of blocks. One warp. */
+/* Writes the cuts found by a search of `rounds` rounds, and the number of blocks. Launched with one warp. */
 template <typename P>
 static __global__ void put_cuts(const cutting<P> c, int rounds, spryi_swept_cut *cuts, int64_t *count)
 {
@@ -287,7 +284,7 @@ template <typename P> static __global__ void put_columns(const sweeping<P> w)
     w.keys[p] = (uint64_t)(uint32_t)w.Aj[k] << KEY_BITS | k;
 }
 
-/* Sets each entry's position in column order, correct only if rows are sorted. Sets *unsorted to 1 if a row is not. */
+/* Sets each entry's position in column order if rows are sorted. Sets *unsorted to 1 if a row is not sorted. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     number_entries(const sweeping<P> w, int *unsorted)
 {
@@ -298,7 +295,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     EACH_ENTRY_OF_TILE(k, t, b)
     {
         if (k > 0 && w.Aj[k] < w.Aj[k - 1]) falls |= k > (int64_t)w.Ap[row_in_tile(w, t, k)];
-        w.position[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* stays within the range of the block's entries */
+        w.position[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* is valid also if rows are not sorted */
     }
     if (falls) *unsorted = 1;
 }
@@ -324,10 +321,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-/*
- * Sets w.most of rows with more entries in a stretch than one sum serves. The thread of the row's last entry in the
- * stretch counts the row's entries in the stretch.
- */
+/* Sets w.most of rows with more entries in a stretch than one sum serves. The thread of the last of them counts. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) count_nearby(const sweeping<P> w)
 {
     __shared__ tile t;
@@ -440,7 +434,7 @@ static __device__ __forceinline__ int ones_before(bool first, bool second, int *
     return (warp > 0 ? of_warps : 0) + __popc(firsts & lower) + __popc(seconds & lower);
 }
 
-/* A candidate entry. at: position in column order. fits: the base is near enough. joins: it joins the group. */
+/* A candidate. at: position in column order. fits: its column is near the batch's base. joins: its sum is free. */
 struct candidate {
     int64_t at;
     bool fits, joins;
@@ -463,7 +457,7 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
     const bool all_near = w.cols <= widest;
     const record *records = all_records + first;
     uint32_t *slots = w.slot + first, *list = lists[0], *left = lists[1];
-    int listed = 0, next = 0, group = 0; /* listed: length of the list; next: first new entry */
+    int listed = 0, next = 0, group = 0; /* listed: length of the list; next: first entry that is not yet a candidate */
     int64_t base = 0;
     for (; (listed > 0 || next < count) && group < SPRYI_SWEPT_MOST_GROUPS; group++) {
         int joined = 0, kept = 0, taken = 0; /* taken: candidates processed */
@@ -483,7 +477,7 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
 #pragma unroll
             for (int e = 0; e < EACH; e++) {
                 const int kept_before = EACH * (int)threadIdx.x + e - joins;
-                /* processes candidates up to the first that is out of reach or for which there is no room */
+                /* processes candidates up to the first that does not fit or has no room */
                 if (own[e].fits && joined + joins < GROUP && kept + kept_before < AHEAD) {
                     if (own[e].joins)
                         slots[own[e].at] = (uint32_t)group * GROUP + (uint32_t)(joined + joins);
@@ -648,7 +642,7 @@ template <typename P> static spry_status search_cost(const cutting<P> &c, int ro
                                                      int64_t *device_count, int64_t *count, int64_t *narrow_count,
                                                      spry_error *err)
 {
-    int64_t results[2]; /* the second has blocks[0] in its low half */
+    int64_t results[2]; /* number of blocks; in the low half, c.blocks[0] */
     for (int round = 0; round < rounds; round++) {
         try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round);
         SPRY_CUDA_TRY(launched(err, "swept: costs"));

@@ -548,7 +548,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "positions of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "positions of shared rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
-    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces of a row are in its stored order */
+    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces of shared rows are in stored order */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
     block_job j = {s, &a, at, heads, rows};
     spryi_loop_in_parts(context, threads, h->blocks, 1, count_blocks, &j);

@@ -95,7 +95,8 @@ SPRYI_INLINE int longer(const __m256i *length, int runs)
 }
 
 /*
- * Returns the words of lanes 8*eight .. 8*eight + 7. word: adjacent words of the first `groups` groups, which have one.
+ * Returns the words of lanes 8*eight .. 8*eight + 7. word: one word of each of the first `groups` groups. The other
+ * groups lack this word.
  */
 SPRYI_INLINE __m256i words_of(const numbers *n, int eight, const uint32_t *word, int groups)
 {

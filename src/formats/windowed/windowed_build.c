@@ -398,8 +398,8 @@ done:
 /* ---- dictionary of a window ---------------------------------------------------------------------------- */
 
 enum {
-    MOST_COLUMNS = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* maximum for the rows of a slice */
-    TABLE_BITS = 15,                                           /* hash table with twice as many slots */
+    MOST_COLUMNS = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* most columns of the rows of one slice */
+    TABLE_BITS = 15, /* bits of an index in the hash table, which has 2*MOST_COLUMNS slots */
     INDEX_BITS = 14,
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS
@@ -723,7 +723,7 @@ typedef struct builder {
     const spry_arrays *csr;
     spryi_windowed *s;
     row_order order;
-    int64_t pieces, pieces_of_runs; /* parts of `window` rows, which may be cut further; those of runs */
+    int64_t pieces, pieces_of_runs; /* number of parts of `window` rows; number of those with rows of runs */
     spryi_windowed_counts *at;      /* pieces + 1 elements: sizes of all windows before each piece */
     scratch *scratch;               /* one per thread */
     int threads;

@@ -34,7 +34,7 @@ static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_TH
 
 /*
  * Sizes of one slice. The first three are zero unless the slice begins a window. A prefix sum over slices gives the
- * positions. Each member is one array with an element per slice.
+ * positions. In memory, each member is an array with one element per slice.
  */
 struct window_sizes {
     int64_t windows, dictionary, pages, values, units; /* dictionary and values: in units of DICTIONARY and ALIGN */
@@ -102,7 +102,10 @@ template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, 
     }
 }
 
-/* Sorts all chunks of an array in shared memory, for the sizes `first` to `last`. Ends with a barrier. */
+/*
+ * Calls sort_chunk for all chunks of 2*LANES keys of an array in shared memory, and for the sizes `first` to `last`.
+ * Ends with a barrier.
+ */
 template <typename K> static __device__ void sort_chunks(K *keys, int count, int first, int last)
 {
     const int step = blockDim.x / LANES * (2 * LANES);
@@ -249,7 +252,7 @@ template <typename P> static __device__ int list_columns(const windowing<P> &w, 
     for (int n = all + threadIdx.x; n < size; n += LARGE_THREADS) column[n] = NO_COLUMN;
     __syncthreads();
     sort_block(column, size);
-    int32_t unique[OWN_LARGE], count = 0; /* this thread's columns that differ from the column before */
+    int32_t unique[OWN_LARGE], count = 0; /* this thread's columns that differ from the preceding column */
     for (int u = 0; u < OWN_LARGE; u++) {
         const int n = OWN_LARGE * threadIdx.x + u;
         if (n < all && (n == 0 || column[n - 1] != column[n])) unique[count++] = column[n];
@@ -494,7 +497,9 @@ static __device__ int put_runs(const lane_view &lane, int width, int run, int64_
     return before;
 }
 
-/* Stores the record and values of a slice, and the record of a window that begins with the slice. A warp per slice. */
+/*
+ * Stores the record and values of a slice. If the slice begins a window, stores the window's record. A warp per slice.
+ */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     put_slices(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s)
 {

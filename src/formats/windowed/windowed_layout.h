@@ -16,7 +16,7 @@
  *      leaders of their columns. Leaders without a label accept the offered label with the smallest mark (a hash of the
  *      label). Leaders that are never reached get their row index, rounded down to a multiple of the window, as label.
  *   4  Sort rows by (consists of runs; label of the leader, if there are cells; leader; row). Rows of runs come first.
- *      Cells are kept if they save columns in windows sampled under both orders: spryi_windowed_cells_pay.
+ *      Cells are kept if sampled windows have clearly fewer columns than in natural order: spryi_windowed_cells_pay.
  *   5  Cut windows. Rows of runs are cut into windows of `window` rows, beginning with the first such row. The
  *      remaining rows are cut in the same way, beginning with the first of them. If a window of nominal size `size` >
  *      32 has more than SPRYI_WINDOWED_NUMBERS / run runs, it is cut in two, recursively: the first
@@ -178,7 +178,7 @@ SPRYI_WINDOWED_INLINE bool spryi_windowed_cells_pay(int64_t in_cells, int64_t na
     return in_cells * 10 <= natural * 9;
 }
 
-/* Returns the rows of the first half of a window of nominal size `size`. */
+/* Returns the number of rows of the first half of a window of nominal size `size`. */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_half(int64_t size)
 {
     return (size + 2 * SPRYI_WINDOWED_LANES - 1) / (2 * SPRYI_WINDOWED_LANES) * SPRYI_WINDOWED_LANES;

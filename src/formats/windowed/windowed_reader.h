@@ -56,7 +56,7 @@ static inline spryi_windowed_view spryi_windowed_view_of(const spryi_windowed *s
 typedef struct spryi_windowed_reader {
     spryi_windowed_view v;
     int t;                /* next run */
-    const uint32_t *word; /* word q of group 0, the word that run t begins in */
+    const uint32_t *word; /* word q of group 0; the index of run t begins in word q */
     int64_t q;
     int groups_with, groups_next;          /* number of groups that have word q, and that have word q + 1 */
     uint16_t number[SPRYI_WINDOWED_LANES]; /* dictionary index of each group that has the run */

@@ -1,9 +1,9 @@
 /*
  * windowed_staged_cuda: windowed, a block of threads per window.
  *
- * Idea: the block copies the x of its window's dictionary into shared memory once, and its warps gather from shared
- *       memory. An element of x is thus loaded once per window, in any order of columns and for any number of entries.
- *       Values and dictionary indices are streamed.
+ * Idea: the block copies the elements of x that its window's dictionary lists into shared memory once, and its warps
+ *       gather from shared memory. An element of x is thus loaded once per window, in any order of columns and for any
+ *       number of entries. Values and dictionary indices are streamed.
  * Work: a warp per slice, a lane per row, loads of multiple runs in flight. Runs that all lanes have need no test. For
  *       later runs, which only the first lanes have, a ballot counts the lanes. A slice wider than a warp's average is
  *       cut into parts for multiple warps. The sums of the parts are added in order. Large windows start first. Loads

@@ -35,11 +35,11 @@ _Static_assert(sizeof(windowed_guess) <= sizeof(spryi_guess), "a guess holds it"
 
 /* ---- guess: windows of consecutive rows and balls ------------------------------------------------------ */
 
-enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* under each order */ };
+enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* of each kind: consecutive rows, balls */ };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
-    int64_t windows, least; /* largest and smallest number of sampled windows under each order */
+    int64_t windows, least; /* largest and smallest number of sampled windows of each kind */
     int64_t entries;        /* approximate number of entries of all sampled windows */
     int64_t grouped;        /* rows sampled to find groups of one pattern */
     int set_bits;           /* bits of an index in the sets of columns */
@@ -90,13 +90,13 @@ typedef struct guesser {
     like_rows *samples; /* `sampled` rows for each number of parts, see distance_of */
     int64_t sampled;
     int64_t *lengths; /* lengths of the rows of a window */
-    int64_t windows;  /* number of sampled windows under each order */
+    int64_t windows;  /* number of sampled windows of each kind */
     int64_t window, per_sector, run;
     int64_t most;        /* limit of the entries counted per window */
-    int64_t all_columns; /* range of all columns; -1: not requested */
+    int64_t all_columns; /* the reader's range with all columns; -1: not requested */
 } guesser;
 
-/* Work of the windows under one order, summed. */
+/* Sums over the sampled windows of one kind. */
 typedef struct window_sums {
     double windows, rows, entries, columns, sectors, steps, ragged, slots;
     double most_work, most_steps; /* maximum over the windows */
