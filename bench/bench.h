@@ -1,7 +1,7 @@
 /*
  * The benchmark's interface: options in, records out by a callback. The benchmark uses only public headers of Spry.
  *
- * Protocol. A case is a kernel or a peer on one matrix and type.
+ * Protocol. A case is a kernel of Spry or of another library (a peer), run on one matrix and type.
  * Check: y is filled with NaN, then one product with beta = 0 is compared row by row with a reference, within the
  * library's error bound. For kernels of Spry, a product with other alpha and beta is also compared. If a case repeats
  * the bits of a compared product of the same matrix, x, alpha and beta, it is correct without a comparison.
@@ -13,7 +13,7 @@
  * Iterative methods are timed by whole solves (solver.c).
  *
  * The short protocol (bench_protocol.runs) measures products with vectors case by case, without rounds. A case has
- * untimed runs, then at most this number of timed samples. A sample is one run, on a GPU a short batch of runs.
+ * untimed runs, then at most bench_protocol.runs timed samples. A sample is one run, on a GPU a short batch of runs.
  */
 #pragma once
 
@@ -55,11 +55,11 @@ typedef struct bench_types {
 enum { BENCH_TYPES = 5 };
 extern const bench_types bench_all_types[BENCH_TYPES]; /* f64, f32, f32:f64, bf16:f32, f16:f32 */
 
-/* The plan that "auto" chose, and the default plan in csr for the same number of calls. */
+/* The plan that "auto" chose, and, for comparison, the default plan in csr for the same number of calls. */
 typedef struct bench_choice {
     record chosen, csr;
-    int chosen_case, csr_case; /* indices of the matrix's records with the times of both plans */
-    int64_t calls;             /* expected number of products of both plans; 0: many */
+    int chosen_case, csr_case; /* indices of the records, among those of the matrix, with the times of the two plans */
+    int64_t calls;             /* number of products that both plans expect; 0: many */
 } bench_choice;
 
 /* Matrices of a benchmark, and options for reading them. */
@@ -102,24 +102,24 @@ typedef struct bench_candidates {
     text_list orderings;
     const char *device;   /* "cpu", "cuda", "all" */
     int arrays_on_gpu;    /* set by CLI_CHOICE; 1: GPU plans get A in GPU memory. Not for peers and plan-* orderings */
-    int64_t calls;        /* expected number of products of plans; 0: many */
-    int64_t updates;      /* expected number of value updates of plans */
+    int64_t calls;        /* number of products that each plan expects; 0: many */
+    int64_t updates;      /* number of value updates that each plan expects */
     const char *policy;   /* policy of "auto"; NULL: the library's default */
-    int64_t memory_limit; /* memory limit of a plan in bytes, in place of the padding guard; 0: none */
+    int64_t memory_limit; /* memory limit of a plan in bytes. It replaces the limit on padding. 0: none */
 } bench_candidates;
 
 /* Timing of cases. */
 typedef struct bench_protocol {
     int64_t runs;               /* timed samples of the short protocol, after 5 untimed runs; 0: rounds and batches */
     bool cold;                  /* caches are flushed before every run */
-    bool skip_bandwidth;        /* the copy bandwidth is not measured, and records have no roof */
-    int64_t seconds;            /* matrices that would start later are skipped; 0: no limit */
+    bool skip_bandwidth;        /* the copy bandwidth is not measured, and record_rates.roof is not known */
+    int64_t seconds;            /* time limit: matrices that would start later are skipped; 0: no limit */
     spry_context *const *fewer; /* contexts with fewer threads, used on the CPU for the matrix as given */
     int fewer_count;
     /*
-     * Measures what bench/regret.py needs. All deterministic kernels and all formats with published sizes run, and
-     * emit_choices reports the choices of "auto". Records name formats with their parameters. If set-up is short,
-     * records have the least of three set-up times. Not with op "spgemm", orderings or fewer threads.
+     * Measures what bench/regret.py needs. All deterministic kernels run, and also formats with parameters from
+     * publications. emit_choices reports the choices of "auto". Records name formats with their parameters. If set-up
+     * is short, records have the least of three set-up times. Not with op "spgemm", orderings or fewer threads.
      */
     bool regret;
 } bench_protocol;
@@ -130,7 +130,10 @@ typedef struct bench_receiver {
     int (*emit)(void *user, const record *records, int count);
     /* With regret, called after emit with the choices of "auto". A result other than 0 stops the run. */
     int (*emit_choices)(void *user, const bench_choice *choices, int count);
-    /* progress is called with the name of each step that begins, note with warnings about times. Each may be NULL. */
+    /*
+     * progress is called with the name of each step that begins. note is called with warnings about times. Each may be
+     * NULL.
+     */
     void (*progress)(const char *text);
     void (*note)(const char *text);
     /* Called after each round with the completed share of the rounds of a matrix, type and ordering. May be NULL. */
@@ -149,7 +152,10 @@ typedef struct bench_options {
     bench_receiver receiver;
 } bench_options;
 
-/* Returns true if the options select the format, csr2, csr3 or csr4: by its name, by a kernel, or by all_kernels. */
+/*
+ * Returns true if the options select `format` (csr2, csr3 or csr4) by its name, by one of its kernels, or by
+ * all_kernels.
+ */
 bool bench_asks_for(const bench_options *options, const char *format);
 
 /* Runs the benchmark. Returns SPRY_OK even if cases fail, otherwise the error that stopped it. */

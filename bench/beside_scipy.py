@@ -4,11 +4,12 @@
     python3 bench/beside_scipy.py read [FILE.mtx...]        spry.mmread, fast_matrix_market and SciPy (mmread and tocsr)
     python3 bench/beside_scipy.py reorder FILE.mtx...       spry.reorder and SciPy's reverse_cuthill_mckee
 
-Without FILEs, `read` writes its own into --folder and keeps them: a 7-point grid with values of 17 digits, by rows, by
-columns and symmetric, and a pattern of random columns. Methods run in turn, and the results of readers are compared
-before they are timed. Figures are medians; spread is the distance of the quartiles. SciPy's ordering has one thread and
-trusts symmetric_mode=True, which is set for symmetric patterns. Needs NumPy, SciPy, fast_matrix_market (only `read`)
-and the package spry, for which PYTHONPATH may name build/python.
+Without FILEs, `read` writes four files into --folder and keeps them. Three files have the matrix of a 7-point grid with
+values of 17 digits: with entries by rows, by columns, and as a symmetric matrix. The fourth file has a pattern with
+random columns. Methods run in turn, and the results of readers are compared before they are timed. Figures are medians;
+spread is the distance of the quartiles. SciPy's ordering has one thread and trusts symmetric_mode=True, which is set
+for symmetric patterns. Needs NumPy, SciPy, fast_matrix_market (only `read`) and the package spry, for which PYTHONPATH
+may name build/python.
 """
 import argparse
 import os
@@ -25,7 +26,8 @@ import spry
 
 
 def in_turn(calls, rounds):
-    """Returns the last results, the medians and the quartiles' distances, in milliseconds, by name."""
+    """Returns three dicts by name: the last results, and the medians and quartile distances of the times in
+    milliseconds."""
     times = {name: [] for name in calls}
     results = {}
     for _ in range(rounds):

@@ -108,7 +108,9 @@ static void add_numberings(prepared *p, const bench_session *session)
             add_numbering(p, orderings->items[i], ALL_FORMATS, session->options->candidates.device);
 }
 
-/* Returns the tuning of groups for the first GPU without a table, as format csr3 chooses it. */
+/*
+ * Returns the preset for sizes of Band-k's groups on the first GPU, the same as csr3 chooses without a table of sizes.
+ */
 static const char *tuning_for_gpu(spry_context *context)
 {
     spry_device_info device = SPRY_INIT(spry_device_info);
@@ -117,7 +119,10 @@ static const char *tuning_for_gpu(spry_context *context)
     return device.compute_capability >= 80 ? "ampere" : "volta";
 }
 
-/* Computes an ordering. For a GPU, sizes of Band-k's groups come from the context's table, else from the GPU's type. */
+/*
+ * Computes an ordering. For a GPU, sizes of Band-k's groups come from the context's table of tuned sizes, else from the
+ * preset of tuning_for_gpu.
+ */
 static spry_status find_ordering(spry_context *context, const spry_matrix *A, numbering *n, spry_error *err)
 {
     const double start = now_us();
@@ -324,8 +329,8 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
 }
 
 /*
- * Notes "grid7: 1204 of 6940000 values were rounded to bf16, by at most 0.0039 of their size", or values that
- * overflowed.
+ * Emits a note such as "grid7: 1204 of 6940000 values were rounded to bf16, by at most 0.0039 of their size", or a note
+ * on values that overflowed.
  */
 static void note_rounding(const bench_session *session, const bench_types *types, const char *name,
                           const spry_matrix *A, const spry_rounding *r)
@@ -345,7 +350,7 @@ static void note_rounding(const bench_session *session, const bench_types *types
     session->options->receiver.note(text);
 }
 
-/* Converts the matrix to the stored type. Notes the rounding if vectors have another type. */
+/* Converts the matrix to the stored type. Emits a note on the rounding if vectors have another type. */
 static spry_status convert_to(const bench_session *session, const prepared *p, spry_matrix **B,
                               const bench_types *types, spry_error *err)
 {
@@ -437,7 +442,10 @@ static spry_status run_batches(bench_session *session, spry_error *err)
     return status;
 }
 
-/* Measures the copy bandwidth and allocates the flush buffer for cold runs. Returns 0 if memory for it is short. */
+/*
+ * Measures the copy bandwidth and allocates the flush buffer for cold runs. Returns 0 if memory for the buffer is
+ * short.
+ */
 static int open_session(bench_session *session, const bench_options *options)
 {
     *session = (bench_session){.options = options, .context = options->context, .copy_gbps = NAN};

@@ -13,8 +13,8 @@ typedef struct bench_session {
     const bench_options *options;
     spry_context *context;
     double copy_gbps;     /* copy bandwidth of the CPU; NaN: not measured */
-    double gpu_copy_gbps; /* of the first GPU, measured at first use; 0: not measured yet; NaN: memory was short */
-    char *flush;          /* buffer of flush_bytes; NULL with warm caches */
+    double gpu_copy_gbps; /* the same for the first GPU; 0: not measured yet; NaN: GPU memory was short */
+    char *flush;          /* buffer of flush_bytes bytes; NULL if caches stay warm */
     int64_t flush_bytes;
     bool stopped; /* the receiver refused records */
 } bench_session;
@@ -63,7 +63,7 @@ typedef struct bench_subject {
     const spry_matrix *A;        /* CSR in host memory with values */
     const char *ordering;        /* name for the records */
     double read_us;              /* time of reading the file, with op spgemm; NaN: not known, or generated */
-    double reorder_us;           /* time of ordering and of moving entries; part of each set-up */
+    double reorder_us;           /* time of ordering and of moving entries; included in each set-up time */
     const spry_ordering *groups; /* groups of Band-k, for csr2, csr3 and csr4 on groups_device; NULL: none */
     const char *groups_device;   /* device for which the sizes of groups were chosen */
     const char *plan_ordering;   /* ordering by Spry's plans, for A as given; NULL: none */
@@ -94,8 +94,8 @@ void bench_begin_record(const bench_session *session, record *r, const bench_sou
 /* Fills in the fields that all records of a subject have in common. */
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err);
 /*
- * For op "spmv" and others with bench_options.pattern: creates *pattern, the structure of a, and replaces the values of
- * a by *ones, for peers and checks. The caller releases both, also after a failure.
+ * If bench_operation.pattern is set: creates *pattern, the structure of a, and replaces the values of a by *ones, for
+ * peers and checks. The caller releases *pattern and *ones, also after a failure.
  */
 spry_status bench_leave_out_values(const bench_session *session, spry_arrays *a, spry_matrix **pattern, void **ones,
                                    record *common, spry_error *err);
@@ -170,14 +170,14 @@ typedef struct spmv_case {
     uint64_t y_hash;     /* hash of the first y, which a deterministic kernel must repeat */
 } spmv_case;
 
-/* A product that was compared and is correct; hash of the bits of y. */
+/* A product that was compared and is correct. hash: hash of the bits of y. */
 typedef struct known_product {
     uint64_t hash;
     double alpha, beta, max_error;
 } known_product;
 enum { MOST_KNOWN_PRODUCTS = 32 };
 
-/* Forms of the matrix of a group. */
+/* The matrix of an spmv_group, in all forms that its cases need. */
 typedef struct spmv_matrices {
     const spry_matrix *A; /* in host memory */
     spry_matrix *pattern; /* A without values, if they are dropped; else NULL */
@@ -207,7 +207,7 @@ typedef struct spmv_group {
     spmv_vectors vectors;
     record common; /* fields with equal values in all records */
     spry_op op;
-    spry_context *planner; /* context that plans added cases; its threads run them */
+    spry_context *planner; /* context for plans of cases that are added; its threads run them */
     known_product known[MOST_KNOWN_PRODUCTS];
     int known_count;
     spmv_case *cases;
@@ -220,17 +220,17 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
 void spmv_group_close(spmv_group *group);
 
 /*
- * Plan or prepare, check and add a case. The case's record has the status and reason. Return 0 if memory is short.
- * label: name of the format in the record; NULL: the plan's format. device: name of the device in the record if the
- * case cannot be planned.
+ * Each adds a case: creates its plan or prepares its peer, and checks its product. The case's record has the status and
+ * reason. Returns 0 if memory is short. label: name of the format in the record; NULL: the plan's format. device: name
+ * of the device in the record if the case cannot be planned.
  */
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device);
 int spmv_add_peer(spmv_group *group, const bench_peer *peer);
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason);
 
 /*
- * Adds a plan like spmv_add_plan. Sets *plan to its record and *index to the index of its case. With regret, a plan
- * that runs like an earlier case is not added, and *index is the index of the earlier case.
+ * Adds a plan like spmv_add_plan. Sets *plan to the plan's record and *index to the index of its case. With regret, a
+ * plan that runs like an earlier case is not added, and *index is the index of the earlier case.
  */
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
                     record *plan, int *index);
@@ -243,5 +243,8 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
 int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);
 /* Waits for the runs of a GPU case. Returns 0 after a failure, with the reason in the record. */
 int spmv_wait(spmv_group *group, spmv_case *c);
-/* Checks y after timing. If its bits differ from the first y, a deterministic kernel fails; others are compared. */
+/*
+ * Checks y after timing. If its bits differ from the first y, a deterministic kernel fails, and the y of another kernel
+ * is compared with the reference.
+ */
 void spmv_recheck(spmv_group *group, spmv_case *c);

@@ -114,8 +114,8 @@ typedef struct spry_peer_kernel {
     int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error);
     /*
      * Computes y = alpha*op(A)*x + beta*y. x and y have the matrix's value type, are contiguous and in the memory of
-     * `device`. With "cuda", run may return before the product is complete, in the order of the default stream. With
-     * beta = 0, y may hold NaN and must be overwritten.
+     * `device`. With "cuda", run may return before the product is complete: it is in the order of the default stream.
+     * With beta = 0, y may hold NaN and must be overwritten.
      */
     int (*run)(void *state, double alpha, const void *x, double beta, void *y);
     void (*destroy)(void *state);
@@ -147,7 +147,7 @@ typedef struct spry_peer_spgemm {
     const char *title;
     int deterministic; /* as in spry_peer_kernel */
     int (*prepare)(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, spry_peer_error *error);
-    /* Returns when C is complete, in any memory. UNSUPPORTED: a limit of the peer, not a failure. */
+    /* Returns when C is complete, in host or GPU memory. UNSUPPORTED: a limit of the peer, not a failure. */
     int (*run)(void *state, spry_peer_product *product, spry_peer_error *error);
     /* Returns the last C in host memory, with rows in the order of run. The arrays are valid until release. */
     int (*fetch)(void *state, spry_peer_matrix *c, spry_peer_error *error);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernels of a complete build. Other modules in the folder are also loaded. */
+/* The peers' kernels in a complete build. Other modules in the folder are also loaded. */
 static const struct {
     const char *module, *kernel, *format, *device;
     bench_factor factor;
@@ -196,7 +196,7 @@ static bool is_listed(const bench_peers *peers, const char *module)
     return false;
 }
 
-/* Loads modules of the folder that are not expected. */
+/* Loads the modules of the folder that the list `expected` does not have. */
 static int load_others(bench_peers *peers)
 {
     DIR *folder = opendir(peers->folder);

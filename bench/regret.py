@@ -66,7 +66,8 @@ def judge(choice, records):
 
 
 def compare(choice, peer):
-    """Returns a peer's name, its cost over auto's, and whether auto is slower by more than 5 % and the spread."""
+    """Returns a peer's name, its cost divided by auto's, and whether auto costs more by over 5 % and by over the
+    spread."""
     ours, theirs = cost(choice, choice["calls"]), cost(peer, choice["calls"])
     spread = (choice["calls"] or 1) * max(choice["spread_us"] or 0, peer["spread_us"] or 0)
     return peer["kernel"], theirs / ours, ours > BEHIND * theirs and ours - theirs > spread
@@ -84,7 +85,7 @@ def percentile(values, share):
 
 
 def prediction_error(choice):
-    """Returns predicted over measured time, on a CPU both relative to csr. NaN: not known."""
+    """Returns the predicted time divided by the measured time; on a CPU both are relative to csr's. NaN: not known."""
     if not choice["predicted_us"] or not choice["time_us"]:
         return math.nan
     if choice["device"] != "cpu":
@@ -93,7 +94,7 @@ def prediction_error(choice):
 
 
 def break_even_is_right(choice):
-    """Compares predicted and measured break-even. None: auto gains less than 10 %."""
+    """Returns whether the predicted break-even is near the measured one. None: auto is not 1.1 times as fast as csr."""
     if not choice["time_us"] or not (choice["csr_time_us"] or 0) >= GAIN * choice["time_us"]:
         return None
     measured = max(1, math.ceil(choice["setup_us"] / (choice["csr_time_us"] - choice["time_us"])))

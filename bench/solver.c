@@ -9,8 +9,8 @@
  * The check uses only x and the matrix as read, in f64. For CG it computes the true residual ||b - A*x|| / ||b||; for
  * PageRank the length ||F(x) - x||_1 of one more step F, which is at least (1 - alpha) times the distance of x from the
  * exact ranks. The bound is the larger of the tolerance and the reported residual, plus a bound of the rounding in x's
- * type. max_error is the share of this bound. Therefore a method that ends at the iteration limit is correct if x is as
- * accurate as reported.
+ * type. max_error is that residual or length divided by the bound. Therefore a method that ends at the iteration limit
+ * is correct if x is as accurate as reported.
  *
  * A matrix that does not suit the method is skipped. The first solve is checked and not timed; then cases run in
  * rounds.
@@ -68,7 +68,7 @@ typedef struct solver_group {
 
 /* ---- the library's own methods --------------------------------------------------------------- */
 
-/* Results of a solve that both methods report. */
+/* Results of a solve that CG and PageRank both report. */
 typedef struct solver_report {
     spry_status status;
     spry_error err;
@@ -160,7 +160,7 @@ static int answer(solver_group *group, solver_case *c, const solver_outcome *out
     return 1;
 }
 
-/* Solves with the library. The first solve of a case fills in what the library reports of itself. */
+/* Solves with the library. The first solve of a case fills in the record's kernel, set-up time and similar fields. */
 static int run_own(solver_group *group, solver_case *c, solver_outcome *outcome)
 {
     solver_report t = {.status = SPRY_OK};
@@ -303,8 +303,8 @@ static void add_residuals(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Computes the true residual. CG's recurrence drifts from it by rounding, by about eps || |A| |x| + |b| || per
- * iteration with random sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
+ * Computes the true residual. The residual of CG's recurrence drifts from it by rounding, by about eps || |A| |x| + |b|
+ * || per iteration with random sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
  * methods, 1997). The bound is at most half of ||b||, because a larger bound would accept x = 0.
  */
 static check_result check_system_solution(const solver_group *group, int64_t iterations)
@@ -336,8 +336,8 @@ static double push(const solver_group *group, double *y, int64_t *links)
 }
 
 /*
- * Computes the length of a step F(x) - x. The rounding error of a row is at most (links + other_terms) eps times its
- * value. Returns 0 if memory is short.
+ * Computes the length of a step F(x) - x. The rounding error of a row is at most (links + other_terms) eps times the
+ * row's value. Returns 0 if memory is short.
  */
 static int check_ranks(const solver_group *group, check_result *found)
 {
@@ -415,7 +415,10 @@ static void check_first(solver_group *group, solver_case *c)
     report_limit(group, c, &outcome);
 }
 
-/* Checks the last x after timing. If its bits differ from those of the first x, fails or judges the case. */
+/*
+ * Checks the last x after timing. If its bits differ from those of the first x, a deterministic case fails, and another
+ * case is judged again.
+ */
 static void recheck(solver_group *group, solver_case *c, const solver_outcome *last)
 {
     if (hash_of_x(group) == c->hash) return;
@@ -453,7 +456,10 @@ static void measure_solves(solver_group *group, solver_case *c, int most, solver
     *total += spent;
 }
 
-/* Fills in times and rates per iteration: operations of the product, bytes of the product and the method's vectors. */
+/*
+ * Fills in times and rates per iteration. Rates count the operations of the product, and the bytes of the product and
+ * of the method's vectors.
+ */
 static void fill_times(const solver_group *group, solver_case *c)
 {
     const spry_arrays *a = &group->arrays;
@@ -572,7 +578,8 @@ static int add_skipped(solver_group *group, const char *format, const char *kern
 }
 
 /*
- * Adds and checks a case of Spry. kernel NULL: the best of the format. Borrows both strings. Returns 0 without memory.
+ * Adds and checks a case of Spry. If kernel is NULL, the library chooses a kernel of the format. Borrows the strings
+ * format and kernel. Returns 0 if memory is short.
  */
 static int add_own(solver_group *group, const char *format, const char *kernel, const char *device)
 {
@@ -641,7 +648,10 @@ static int add_format(solver_group *group, const char *format)
     return good;
 }
 
-/* Adds every kernel of the wanted devices, or the named kernels. A kernel may be named repeatedly with parameters. */
+/*
+ * Adds all kernels of the wanted devices, or only the named kernels. A kernel may be named more than once, with
+ * different parameters.
+ */
 static int add_kernels(solver_group *group)
 {
     const bench_options *options = group->session->options;

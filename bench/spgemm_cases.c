@@ -1,19 +1,19 @@
 /*
  * Operation spgemm: C = A*A. A run is one whole product with its allocations, from A to C in the device's memory.
  *
- * Check: the first run's number of entries is compared with the library's exact count. With at most EXACT_PRODUCTS
- * products, structure and values are compared, else C*x with A*(A*x) (spry_spgemm_verify). After timing, a
- * deterministic kernel must repeat the bits.
+ * Check: the first run's number of entries is compared with the library's exact count. If A*A has at most
+ * EXACT_PRODUCTS products of entries, structure and values are compared. Otherwise C*x is compared with A*(A*x)
+ * (spry_spgemm_verify). After timing, a deterministic kernel must repeat the bits.
  *
- * Times: set-up covers uploads and handles, which happen once. time is the median of the runs after the first, which
- * reuse memory that allocators keep. C is released, untimed, before the next run. With --calls above 1, Spry's kernels
- * also run as plans (format "plan"): set-up is the symbolic phase and time only the numeric phase. With a GPU,
+ * Times: set-up covers uploads and handles, which happen once. time is the median of the runs after the first; these
+ * runs reuse memory that allocators keep. C is released, untimed, before the next run. With --calls above 1, Spry's
+ * kernels also run as plans (format "plan"): set-up is the symbolic phase and time only the numeric phase. With a GPU,
  * --device all adds two cases. Format "host" is the library's choice on the GPU with A and C in host memory, and its
  * time includes transfers in both directions. Format "auto" runs on the device that the library chooses.
  *
  * Cases run in rounds, as in other operations. Because a run may take seconds, a case's part of a round ends after
- * round_us, with at least one run. Short protocol: the rounds share bench_protocol.runs single runs, after five untimed
- * runs.
+ * round_us, with at least one run. Short protocol: bench_protocol.runs single runs are divided among the rounds, after
+ * five untimed runs.
  *
  * Stages are those of a round's last run on the CPU, and those of an additional untimed run on a GPU.
  */
@@ -133,7 +133,7 @@ static void release_product(spgemm_case *c)
 
 typedef struct host_result {
     spry_arrays arrays;
-    void *owned[3]; /* copies of arrays on a GPU */
+    void *owned[3]; /* host copies of arrays that are on a GPU */
 } host_result;
 
 static void release_copies(host_result *r)
@@ -173,7 +173,7 @@ static void touch_pages(void *memory, int64_t begin, int64_t end)
 }
 
 /*
- * Allocates memory for a copy and touches its pages by all threads. For some GB, page faults of one thread would take
+ * Allocates memory for a copy and touches its pages on all threads. For some GB, page faults of one thread would take
  * longer than the copy. Returns NULL if memory is short.
  */
 static void *new_copy(size_t bytes, int threads)
@@ -365,7 +365,10 @@ static void check_first(spgemm_group *group, spgemm_case *c)
     release_product(c);
 }
 
-/* Checks another product. If its bits differ from the first C, a deterministic kernel fails; others are compared. */
+/*
+ * Checks another product. If its bits differ from the first C, a deterministic kernel fails, and the C of another
+ * kernel is compared again.
+ */
 static void recheck(spgemm_group *group, spgemm_case *c)
 {
     host_result result;
@@ -387,7 +390,7 @@ static void recheck(spgemm_group *group, spgemm_case *c)
 enum { ROUNDS = SPGEMM_ROUNDS, BATCHES = 5, UNTIMED_RUNS = 5 };
 static const double batch_us = 1000, gpu_batch_us = 5000, round_us = 300000, most_us = 30e6, warm_us = 50000;
 
-/* Runs some products. *us: sum of their separate times, without the release of C. */
+/* Runs `runs` products. *us: sum of the times of the products, without the time of releasing C. */
 static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *us)
 {
     *us = 0;
@@ -445,7 +448,10 @@ static void sample_stages(spgemm_group *group, spgemm_case *c)
         if (!isnan(c->record.product.stages[s])) c->stages[s][c->stage_counts[s]++] = c->record.product.stages[s];
 }
 
-/* Measures a case in one round. Short products start with untimed runs, because the case before used the caches. */
+/*
+ * Measures a case in one round. A case with short products starts with untimed runs, because the previous case used the
+ * caches.
+ */
 static void measure_batches(spgemm_group *group, spgemm_case *c, double *total)
 {
     double us = 0, spent = 0;
@@ -511,11 +517,11 @@ static int measure(spgemm_group *group)
 /* ---- predicted times of the studies' kernels ---------------------------------------------------- */
 
 /*
- * Constants of predicted times. A study's kernel does not run if its predicted time exceeds most_seconds.
- * Kernels that compute every dot product take dot_s (CPU) or gpu_step_s (GPU) for each column of B with each row and
- * each entry of A: 5 ns on Zen 4, two steps of 2 ps on a GPU. The GPU kernel also reads B's entries for each row of A.
- * Kernels that clear and read a table for each row take table_s (CPU) or gpu_table_s (GPU) for each row and column:
- * 2 ns on Zen 4, 4 ps on an H200.
+ * Constants of predicted times. A study's kernel does not run if its predicted time exceeds most_seconds. Kernels that
+ * compute every dot product take dot_s (CPU) or gpu_step_s (GPU) for each pair of a column of B and a row of A, and for
+ * each pair of a column of B and an entry of A. dot_s is 5 ns (Zen 4), gpu_step_s two steps of 2 ps. The GPU kernel
+ * also takes gpu_step_s for each pair of an entry of B and a row of A. Kernels that clear and read a table for each row
+ * take table_s (CPU) or gpu_table_s (GPU) for each pair of a row and a column: 2 ns on Zen 4, 4 ps on an H200.
  */
 static const double most_seconds = 2, dot_s = 5e-9, gpu_step_s = 4e-12, table_s = 2e-9, gpu_table_s = 4e-12;
 
@@ -605,7 +611,7 @@ static double seconds_of(const spgemm_group *group, const char *kernel)
     return tables || strstr(kernel, ":reset=all") ? gpu_table_s * cells : 0;
 }
 
-/* Measures the conversion of B to columns, a figure of study 002, for a kernel whose product is skipped. */
+/* Measures the conversion of B to CSC, which study 002 reports, for a kernel whose product is skipped. */
 static void measure_conversion(spgemm_group *group, spgemm_case *c)
 {
     enum { TIMES = 5 };
@@ -632,7 +638,10 @@ static spry_status create_plan(spgemm_group *group, spgemm_case *c, spry_error *
     return status;
 }
 
-/* Ways to call Spry, and their names in the record's format. WHOLE: a product with A and C in the device's memory. */
+/*
+ * Ways to call Spry, and their names in the record's format. WHOLE: A and C are in the device's memory. ROUTED: the
+ * library chooses the device.
+ */
 enum { WHOLE, PLANNED, FROM_HOST, ROUTED };
 static const char *const call_names[] = {NULL, "plan", "host", "auto"};
 
@@ -721,8 +730,8 @@ static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel, const
 }
 
 /*
- * Adds every kernel of the wanted devices, or the named kernels. A kernel may be named repeatedly with parameters.
- * *own: number of named kernels of Spry.
+ * Adds all kernels of the wanted devices, or only the named kernels. A kernel may be named more than once, with
+ * different parameters. *own: number of named kernels of Spry.
  */
 static int add_kernels(spgemm_group *group, int *own)
 {

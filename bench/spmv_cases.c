@@ -11,8 +11,9 @@
 
 /*
  * Published parameters of formats, measured in addition to the defaults. SELL-C-sigma: chunks and windows (Kreutzer and
- * others 2014). CSR-k: formulas for each machine, and super-rows from the set searched on CPUs (Lane and Booth 2022).
- * HYB: the width that a third of the rows reach (Bell and Garland 2009). BSR: blocks of two to four rows.
+ * others 2014). CSR-k: formulas for each machine, and sizes of super-rows from the set that the authors tried on CPUs
+ * (Lane and Booth 2022). HYB: the width that a third of the rows reach (Bell and Garland 2009). BSR: blocks of two to
+ * four rows.
  */
 static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=512",   "sell:c=16:sigma=1",
                                         "sell:c=16:sigma=512", "sell:c=16:sigma=4096", "sell:c=32:sigma=1",
@@ -22,7 +23,7 @@ static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=5
                                         "csr3:tuning=hopper",  "hyb:share=67",         "bsr:block=2",
                                         "bsr:block=3",         "bsr:block=4"};
 
-/* Returns a format with published parameters by index; NULL after the last. */
+/* Returns the format `index` of the list; NULL after the last. */
 static const char *published_format(int index)
 {
     return index < (int)(sizeof published / sizeof *published) ? published[index] : NULL;
@@ -53,7 +54,10 @@ static int plan(const request *r, const char *format, record *planned, int *inde
     return spmv_add_choice(r->group, &options, format, r->device, planned, index);
 }
 
-/* Plans csr and "auto". If planning fails, the record has the reason. Returns 0 if memory is short. */
+/*
+ * Creates a plan in csr and a plan of "auto". If a plan cannot be created, its record has the reason. Returns 0 if
+ * memory is short.
+ */
 static int add_choice(spmv_choices *choices, const request *r)
 {
     bench_choice *items = realloc(choices->items, ((size_t)choices->count + 1) * sizeof *items);
@@ -65,7 +69,8 @@ static int add_choice(spmv_choices *choices, const request *r)
 }
 
 /*
- * Plans the choices of auto for each number of calls, as new cases unless equal cases exist. Returns 0 without memory.
+ * Creates the plans that auto chooses for each number of calls. A plan is a new case unless an equal case exists.
+ * Returns 0 if memory is short.
  */
 static int add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject)
 {
@@ -302,7 +307,7 @@ static int measure(spmv_group *group)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* The group to which cases are added, and their device: "cpu", "cuda" or "all". */
+/* The group to which cases are added, and the device of these cases: "cpu", "cuda" or "all". */
 typedef struct choice {
     spmv_group *group;
     const bench_subject *subject;
@@ -324,7 +329,10 @@ static bool is_in_part(const choice *c, const char *format)
     return c->subject->part == ALL_FORMATS || (c->subject->part == ONLY_CSRK ? k == 2 || k == 3 : k == 0);
 }
 
-/* Returns the groups of Band-k for the format; NULL if its parameters give sizes of groups, or it has no groups. */
+/*
+ * Returns the groups of Band-k for the format; NULL if the format's parameters may give sizes of groups, or if the
+ * format has no groups on this device.
+ */
 static const spry_ordering *groups_for(const choice *c, const char *format, const char *device)
 {
     const int k = k_of(format), most = c->subject->k > 0 ? c->subject->k : 3;
@@ -362,7 +370,10 @@ static int add_kernel(const choice *c, const spry_kernel_info *kernel, const cha
     return spmv_add_plan(c->group, &options, NULL, kernel->device_kind);
 }
 
-/* Adds every kernel of the wanted devices, or the named kernels. A kernel may be named repeatedly with parameters. */
+/*
+ * Adds all kernels of the wanted devices, or only the named kernels. A kernel may be named more than once, with
+ * different parameters.
+ */
 static int add_kernels(const choice *c, bool all)
 {
     const text_list *named = &c->options->candidates.kernels;
@@ -381,8 +392,8 @@ static int add_kernels(const choice *c, bool all)
 }
 
 /*
- * Adds the best kernel of a format on each wanted device. auto chooses among all devices, so it is one case unless one
- * device is requested.
+ * Adds the best kernel of a format on each wanted device. Format auto is always one case, because it chooses among the
+ * wanted devices.
  */
 static int add_format(const choice *c, const char *format)
 {
@@ -404,7 +415,7 @@ static int add_format(const choice *c, const char *format)
     return added > 0 || spmv_add_skipped(c->group, format, "", "", "no device is listed");
 }
 
-/* Adds the peers of the chosen formats and devices; only named peers if any is named. */
+/* Adds the peers for the chosen formats and devices, or only the named peers if kernels are named. */
 static int add_peers(const choice *c)
 {
     const bench_peers *peers = c->options->candidates.peers;

@@ -29,7 +29,7 @@ static spry_vector vector(const spmv_group *group, void *data, int64_t length, i
                          .device = device};
 }
 
-/* Returns the bytes of all vectors of this length. */
+/* Returns the bytes of vectors.count vectors of this length. */
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
     return (size_t)length * (size_t)group->vectors.count * spry_type_bytes(group->vectors.type);
@@ -225,7 +225,9 @@ static int create_device_vectors(spmv_group *group, spmv_case *c)
     if (status == SPRY_OK) status = bench_measure_gpu_copy(group->session, &err);
     c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
     if (status == SPRY_OK) return 1;
-    /* Skipped if the plug-in cannot use the GPU, although the peer's library may be able to use it. */
+    /*
+     * The case is skipped if Spry's GPU plug-in cannot use the GPU, although the peer's library may be able to use it.
+     */
     return record_fail(&c->record, status == SPRY_DEVICE_UNAVAILABLE ? RECORD_SKIPPED : RECORD_FAILED, "%s",
                        err.message);
 }
@@ -309,8 +311,8 @@ static spry_status verify_vectors(spmv_group *group, double alpha, double beta, 
 }
 
 /*
- * Compares y with the reference, unless an earlier case with the same bits is correct. title: name of the product in
- * the reason of a failure.
+ * Compares y with the reference, unless an earlier case had the same bits and was correct. title: name of the product
+ * in the reason of a failure.
  */
 static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, const char *title)
 {
@@ -353,7 +355,8 @@ static void copy_y_before(spmv_group *group)
 }
 
 /*
- * Checks and times the first product. For plans, also checks a product with other scalars, which peers need not have.
+ * Checks and times the first product. For plans, also checks a product with other scalars, which peers need not
+ * support.
  */
 static void check(spmv_group *group, spmv_case *c)
 {
@@ -424,7 +427,7 @@ static const spry_matrix *matrix_of(const spmv_group *group, const spmv_case *c)
     return c->device > 0 && group->matrices.on_gpu.A ? group->matrices.on_gpu.A : group->matrices.A;
 }
 
-/* Repeats short planning, unless memory is short, and records the least time. */
+/* If creating the plan was short, creates it again and records the least set-up time. Stops if memory is short. */
 static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
 {
     for (int p = 1; p < SHORT_PLANNINGS && c->record.cost.setup_us < short_planning_us; p++) {

@@ -25,7 +25,7 @@ typedef struct arguments {
     int64_t counts[BENCH_MOST_COUNTS]; /* length o.operation.counts_length */
     const char *layout;                /* NULL: not given */
     int64_t threads;                   /* largest of thread_list */
-    int64_t part, parts;               /* parts 0: all matrices */
+    int64_t part, parts;               /* part number `part` of `parts`; parts 0: all matrices */
     bool transpose;                    /* spmv means spmv_t, spmm means spmm_t */
     const char *report;                /* NULL: no report */
     int sorted;                        /* set by CLI_CHOICE; 1: tables are sorted by time */
@@ -55,7 +55,7 @@ static int check_names(const char *option, const char *noun, const text_list *li
     return CLI_GO_ON;
 }
 
-/* Checks the names of --formats. CLI_GO_ON, or an exit status after a message. */
+/* Checks the names of --formats. Returns CLI_GO_ON, or an exit status after a message. */
 static int check_formats(const bench_options *o)
 {
     name_list known = {.names = {"auto"}, .count = 1};
@@ -85,7 +85,7 @@ static int try_policy(const char *policy, spry_context *context, const spry_matr
     return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
 }
 
-/* Plans a product of A and a vector by the kernel. */
+/* Creates a plan for a product of A and a vector with the kernel. */
 static spry_status try_kernel(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -94,7 +94,7 @@ static spry_status try_kernel(const char *name, spry_context *context, const spr
     return try_options(context, A, &options, err);
 }
 
-/* Computes A*A by the kernel. */
+/* Computes A*A with the kernel. */
 static spry_status try_square(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
 {
     spry_matrix *C = NULL;
@@ -105,7 +105,7 @@ static spry_status try_square(const char *name, spry_context *context, const spr
     return status;
 }
 
-/* Checks parameters of kernels on A. Kernels that this machine cannot run are not checked. */
+/* Checks the parameters of kernels by using the kernels for A. Kernels that this machine cannot run are not checked. */
 static int check_kernel_parameters(const bench_options *o, spry_context *context, const spry_matrix *A)
 {
     const text_list *kernels = &o->candidates.kernels;
@@ -121,7 +121,7 @@ static int check_kernel_parameters(const bench_options *o, spry_context *context
     return CLI_GO_ON;
 }
 
-/* Tries parameters and the policy on a matrix without rows, so that mistakes are bad usage, not failed cases. */
+/* Tries parameters and the policy on a matrix without rows. So mistakes are bad usage and not failed cases. */
 static int check_parameters(const bench_options *o, spry_context *context)
 {
     static const int32_t offsets[1] = {0};
@@ -231,7 +231,7 @@ static int take_types(void *state, const char *value)
     return status;
 }
 
-/* Parses numbers of threads. The largest is used for the run. */
+/* Parses numbers of threads. The largest number is that of the run's context. */
 static int take_threads(void *state, const char *value)
 {
     arguments *a = state;
@@ -397,7 +397,7 @@ static int check_spgemm_formats(const arguments *a)
     return CLI_GO_ON;
 }
 
-/* Refuses options of plans and cold caches: iterative methods create their plans, and iterations warm the caches. */
+/* Refuses options of plans (iterative methods create their own) and cold caches (iterations warm the caches). */
 static int check_solvers(const arguments *a)
 {
     const bench_options *o = &a->o;
@@ -420,7 +420,7 @@ static int check_solvers(const arguments *a)
     return CLI_GO_ON;
 }
 
-/* Refuses an ordering for one format if that format is not measured: nothing would run after minutes of ordering. */
+/* Refuses bandk2 to bandk4 without their format csr2 to csr4, since nothing would run after minutes of ordering. */
 static int check_orderings(const arguments *a)
 {
     for (int i = 0; i < a->o.candidates.orderings.count; i++) {
@@ -460,7 +460,7 @@ static int check_regret(const arguments *a)
     return CLI_GO_ON;
 }
 
-/* Refuses separate types of values and vectors unless products with vectors use values. */
+/* Refuses different types of values and vectors, except for products with vectors that read values. */
 static int check_types(const arguments *a)
 {
     for (int t = 0; t < a->o.operation.type_count; t++) {
@@ -705,7 +705,7 @@ static int status_of_records(const run_state *run)
     return CLI_UNSUCCESSFUL;
 }
 
-/* Opens the output of records. A report without --json writes them to REPORT.jsonl, removed once it is drawn. */
+/* Opens the output of records. For a report without --json it is REPORT.jsonl, which is removed after drawing. */
 static int open_records(run_state *run)
 {
     arguments *a = run->a;
@@ -797,7 +797,7 @@ static int measure(run_state *run)
     return records > status ? records : status;
 }
 
-/* Opens the run's context, one for each smaller number of threads, and one with one thread that prepares matrices. */
+/* Opens the run's context, contexts with fewer threads, and a context with one thread that prepares matrices. */
 static int open_contexts(run_state *run)
 {
     const arguments *a = run->a;

@@ -22,7 +22,7 @@ static const char *const suites[][16] = {
 };
 enum { UNSTRUCTURED = 4 };
 static const char suite_names[] = "mesh|scattered|shuffled|products|unstructured";
-/* Generated matrices of "unstructured", which precede its real matrices. Names and order of suite.tsv. */
+/* Generated matrices of "unstructured", which precede its real matrices. Names and order are those of suite.tsv. */
 static const char *const unstructured_names[] =
     {"p1_ball",          "p1_drilled",      "p1_box",           "p1_bracket",    "p2_ball",      "p2_pipe",
      "p2_drilled",       "p2_box",          "p3_pipe",          "p3_ball",       "elast_wing",   "p1_wing",
@@ -267,7 +267,7 @@ int cli_make_sources_distinct(cli_sources *sources)
 
 /*
  * Returns the number of list items, from `first`, that form the name when joined by commas. Names of generated matrices
- * contain commas. 0: they do not form the name.
+ * contain commas. Returns 0 if the items do not form the name.
  */
 static int items_of(const text_list *list, int first, const char *name)
 {

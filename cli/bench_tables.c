@@ -13,13 +13,16 @@ static bool has_time(const record *r)
     return r->status == RECORD_OK && r->time.median_us > 0;
 }
 
-/* Returns true if a case is compared with others: it has a time, all threads, and is no numeric phase of spgemm. */
+/*
+ * Returns true if a case is compared with others: it has a time, uses all threads, and is not only the numeric phase of
+ * spgemm.
+ */
 static bool is_compared(const record *r)
 {
     return has_time(r) && !r->method.fewer_threads && strcmp(r->method.format, "plan") != 0;
 }
 
-/* Returns true if both have the same number of vectors in the same layout. */
+/* Returns true if both records have the same number of vectors in the same layout. */
 static bool same_vectors(const record *a, const record *b)
 {
     return a->count == b->count && (!a->layout || !b->layout || strcmp(a->layout, b->layout) == 0);
@@ -76,7 +79,7 @@ static void share_cell(cli_table *t, double share)
         cli_table_cell(t, "%.0f %%", 100 * share);
 }
 
-/* Adds the peer's time over the case's time; empty without a peer. */
+/* Adds the peer's time divided by the case's time; empty without a peer. */
 static void peer_cell(cli_table *t, const record *r, const record *peer)
 {
     if (peer)
@@ -136,7 +139,7 @@ static int is_plan(const record *r)
     return strcmp(r->method.format, "plan") == 0;
 }
 
-/* Returns the way in which a product of two matrices was called, which follows the kernel's name. */
+/* Returns the text that follows the kernel's name and states how a product of two matrices was called. */
 static const char *call_of(const record *r)
 {
     return is_plan(r)                              ? " (plan)"
@@ -352,7 +355,10 @@ void cli_print_group(FILE *out, const record *records, int count, bool sorted)
 static const double profile_limits[] = {1.0, 1.1, 1.5, 2.0};
 enum { PROFILE_LIMITS = 4 };
 
-/* Results of a kernel for the matrices of a class under one ordering. Rates are sums of logarithms. */
+/*
+ * Results of a kernel for the matrices of a class under one ordering. gflops, gbps, roof and ratio are sums of
+ * logarithms.
+ */
 typedef struct tally {
     char label[192];
     const char *type, *class_name;

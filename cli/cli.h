@@ -81,7 +81,10 @@ typedef struct cli_option {
         "undirected", 0, NULL, "edge lists: each edge counts in both directions", CLI_FLAG_OWN,                        \
             .take = cli_take_undirected                                                                                \
     }
-/* Option that sets the int64_t member at_ to the memory limit of plans, which replaces the padding guard. */
+/*
+ * Option that sets the int64_t member at_ to the memory limit of plans, which replaces the padding guard
+ * (docs/formats.md).
+ */
 #define CLI_MEMORY_LIMIT_OPTION(at_)                                                                                   \
     {                                                                                                                  \
         "memory-limit", 0, "BYTES",                                                                                    \
@@ -197,7 +200,9 @@ void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns CLI_USAGE */
 int cli_status(const spry_error *err);                                              /* returns the exit status */
 int cli_fail(const spry_error *err); /* prints the message, returns the exit status */
-/* Calls cli_fail for an error of reading. SPRY_TOO_LARGE, a count that the indices cannot hold, is bad input. */
+/*
+ * Calls cli_fail for an error of reading. SPRY_TOO_LARGE means a count that the indices cannot hold, and is bad input.
+ */
 int cli_fail_reading(const spry_error *err);
 /* Reads a matrix as CSR with the index types of --index. Returns CLI_GO_ON, or an exit status after a message. */
 int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_type type,
@@ -226,7 +231,7 @@ void cli_close_input(cli_input *input);
 
 /* ---- long work (progress.c) --------------------------------------------------------------------- */
 
-void cli_progress_begin(void); /* starts the clock of the command; its first second shows no line */
+void cli_progress_begin(void); /* starts the clock of the command */
 /*
  * Shows the progress line of a step: its text and its time so far. Only a terminal shows the line, after the command's
  * first second. NULL removes the line; call this before writing to standard output, which may be the same terminal.
@@ -282,8 +287,8 @@ typedef struct cli_json {
 } cli_json;
 
 /*
- * Reports a written matrix: a line for people unless standard output is the file itself, or a JSON line. name: name of
- * the input. Returns an exit status.
+ * Reports a written matrix by a JSON line, or by a line for people unless the matrix was written to standard output.
+ * name: name of the input. Returns an exit status.
  */
 int cli_report_written(cli_json *json, const char *name, const spry_matrix *A, const char *path);
 
@@ -311,9 +316,9 @@ int cli_check_vector_output(const char *out, const cli_json *json);
 /* Writes a vector. For CSV, `row` and `value` name the columns and base is the number of the first row. */
 spry_status cli_write_vector(spry_context *context, spry_const_vector v, const char *path, const char *row,
                              const char *value, int base, spry_error *err);
-/* Refuses a report (NULL: none) with an ending other than .html or .htm. Returns CLI_GO_ON or CLI_USAGE. */
+/* Refuses the name of a report (NULL: none) with an ending other than .html or .htm. Returns CLI_GO_ON or CLI_USAGE. */
 int cli_check_page_name(const char *option, const char *path);
-/* Returns true if the text ends in `end` and is longer. */
+/* Returns true if the text ends in `end` and is longer than `end`. */
 bool cli_ends_with(const char *text, const char *end);
 /* Returns true for "-", which means standard input or output. */
 bool cli_is_dash(const char *path);
@@ -359,7 +364,10 @@ typedef struct cli_policy {
 int cli_check_policy(const cli_policy *policy);
 void cli_apply_policy(const cli_policy *policy, spry_spmv_options *options);
 
-/* With --policy measure, keeps choices in --cache, else in SPRY_CHOICES. Returns CLI_GO_ON or an exit status. */
+/*
+ * With --policy measure, keeps choices in the file of --cache, else of SPRY_CHOICES. Returns CLI_GO_ON or an exit
+ * status.
+ */
 int cli_use_choices(spry_context *context, const cli_policy *policy);
 
 /* Lists or clears the choices of a file (NULL: SPRY_CHOICES). Returns an exit status. */

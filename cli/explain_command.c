@@ -104,7 +104,7 @@ static spry_status place(spry_spmv_options *plan, const spry_context *context, c
     return status;
 }
 
-/* Explains the choice for A. budget_us 0: the budget of the arguments. */
+/* Explains the choice for A. budget_us: 0 means the budget of the arguments. */
 static spry_status ask(spry_explanation **e, spry_context *context, const spry_matrix *A, const arguments *a,
                        double budget_us, spry_error *err)
 {
@@ -186,7 +186,9 @@ static int is_chosen(const spry_candidate *c, const spry_explanation_info *info)
     return strcmp(c->format, info->format) == 0 && (!info->kernel[0] || strcmp(c->kernel, info->kernel) == 0);
 }
 
-/* The best candidate except the chosen one, among candidates with times of the kind that decided. */
+/*
+ * The chosen candidate, and the best other candidate (next). Only candidates with times of the kind that decided count.
+ */
 typedef struct runner_up {
     spry_candidate chosen, next;
     bool measured;        /* measured times decided, else predicted times */

@@ -34,7 +34,10 @@ static bool find_storage(spry_candidate *storage, const spry_explanation *e, con
     }
 }
 
-/* Calls visit for each format with known sizes, in the catalogue's order. Returns false if visit returns false. */
+/*
+ * Calls visit for each format with known sizes, in the order of spry_format_get_info. Returns false if visit returns
+ * false.
+ */
 static bool for_each_storage(const spry_explanation *e, bool (*visit)(void *user, const spry_candidate *storage),
                              void *user)
 {
@@ -111,7 +114,7 @@ static bool add_item(void *list, const spry_candidate *s)
            cli_json_integer(item, "padding", s->padding) && cJSON_AddBoolToObject(item, "refused", s->over_limit);
 }
 
-/* Adds these sizes and the choice to a JSON object. Returns false if memory is short. */
+/* Adds the sizes of A in each format, and the choice of "auto", to a JSON object. Returns false if memory is short. */
 static bool add_storage(struct cJSON *o, spry_context *context, const spry_matrix *A)
 {
     cJSON *list = cJSON_AddArrayToObject(o, "storage");

@@ -51,7 +51,7 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
 static const cli_column columns[] = {{"kernel", 1, 0}, {"format", 1, 2}, {"device", 1, 0}, {"operations", 1, 1},
                                      {"bits", 1, 3},   {"here", 1, 0},   {"types", 1, 5},  {"indices", 1, 4}};
 
-/* Distinct reasons why kernels cannot run on this machine. The table refers to their numbers. */
+/* Distinct reasons why kernels cannot run on this machine. The table refers to a reason by its number. */
 typedef struct reasons {
     const char *texts[16];
     int count;
@@ -109,7 +109,7 @@ static void print_formats(const char *only)
     }
 }
 
-/* Lists the kernels for use or, with study, the kernels for comparison. */
+/* Lists the kernels for use. If study is true, lists the kernels that exist only for comparison instead. */
 static int list_some(spry_context *context, arguments *a, bool study, reasons *why)
 {
     const bool people = cli_for_people(&a->json);

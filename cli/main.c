@@ -262,7 +262,9 @@ static void print_fish(const cli_command *const *commands, int count)
 
 /* ---- spry help --generate ------------------------------------------------------------------------ */
 
-/* Prints a man page (of a command; name NULL: of the program) or completion. Returns an exit status. */
+/*
+ * Prints the man page of the command `name` (NULL: of the program), or completion for a shell. Returns an exit status.
+ */
 static int generate(const char *request, const char *name, const cli_command *const *commands, int count)
 {
     int index = 0;

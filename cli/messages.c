@@ -158,7 +158,7 @@ static const char *option_of_field(const char *field, size_t length, char *optio
     return cli_command_has(option) ? option : NULL;
 }
 
-/* Copies a message with --options in place of fields. Keeps a file name at its start. Returns the copy, `to`. */
+/* Copies a message with --options in place of field names. Keeps a file name at its start. Returns the copy, `to`. */
 static const char *name_options(const spry_error *err, const char *text, char *to, size_t size)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";

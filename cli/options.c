@@ -258,7 +258,7 @@ static int refuse(const cli_command *command, int code, const char *given)
     return unknown_option(command, given);
 }
 
-/* Refuses --undirected without an edge list, or a folder that may contain edge lists. */
+/* Refuses --undirected if no input is an edge list or a folder. A folder may contain edge lists. */
 static int check_reading(int count, char **paths)
 {
     struct stat st;

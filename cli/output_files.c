@@ -23,8 +23,8 @@ static int cannot(const char *verb, const char *path)
 }
 
 /*
- * Creates a temporary file that a signal removes. Signals wait until the file is registered, so that none leaves it.
- * Returns -1 and sets errno if this fails.
+ * Creates a temporary file that a signal removes. Signals are blocked until the file is registered for removal. Returns
+ * -1 and sets errno if this fails.
  */
 static int create_temporary(char *name)
 {
@@ -169,7 +169,7 @@ bool cli_ends_with(const char *text, const char *end)
     return length > of_end && strcmp(text + length - of_end, end) == 0;
 }
 
-/* Returns true if the first `length` characters of a name end in `end`, ignoring case, and are longer. */
+/* Returns true if the first `length` characters of a name end in `end`, ignoring case, and are longer than `end`. */
 static bool has_ending(const char *name, size_t length, const char *end)
 {
     const size_t of_end = strlen(end);

@@ -64,7 +64,7 @@ static int by_rank(const void *a, const void *b)
     return precedes(a, b) ? -1 : 1;
 }
 
-/* Restores the heap after a change of heap[0], which is the last node in the order. */
+/* Restores the heap after a change of heap[0]. In a heap, heap[0] is the last node in the order of `precedes`. */
 static void sift(ranked *heap, int64_t count)
 {
     for (int64_t at = 0;;) {
@@ -129,7 +129,7 @@ static bool is_node(const char *personalization)
     return personalization && personalization[0] && strspn(personalization, "0123456789") == strlen(personalization);
 }
 
-/* Prints assumed options as a message, for output without report and record. */
+/* Prints assumed options as a message, for output that has neither a report nor a record. */
 static void report_assumptions(const arguments *a)
 {
     if (a->edges >= 0 && a->dangling >= 0) return;

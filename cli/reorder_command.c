@@ -241,7 +241,7 @@ static int report(arguments *a, const facts *f)
 
 /* ---- reordering --------------------------------------------------------------------------------- */
 
-/* Writes the permutation as a Matrix Market array, counted from 1, or as CSV, counted as the input. */
+/* Writes the permutation as a Matrix Market array, counted from 1, or as CSV, counted from the base of the input. */
 static int write_permutation(const char *path, const facts *f)
 {
     cli_output output;
@@ -284,7 +284,7 @@ static int write_groups(const char *path, const spry_ordering_info *o)
     return status == CLI_OK ? CLI_GO_ON : status;
 }
 
-/* Measures a product by the best CSR kernel. *us: microseconds; NaN if the matrix has no entries. */
+/* Measures a product with the best CSR kernel. *us: microseconds; NaN if the matrix has no entries. */
 static spry_status time_product(const cli_input *input, double *us, const spry_matrix *A, spry_error *err)
 {
     *us = (double)NAN;
@@ -318,7 +318,7 @@ static int write_files(const arguments *a, const spry_matrix *A, const spry_matr
     return a->spy ? write_pictures(a->spy, A, B) : CLI_GO_ON;
 }
 
-/* Creates A in the order of f->ordering; keeps duplicates. */
+/* Creates B, which is A in the order of f->ordering. Keeps duplicates. */
 static spry_status permute(const facts *f, spry_matrix **B, const spry_matrix *A, spry_error *err)
 {
     spry_selection rows = SPRY_INIT(spry_selection), columns = SPRY_INIT(spry_selection);

@@ -1,4 +1,4 @@
-/* Reports of benchmark runs: one HTML file, drawn by the Python program in report/. It may be missing. */
+/* Reports of benchmark runs: one HTML file, drawn by the Python program in report/. That program may be missing. */
 #pragma once
 
 #include "cli/cli.h"

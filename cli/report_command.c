@@ -116,7 +116,10 @@ static int find_python(renderer *r)
                                                        : cannot_draw("python3", why);
 }
 
-/* Finds the folder report/: SPRY_REPORT_DIR, else in the program's folder, where it is installed, or above a build. */
+/*
+ * Finds the folder report/: SPRY_REPORT_DIR, else next to the program, in the installed folder, or next to the build
+ * folder.
+ */
 static int find_folder(renderer *r)
 {
     static const char *const places[] = {"report", SPRY_INSTALLED_REPORT, "../report"};
@@ -150,7 +153,7 @@ static int find_renderer(renderer *r)
     return status == CLI_GO_ON ? find_python(r) : status;
 }
 
-/* Finds the renderer for a job. Without a page, Matplotlib is not required. */
+/* Finds the renderer for a job. A job without an HTML page does not require Matplotlib. */
 static int find_for(renderer *r, const job *j)
 {
     int status = find_folder(r);
@@ -265,7 +268,10 @@ static int render(const renderer *r, const job *j, FILE *page, cJSON **result)
     return CLI_UNSUCCESSFUL;
 }
 
-/* Draws a job. Returns the exit status of its verdict, or of a failure after a message. The caller deletes *result. */
+/*
+ * Draws a job. Returns the exit status of the job's verdict, or of a failure after a message. The caller deletes
+ * *result.
+ */
 static int draw(const renderer *r, const job *j, cJSON **result)
 {
     FILE *page = j->html ? tmpfile() : NULL;

@@ -25,7 +25,7 @@ int cli_observe(void *user, int64_t iteration, double residual)
     return 0;
 }
 
-/* Returns true if power d was reached and is the smallest power reached in its iteration. */
+/* Returns true if a residual of 10^-d was reached, and no smaller power of ten in the same iteration. */
 static bool is_reported(const cli_convergence *c, int d)
 {
     return c->reached[d] > 0 && (d + 1 == CLI_DECADES || c->reached[d + 1] != c->reached[d]);

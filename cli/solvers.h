@@ -8,7 +8,10 @@
 #include "common/input.h"
 #include "spry/solve.h"
 
-/* The iterations in which the residual first fell to each power of ten, recorded by the spry_observer cli_observe. */
+/*
+ * The iterations in which the residual first fell to each power of ten, recorded by cli_observe, which is a
+ * spry_observer.
+ */
 enum { CLI_DECADES = 20 };
 typedef struct cli_convergence {
     double tolerance;             /* 0: not known */

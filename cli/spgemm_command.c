@@ -185,7 +185,7 @@ static int read_matrices(product *p, const arguments *a)
     if (status == CLI_GO_ON && p->b_path) status = read_one(p, a, p->b_path, &p->B, &p->b);
     p->read_us = now_us() - start;
     take_names(p);
-    if (!p->b_path && !a->transpose_a && !a->transpose_b) /* the name of squares in the benchmark */
+    if (!p->b_path && !a->transpose_a && !a->transpose_b) /* the benchmark uses this name for squares */
         snprintf(p->name, sizeof p->name, "%s", p->name_a);
     else
         snprintf(p->name, sizeof p->name, "%s%s*%s%s", p->name_a, a->transpose_a ? "^T" : "", p->name_b,
@@ -256,7 +256,7 @@ static void fill_from_info(record *r, const product *p)
     if (strncmp(p->a_path, "gen:", 4) != 0) r->product.stages[STAGE_READ] = p->read_us;
 }
 
-/* Writes the record of the benchmark, then the fields that only this command has. */
+/* Writes the fields of a benchmark's record, then the fields that only this command has. */
 static int json_line(const record *r, const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();
@@ -359,7 +359,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
 
 /* ---- the size of C ------------------------------------------------------------------------------ */
 
-/* Adds the entries of each row or, if the matrix is transposed, of each column. */
+/* Adds the number of entries of each row or, if the matrix is transposed, of each column. */
 static void count_rows(int64_t *counts, const spry_arrays *a, bool transposed)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -369,7 +369,10 @@ static void count_rows(int64_t *counts, const spry_arrays *a, bool transposed)
     }
 }
 
-/* Returns the bytes of C's entries if every product gave its own entry; infinity if memory for the counts is short. */
+/*
+ * Returns the bytes of C's entries if each product of two entries gave a separate entry of C. Returns infinity if
+ * memory for the counts is short.
+ */
 static double most_bytes(const product *p, const arguments *a)
 {
     const int64_t length = a->transpose_b ? p->b.columns : p->b.rows;

@@ -125,7 +125,10 @@ static spry_spmv_options plan_options(const arguments *a, int64_t count)
     return options;
 }
 
-/* Plans for a 1 x 1 matrix, so that unknown names and missing devices are reported before a large matrix is read. */
+/*
+ * Creates a plan for a 1 x 1 matrix, so that unknown names and missing devices are reported before a large matrix is
+ * read.
+ */
 static int check_names(spry_context *context, arguments *a)
 {
     spry_matrix *A = NULL;
@@ -252,7 +255,7 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
     return status;
 }
 
-/* Computes y = alpha*op(A)*x + beta*1 and compares every row. */
+/* Computes y = alpha*op(A)*x + beta*y, where all elements of y are 1 before, and compares every row. */
 static spry_status run_and_verify(product *p, const arguments *a, spry_error *err)
 {
     const float alpha32 = (float)a->alpha, beta32 = (float)a->beta;
@@ -382,7 +385,7 @@ static void print_report(const product *p, const arguments *a)
     if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "y written to", "%s", a->out);
 }
 
-/* Writes the record of the benchmark, then the fields that only this command has. */
+/* Writes the fields of a benchmark's record, then the fields that only this command has. */
 static int json_line(const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();

@@ -1,4 +1,4 @@
-/* spry tune: fits the rates from which "auto" predicts times, to times of this machine or of records. */
+/* spry tune: fits the rates from which "auto" predicts times. The fit uses times of this machine or of records. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "spry/io.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The default matrices: all kinds, 50 thousand to four million entries. */
+/* The default matrices: matrices of all kinds with 50 thousand to four million entries. */
 static const char *const usual[] = {
     "gen:grid5,x=120,y=120",
     "gen:grid5,x=700,y=700",
@@ -49,7 +49,7 @@ enum { USUAL = sizeof usual / sizeof *usual, TEXT_BYTES = 1 << 16, LINE_BYTES = 
 typedef struct arguments {
     const char *out, *device, *device_class;
     text_list from;
-    int types; /* 0: f32, 1: f64, 2: both */
+    int types; /* 0: f32, 1: f64, 2: f32, f64 and pattern */
     int64_t threads, runs, time_limit;
     const char *cache;
     bool list, clear;

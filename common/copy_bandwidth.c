@@ -33,8 +33,8 @@ int64_t copy_array_bytes(int64_t cache, int64_t available, bool brief)
 }
 
 /*
- * Copies by to = from ^ key with key 0, because compilers would replace a plain copy by memcpy. memcpy uses
- * non-temporal stores, which do not read the target. No product reaches that bandwidth.
+ * Arguments of copy_words, which copies by to = from ^ key with key 0. Compilers would replace a plain copy by memcpy.
+ * memcpy uses non-temporal stores, which do not read the target, and no product reaches their bandwidth.
  */
 typedef struct copying {
     uint64_t *to, *from, key;
@@ -79,7 +79,9 @@ static double measure(size_t bytes, int threads, int repeats)
     return gbps;
 }
 
-/* Returns the array size of SPRY_BENCH_COPY_BYTES, for tests and slow machines; 0 if it is not set or invalid. */
+/*
+ * Returns the array size that SPRY_BENCH_COPY_BYTES gives, for tests and slow machines; 0 if it is not set or invalid.
+ */
 static int64_t forced_bytes(void)
 {
     const char *text = getenv("SPRY_BENCH_COPY_BYTES");
@@ -145,7 +147,8 @@ static bool path_of_memory(char *path, size_t size, bool create)
 }
 
 /*
- * Writes the start of a line, "host, device, 2 threads\t". Returns false if it does not fit or the device is missing.
+ * Writes the key at the start of a line of the file, "host, device, 2 threads\t". Returns false if the key does not fit
+ * or the device is missing.
  */
 static bool key_of(const spry_context *context, char *key, size_t size, int device)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Returns the cell, 0 .. parts - 1, of an index below count. */
+/* Divides the indices 0 .. count - 1 into `parts` cells. Returns the cell of `index`, 0 .. parts - 1. */
 static int64_t cell_of(int64_t index, int64_t count, int parts)
 {
     if (count <= INT32_MAX) return (int64_t)((uint64_t)index * (uint64_t)parts / (uint64_t)count);

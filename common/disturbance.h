@@ -1,7 +1,10 @@
 /* Detects whether other programs used processors during a measurement. Disturbed times are marked. */
 #pragma once
 
-/* Processor seconds: busy and all of the whole machine since its start, own of this process. */
+/*
+ * Processor seconds. busy, all: used and total seconds of all processors since the machine started. own: seconds that
+ * this process used.
+ */
 typedef struct processor_time {
     double busy, own, all;
 } processor_time;

@@ -83,7 +83,7 @@ bool make_names_distinct(named_matrix *m, int count)
             marks[i] &= KEEPS_ENDING;
             if (!is_file_name(m[i].path)) continue;
             if (!is_shared(m, count, i, folders == 0)) continue;
-            /* The name has the whole path, so no folder is left to add: a generated matrix may have this name. */
+            /* True if the name already is the whole path, so that no folder can be added. */
             const bool is_whole = folders > 1 && last_parts(m[i].path, folders - 1) == m[i].path;
             marks[i] |= folders == 0 || is_whole ? SHARED | KEEPS_ENDING : SHARED;
         }

@@ -7,19 +7,19 @@
 
 #include <stdbool.h>
 
-/* Writes a matrix's name: "G3_circuit" of "dir/G3_circuit.mtx.gz", "grid7" of "gen:grid7", "stdin" of "-". */
+/* Writes a matrix's name: "G3_circuit" for "dir/G3_circuit.mtx.gz", "grid7" for "gen:grid7", "stdin" for "-". */
 void matrix_name(char *name, size_t size, const char *path);
 
 /* A matrix: its name, which the caller owns, and the path from which it is read. */
 typedef struct named_matrix {
     char *name;
-    size_t size; /* of the array name */
+    size_t size; /* size of the array `name` */
     const char *path;
 } named_matrix;
 
 /*
  * Makes the names of matrix_name distinct. Files with equal names get their folders as prefix ("Newman/football").
- * Files of one folder keep their endings. Returns false if memory is short.
+ * Files in one folder with equal names keep their endings. Returns false if memory is short.
  */
 bool make_names_distinct(named_matrix *matrices, int count);
 
@@ -32,7 +32,7 @@ bool is_edge_list_name(const char *path);
 /* Writes $XDG_CACHE_HOME/spry, else ~/.cache/spry. Returns false if neither is known or the path does not fit. */
 bool cache_folder(char *folder, size_t size);
 
-/* Sets the base of the matrices that open_matrix opens from now on; -1: each file's own base. */
+/* Sets the base of the matrices that open_matrix opens from now on; -1: the base that each file states. */
 void set_index_base(int base);
 /* Returns the base, 0 or 1, that rows and columns of A are counted from in messages and output. */
 int index_base_of(const spry_matrix *A);

@@ -41,7 +41,10 @@ static void *work(void *number)
     return NULL;
 }
 
-/* Starts the missing threads. They block all signals, which the first thread handles. The caller holds the lock. */
+/*
+ * Starts the missing threads. They block all signals, so that the program's first thread handles them. The caller holds
+ * the lock.
+ */
 static void start_threads(int threads)
 {
     sigset_t all, before;

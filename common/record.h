@@ -33,7 +33,7 @@ typedef struct record_input {
     const char *type, *index;
 } record_input;
 
-/* The plan or the peer that was timed. */
+/* The plan of Spry, or the kernel of another library (peer), that was timed. */
 typedef struct record_method {
     char device[32], format[64], kernel[128], ordering[32]; /* parameters may follow the format and the kernel */
     int threads, peer, deterministic;
@@ -83,7 +83,7 @@ typedef struct record_product {
     double compression;
     int64_t peak_bytes;
     double stages[RECORD_STAGES]; /* medians in us, possibly of other runs than time.median_us */
-    bool unsorted;                /* rows of C were left unsorted, for record.reason; not in the JSON lines */
+    bool unsorted;                /* rows of C were left unsorted, as record.reason states; not in the JSON lines */
 } record_product;
 
 /* Unknown fields are an empty string, -1 (integers and flags) or NaN. */
@@ -106,7 +106,10 @@ typedef struct record {
 void record_init(record *r);
 /* Fills in the sizes, class, type and index pair of a matrix. */
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
-/* Updates a plan, so that its info has the time of an update. Plans of containers refuse updates and have none. */
+/*
+ * Updates a plan, so that its info has the time of an update. Plans of containers refuse updates, so their info has no
+ * such time.
+ */
 void measure_update(spry_spmv_plan *plan);
 /* Fills in the method, costs and storage of a plan. */
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
@@ -127,11 +130,14 @@ static inline const char *text_or_empty(const char *text)
     return text ? text : "";
 }
 
-/* Returns true for a kernel of another library. csr_plain is a peer module with Spry's own textbook loop. */
+/*
+ * Returns true for a kernel of another library. Returns false for the peer csr_plain, which is Spry's own textbook
+ * loop.
+ */
 bool record_is_rival(const record *r);
 
 /*
- * Returns the number of products after which r, with its set-up, has taken less time than base. 0: from the start.
- * -1: never. -2: not known.
+ * Returns the number of products after which r has taken less time than base. Set-up times of r and base count. 0: from
+ * the start. -1: never. -2: not known.
  */
 int64_t record_break_even(const record *r, const record *base);

@@ -4,11 +4,11 @@
     build/spry bench --suite mesh --formats csr --peers --json=mesh.jsonl
     python3 study/compare.py mesh.jsonl --kernel csr_avx512_cpu --against mkl_csr_optimized
 
-Prints a Markdown table. The ratio is the other kernel's time divided by ours, from the same run: above 1, ours is
-faster. "roof" is the bytes of plain CSR divided by the time, as a share of the copy bandwidth measured in that run.
-Either name may be a list separated by commas; the fastest kernel on each matrix counts. `--against best` means all
-peers, `--kernel best` all kernels that are not peers. Each file is one run, and both times of a ratio are from one
-file. Cases with another status than "ok" are always listed.
+Prints a Markdown table. The ratio is the time of --against divided by the time of --kernel, both from the same run:
+above 1, --kernel is faster. "roof" is the bytes of plain CSR divided by the time, as a share of the copy bandwidth
+measured in that run. Either name may be a list separated by commas; the fastest kernel on each matrix counts.
+`--against best` means all peers, `--kernel best` all kernels that are not peers. Each file is one run, and both times
+of a ratio are from one file. Cases with another status than "ok" are always listed.
 """
 import argparse
 import json

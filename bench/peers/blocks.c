@@ -6,7 +6,10 @@
 
 static const double most_fill = 1.5;
 
-/* Returns the number of non-empty blocks of size * size, or more than most. last: workspace of cols / size elements. */
+/*
+ * Returns the number of non-empty blocks of size * size, or any number above `most` if there are more. last: workspace
+ * of cols / size elements.
+ */
 static int64_t count_blocks(const spry_peer_matrix *a, int size, int64_t most, int32_t *last)
 {
     const int32_t *Ap = a->offsets, *Aj = a->columns;

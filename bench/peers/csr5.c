@@ -107,7 +107,10 @@ static int64_t row_of(const spry_peer_matrix *a, int64_t k)
     return low;
 }
 
-/* Fills in the descriptor of tile t. listed: used length of rows_begun. Returns the number of rows that it lists. */
+/*
+ * Fills in the descriptor of tile t. listed: used length of rows_begun. Returns the number of rows that it adds to
+ * rows_begun.
+ */
 static int64_t describe(csr5 *s, int64_t t, int64_t listed)
 {
     const spry_peer_matrix *a = &s->a;

@@ -1,6 +1,6 @@
 /*
  * cusparse_cublas_cg: the textbook loop of CG, as in NVIDIA's samples. It uses cuSPARSE's product, cuBLAS's dot, axpy
- * and scal with scalars on the GPU, and two kernels of one thread for the quotients.
+ * and scal with scalars on the GPU, and two GPU kernels with one thread each for the quotients.
  */
 #include "bench/peers/cublas_method.h"
 #include "common/wall_clock.h"
@@ -14,7 +14,10 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     return peer_method_make(state, &request->matrix, request, cost, error);
 }
 
-/* Runs iteration k. Writes r.r after the iteration to element k of the history; element k - 1 is r.r before it. */
+/*
+ * Runs iteration k. Writes the dot product r.r after the iteration to element k of the history; element k - 1 is r.r
+ * before the iteration.
+ */
 static int iteration(peer_method *m, int64_t k, spry_peer_error *error)
 {
     void *const *v = m->vectors;

@@ -1,4 +1,4 @@
-/* Memory, handles and the loop of the methods of the module cublas. */
+/* Memory, handles and the iteration loop of CG and PageRank in the module cublas. */
 #include "bench/peers/cublas_method.h"
 #include "common/wall_clock.h"
 
@@ -128,7 +128,7 @@ double peer_method_seen(const peer_method *m, int64_t k)
     return m->is_f64 ? ((const double *)m->seen)[k] : (double)((const float *)m->seen)[k];
 }
 
-/* Starts the copy of elements from + 1 to `to` of the history. */
+/* Starts copying elements from + 1 .. to of the history to the host. */
 static int start_copy(peer_method *m, int64_t from, int64_t to, int slot, spry_peer_error *error)
 {
     SPRY_PEER_TRY(
@@ -138,7 +138,7 @@ static int start_copy(peer_method *m, int64_t from, int64_t to, int slot, spry_p
     return peer_method_cuda(cudaEventRecord(m->copied[slot], NULL), "cudaEventRecord", error);
 }
 
-/* Returns the first iteration from from + 1 to `to` whose residual is at most `enough`; 0: none. */
+/* Returns the first of the iterations from + 1 .. to whose residual is at most `enough`; 0: none. */
 static int64_t find_end(const peer_method *m, int64_t from, int64_t to, double enough)
 {
     for (int64_t k = from + 1; k <= to; k++)

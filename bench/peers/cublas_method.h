@@ -1,8 +1,8 @@
 /*
  * Shared parts of CG and PageRank in the module cublas. The GPU writes the residual of each iteration to a history.
  * After every METHOD_LOOK iterations the host starts a copy of the newest residuals and checks the previous copy, so
- * that the GPU is never idle. The reported number and time exclude iterations after convergence. The time also excludes
- * the copies of b and x.
+ * that the GPU is never idle. The reported number of iterations and their time exclude iterations after convergence.
+ * The time also excludes the copies of b and x.
  */
 #pragma once
 
@@ -45,7 +45,7 @@ double peer_method_seen(const peer_method *m, int64_t k);
 
 /*
  * Runs iterations until element k of the history is at most `enough`, or to the limit, and reports their number and
- * time. begun_us: start of the time. *executed: number of executed iterations, also after convergence.
+ * time. begun_us: start of the time. *executed: number of executed iterations, including those after convergence.
  */
 int peer_method_iterate(peer_method *m, int (*iteration)(peer_method *m, int64_t k, spry_peer_error *error),
                         double enough, double begun_us, int64_t *executed, spry_peer_solution *solution,

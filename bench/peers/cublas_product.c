@@ -27,7 +27,7 @@ cusparseStatus_t peer_product_run(const peer_product *product, double alpha, con
 {
     const scalar a = {alpha, (float)alpha}, zero = {0, 0};
     const cudaDataType type = product->type;
-    /* Descriptors of vectors have no const; x is not written. */
+    /* Descriptors of vectors take no pointers to const, but x is not written. */
     cusparseStatus_t status = cusparseDnVecSetValues(product->x, (void *)(uintptr_t)x);
     if (status == CUSPARSE_STATUS_SUCCESS) status = cusparseDnVecSetValues(product->y, y);
     if (status != CUSPARSE_STATUS_SUCCESS) return status;
@@ -85,7 +85,7 @@ static int try_product(const peer_cusparse_preparation *p, const peer_product *p
     return result;
 }
 
-/* Creates one format and algorithm, and measures its trials. */
+/* Creates A in format number `way`, and measures products with this format's algorithm. */
 static int make_way(peer_cusparse_preparation *p, int way, peer_product *product, void *x, void *y, float *ms)
 {
     const spry_peer_matrix *a = p->a;

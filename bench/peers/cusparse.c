@@ -7,8 +7,8 @@
  *   cusparse_bsr                           converted on the GPU by cusparse<t>csr2bsr (indices 32/32)
  *   cusparse_spmvop_alg1, cusparse_spmvop_alg2   cusparseSpMVOp of the caller's arrays (cuSPARSE 12.9.4), whose plan is
  *                                                linked by nvJitLink
- *   names with _f32, _f16, _bf16           values stored in this type, with f64 (_f32) or f32 vectors and sums, only if
- *                                          all values are exact in it
+ *   names with _f32, _f16, _bf16           values stored in this type, only if all values are exact in it; vectors and
+ *                                          sums are f64 for _f32, and f32 for the others
  *
  * prepare uploads, converts, allocates the workspace, calls cusparseSpMV_preprocess for every kernel, and waits for the
  * GPU. A matrix is kept in only one layout. The first prepare of the process creates the library's handle; its time is
@@ -43,7 +43,7 @@ typedef struct cusparse_state {
 /* ---- SpMVOp ------------------------------------------------------------------------------------- */
 
 #if HAS_SPMVOP
-/* Creates the plan of SpMVOp. The descriptors of the vectors exist. */
+/* Creates the plan of SpMVOp. The descriptors of the vectors must exist. */
 static int plan_operation(peer_cusparse_preparation *p, cusparse_state *s, cusparseSpMVOpAlg_t algorithm)
 {
     size_t bytes = 0;
@@ -213,7 +213,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
     const void *a = s->type == CUDA_R_64F ? (const void *)&alpha : &alpha_f32;
     const void *b = s->type == CUDA_R_64F ? (const void *)&beta : &beta_f32;
-    /* Descriptors of vectors have no const; x is not written. */
+    /* Descriptors of vectors take no pointers to const, but x is not written. */
     if (cusparseDnVecSetValues(s->x, (void *)(uintptr_t)x) != CUSPARSE_STATUS_SUCCESS ||
         cusparseDnVecSetValues(s->y, y) != CUSPARSE_STATUS_SUCCESS)
         return SPRY_PEER_FAILED;

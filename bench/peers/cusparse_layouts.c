@@ -24,7 +24,7 @@ typedef struct sliced_ell {
     char *values;
 } sliced_ell;
 
-/* Largest padding of SELL, equal to the padding guard of Spry. */
+/* Limit on the padding of SELL: MOST_PADDING slots per entry plus SMALL_PADDING slots, as in Spry. */
 enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
 
 static void release_sell(sliced_ell *sell)
@@ -121,7 +121,7 @@ int peer_cusparse_answer(const peer_cusparse_preparation *p, cusparseStatus_t st
 
 /* ---- device memory ------------------------------------------------------------------------------ */
 
-/* Allocates an array and adds it to the memory `of`, which frees it. */
+/* Allocates an array and adds it to the list `of`. peer_cusparse_free_arrays frees all arrays of a list. */
 int peer_cusparse_new_array(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, int64_t count,
                             int bytes, const char *title)
 {

@@ -3,7 +3,7 @@
 
 #include "bench/peer.h"
 
-/* cusparse<t>csr2bsr is deprecated without a successor. */
+/* Disables warnings about cusparse<t>csr2bsr, which is deprecated without a successor. */
 #define DISABLE_CUSPARSE_DEPRECATED
 #define CUSPARSE_ENABLE_EXPERIMENTAL_API /* SpMVOp */
 #include <cuda_runtime_api.h>
@@ -46,7 +46,7 @@ void peer_cusparse_end(peer_cusparse_preparation *p, spry_peer_cost *cost);
 int peer_cusparse_cuda_answer(const peer_cusparse_preparation *p, cudaError_t code, const char *call);
 int peer_cusparse_answer(const peer_cusparse_preparation *p, cusparseStatus_t status, const char *call);
 
-/* Allocates an array and adds it to the memory `of`, which frees it. */
+/* Allocates an array and adds it to the list `of`. peer_cusparse_free_arrays frees all arrays of a list. */
 int peer_cusparse_new_array(peer_cusparse_preparation *p, peer_cusparse_memory *of, void **array, int64_t count,
                             int bytes, const char *title);
 void peer_cusparse_free_arrays(peer_cusparse_memory *of);

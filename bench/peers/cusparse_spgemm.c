@@ -1,11 +1,12 @@
 /*
  * cuSPARSE's product of two sparse matrices on the first GPU: cusparseSpGEMM with ALG1, ALG2 and ALG3.
  *
- * prepare uploads the inputs. run covers the whole call, with buffers, estimate, compute, the arrays of C and copy. All
- * memory of run comes from CUDA's stream-ordered pool, which keeps freed memory. prepare empties the pool, so only the
- * first product allocates from the driver. Rows of C remain in the order of cuSPARSE. ALG2 and ALG3 use chunks of a
- * fifth of the products, as cuSPARSE's samples do. Insufficient resources are a limit of the algorithm, not a failure.
- * The reported bytes do not include buffers that cuSPARSE allocates internally.
+ * prepare uploads the inputs. run covers the whole call: buffers, the estimate, the computation, the allocation of C's
+ * arrays and the copy into them. All memory of run comes from CUDA's stream-ordered pool, which keeps freed memory.
+ * prepare empties the pool, so only the first product allocates from the driver. Rows of C remain in the order of
+ * cuSPARSE. ALG2 and ALG3 use chunks of a fifth of the intermediate products, as cuSPARSE's samples do. Insufficient
+ * resources are a limit of the algorithm, not a failure. The reported bytes do not include buffers that cuSPARSE
+ * allocates internally.
  */
 #include "bench/peers/cusparse_layouts.h"
 

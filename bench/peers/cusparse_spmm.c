@@ -111,7 +111,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
     const void *a = s->type == CUDA_R_64F ? (const void *)&alpha : &alpha_f32;
     const void *b = s->type == CUDA_R_64F ? (const void *)&beta : &beta_f32;
-    /* Descriptors have no const; x is not written. */
+    /* Descriptors take no pointers to const, but x is not written. */
     if (cusparseDnMatSetValues(s->x, (void *)(uintptr_t)x) != CUSPARSE_STATUS_SUCCESS ||
         cusparseDnMatSetValues(s->y, y) != CUSPARSE_STATUS_SUCCESS)
         return SPRY_PEER_FAILED;
@@ -121,8 +121,8 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 }
 
 /*
- * deterministic has the value of cuSPARSE's documentation, except for CSR_ALG3: with 12.6.3 on an H200 its bits changed
- * between runs for R-MAT graphs and circuits.
+ * deterministic has the value of cuSPARSE's documentation, except for CSR_ALG3: with cuSPARSE 12.6.3 on an H200, the
+ * bits of its results changed between runs for R-MAT graphs and circuits.
  */
 const spry_peer_kernel peer_cusparse_spmm[PEER_CUSPARSE_SPMM] =
     {{"cusparse_spmm_csr_alg1", "csr", "cuda", "cuSPARSE SpMM CSR_ALG1 after preprocess", 0, prepare, run, destroy,

@@ -1,14 +1,14 @@
 /*
  * gap_pr_spmv: PageRank by the loop of the GAP Benchmark Suite's pr_spmv (S. Beamer, K. Asanovic, D. Patterson, The GAP
  * Benchmark Suite, 2015; github.com/sbeamer/gapbs, src/pr_spmv.cc), reimplemented. An iteration has two passes. The
- * first computes each node's contribution: its score over the number of its links out. In the second, each node sums
- * the contributions of its links in. Threads take blocks of 16384 nodes dynamically, and sum the changes of scores in
- * f64.
+ * first computes each node's contribution: its score divided by the number of its links out. In the second, each node
+ * sums the contributions of its links in. Threads take blocks of 16384 nodes dynamically, and sum the changes of scores
+ * in f64.
  *
- * Differences from GAP: graphs have weights, so a contribution is the score over the sum of the node's weights; the
- * rank of nodes without links out is summed in the first pass and distributed to all nodes. GAP has no weights and
- * drops this rank. If all weights are 1, none are read. As in GAP, prepare transposes the links; nodes have 32 bits,
- * offsets 64.
+ * Differences from GAP: graphs have weights, so a contribution is the score divided by the sum of the node's weights;
+ * the rank of nodes without links out is summed in the first pass and distributed to all nodes. GAP has no weights and
+ * drops this rank. If all weights are 1, none are read. As in GAP, prepare transposes the links; node indices have 32
+ * bits, offsets 64 bits.
  */
 #include "bench/peer.h"
 

@@ -2,7 +2,8 @@
  * SuiteSparse:GraphBLAS's GrB_mxm over plus-times. prepare converts the inputs to 64-bit indices.
  *   graphblas_mxm      sparse times sparse: GraphBLAS chooses Gustavson, hash or heap; then GrB_Matrix_wait finishes
  *                      the deferred sort of rows
- *   graphblas_spmm     sparse times full, added to a full matrix of zeros, both row-major or both column-major as
+ *   graphblas_spmm sparse times full: the product is added to a full matrix Y of zeros. X and Y are row-major or
+ *   column-major as
  *                      requested. The time includes clearing Y, and excludes import of X and export of Y
  */
 #include "bench/peer.h"
@@ -147,7 +148,7 @@ static const spry_peer_spgemm products[] = {{"graphblas_mxm", "cpu",
 /* A full matrix, row-major or column-major. Its array is unpacked for reading and writing. */
 typedef struct full {
     GrB_Matrix matrix;
-    void *values; /* NULL: in the matrix */
+    void *values; /* NULL while the array is in the matrix */
     size_t bytes;
 } full;
 

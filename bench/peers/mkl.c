@@ -290,7 +290,7 @@ const spry_peer_module *spry_peer_get(spry_peer_error *error)
                                             .spmm = spmm};
     (void)error;
 #ifndef SPRY_MKL_STATIC /* a static MKL uses the linked layers */
-    /* Before any other call of MKL. */
+    /* The layers must be set before any other call of MKL. */
     mkl_set_interface_layer(MKL_INTERFACE_LP64);
     /* MKL loads its GNU layer, which searches OpenMP in the global scope. Add this module's OpenMP to that scope. */
     Dl_info openmp;

@@ -17,7 +17,10 @@ static int put_bf16(void *array, int64_t k, const void *values)
     return (bits & 0xffff) == 0 && (bits >> 23 & 255) != 255;
 }
 
-/* Converts an f32 to f16. Magnitudes below 2^-14 are subnormal: multiples of 2^-24. Returns 0 if it is not exact. */
+/*
+ * Converts element k from f32 to f16. f16 numbers with magnitudes below 2^-14 are subnormal: they are multiples of
+ * 2^-24. Returns 0 if the conversion is not exact.
+ */
 static int put_f16(void *array, int64_t k, const void *values)
 {
     uint32_t bits;

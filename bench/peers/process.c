@@ -4,7 +4,7 @@
  *   scipy_smmp         SciPy's csr_matrix @ csr_matrix, which is SMMP: one thread, unsorted rows
  *   scipy_smmp_sorted  SciPy's product, then sort_indices
  *   octave             GNU Octave's sparse product, the Matlab column of the study: f64, one thread, sorted
- *   scipy_spmm         SciPy's csr_matrix @ array with multiple columns, transposed A.T @ array: one thread. SciPy
+ *   scipy_spmm         SciPy's csr_matrix @ array with multiple columns (transposed: A.T @ array), one thread. SciPy
  *                      returns row-major results; with column-major arrays the time includes the copy to column-major
  *   scipy_pagerank     power iteration with SciPy's csr_matrix @ vector and NumPy's vectors, one thread
  *                      (process_rank.py)

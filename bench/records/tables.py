@@ -7,11 +7,13 @@ A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # des
     rows, columns   fields whose values label the rows and columns of the table
     where           FIELD=VALUE, FIELD!=VALUE or FIELD>=NUMBER: the lines that the table shows
     mean            label of a last row with the means of all lines
-    show            range: least and most behind the ratio; loss: mean, 95th percentile and worst; count, all, least:
-                    columns for the number of cases, the mean and the least ratio of a row
-    goal            ROW: NUMBER, QUANTITY NUMBER, ...: least value of the row's means and of other quantities, with show:
-                    loss the largest; ROW begins the label of a row, * is any other row; NUMBER COLUMN NUMBER COLUMN
-                    names a number for each column. A value that misses its goal is bold
+    show            range: a cell also has the least and the largest ratio; loss: a cell has the mean, the 95th
+                    percentile and the worst loss; count: a column has the number of cases; all, least: a column has the
+                    mean or the least ratio of a row
+    goal            ROW: NUMBER, QUANTITY NUMBER, ...: the least value that the row's means, or another quantity, should
+                    have; with show: loss the largest. ROW is the beginning of a row's label, and * stands for all other
+                    rows. NUMBER COLUMN NUMBER COLUMN gives one number for each column. A value that misses its goal is
+                    bold
     missed          a missed goal whose value is not in the record, and the reached value
 
 A cell is the geometric mean of peer_time / time, or of the field ratio if it has a value. --check compares the page with
@@ -51,7 +53,8 @@ class Record:
         return not field or (line[field] == value) == (how == "=")
 
     def goals(self, label):
-        """{quantity: {column: number}} of the row with this label; column "" is any."""
+        """Returns the goals {quantity: {column: number}} of the row with this label. Column "" stands for any
+        column."""
         texts = [text.partition(": ") for text in self.head["goal"]]
         found = [goal for name, _, goal in texts if label.startswith(name)] or [g for n, _, g in texts if n == "*"]
         goals = {}
@@ -61,7 +64,7 @@ class Record:
         return goals
 
     def text(self, value, label, quantity, column="", digits=2):
-        """The value, bold if it misses the row's goal."""
+        """Returns the value as text, in bold if it misses the row's goal."""
         goals = self.goals(label).get(quantity, {})
         goal, value = goals.get(column, goals.get("")), round(value, digits)
         missed = goal is not None and (value > goal if "loss" in self.shows else value < goal)

@@ -117,7 +117,7 @@ def plate(gmsh):
 
 
 def airfoil_like(gmsh):
-    """Around an ellipse: quads near it, triangles away from it."""
+    """Models the area around an ellipse, with quads near the ellipse and triangles away from it."""
     o = gmsh.model.occ
     o.addDisk(0, 0, 0, 4, 4)
     o.addDisk(0, 0, 0, 1.5, 0.8)
@@ -204,7 +204,7 @@ def gmsh_surface(make, size, order=1, options=()):
 
 def gmsh_prisms(size, layers):
     def make(gmsh):
-        """Around an ellipse, drawn out: hexahedra near it, prisms away from it."""
+        """Extrudes airfoil_like: hexahedra near the ellipse, prisms away from it."""
         airfoil_like(gmsh)
         for surface in gmsh.model.getEntities(2):
             gmsh.model.occ.extrude([surface], 0, 0, 2, [layers], recombine=True)
@@ -357,7 +357,7 @@ TABLES = {
 
 
 def pack(arrays):
-    """Compresses differences between the nodes of an element, in planes of bytes."""
+    """Compresses arrays: takes differences between neighbouring nodes, and stores their bytes in four planes."""
     out = io.BytesIO()
     for name, array in sorted(arrays.items()):
         array = np.asarray(array, np.int64)

@@ -58,7 +58,8 @@ FACES = {3: ((0, 1), (1, 2), (2, 0)), 4: ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2
 
 
 def faces_of(*groups):
-    """Returns the sorted vertices of all faces, and the cell of each. Cells: triangles and quads, or tetrahedra."""
+    """Returns the sorted vertices of each face, and the cell of each face. Cells are triangles and quads, or
+    tetrahedra."""
     faces, owners, first = [], [], 0
     for cells in groups:
         flat = cells.shape[1] == 4 and len(groups) > 1
@@ -110,7 +111,8 @@ def flow(quadratic, dimension, is_apart):
 
 
 def constrained(matrix, nodes, block, count):
-    """Adds `count` constraints to a matrix of elasticity. Each couples one unknown of each of 30 to 200 nodes."""
+    """Adds `count` constraints to a matrix of elasticity. Each constraint couples 30 to 200 nodes, by one unknown of
+    each node."""
     draw = np.random.default_rng(5)
     rows, columns = [], []
     for c in range(count):
@@ -159,7 +161,7 @@ def fixed(t, block):
     return with_fixed_rows(blocks(nodes(t), full(block)), rows)
 
 
-# name: kind, class, table, matrix of the table
+# The key is the matrix's name. The value has the kind, the class, the table, and a function from table to matrix.
 SUITE = {
     "p1_drilled": ("P1 on tetrahedra", "scalar", "drilled", lambda t: vertices(t["p2"])),
     "p1_box": ("P1 on tetrahedra", "scalar", "box_fine", nodes),
@@ -268,7 +270,7 @@ def digest(matrix):
 
 
 def values(matrix):
-    """Returns values in (-1, 1), not 0, by SplitMix64's finalizer of row and column."""
+    """Returns values in (-1, 1), not 0, which SplitMix64's finalizer computes from row and column."""
     out = np.empty(matrix.nnz)
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.uint64), np.diff(matrix.indptr))
     for begin in range(0, matrix.nnz, 1 << 22):

@@ -1,6 +1,6 @@
 /*
  * Checks whether a square product of two matrices has all entries of its diagonal, from the operands' structures and
- * before multiplication. If both operands have whole diagonals, this takes a binary search per row and operand.
+ * before multiplication. If both operands have whole diagonals, the check takes one binary search per row and operand.
  * If rows are not sorted, the result may be false although the diagonal is whole.
  */
 #include "spry_petsc.h"

@@ -273,7 +273,10 @@ static PetscErrorCode symbolic_as_aij(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets *fails for products in which PETSc 3.18 reads invalid memory: A*B^T of seqaij and a type derived from it. */
+/*
+ * Sets *fails for products in which PETSc 3.18 reads invalid memory: A*B^T where A is seqaij and B has a type derived
+ * from seqaij.
+ */
 static PetscErrorCode petsc_fails(MatProductType type, Mat A, Mat B, PetscBool *fails)
 {
     PetscBool left, right;

@@ -1,8 +1,8 @@
 /*
  * Compares this plug-in with aij. Both types are measured alternately in each round. A time is the processor time of
- * the slowest rank. The output has the median and quartiles of the rounds, and aij's median divided by ours. With
- * -against, for example aijcusparse, vectors have the type of that matrix and times are wall-clock times, because a GPU
- * works while the processor waits.
+ * the slowest rank. The output has the median and quartiles of the rounds, and aij's median divided by the plug-in's.
+ * With -against, for example aijcusparse, vectors have the type of that matrix and times are wall-clock times, because
+ * a GPU works while the processor waits.
  *
  *   PETSC_OPTIONS="-dll_prepend .../libspry-petsc.so" [mpirun -n 2] spry-petsc-measure -matrix gen:grid5,x=1000,y=1000
  *

@@ -77,7 +77,10 @@ PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data)
 
 /* ---- the plans of a matrix ---- */
 
-/* A cache of plans, indexed by a hash of the matrix's address. PETSc finds composed objects by comparing names. */
+/*
+ * A cache of plans, indexed by a hash of the matrix's address. It avoids PETSc's search for composed objects, which
+ * compares names.
+ */
 enum { RECENT = 256 };
 static struct {
     Mat A;
@@ -252,7 +255,8 @@ static PetscErrorCode build_plan(Mat A, SpryPlans *plans, SpryDirection directio
 }
 
 /*
- * Builds a plan for as many products as there were so far, with updates at the rate since the current plan was built.
+ * Builds a plan that expects as many products as there were so far. It expects updates at the rate that was observed
+ * since the current plan was built.
  */
 static PetscErrorCode review(Mat A, SpryPlans *plans, SpryDirection direction)
 {
@@ -316,8 +320,8 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
 }
 
 /*
- * Takes over A after a change: updates the plans if only values changed, else drops them. Also compares the number of
- * entries, because MatResetPreallocation changes neither the arrays nor the nonzero state.
+ * Adapts the plans after a change of A: updates them if only values changed, else drops them. Also compares the number
+ * of entries, because MatResetPreallocation changes neither the arrays nor the nonzero state.
  */
 static PetscErrorCode take_current_matrix(Mat A, SpryPlans *plans, PetscObjectState state)
 {

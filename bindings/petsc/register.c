@@ -25,8 +25,8 @@ PetscErrorCode SpryErrorCode(spry_status status)
 }
 
 /*
- * Checks that the program's PETSc matches the headers that the plug-in was compiled with. Functions of all builds of
- * PETSc have the same names. Either the program's functions are called, or the plug-in loads its own PETSc in addition,
+ * Checks that the program's PETSc matches the headers that the plug-in was compiled with. Functions have the same names
+ * in all builds of PETSc. So either the plug-in calls the functions of the program's PETSc, or it loads a second PETSc,
  * which is not initialized.
  */
 static PetscErrorCode check_build(void)

@@ -73,7 +73,7 @@ class Partition:
 
 
 def split(count, parts):
-    """Returns the sizes of PETSc's equal parts. The first parts have one more if there is a remainder."""
+    """Returns the sizes of PETSc's equal parts. The first parts are larger by one if there is a remainder."""
     return np.full(parts, count // parts) + (np.arange(parts) < count % parts)
 
 
@@ -235,7 +235,8 @@ def diagonal_time(machine, grid, name, part, cached):
 
 
 def off_time(machine, grid, name, part, cached):
-    """Returns the time of the off-diagonal block. aij skips empty rows only if at least 60 % are empty; ours always."""
+    """Returns the time of the off-diagonal block. aijspry always skips empty rows, aij only if at least 60 % are
+    empty."""
     few = part.rows - part.filled >= 0.6 * part.rows
     rows = part.filled if name != "aij" else np.where(few, part.filled, part.rows)
     size = np.where(part.off > 0, product_bytes(name, part.off, rows, 0) + 8 * (rows + part.received()), 0)
@@ -429,7 +430,7 @@ def tables(machine, o):
 
 
 def page(write):
-    """Compares the tables with those between <!-- scale: NAME --> and <!-- end --> of docs/scale.md.
+    """Compares the computed tables with the tables between <!-- scale: NAME --> and <!-- end --> of docs/scale.md.
 
     Returns whether they are equal. write: replaces them and returns True.
     """

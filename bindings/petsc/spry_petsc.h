@@ -97,12 +97,12 @@ typedef struct SpryPlan {
 
 /* Data that the plug-in keeps with a seqaijspry matrix. */
 typedef struct SpryPlans {
-    Mat owner; /* the matrix that this belongs to: PETSc may attach it to another matrix (MatHeaderMerge) */
+    Mat owner; /* the matrix that the plans belong to: PETSc may attach them to another matrix (MatHeaderMerge) */
     PetscObjectState state, nonzero_state;
     const PetscInt *offsets, *columns; /* the matrix's arrays, to detect that they were replaced */
     const PetscScalar *values;
     PetscInt rows, cols, entries;
-    spry_matrix *matrix; /* borrows these arrays; NULL: not created */
+    spry_matrix *matrix; /* borrows the three arrays; NULL: not created */
     /*
      * If more than half of the rows are empty, as in an off-diagonal block, the matrix has only the rows with entries.
      * filled is their number. filled_rows is NULL if the matrix has all rows.
@@ -116,8 +116,8 @@ typedef struct SpryPlans {
 PETSC_INTERN PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans);
 
 /*
- * Counts a product of A in that direction. vector_device: the id of the vectors' GPU, or SPRY_CPU. *plan receives the
- * plan to run, with A's current values, or NULL if PETSc's own code must compute the product.
+ * Counts a product of A in the given direction. vector_device: the id of the vectors' GPU, or SPRY_CPU. *plan receives
+ * the plan to run, with A's current values, or NULL if PETSc's own code must compute the product.
  */
 PETSC_INTERN PetscErrorCode SpryPlansForProduct(Mat A, SpryDirection direction, int vector_device, SpryPlans **plans,
                                                 spry_spmv_plan **plan);
@@ -138,7 +138,9 @@ PETSC_INTERN PetscErrorCode SpryComposed(PetscObject object, const char name[], 
 
 /* ---- diagonals of products: diagonal.c ---- */
 
-/* Sets *whole to whether a product of two matrices has all entries of its diagonal. True if it is not square. */
+/*
+ * Sets *whole to whether a product of two matrices has all entries of its diagonal. True if the product is not square.
+ */
 PETSC_INTERN PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole);
 
 /* Returns whether a square matrix with sorted rows has all entries of its diagonal. */

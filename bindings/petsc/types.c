@@ -1,7 +1,8 @@
 /*
  * The matrix types. An aij matrix is converted in place: some operations are replaced, and functions that PETSc
- * searches by name are composed with it. The rest remains aij's. PETSc searches products with other types and
- * conversions by the type's name. If it finds none, functions of this file use the functions of aij.
+ * searches by name are composed with it. All other operations remain those of aij. For conversions and for products
+ * with other types, PETSc searches a function by the type's name. If PETSc finds none, functions of this file use the
+ * functions of aij.
  */
 #include "spry_petsc.h"
 
@@ -10,7 +11,10 @@ SpryInherited spry_seqaij, spry_mpiaij;
 static PetscErrorCode (*mpiaij_preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 static PetscErrorCode (*seqaij_retrieve)(Mat);
 
-/* Function that PETSc queries from a product's operands if it knows none for the names of their types. */
+/*
+ * Name of the function that PETSc queries from a product's operands if PETSc knows no function for the names of their
+ * types.
+ */
 #define PRODUCT_OF_ANY_TYPE "MatProductSetFromOptions_anytype_C"
 static PetscErrorCode product_as_aij(Mat C);
 
@@ -29,7 +33,10 @@ static PetscErrorCode base_type(Mat A, char type[], size_t size)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets *all to whether all operands have seqaij's data structure, as seqaijperm has, so that seqaij's products work. */
+/*
+ * Sets *all to whether all operands have seqaij's data structure (seqaijperm also has it), so that seqaij's products
+ * work.
+ */
 static PetscErrorCode all_are_seqaij(Mat *const operands[], int count, PetscBool *all)
 {
     PetscFunctionBegin;
@@ -57,7 +64,10 @@ static PetscErrorCode query_operands(Mat *const operands[], int count, const cha
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up a product of our types with another type, for which PETSc has no function, as PETSc does for aij. */
+/*
+ * Sets up a product of one of our types and another type if PETSc has no function for the pair. Uses the function that
+ * PETSc has for aij and the other type.
+ */
 static PetscErrorCode product_as_aij(Mat C)
 {
     Mat A, B, third;
@@ -85,7 +95,10 @@ static PetscErrorCode product_as_aij(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Composes the product functions with A. PETSc queries them before the transpose type's own, which do not apply. */
+/*
+ * Composes the product functions with A. PETSc queries them before the functions of the transpose type, which do not
+ * apply.
+ */
 static PetscErrorCode compose_products(Mat A, PetscErrorCode (*function)(Mat))
 {
     PetscFunctionBegin;
@@ -240,7 +253,10 @@ static PetscErrorCode MatConvertFrom_MPIAIJSpry(Mat A, MatType type, MatReuse re
 
 /* ---- seqaijspry ---- */
 
-/* Increases A's state. PETSc 3.18 sometimes writes values without doing so, and plans with a copy would miss them. */
+/*
+ * Increases A's state. PETSc 3.18 sometimes writes values without increasing the state, and plans with a copy of the
+ * values would miss the change.
+ */
 static PetscErrorCode increase_state(Mat A)
 {
     PetscScalar *values;

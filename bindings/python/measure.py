@@ -41,7 +41,7 @@ def seconds(call):
 
 
 def in_turn(calls, count, measure):
-    """Measures the calls of a dict in turn, in `count` rounds. Returns the median of each, by name."""
+    """Measures the calls of a dict in turn, in `count` rounds. Returns the median of each call, by name."""
     for call in calls.values():
         call()
     rounds = [{name: measure(call) for name, call in calls.items()} for _ in range(count)]

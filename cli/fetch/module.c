@@ -17,8 +17,8 @@
 /* ---- download ------------------------------------------------------------------------------------ */
 
 /*
- * Partial downloads are continued. The request asks for the rest only if the server's file has the version of the
- * received data (If-Range). Otherwise the server sends the whole file.
+ * Partial downloads are continued. The request asks for the rest on the condition that the server's file has the same
+ * version as the received data (If-Range). Otherwise the server sends the whole file.
  */
 enum { TAG_BYTES = 256, CONNECT_SECONDS = 30, MOST_REDIRECTIONS = 10 };
 
@@ -65,7 +65,7 @@ static void write_tag(download *d)
 
 /* ---- callbacks of curl ---------------------------------------------------------------------------- */
 
-/* Returns the value after "NAME:" and blanks; NULL: another header. */
+/* Returns the value of a header line, after `name` and blanks. Returns NULL if the line is another header. */
 static const char *header(const char *line, const char *name)
 {
     const size_t length = strlen(name);
@@ -222,7 +222,10 @@ static fetch_result explain_failure(const download *d, CURLcode code, const char
     return FETCH_FAILED;
 }
 
-/* Sends one request. *again: the bytes in the file did not belong to the server's file and were removed; try again. */
+/*
+ * Sends one request. Sets *again if the bytes in the file did not belong to the server's file. They are removed then,
+ * and the caller sends another request.
+ */
 static fetch_result request(download *d, bool *again, char *reason, size_t size)
 {
     char message[CURL_ERROR_SIZE];
@@ -408,7 +411,7 @@ static fetch_result unpack(int fd, const char *name, int out, const fetch_hook *
         return FETCH_BAD_DATA;
     }
     u = (unpacking){.from = open_copy(fd, "rb"), .name = name, .hook = hook};
-    /* The fastest level. Level 6 takes seven times as long and saves 6 percent. */
+    /* Level 1 is the fastest. Level 6 takes seven times as long and saves 6 percent of the bytes. */
     u.to = open_copy(out, "wb1");
     if (fstat(fd, &facts) == 0) u.bytes = facts.st_size;
     struct archive *archive = archive_read_new();

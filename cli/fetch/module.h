@@ -18,7 +18,10 @@ typedef enum fetch_result {
     FETCH_BAD_DATA   /* the received data is not the requested file, and useless */
 } fetch_result;
 
-/* Called multiple times a second with the bytes done and in total (-1: not known). A result other than 0 stops. */
+/*
+ * progress is called multiple times a second. done, total: bytes; total is -1 if it is not known. A result other than 0
+ * stops the work.
+ */
 typedef struct fetch_hook {
     int (*progress)(void *user, int64_t done, int64_t total);
     void *user;
@@ -29,7 +32,7 @@ typedef struct fetch_source {
     int fd;             /* file of received data; a partial file is continued */
     const char *tag;    /* path of a file with the version (ETag or date) of the received data */
     long stall_seconds; /* gives up after this time without a byte */
-    bool may_be_file;   /* file:// is also allowed */
+    bool may_be_file;   /* addresses with file:// are also allowed */
 } fetch_source;
 
 /* reason: receives a line for people if the result is not FETCH_DONE. */

@@ -30,7 +30,8 @@ class Run:
             self.environment["SPRY_CUDA_POOL"] = "off"
 
     def call(self, *arguments):
-        """Runs `spry ARGUMENTS`. Returns its output and exit status. self.command has files without their folders."""
+        """Runs `spry ARGUMENTS`. Returns its output and exit status. Sets self.command to the command line, with names
+        of files without their folders."""
         self.command = shlex.join(["spry", *(os.path.basename(a) if os.path.isfile(a) else a for a in arguments)])
         try:
             process = subprocess.run([machine.program(), *arguments], stdout=subprocess.PIPE, encoding="utf-8",
@@ -98,7 +99,8 @@ def _cut_last_line(path):
 
 
 def run(options, all_jobs, out):
-    """Runs the part's jobs that are missing in OUT/records.jsonl. Returns how many the time limit prevented."""
+    """Runs the part's jobs that are missing in OUT/records.jsonl. Returns the number of jobs that the time limit
+    prevented."""
     names = [job.name for job in all_jobs]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

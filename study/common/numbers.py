@@ -1,4 +1,4 @@
-"""Means and correlations of measurements. All return None for empty input."""
+"""Means and correlations of measurements. All functions return None for empty input."""
 import math
 from bisect import bisect_left, bisect_right
 
@@ -14,7 +14,8 @@ def geometric_mean(numbers):
 
 
 def rank_correlation(pairs):
-    """Returns Spearman's rank correlation. Equal numbers get their mean rank. None: fewer than 3, or all equal."""
+    """Returns Spearman's rank correlation. Equal numbers get their mean rank. Returns None for fewer than 3 pairs or if
+    all numbers are equal."""
     if len(pairs) < 3:
         return None
     deviations = []

@@ -47,7 +47,8 @@ def read_lines(path):
 
 
 def with_names_of_now(record):
-    """Returns the record with current field names: before version 0.3, `columns` counted vectors and `cols` columns."""
+    """Returns the record with current field names. Before version 0.3, `columns` was the number of vectors, and `cols`
+    the number of columns."""
     if "cols" not in record:
         return record
     names = {"columns": "count", "cols": "columns"}
@@ -108,7 +109,8 @@ class Results:
     def machines(self, jobs=""):
         """Returns the machines {id: (description, dates, clocks)} of jobs whose names begin with `jobs`.
 
-        Clocks are read when a job ends. Those of jobs without the GPU are omitted, because the GPU is idle then.
+        Clocks are read when a job ends. Clocks of jobs that do not use the GPU are omitted, because the GPU is idle
+        then.
         """
         found = {}
         for line in self.envelopes:

@@ -31,7 +31,9 @@
 
 enum { NEAR_CIRCUIT = 1000, NEAR_WEB = 500, SHORT_ROW = 8, SHORT_EVERY = 20, PATIENCE = 40 };
 
-/* Kinds of structure, in the order of `words`. Kinds before BALL2 are grids; from CIRCUIT on rows are irregular. */
+/*
+ * Kinds of structure, in the order of `words`. Kinds before BALL2 are grids. Kinds from CIRCUIT on have irregular rows.
+ */
 typedef enum twin_kind {
     MESH2,
     MESH3,
@@ -104,7 +106,7 @@ static bool is_short(const twin *t, int64_t i)
     return t->kind == KKT && t->length[i] >= SHORT_ROW && spryi_random(t->seed ^ 1, (uint64_t)i + 1) % SHORT_EVERY == 0;
 }
 
-/* Adds entry (i,j) if its position is free, with its mirror image while pairs with mirror images are left. */
+/* Adds entry (i,j) if its position is free. Also adds its mirror image while pairs with mirror images are left. */
 static void join(twin *t, int64_t i, int64_t j)
 {
     const bool mirrored = t->pairs_left > 0;
@@ -184,7 +186,10 @@ static int64_t across(const twin *t, int64_t p, ring r, int64_t points)
     return q < points ? q : -1;
 }
 
-/* Connects points to the neighbours at each offset in turn. Uses only a random part of the last offset needed. */
+/*
+ * Connects points to the neighbours at each offset in turn. At the last offset that is needed, connects only a random
+ * part of the points.
+ */
 static void draw_rings(twin *t, const ring *rings, int count)
 {
     const int64_t points = t->n / t->dof, a_ring = points * t->dof * t->dof * 2;
@@ -308,8 +313,8 @@ static void set_sizes(twin *t)
     t->side = 1;
     while ((double)t->side * (double)t->side * (cubic ? (double)t->side : 1) < points) t->side++;
     /*
-     * The ball has eight times as many points as are drawn from it. Solves pi r^2 or 4/3 pi r^3 by bisection, without
-     * pow and cbrt.
+     * The ball has eight times as many points as are drawn from it. Solves pi r^2 = room or 4/3 pi r^3 = room for r by
+     * bisection, without pow and cbrt.
      */
     const double room = 8 * neighbours + 6;
     double low = 1, high = 1000;

@@ -2,7 +2,8 @@
  * hyb_atomic_cuda: HYB with atomics for the COO part.
  *
  * Idea: a launch of ell_slots_cuda writes y of the ELL part. The next launch, which begins when all of y is written,
- *       adds the entries of the COO part with atomicAdd. (Sparse Methods prints both in one launch, which is a race: a
+ *       adds the entries of the COO part with atomicAdd. (The listing in Sparse Methods computes both parts in one
+ *       launch, which is a race: a
  *       block may add to an element of y that another block has not written.)
  * Work: one thread per row, then one thread per entry of the COO part. If the 32 entries of a warp are in one row, the
  *       warp adds them up first, so that a row of a million entries needs only 31 250 atomic additions.

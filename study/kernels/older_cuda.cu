@@ -1,12 +1,13 @@
 /*
- * spgemm_seed_older_cuda: the older method with which seed 002 compares GetNNZ and loading, as far as the seed
- * describes it. Its reference [3] is Deshpande, Sparse Matrix Multiplication using CUDA and Mex Interface, 2012.
+ * spgemm_seed_older_cuda: the older method with which seed 002, the paper of study 002, compares GetNNZ and loading, as
+ * far as the seed describes it. Its reference [3] is Deshpande, Sparse Matrix Multiplication using CUDA and Mex
+ * Interface, 2012.
  *
  * Idea: B is converted to columns first. Every row of A is merged with every column of B. If they share an index, C has
  *       an entry, the sum of the products. A first pass counts entries, a scan computes offsets, and a second pass
  *       computes columns and values.
  * Work: a block of 128 threads per row of C, one thread per column of B at a time, which merges the row and the column.
- *       Rows of C are sorted: ballots number the columns of a block that have an entry.
+ *       Rows of C are sorted: the threads of a block number the columns that have an entry by ballots.
  * Cost: rows times columns merges in each of two passes, whatever the number of products. A merge reads up to a whole
  *       row and column. The conversion is a radix sort of B's entries. Its workspace is at least 16 bytes per entry, in
  *       addition to B by columns.

@@ -1,7 +1,7 @@
 /*
- * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013). getvals: as
- * printed, with its errors corrected and the improvements of its conclusion as parameters. together: with all four
- * improvements.
+ * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013). The kernel getvals
+ * is the printed method with its errors corrected. The improvements that the paper's conclusion proposes are
+ * parameters. The kernel together has all four improvements.
  *
  * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
@@ -302,9 +302,9 @@ static int power_or(const spryi_device_product *product, int parameter, int leas
 }
 
 /*
- * Returns the parameters with all four improvements. A group is as wide as B's mean row, in powers of two. A block has
- * eight groups or 128 threads. A multiprocessor has about 32 groups: more groups balance better, but each needs a table
- * that is cleared once.
+ * Returns the parameters with all four improvements. The number of threads in a group is the mean number of entries of
+ * B's rows, rounded up to a power of two. A block has eight groups or 128 threads. A multiprocessor has about 32
+ * groups: more groups balance better, but each needs a table that is cleared once.
  */
 static seed_way together_for(const spryi_device_product *product)
 {

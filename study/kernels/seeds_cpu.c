@@ -71,7 +71,7 @@ static void SPRY_FN(smmp_count)(spryi_spgemm_job *job)
 
 /* ---- numeric ------------------------------------------------------------------------------------------------ */
 
-/* Both phases: counts rows if job->columns is NULL, else writes columns and values. */
+/* Runs one of the two phases: counts the entries of rows if job->columns is NULL, else writes columns and values. */
 static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
@@ -188,8 +188,8 @@ static const spryi_spgemm_table dense_counts = SPRYI_TABLE(dense_count), dense_f
 static const spryi_spgemm_table smmp_counts = SPRYI_TABLE(smmp_count), smmp_fills = SPRYI_TABLE(smmp_fill);
 
 /*
- * Workspace of an algorithm on one thread: column_bytes per column of C, and one value in the numeric phase if
- * `values`.
+ * Workspace of an algorithm on one thread: column_bytes per column of C. If `values`, the numeric phase also needs one
+ * value per column.
  */
 #define SIZES(way, column_bytes, values)                                                                               \
     static spryi_spgemm_sizes way##_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)   \

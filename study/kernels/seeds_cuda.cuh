@@ -21,7 +21,7 @@ static inline seed_rows rows_of(const spryi_device_product *product)
     return r;
 }
 
-/* Counts the multiplications of all rows, which the library reports. Not a stage of the seed. */
+/* Counts the multiplications of all rows, which the library reports. The count is not a stage of the seed's method. */
 static __global__ void add_products(seed_rows r, unsigned long long *products)
 {
     unsigned long long sum = 0;

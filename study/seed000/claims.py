@@ -4,8 +4,9 @@ from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
 from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, MARGIN, SCALAR, SCOO, SEGMENTED,
                               SHARED, TYPES, VECTOR, changes, leading, short)
 
-LONG, EVEN = 32, 1.5  # mean row that fills a warp; largest ratio of longest to mean row of a matrix with even rows
-# Claims on arithmetic means: item, text, two kernels, and per type 1 if the document has the first ahead, -1 if behind.
+LONG, EVEN = 32, 1.5  # mean row that fills a warp; matrices with even rows have at most this ratio of longest to mean row
+# Claims on arithmetic means: item, text, two kernels, and for each type 1 if the first kernel is faster in the
+# document, -1 if it is slower.
 MEANS = (
     ("2.1", "CSR-Vector has a better speed-up than CSR-Scalar, on average, in both types", VECTOR, SCALAR, (1, 1)),
     ("2.1", "CSR-Adaptive has a better speed-up than CSR-Vector, on average from 10 000 entries", ADAPTIVE, VECTOR,
@@ -30,7 +31,8 @@ def _told(texts):
 
 
 def _of_adaptive(report, types, item, text, judge, why):
-    """Adds a claim on CSR-Adaptive, judged with table 4's blocks. The text also has the verdict for 1024 entries."""
+    """Adds a claim on CSR-Adaptive, judged with the block size of table 4. The text also has the verdict for 1024
+    entries."""
     found, held = judge(ADAPTIVE)
     if all(LARGER in s.kernels for s in types):
         other, verdict_of_other = judge(LARGER)

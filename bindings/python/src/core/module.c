@@ -34,7 +34,7 @@ PyObject *spry_python_call(const char *module, const char *name, const char *for
 
 /*
  * One context per requested number of threads, in a list. Contexts are never freed: other threads may run in them when
- * Python exits, and there are few.
+ * Python exits, and few contexts exist.
  */
 typedef struct Context {
     struct Context *next;

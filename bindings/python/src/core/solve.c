@@ -31,7 +31,10 @@ static bool is_stopped(PyObject *should_stop)
     return stopped;
 }
 
-/* The library's observer. Returns 1 to stop: a signal handler raised an exception, which remains set, or is_stopped. */
+/*
+ * The library's observer. Returns 1 to stop the solver: if a signal handler raised an exception, which remains set, or
+ * if is_stopped returns true.
+ */
 static int watch(void *user, int64_t iteration, double residual)
 {
     (void)iteration, (void)residual;

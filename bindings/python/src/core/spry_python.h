@@ -104,7 +104,7 @@ extern char *spry_python_plugin;
 /* Creates the type of a spec and adds it to the module. If kept is not NULL, *kept receives a reference. */
 int spry_python_add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **kept);
 
-/* Creates a zeroed object of a type of the extension; frees its memory, for the type's dealloc. */
+/* Create a zeroed object of a type of the extension, and free the memory of an object (for the type's dealloc). */
 PyObject *spry_python_new(PyTypeObject *type);
 void spry_python_free(PyObject *self);
 
@@ -123,8 +123,9 @@ int spry_python_number(spry_type type);
 const char *spry_python_number_name(spry_type type);
 
 /*
- * Converts x to an operand with `length` entries per column; another length is an InvalidError. Elements that the type
- * holds exactly are converted; others are a TypeError. The array is copied if the library does not support its strides.
+ * Converts `given` to an operand with `length` entries per column; another length is an InvalidError. Elements that the
+ * type holds exactly are converted; other elements cause a TypeError. The array is copied if the library does not
+ * support its strides.
  */
 int spry_python_operand(spry_operand *operand, PyObject *given, spry_type type, int64_t length, const char *name);
 
@@ -142,7 +143,7 @@ int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type t
 PyArrayObject *spry_python_memory(int64_t bytes);
 /* Returns true if the memory fits a result of `bytes` bytes and only the caller refers to it. */
 bool spry_python_is_reusable(PyArrayObject *memory, int64_t bytes);
-/* Creates the result in that memory, aligned to a cache line for faster writes. */
+/* Creates the result in the given memory, aligned to a cache line for faster writes. */
 int spry_python_result_in(PyArrayObject *memory, spry_operand *operand, const spry_operand *x, spry_type type,
                           int64_t length);
 
@@ -160,7 +161,7 @@ typedef struct spry_view {
     int device;                                           /* the library's device id */
 } spry_view;
 
-/* Fills `view` from a tuple, which must outlive it. Returns -1 with TypeError if `given` is not such a tuple. */
+/* Fills `view` from a tuple, which must outlive the view. Returns -1 with TypeError if `given` is not such a tuple. */
 int spry_python_view(spry_view *view, PyObject *given, const char *name);
 
 /* Creates the tuple of a contiguous vector that `owner` keeps alive. */

@@ -16,7 +16,8 @@ _TYPES = {"float64": "f64", "float32": "f32"}
 
 @dataclass
 class Source:
-    """The arrays of a matrix, in their home's array type. `first` holds offsets (CSR, CSC) or row indices (COO)."""
+    """The arrays of a matrix, in the array type of their home (_homes.py). `first` holds offsets (CSR, CSC) or row
+    indices (COO)."""
 
     layout: int
     shape: tuple[int, int]
@@ -26,7 +27,7 @@ class Source:
     values: Any
     home: Any
     converted_from: str = ""  # format of the caller's matrix if it was converted, so that the arrays are copies
-    transposed: bool = False  # the arrays are the transpose's: on a GPU the library takes only csr
+    transposed: bool = False  # the arrays are those of the transpose: on a GPU the library supports only csr
     is_copy: bool = False  # the values are in an array that the caller does not have
 
     def matrix(self, threads=0, symmetry=0, check=False) -> _core.Matrix:
@@ -44,7 +45,7 @@ class Source:
         return self.home.dtype(self.values)
 
     def for_gpu(self) -> "Source":
-        """Returns the source with 32-bit indices, as GPU kernels need, by copies of wider ones.
+        """Returns the source with 32-bit indices, which GPU kernels need. Wider indices are copied.
 
         Offsets remain 64-bit if there are too many entries for 32 bits.
         """
@@ -71,7 +72,8 @@ def source_of(A, name="A", as_csr=False) -> Source:
     """Returns the arrays of a matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch.
 
     csr and csc, and coo of SciPy, are borrowed. Other formats, such as bsr, are converted by tocsr(). With as_csr, a
-    csc matrix on a GPU is converted instead of transposed. 64-bit indices on a GPU, as PyTorch has, are copied to 32.
+    csc matrix on a GPU is converted instead of transposed. 64-bit indices on a GPU, which PyTorch has, are copied to
+    32-bit indices.
     """
     home = sparse_home_of(A)
     if home is not None:
@@ -145,7 +147,7 @@ def host_source_of(A, name="A") -> Source:
 
 
 def common_home(a: Source, b: Source):
-    """Returns the home for results of both sources."""
+    """Returns the home for results that are computed from both sources."""
     if a.home.device == b.home.device == 0 and type(a.home) is type(b.home):
         return b.home if getattr(b.home, "is_array", False) else a.home
     if a.home is not b.home:

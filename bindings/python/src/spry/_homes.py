@@ -60,7 +60,7 @@ def _to_cupy(cupy, x):
 
 
 def give_back(like, y):
-    """Converts y to the library of `like` if that follows the array API standard, else returns y."""
+    """Converts y to the library of `like` if that library follows the array API standard, else returns y."""
     if type(like) is type(y) or not hasattr(like, "__array_namespace__"):
         return y
     return like.__array_namespace__().from_dlpack(y)
@@ -129,7 +129,7 @@ class Host:
     device = 0
 
     def __init__(self, is_array=True):
-        self.is_array = is_array  # SciPy's sparray, not spmatrix
+        self.is_array = is_array  # True: matrices are SciPy's sparray; False: spmatrix
 
     def __reduce__(self):
         return host, (self.is_array,)
@@ -175,7 +175,8 @@ class Host:
         np.copyto(target, values, casting="safe")
 
     def compressed(self, layout, shape, values, indices, offsets, sorted_and_unique):
-        """Creates a SciPy csr or csc on these arrays, past its constructor, which checks and may copy indices."""
+        """Creates a SciPy csr or csc on these arrays without its constructor, which would check and could copy
+        indices."""
         import scipy.sparse
 
         name = ("csr" if layout == CSR else "csc") + ("_array" if self.is_array else "_matrix")
@@ -195,7 +196,7 @@ class OnGpu:
     device: int
 
     def complete(self):
-        """Waits for the stream, because the library reads the arrays outside it."""
+        """Waits for the stream, because the library reads the arrays outside the stream."""
         _core.synchronize(self.device, self.stream())
 
     def view(self, array, layout):
@@ -268,7 +269,7 @@ class OnGpu:
         self.copy_into(target, values)
 
     def check(self, x, name):
-        """Raises TypeError for features of this library that products do not support."""
+        """Raises TypeError for features of CuPy or PyTorch that products do not support."""
 
 
 class CuPy(OnGpu):

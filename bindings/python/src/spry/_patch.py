@@ -4,8 +4,8 @@ SciPy's A @ x, A @ X and A @ B call three private methods, which are replaced. B
 the versions that the tests have run with, and other versions are refused.
 
 Nothing is kept between products. Each product reads A's current arrays, so values and structure may change in place at
-any time. So no product gains from a conversion to a faster format; plans do. SciPy's own code computes products
-that Spry does not support: other formats or types, x and A of different types, invalid index arrays.
+any time. So no product gains from a conversion to a faster format; products of plans do. SciPy's own code computes
+products that Spry does not support: other formats or types, x and A of different types, invalid index arrays.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from ._numbers import whole
 TESTED = ("1.13", "1.15", "1.17", "1.18")
 _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
 
-# Entries of A times columns of x from which Spry is faster than SciPy's own code.
+# Least number of entries of A, times columns of x, for which Spry is faster than SciPy's own code.
 LEAST_ENTRIES = 65536
 
-# SciPy drops entries of products that are 0.
+# SciPy drops computed entries that are 0.
 _AS_SCIPY = {"drop_zeros": True}
 
 _lock = threading.Lock()
@@ -39,8 +39,8 @@ def patch_scipy(*, least_entries=LEAST_ENTRIES):
 
     Replaces A @ x, A @ X for dense X, A @ B for sparse B, and A.dot, also inside SciPy's solvers. A is a csr_array or
     csr_matrix with float64 or float32 values and at least least_entries entries, counted once for each column of x.
-    A.T @ x, a product of a csc matrix, is not replaced. Products with vectors are faster only by more threads; a plan
-    is faster still.
+    A.T @ x, a product of a csc matrix, is not replaced. Products with vectors are faster only because they use more
+    threads; a plan is faster still.
 
     Results have SciPy's classes and types. Rows of A @ B are sorted. Sums are added in another order than SciPy's, so
     last bits differ.

@@ -61,7 +61,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     ----------
     A : csr, csc, coo of scipy.sparse, array or matrix; csr, csc of cupyx.scipy.sparse or PyTorch
         Values are float64 or float32, indices int32 or int64. Rows may be unsorted. Entries at one position are added
-        up. Other formats, such as bsr, are converted by their tocsr(), a copy.
+        up. Other formats, such as bsr, are converted to a copy by their tocsr().
     expected_calls : int, optional
         Number of products expected, to weigh set-up time against the time of products; None: many.
     format : str, optional
@@ -79,7 +79,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     order : "C" or "F"
         Layout of these blocks: row-major, NumPy's default, or column-major.
     kernel, ordering, policy : str, optional
-        As in spry_spmv_options of the C header: "csr_avx2_cpu"; "rcm"; "measure".
+        As in spry_spmv_options of the C header, for example "csr_avx2_cpu"; "rcm"; "measure".
     expected_updates : int, optional
         Number of value updates expected; None: none.
     memory_limit : int, optional

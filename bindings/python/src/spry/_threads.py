@@ -7,7 +7,7 @@ from ._numbers import whole
 
 
 def get_num_threads() -> int:
-    """Returns how many threads a product may use now: the limit set, else OMP_NUM_THREADS, else the processors."""
+    """Returns how many threads a product may use now: the limit set, else OMP_NUM_THREADS, else all processors."""
     return _core.get_threads()
 
 
@@ -25,7 +25,7 @@ def checked(threads):
 
 
 def of_call(threads):
-    """Returns the threads of a call without a plan: its own argument, at most the limit."""
+    """Returns the number of threads for a call without a plan: the call's argument, but at most the limit."""
     limit = _core.get_threads()
     return min(checked(threads) or limit, limit)
 

@@ -13,7 +13,7 @@ def reorder(A, method="rcm", *, check=True):
     A : matrix of scipy.sparse
         As for spry.plan. If A is not square, only rows are reordered: A[perm].
     method : str
-        "rcm" (a narrow band), "bfs" (as good for products, in half the time), "degree" (longest rows first),
+        "rcm" (a narrow band), "bfs" (as good for products, in half the time of "rcm"), "degree" (longest rows first),
         "bandk".
 
     Returns
@@ -33,5 +33,5 @@ def devices() -> list[dict]:
 
 
 def trim() -> int:
-    """Returns memory that the library keeps for later calls to the system. Returns the number of bytes."""
+    """Gives memory that the library keeps for later calls back to the system. Returns the number of bytes."""
     return _core.trim()
