@@ -7,7 +7,7 @@
 
 Times every size with `spry bench` (CPU: SRS 8 to 3072, in csr3 with SSRS 2 to 32; GPU: csr3 with SRS and SSRS 4 to 48).
 On a CPU the file has constants, the geometric means of the best sizes. On a GPU the file has two formulas of the mean
-row length, those with the smallest loss of time on a grid of formulas. All sizes within 1 % of the fastest count as
+row length, those of a grid of formulas with the smallest loss of time. All sizes within 1 % of the fastest count as
 best, because smaller differences are noise.
 """
 import argparse
@@ -41,7 +41,7 @@ def name_of(levels, sizes):
 
 
 def measure(lines, matrix, levels, names, protocol):
-    """Runs all formats alternately. Returns {type: {format: record}}. lines: runs spry and returns its records."""
+    """Runs all formats in turn. Returns {type: {format: record}}. lines: runs spry and returns its records."""
     found = {}
     for r in lines("bench", matrix, *protocol, "--formats", ",".join(dict.fromkeys(names))):
         if r["status"] != "ok":
@@ -66,7 +66,8 @@ def sweep(lines, matrices, device, levels, protocol):
 
 
 def best_size(swept, part):
-    """Returns the geometric mean of the sizes within 1 % of the fastest. part: 0 for SRS, 1 for SSRS."""
+    """Returns the geometric mean of the sizes whose times are within 1 % of the fastest. part: 0 for SRS, 1 for
+    SSRS."""
     least = min(swept["times"].values())
     return geometric_mean([sizes[part] for sizes, us in swept["times"].items() if us <= NOISE * least])
 
@@ -84,7 +85,8 @@ def size_by(formula, density):
 
 
 def candidates(densities):
-    """Returns the formulas of a grid, {sizes: formula}, flat ones first. Equal sizes keep the first formula."""
+    """Returns the formulas of a grid, {sizes: formula}, flat ones first. If formulas give equal sizes, only the first
+    is kept."""
     found = {}
     for step in range(33):
         fall = (step + 1) // 2 if step % 2 else -(step // 2)
@@ -119,7 +121,8 @@ def fit(swept, device):
 
 
 def compare(lines, swept, sizes_by, protocol):
-    """Yields the entries of a sweep with times of one more run: best sizes, fitted sizes, the library's defaults."""
+    """Yields the entries of a sweep with times of one more run with the best sizes, the fitted sizes and the library's
+    defaults."""
     for s in swept:
         levels, fitted = s["levels"], sizes_by(s["density"])
         best = s["best_srs"], s["best_ssrs"]

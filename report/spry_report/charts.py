@@ -4,7 +4,7 @@ import math
 from . import svg, words
 from .measures import profile_steps
 
-PANEL = 360  # width of a panel in pixels, that of a phone; wider pages have panels next to each other
+PANEL = 360  # width of a panel in pixels, the width of a phone; wider pages have panels next to each other
 ROW = 17     # height of a bar with its name in pixels
 SERIES_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)),
                  (0, (3, 1.5)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
@@ -21,7 +21,7 @@ def shorten(text, most):
 def bars(rows, slug, title, description):
     """Draws bars of speed, longer for faster. Peers and the textbook loop are outlined, to differ in print.
 
-    rows: [(name, kind, time over the best or None, text at the end, is_disturbed)], the fastest first.
+    rows: [(name, kind, time divided by the best time or None, text at the end, is_disturbed)], the fastest first.
     """
     if not rows:
         return None
@@ -92,7 +92,7 @@ def curves(named, others, slug, title, description, xlabel, ylabel, xmax):
 
 
 def profile(factors, others, slug, title, description):
-    """Draws performance profiles. factors: [(label, times over the best; None if it did not run)]."""
+    """Draws performance profiles. factors: [(label, times divided by the best time; None if it did not run)]."""
     known = [f for _, fs in factors for f in fs if f is not None]
     if not known:
         return None

@@ -1,11 +1,11 @@
 """
 Decides whether a run is slower than an earlier run by more than noise. docs/report.md explains the rules to users.
 
-Each case is matched with the same case of the old run. Its ratio, new time over old time, is compared with its noise:
-the errors of both medians and the scatter of the ratios of all cases. The scatter counts because two runs of one
-program differ by more than their batches. A lower copy bandwidth is attributed to the machine, and so is a common
-change of a few per cent in all cases. Both are subtracted before a case is judged. A larger common change appears in
-the means.
+Each case is matched with the same case of the old run. Its ratio, new time divided by old time, is compared with its
+noise: the errors of both medians and the scatter of the ratios of all cases. The scatter counts because two runs of one
+program differ by more than the batches within a run. A lower copy bandwidth is attributed to the machine, and so is a
+common change of a few per cent in all cases. Both changes are subtracted before a case is judged. A larger common
+change appears in the means.
 """
 import math
 import statistics
@@ -95,7 +95,7 @@ def _own_noise(case):
 
 
 def _judge_status(pair):
-    """Judges a pair by status. Returns True if that decides it, False if times must be compared."""
+    """Judges a pair by status. Returns True if the status decides, False if times must be compared."""
     old, new = pair.old, pair.new
     if old.ran and new.status in ("wrong", "failed"):
         pair.verdict, pair.why = "broken", f"is {new.status} now: {new.reason or 'no reason was given'}"

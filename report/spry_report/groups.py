@@ -1,6 +1,7 @@
 """
 Groups of comparable cases: one operation, type and device. A group is a table with competitors (our kernels, peers and
-auto) as rows and subjects as columns. A subject is a matrix in one file, because times of two runs are not compared.
+auto) as rows and subjects as columns. A subject is a matrix in one file of records, because times of two runs are not
+compared.
 """
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from .measures import geometric_mean
 
 @dataclass(eq=False)
 class Subject:
-    """A matrix in a file."""
+    """A matrix in a file of records."""
     matrix: str
     path: str
     source: int
@@ -104,7 +105,7 @@ class Group:
         return case.time_us if case and case.ran else None
 
     def factors(self, competitor, subjects=None):
-        """Returns the competitor's time over the best time for each subject; None if it did not run."""
+        """Returns the competitor's time divided by the best time for each subject; None if it did not run."""
         return [self.factor(subject, competitor) for subject in (self.subjects if subjects is None else subjects)]
 
     def factor(self, subject, competitor):

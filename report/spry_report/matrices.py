@@ -11,7 +11,7 @@ ENDINGS = ("", *(ending + packed for packed in ("", ".gz") for ending in
 
 
 def _run(program, *arguments):
-    """Returns the JSON objects that the program prints. LookupError with the reason if it fails."""
+    """Returns the JSON objects that the program prints. Raises LookupError with the reason if the program fails."""
     try:
         done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=SECONDS, check=False)

@@ -13,9 +13,9 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 # ---- heading ----------------------------------------------------------------------------------------
 
 def _ratio(group, of, over):
-    """Returns the geometric mean of the times of `over` divided by those of `of`, for subjects where both ran.
+    """Returns a list of ratios, the time of `over` divided by the time of `of`, for subjects where both ran.
 
-    Both are functions from a subject to a time.
+    `of` and `over` are functions from a subject to a time.
     """
     pairs = [(of(s), over(s)) for s in group.subjects]
     return [b / a for a, b in pairs if a is not None and b is not None]

@@ -105,7 +105,8 @@ def _check_kinds(record, place):
 
 
 def _with_names_of_now(record):
-    """Returns the record with current field names: before version 0.3, `columns` counted vectors and `cols` columns."""
+    """Returns the record with current field names. Before version 0.3, `columns` was the number of vectors, and `cols`
+    the number of columns."""
     if "cols" not in record:
         return record
     names = {"columns": "count", "cols": "columns"}

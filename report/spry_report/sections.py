@@ -141,7 +141,7 @@ def bars(groups):
 # ---- performance profile ----------------------------------------------------------------------------
 
 def choose_named(competitors, most=NAMED):
-    """Returns the competitors with their own lines, by rank: auto, at least two peers, and our best kernels."""
+    """Returns the competitors that get lines of their own, by rank: auto, at least two peers, and our best kernels."""
     auto = [c for c in competitors if c.is_auto][:1]
     peers, ours = [c for c in competitors if c.peer], [c for c in competitors if c.kind == "ours"]
     room = most - len(auto)
@@ -240,7 +240,8 @@ def _base(group, subject):
 
 
 def paid_calls(group, competitor):
-    """Returns per subject the calls after which set-up has paid, relative to the best csr kernel; None if unknown."""
+    """Returns for each subject the number of calls after which set-up has paid, relative to the best csr kernel; None
+    if unknown."""
     found = []
     for subject in group.subjects:
         base, case = _base(group, subject), group.case(subject, competitor)
@@ -250,7 +251,7 @@ def paid_calls(group, competitor):
 
 
 def _cheapest(group):
-    """Returns, for numbers of calls, the competitor with the least mean cost relative to the best csr kernel."""
+    """Returns, for each number of calls, the competitor with the least mean cost relative to the best csr kernel."""
     ours = [c for c in group.best_of_formats() if c.kind == "ours" and group.count_ran(c) == len(group.subjects)]
     csr = next((c for c in ours if c.format == "csr"), None)
     rows = []

@@ -1,6 +1,6 @@
 """
 Charts as SVG for use inside a page. Matplotlib draws them in placeholder colours, which are replaced by the page's
-variables, so they follow its light or dark theme. Ids are unique to each chart.
+variables, so the charts follow the page's light or dark theme. Ids are unique to each chart.
 """
 import html
 import io

@@ -3,10 +3,9 @@
  *
  * Idea: a launch of ell_slots_cuda writes y of the ELL part. The next launch, which begins when all of y is written,
  *       adds the entries of the COO part with atomicAdd. (The listing in Sparse Methods computes both parts in one
- *       launch, which is a race: a
- *       block may add to an element of y that another block has not written.)
+ *       launch. That is a race, because a block may add to an element of y that another block has not written.)
  * Work: one thread per row, then one thread per entry of the COO part. If the 32 entries of a warp are in one row, the
- *       warp adds them up first, so that a row of a million entries needs only 31 250 atomic additions.
+ *       warp first adds up the products. So a row of a million entries needs only 31 250 atomic additions.
  * Cost: the cost of ell_slots_cuda, plus the bytes of COO and one atomic addition per entry, or per 32 entries, of the
  *       COO part. Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN. Without an ELL
  *       part (width 0) it equals coo_atomic_cuda.

@@ -7,7 +7,8 @@
  *       an entry, the sum of the products. A first pass counts entries, a scan computes offsets, and a second pass
  *       computes columns and values.
  * Work: a block of 128 threads per row of C, one thread per column of B at a time, which merges the row and the column.
- *       Rows of C are sorted: the threads of a block number the columns that have an entry by ballots.
+ *       Rows of C are sorted, because the threads of a block number the columns that have an entry by warp votes
+ *       (ballots).
  * Cost: rows times columns merges in each of two passes, whatever the number of products. A merge reads up to a whole
  *       row and column. The conversion is a radix sort of B's entries. Its workspace is at least 16 bytes per entry, in
  *       addition to B by columns.

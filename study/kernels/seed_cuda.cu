@@ -6,19 +6,20 @@
  * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
  *       (atomicInc) for a new column. SortCols sorts each row in place by radix, with a queue of buckets.
- * Work: one group of threads per row of C, with one table, processes one row of B at a time, so two threads never
- *       update the same entry. A block has one group, or more (rows=N). Rows are assigned to groups in advance, or a
- *       group that has finished its rows claims the next N rows by atomicAdd (claim=N).
- * Cost: clearing the tables for each row, rows times columns; with reset=touched, only the entries that a row used, and
- *       all tables once. A table has `cols` elements per group, so less memory allows fewer blocks. SortCols: one
- *       thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 + 1,
- *       in whole warps, 32 to 256 (the paper: "a number of threads based on maxRowNNZ").
+ * Work: one group of threads with one table computes a row of C. The group processes one row of B at a time, so two
+ *       threads never update the same entry. A block has one group, or more (rows=N). Rows are assigned to groups in
+ *       advance, or a group that has finished its rows claims the next N rows by atomicAdd (claim=N).
+ * Cost: tables are cleared for each row, which costs rows times columns. With reset=touched, each row clears only the
+ *       table entries that were used for that row, and all tables are cleared once. A table has `cols` elements per
+ *       group, so less memory allows fewer blocks. SortCols: one thread sorts a bucket. The number of threads is the
+ *       largest number of buckets of a row, longest row / 2 + 1, in whole warps, 32 to 256 (the paper: "a number of
+ *       threads based on maxRowNNZ").
  * Source: seed 002, section 4; together: section 6.
- * Differences from the paper: reads rows of A where the listing reads C's, and entries where it reads rows. GetNNZ
- *       strides by its number of threads and adds up all of them. Barriers replace the assumption of lockstep. Entries
- *       with value 0 are kept. Supports 64-bit values. All threads read their buckets before any bucket is added.
- *       GetNNZ finds the longest row, for which the paper calls Thrust. Positions within a row have no fixed order, but
- *       sums do, so sorted rows are equal bit for bit.
+ * Differences from the paper: reads rows of A where the listing reads rows of C, and entries where the listing reads
+ *       rows. GetNNZ strides by its number of threads and adds up the counts of all threads. Barriers replace the
+ *       assumption of lockstep. Entries with value 0 are kept. Supports 64-bit values. All threads read their buckets
+ *       before any bucket is added. GetNNZ finds the longest row, for which the paper calls Thrust. The order of a
+ *       row's entries is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
  */
 #include "study/kernels/seeds_cuda.cuh"
 

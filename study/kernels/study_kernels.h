@@ -1,8 +1,7 @@
 /*
  * Kernels of the studies: reference loops and kernels of papers, for reading, comparison and citation. In all
- * measurements another kernel of the same format was faster, so a plan uses these kernels only if they are named. The
- * library
- * contains them if it is built with SPRY_STUDIES=ON.
+ * measurements another kernel of the same format was faster, so a plan uses a study's kernel only if the caller names
+ * the kernel. The library contains the kernels if it is built with SPRY_STUDIES=ON.
  */
 #pragma once
 

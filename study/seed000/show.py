@@ -8,8 +8,8 @@ from seed000.claims import LONG, claims
 from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, OWN, SCALAR, SCOO, SEGMENTED, TABLES,
                               TYPES, VECTOR, Speedups, changed, changes, leading, short)
 
-# The document's speed-ups of an RTX 2080 over one thread of an i7-7700K: {type: ((avg, max) from 10 000 entries, from
-# 100 000)}.
+# The document's speed-ups of an RTX 2080 over one thread of an i7-7700K: {type: ((average, maximum) for matrices from
+# 10 000 entries on, the same from 100 000 entries on)}.
 PRINTED = {
     SCALAR: {"f32": ((4.57, 32.50), (8.90, 32.50)), "f64": ((3.78, 29.47), (7.24, 29.47))},
     CUSPARSE: {"f32": ((5.69, 31.44), (13.62, 31.44)), "f64": ((4.68, 25.42), (10.65, 25.42))},
@@ -86,7 +86,7 @@ def table_of_beaten(report, types):
 
 
 def table_of_hyb(report, types):
-    """Shows why HYB's mean is close to CSR-Adaptive's although most matrices differ."""
+    """Shows why HYB's mean is close to CSR-Adaptive's although their times differ on most matrices."""
     rows = []
     for s, (_, name) in zip(types, TYPES):
         both = s.both(HYB, ADAPTIVE)

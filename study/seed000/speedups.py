@@ -34,7 +34,8 @@ class Speedups:
         self.timed = [r for r in timed if r["matrix"] in self.matrices]
         self.times = {(r["kernel"], r["matrix"]): r["mean_us"] for r in self.timed}
         self.kernels = list(dict.fromkeys(k for k, _ in self.times if k != measure.BASELINE))
-        # The longest row follows from ELL's bytes: per row, that many slots (value and column) and about 4.1 bytes.
+        # ELL's bytes give the longest row: ELL stores that number of slots (value and column) and about 4.1 bytes per
+        # row.
         slot = 4 + (4 if kind == "f32" else 8)
         self.longest = {r["matrix"]: r["bytes"] // (r["rows"] * slot) for r in self.timed if r["kernel"] == ELL}
 
@@ -65,7 +66,8 @@ class Speedups:
         return geometric_mean(self.times[other, m] / self.times[one, m] for m in matrices)
 
     def of_means(self, one, other, limit=LIMITS[0]):
-        """Returns the mean speed-up of `one` divided by that of `other`, where both ran; None if nowhere."""
+        """Returns the mean speed-up of `one` divided by that of `other`, on matrices where both ran; None without such
+        matrices."""
         both = self.both(one, other, limit)
         return mean(self.values(one, both)) / mean(self.values(other, both)) if both else None
 
@@ -81,14 +83,15 @@ class Speedups:
         return max((k for k in kernels if self.has(k, matrix)), key=lambda k: self.of(k, matrix), default=None)
 
     def most_leads(self, kernels):
-        """Returns the kernel that leads on most matrices, and their number."""
+        """Returns the kernel that leads on most matrices, and the number of these matrices."""
         leaders = [self.leader(m, kernels) for m in self.matrices]
         most = max(kernels, key=leaders.count)
         return most, leaders.count(most)
 
 
 def changed(types, matrix, kernels):
-    """Returns whether each type's leader is over 5 % faster than the other type's; None if a type has no leader."""
+    """Returns whether each type's leader is over 5 % faster than the other type's leader; None if a type has no
+    leader."""
     leaders = [s.leader(matrix, kernels) if matrix in s.matrices else None for s in types]
     if not all(leaders):
         return None

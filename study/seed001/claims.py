@@ -49,7 +49,7 @@ def on_cpu(report, rates, series, what):
 
 
 def _named(rates, one, other, names):
-    """Returns the ratios of two labels on those of the matrices `names` that were measured."""
+    """Returns the ratios of two labels on the matrices in `names` that were measured."""
     return [q for m, q in rates.ratios(one, other).items() if m in names]
 
 
@@ -71,7 +71,7 @@ def _where_csr5_wins(report, rates, series, what):
 def _more_bytes(rates, k, printed_alone):
     """Returns by how many per cent csr-k reads more bytes than csr, one number per matrix.
 
-    Uses the kernel with most bytes, or with printed_alone only the listing as printed.
+    Uses the kernel that reads most bytes. If printed_alone is true, uses only the listing as printed.
     """
     read = {}
     for r in rates.records:

@@ -19,7 +19,7 @@ BANDS = 4  # bandwidths are measured for every fourth matrix
 TUNED = 3  # all sizes are measured for every third matrix
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
-# Matrices with equal rows, to find the row length from which threads should share a row (section 3).
+# Matrices whose rows have equal lengths, to find the row length from which threads should share a row (section 3).
 HALVES, DEGREES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24), (2, 4, 6, 8, 10, 12, 16, 24, 32, 48)
 LENGTHS = {"banded": {2 * half + 1: f"gen:banded,rows=500000,half={half}" for half in HALVES},
            "uniform": {degree: f"gen:uniform,rows=500000,degree={degree}" for degree in DEGREES}}
@@ -95,7 +95,7 @@ def by_threads(options, matrices):
 
 
 def sizes_on_cpu(options, matrices):
-    """Measures all sizes of the document for CSR-2, and fewer pairs of sizes for CSR-3, with matrices as given."""
+    """Measures all sizes of the document for CSR-2, and fewer pairs of sizes for CSR-3. Matrices are not reordered."""
     def measure(run):
         some = printed.CPU_SIZES[::6] if options.quick else printed.CPU_SIZES
         few, outer = (some, (8,)) if options.quick else (printed.CPU_SIZES[::2], (2, 8, 32))
@@ -107,7 +107,7 @@ def sizes_on_cpu(options, matrices):
 
 
 def mesh(options):
-    """Returns {name: file or generator} of the list. Quick runs have one small grid."""
+    """Returns {name: file or generator} of the list MESH. Quick runs have one small grid."""
     if options.quick:
         return {"grid7": "gen:grid7,x=20,y=20,z=20"}
     there = suite.chosen(options)

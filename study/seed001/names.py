@@ -44,7 +44,8 @@ def cpu_series(rates):
 
 
 def gpu_series(rates):
-    """Returns {title: label} for figure 7, and {k: label}. csr3's sizes are from the document's GPU formula."""
+    """Returns {title: label} for figure 7, and {k: label} for the choice of k. csr3's sizes are from the document's GPU
+    formula."""
     rates.add_best("cuSPARSE, best", [name for name in measure.PEERS["cusparse"] if name in rates.labels])
     series = {"CSR-3": "csr3", "CSR-2": "csr2", "cuSPARSE": "cuSPARSE, best", "packed": "packed"}
     return present(rates, series), {2: "csr2", 3: "csr3"}

@@ -20,7 +20,8 @@ def label(record):
 
 
 class Rates:
-    """Rates of one type and device, by label, numbering and matrix. Uses only records with the most threads."""
+    """Rates of one type and device, by label, numbering and matrix. Uses only records with the largest number of
+    threads."""
 
     def __init__(self, results, kind, device):
         mine = [r for r in results.timed(type=kind) if r["job"].startswith(device + ",") and "ordering" in r]

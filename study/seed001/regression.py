@@ -1,7 +1,7 @@
 """Section 4.1: a regression of the best group sizes on the logarithm of the mean row length d.
 
 The slope is reduced if the formula gives less than half of a matrix's best size; the document reduces it by hand. Each
-of the four cases of d has a factor, the geometric mean of best size divided by formula.
+of the four cases of d has a factor, the geometric mean of the best size divided by the formula's size.
 """
 import math
 

@@ -76,7 +76,7 @@ def show_bands(report, results):
 
 
 def show_classes(report, rates, what):
-    """Adds arithmetic means by class. All lines are over the same matrices, those on which all kernels ran."""
+    """Adds arithmetic means by class. All rows are means over the same matrices, on which all kernels ran."""
     for numbering in NUMBERINGS:
         names = [n for n in rates.labels if any(rates.of(n, m, numbering) for m in rates.matrices)]
         shared = rates.common(names, numbering)
@@ -226,7 +226,7 @@ def show_scalability(report, results):
 
 
 def draw_recorded(axes, rows, columns):
-    """Draws one panel per type. Labels of recorded kernels have their date."""
+    """Draws one panel per type. Labels of recorded kernels have the date of the record."""
     for axis, kind in zip(axes, ("f64", "f32")):
         of_type = [row for row in rows if row[1] == kind]
         series = {}

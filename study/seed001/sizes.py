@@ -1,4 +1,4 @@
-"""Group sizes: sweeps on CPU and GPU, constants, formulas, two readings of case 2, cases by the longest row."""
+"""Group sizes: sweeps on CPU and GPU, constants, formulas, two readings of the formula, cases by the longest row."""
 import re
 import statistics
 
@@ -32,13 +32,13 @@ def _sweeps(results, k):
 
 
 def _best(times, part):
-    """Returns the geometric mean of the sizes within 1 % of the fastest."""
+    """Returns the geometric mean of the sizes whose times are within 1 % of the fastest time."""
     least = min(times.values())
     return geometric_mean(at[part] for at, us in times.items() if us <= WITHIN * least)
 
 
 def _nearest(times, size):
-    """Returns the sweep's size with the smallest ratio to `size`."""
+    """Returns the size of the sweep whose ratio to `size` is nearest to 1."""
     return min(times, key=lambda at: max(at[0] / size, size / at[0]))
 
 
@@ -184,7 +184,7 @@ def show_gpu(report, results):
 
 
 def show_readings(report, rates, what):
-    """Adds the comparison of both readings. They differ only in case 2, mean rows over 8 and up to 16."""
+    """Compares two readings of the document's formula. They differ only in case 2, mean rows over 8 and up to 16."""
     rows = []
     for system in ("volta", "ampere"):
         one, other = f"csr3:tuning={system}", f"csr3:tuning={system}-ssrs"
@@ -221,7 +221,7 @@ def show_longest(report, rates, what):
 
 
 def inner_ratios(results):
-    """Returns {family and type: [(entries per row, time of one thread per row over time of more threads)]}."""
+    """Returns {family and type: [(entries per row, time of one thread per row / time of more threads)]}."""
     times = {(r["matrix"], r["type"], r["kernel"]): r["time_us"] for r in results.timed(job="inner products")}
     found = {}
     for matrix, kind in sorted({(matrix, kind) for matrix, kind, _ in times}):

@@ -2,12 +2,12 @@
 
 
 def group_of(ptr):
-    """Returns the group of each member."""
+    """Returns the index of the group of each member. ptr: first member of each group, and the end."""
     return [g for g in range(len(ptr) - 1) for _ in range(ptr[g], ptr[g + 1])]
 
 
 def coarsened(entries, number):
-    """Returns the distinct positions of the graph of groups."""
+    """Returns the distinct positions of the entries, with the number of a row's group in place of the row."""
     return sorted({(number[i], number[j]) for i, j in entries})
 
 

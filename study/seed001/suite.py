@@ -72,7 +72,8 @@ MATRICES = [Matrix(*(int(word) if word.isdigit() else word for word in line.spli
     i29 vas_stokes_1M 1090600 34769400 1000 40 ball3 1 1
 """.strip().splitlines()]
 BY_NAME = {m.name: m for m in MATRICES}
-# Its symmetry is printed as 1.0 by rounding, but the document lists it among patterns that are not symmetric.
+# The printed symmetry of this matrix is 1.0, which is rounded: the document lists it among the patterns that are not
+# symmetric.
 NEARLY_SYMMETRIC = ("Freescale2",)
 # One or two matrices of each class, in a smaller size, for quick runs.
 QUICK = ("roadNet-TX", "thermal2", "Hamrle3", "as-Skitter", "webbase-1M")

@@ -23,8 +23,8 @@ class Claims:
         self.report, self.points = report, points
 
     def compare(self, item, text, density, below, above, holds, why, sizes=None):
-        """Adds a claim on the speed-up of the seed's kernels over another, in both types. holds(ratios in float)
-        decides."""
+        """Adds a claim on the time of method `above` divided by the time of method `below`, in both types. holds(ratios
+        in float) decides."""
         found = {}
         for kind, name in TYPES:
             ratios = self.points.ratios(density, kind, (above, without_sort), (below, without_sort))

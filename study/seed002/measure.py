@@ -4,7 +4,8 @@ import tempfile
 
 from common import jobs as common
 
-# density: exponents of sizes, powers of two. The largest fit in the document's 1.5 GB, with its tables.
+# density: exponents of the sizes, which are powers of two. The largest matrices fit in the document's 1.5 GB, together
+# with the tables of the document's kernels.
 SIZES = {1e-3: range(8, 16), 1e-4: range(8, 18), 1e-5: range(8, 20)}
 OF_4096 = (3e-5, 3e-4, 3e-3, 1e-2, 3e-2)
 LOADED = {1e-3: range(8, 15), 1e-4: range(8, 17)}
@@ -19,8 +20,8 @@ GPU_PEERS, CPU_PEERS = ("cusparse_spgemm_alg1",), ("octave", "scipy_smmp")
 MOST_DOT, MOST_DENSE = 1 << 12, 1 << 13
 MANY_PRODUCTS = 4e6  # from this number of multiplications on, half as many runs
 
-# Matrices with even rows; with rows from empty to thousands of entries; and with few entries per row, where most
-# threads are idle.
+# Matrices with even rows (EVEN), with rows from empty to thousands of entries (IRREGULAR), and with few entries per
+# row, where most threads are idle (SPARSE).
 EVEN = {"even 16384": "gen:random,rows=16384,cols=16384,density=1e-3",
         "even 65536": "gen:random,rows=65536,cols=65536,density=1e-4"}
 IRREGULAR = {"rmat 8192": "gen:rmat,scale=13",

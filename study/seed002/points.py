@@ -16,7 +16,8 @@ KERNELS = {measure.PRINTED: "printed", measure.RESET: "reset", measure.TOGETHER:
 
 
 def who(record):
-    """Returns the method of a record, a key of NAMES; None if it is not shown, such as a product over the bus."""
+    """Returns the method of a record, a key of NAMES; None if it is not shown, such as a product that includes
+    transfers to the GPU."""
     if record["format"] != "csr" or not record["kernel"]:
         return None
     if record["kernel"].startswith("spgemm_rows_"):
@@ -86,7 +87,8 @@ class Points:
         return [(size, ms) for size, ms in line if ms]
 
     def ratios(self, density, kind, above, below):
-        """Returns [(size, above / below)]. Each is a method and a function of its record. Both are from one job."""
+        """Returns [(size, above / below)]. above, below: pairs of a method and a function of its record, from one
+        job."""
         found = []
         for size in self.sizes(density):
             top = above[1](self.at(density, size, kind, above[0]))

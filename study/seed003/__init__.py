@@ -63,7 +63,8 @@ def rank(name, source, device):
 
 
 def jobs(options):
-    """Returns the jobs. Matrices that are compared are in one job: the bands, and even with uneven rows."""
+    """Returns the jobs. Matrices that are compared with each other are in one job: all bands, and the matrices with
+    even and with uneven rows."""
     groups = rows.groups(options.quick, options.matrices)
     graph, source = next((n, s) for group in groups.values() for n, s in group.items() if n.startswith("flickr"))
     kinds = ("cpu", "cuda") if options.device == "all" else (options.device,)

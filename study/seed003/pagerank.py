@@ -26,7 +26,8 @@ def column_sums(n, entries):
 
 
 def step_a(n, entries):
-    """Step a: if B is not left stochastic, divides each entry by its column sum. Returns B, and whether it was."""
+    """Step a: if B is not left stochastic, divides each entry by its column sum. Returns B, and whether B was left
+    stochastic before."""
     sums = column_sums(n, entries)
     if any(s == 0 for s in sums):
         raise ZeroColumn(sums.index(0))
@@ -72,7 +73,7 @@ def write_matrix(path, n, entries):
 
 
 def check_steps(run, path, device):
-    """Returns a row for each step of the algorithm: step, printed text, finding, whether both agree."""
+    """Returns a row for each step of the algorithm: step, printed text, finding, whether text and finding agree."""
     n, entries = read_matrix(path)
     x, iterations, _ = ranks(n, entries)
     record, ours = spry_ranks(run, path, device)

@@ -96,17 +96,19 @@ def busy_lanes(info):
 
 
 def scalar_sectors(info):
-    """Returns the sectors of columns that a warp of the scalar kernel reads per step, one entry of each of 32 rows."""
+    """Returns the number of sectors of the column indices that a warp of the scalar kernel reads per step, one entry of
+    each of 32 rows."""
     return min(WARP, max(WARP * COLUMN / SECTOR, info["mean_row"] * WARP * COLUMN / SECTOR))
 
 
 def vector_sectors(info):
-    """Returns the sectors of columns that a warp of the vector kernel reads per step, adjacent entries of one row."""
+    """Returns the number of sectors of the column indices that a warp of the vector kernel reads per step, adjacent
+    entries of one row."""
     return max(1, busy_lanes(info) * COLUMN / SECTOR)
 
 
 def result_sectors(neighbours):
-    """Returns the sectors of y accessed for 32 rows, with `neighbours` rows per access."""
+    """Returns the number of sectors of y that are accessed for 32 rows, with `neighbours` rows per access."""
     return WARP // neighbours * max(1, neighbours * COLUMN // SECTOR)
 
 

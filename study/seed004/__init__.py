@@ -49,7 +49,8 @@ def bench(run, kind, name, *arguments):
 
 
 def example(device):
-    """Creates a job that runs the lecture's matrix with all kernels of its layouts, and on the CPU y for x = ones."""
+    """Creates a job that runs the lecture's matrix with all kernels of its layouts. On the CPU it also computes y for x
+    = ones."""
     def measure(run):
         if device not in devices(run):
             return
@@ -66,7 +67,8 @@ def example(device):
 
 
 def leaf(name, source, device):
-    """Creates a job that times all leaves, the tree's choice, the lecture's kernels and cuSPARSE in one run."""
+    """Creates a job that times the formats of all leaves of the decision tree, the tree's choice, the lecture's kernels
+    and cuSPARSE in one run."""
     def measure(run):
         if device not in devices(run):
             return
@@ -91,7 +93,8 @@ def transposed(name, source, device):
 
 
 def balance():
-    """Creates a job that compares equal with unequal rows, with the same number of entries in random columns."""
+    """Creates a job that compares rows of equal and of unequal length, with the same number of entries in random
+    columns."""
     def measure(run):
         for name, source in leaves.balance(run.options.quick).items() if "cuda" in devices(run) else ():
             yield from bench(run, "balance", name, source, "--device", "cuda", "--type", "f32", "--kernels",

@@ -2,7 +2,7 @@
 
 Needs a Python with SciPy (study/run finds one). The direct solver is SuperLU (scipy.sparse.linalg.splu), in the natural
 order, which is Gaussian elimination without reordering, and in a minimum-degree order. CG is `spry solve` with one
-thread, from 0 to a relative residual of TOLERANCE. Both solve A x = (1, 1, ...) for the finite differences of
+thread, from 0 to a relative residual of TOLERANCE. Both solvers solve A x = (1, 1, ...) for the finite differences of
 `gen:laplace5` (a square) and `gen:laplace7` (a cube).
 """
 import argparse
@@ -31,7 +31,7 @@ def spry(program, arguments):
 
 
 def read_matrix(program, name, folder):
-    """Returns CG's matrix as SciPy's CSC."""
+    """Returns the matrix that CG solves, as SciPy's CSC."""
     import scipy.io
     path = os.path.join(folder, "a.mtx")
     spry(program, ["gen", name.removeprefix("gen:"), "-o", path, "--full"])

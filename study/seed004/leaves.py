@@ -42,7 +42,8 @@ QUICK = {
 
 
 def balance(quick):
-    """Returns {name: source} with 8 entries per row on average: equal rows, and rows of up to `longest` entries."""
+    """Returns {name: source} with 8 entries per row on average: rows of equal length, and rows of up to `longest`
+    entries."""
     rows, longest = (3000, 1500) if quick else (1_000_000, 60_000)
     return {"alike": f"gen:uniform,rows={rows},degree=8",
             "uneven": f"gen:twin,rows={rows},entries={8 * rows},longest={longest},kind=citation,diagonal=0"}
@@ -79,11 +80,11 @@ class Timed:
         return min(self.times, key=self.times.get) if self.times else None
 
     def over(self):
-        """Returns the time of the chosen leaf divided by that of the fastest; None without a time."""
+        """Returns the time of the chosen leaf divided by that of the fastest leaf; None without a time."""
         return self.times[self.taken] / min(self.times.values()) if self.taken in self.times else None
 
     def over_by_any(self):
-        """Returns the ratio of over() for the leaf's fastest kernel, with or without atomics."""
+        """Returns the ratio of over() with the fastest kernel of the chosen leaf's format, with or without atomics."""
         own = min(r["time_us"] for r in self.good if r["format"] == self.taken and not r["peer"])
         return own / min(own, *self.times.values())
 

@@ -9,7 +9,7 @@ from seed004.leaves import LEAVES, LIBRARY, PRINTED, Timed
 Y_OF_ONES = [2, 8, 25, 14, 25]
 SLACK = 1.05  # smaller ratios of times count as equal
 EVEN = 1.25   # largest ratio of times per entry for which a kernel counts as insensitive to row lengths
-LONG = 0.01   # least share of all entries of a row that counts as dense
+LONG = 0.01   # a row with at least this share of all entries counts as dense
 LISTINGS = (("CSR Kernel in CUDA", "csr_scalar_cuda", ""),
             ("ELLPack Kernel", "ell_slots_cuda", "padding is not multiplied"),
             ("COO Kernel", "coo_atomic_cuda", ""), ("COO, \"or segmented reduction\"", "coo_segmented_cuda", ""),
@@ -126,7 +126,8 @@ def add_leaves(report, results, runs):
 
 
 def library_over_leaves(runs, algorithm):
-    """Returns times of a cuSPARSE algorithm divided by those of the tree's leaf and of the fastest leaf, both types."""
+    """Returns two lists of ratios in both types: times of a cuSPARSE algorithm divided by times of the leaf that the
+    tree chose, and divided by times of the fastest leaf."""
     all_of = [t for kind in ("f32", "f64") for t in runs.of("cuda", kind).values()
               if algorithm in t.peers and t.taken in t.times]
     return ([t.peers[algorithm] / t.times[t.taken] for t in all_of],
@@ -148,7 +149,7 @@ def add_library(report, runs):
 
 
 def check_sets(report, runs):
-    """Checks that every matrix was timed in both types, also in the format of its leaf."""
+    """Checks that every matrix was timed in both types, and that the format of the chosen leaf was timed."""
     for device in ("cuda", "cpu"):
         both = [set(runs.of(device, kind)) for kind in ("f32", "f64")]
         report.check(both[0] == both[1], f"{device}: only in one type: {', '.join(sorted(both[0] ^ both[1]))}")

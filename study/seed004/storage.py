@@ -29,7 +29,8 @@ def predicted(info, name):
 
 
 def exact_hyb(info):
-    """Returns HYB's width W, the rounded mean row, and its overflow, from words = 2 M W + 3 overflow."""
+    """Returns HYB's width W, which is the rounded mean row, and its overflow, the number of entries in the COO part.
+    Uses words = 2 M W + 3 overflow."""
     width = int(predicted(info, "hyb")["parameters"].partition("=")[2])
     overflow = (predicted(info, "hyb")["words"] - 2 * info["rows"] * width) / 3
     return width, overflow
