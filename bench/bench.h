@@ -138,7 +138,10 @@ typedef struct bench_receiver {
     void (*note)(const char *text);
     /* Called after each round with the completed share of the rounds of a matrix, type and ordering. May be NULL. */
     void (*rounds)(void *user, double share);
-    /* Called if a matrix cannot be read (reading) or prepared. Such a matrix also has a failed record. */
+    /*
+     * Called if a matrix cannot be read (reading is 1) or prepared (reading is 0). Such a matrix also has a failed
+     * record.
+     */
     void (*complain)(void *user, const spry_error *err, int reading);
     void *user;
 } bench_receiver;

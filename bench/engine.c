@@ -294,8 +294,9 @@ static void find_numberings(void *job, int64_t begin, int64_t end)
 }
 
 /*
- * Reads matrices, then computes orderings, each by one thread if at_once is more than 1: most orderings and generators
- * use one thread anyway. Starts with the last matrices, which are the largest, to avoid imbalance at the end.
+ * Reads matrices, then computes orderings. If at_once is more than 1, each matrix and each ordering gets one thread,
+ * because most orderings and generators use only one. Starts with the last matrices, which are the largest, to avoid
+ * imbalance at the end.
  */
 static void prepare_batch(prepared *batch, int count, const bench_session *session)
 {

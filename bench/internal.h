@@ -35,7 +35,7 @@ struct bench_peers {
     char folder[4096];
 };
 
-/* Returns skipped if the peer does not support the request, else failed. */
+/* Returns RECORD_SKIPPED if the peer does not support the request, else RECORD_FAILED. */
 record_status bench_status_of_peer(int answer);
 /* A call of a peer's prepare. */
 typedef struct peer_preparation {
@@ -84,7 +84,7 @@ bool bench_has_device(const bench_session *session, const char *kind); /* return
 bool bench_device_fits(const bench_session *session, const char *wanted, const char *kind, bool named);
 /* Returns true if peer number p runs: it has the operation and the device, and is named if any kernel is named. */
 bool bench_wants_peer(const bench_session *session, const char *device, int p);
-/* Returns skipped for a request that the library does not support or refuses, else failed. */
+/* Returns RECORD_SKIPPED for a request that the library does not support or refuses, else RECORD_FAILED. */
 record_status bench_status_of(spry_status status);
 
 /* ---- results (result.c) --------------------------------------------------------------------------- */
@@ -160,13 +160,13 @@ typedef struct spmv_case {
     spry_spmv_plan *plan;         /* plan of Spry; NULL for a peer */
     const spry_peer_kernel *peer; /* NULL for a plan */
     void *peer_state;
-    const double *reported_us; /* time of the last run as the peer reports it; NULL: measured by the clock */
+    const double *reported_us; /* time of the last run as the peer reports it; NULL: the benchmark measures it */
     int device;                /* device of the kernel and its vectors: 0 the CPU, 1 the first GPU */
     int64_t batch_runs;
     double *samples;
     int sample_count;
     int64_t owned_bytes; /* memory of a plan, with regret */
-    bool few_calls;      /* planned in csr for so few calls that the library did not inspect its columns */
+    bool few_calls;      /* plan in csr that expects so few calls that the library did not inspect A's columns */
     uint64_t y_hash;     /* hash of the first y, which a deterministic kernel must repeat */
 } spmv_case;
 
@@ -183,7 +183,7 @@ typedef struct spmv_matrices {
     spry_matrix *pattern; /* A without values, if they are dropped; else NULL */
     device_matrix on_gpu; /* A in GPU memory, for GPU plans with arrays_on_gpu */
     spry_matrix *wide;    /* A with values of the vectors' type, if they are stored in another; else NULL */
-    spry_matrix *checked; /* A by columns, the reference for many transposed products; NULL: use A */
+    spry_matrix *checked; /* A in CSC, the reference for transposed products with multiple vectors; NULL: use A */
     spry_arrays arrays;   /* A with values of the vectors' type, for peers; a pattern has ones */
     void *ones;           /* values of a pattern in `arrays`; else NULL */
     double csr_bytes;     /* bytes of A in plain CSR and of all vectors x and y */
@@ -213,7 +213,7 @@ typedef struct spmv_group {
     spmv_case *cases;
     int case_count;
     double disturbance; /* share of the processors that other programs used during timing, without `children` */
-    double children;    /* seconds of peers that report their times, because these may be separate processes */
+    double children;    /* processor seconds of peers' processes, which are no disturbance */
 } spmv_group;
 
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err);

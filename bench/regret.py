@@ -66,8 +66,8 @@ def judge(choice, records):
 
 
 def compare(choice, peer):
-    """Returns a peer's name, its cost divided by auto's, and whether auto costs more by over 5 % and by over the
-    spread."""
+    """Returns a peer's name, the peer's cost divided by auto's cost, and whether auto costs over 5 % more and the
+    difference exceeds the spread."""
     ours, theirs = cost(choice, choice["calls"]), cost(peer, choice["calls"])
     spread = (choice["calls"] or 1) * max(choice["spread_us"] or 0, peer["spread_us"] or 0)
     return peer["kernel"], theirs / ours, ours > BEHIND * theirs and ours - theirs > spread

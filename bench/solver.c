@@ -62,7 +62,7 @@ typedef struct solver_group {
     char unsuited[512]; /* why the matrix does not suit the method; "": no reason known */
     solver_case *cases;
     int case_count;
-    double children; /* seconds of peers that report their times, because these may be separate processes */
+    double children; /* processor seconds of peers' processes, which are no disturbance */
     double disturbance;
 } solver_group;
 

@@ -58,7 +58,7 @@ typedef struct spgemm_group {
     spry_spgemm_stages times; /* stages of Spry's last run */
     spgemm_case *cases;
     int case_count;
-    double children; /* seconds of peers in separate processes */
+    double children; /* processor seconds of peers' processes, which are no disturbance */
     double disturbance;
 } spgemm_group;
 

@@ -121,7 +121,7 @@ static spry_status ask(spry_explanation **e, spry_context *context, const spry_m
     return spry_spmv_explain(context, e, A, &o, err);
 }
 
-/* Explains a 1 x 1 matrix, so that unknown names are reported before a large matrix is read. */
+/* Explains the choice for a 1 x 1 matrix, so that unknown names are reported before a large matrix is read. */
 static int check_names(spry_context *context, const arguments *a)
 {
     spry_matrix *A = NULL;
@@ -191,7 +191,7 @@ static int is_chosen(const spry_candidate *c, const spry_explanation_info *info)
  */
 typedef struct runner_up {
     spry_candidate chosen, next;
-    bool measured;        /* measured times decided, else predicted times */
+    bool measured;        /* true: measured times decided; false: predicted times */
     bool includes_set_up; /* the decision included set-up */
 } runner_up;
 

@@ -94,7 +94,7 @@ static bool is_word(const char *text, size_t length)
     return length > 0 && length < 64 && text[0] != '.' && text[0] != '-' && strspn(text, allowed) >= length;
 }
 
-/* Parses "GROUP/NAME", or the address of its page in the collection. */
+/* Parses "GROUP/NAME", or the address of the matrix's page in the collection. */
 static int take_name(fetching *f, const char *text)
 {
     static const char page[] = COLLECTION "/";

@@ -151,7 +151,7 @@ typedef struct facts {
     spry_matrix_stats s;
     spry_matrix_report r;
     spry_source_info source; /* properties of the file */
-    int64_t picture;         /* parts per side, for JSON; 0: none */
+    int64_t picture;         /* number of parts per side of the picture in JSON; 0: no picture */
 } facts;
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -285,7 +285,8 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
 }
 
 /*
- * Adds the number of entries in each part, row by row; null if not requested or if the matrix has no rows or columns.
+ * Adds the number of entries in each part of the picture, row by row; null if not requested or if the matrix has no
+ * rows or columns.
  */
 static int json_picture(cJSON *o, const facts *f)
 {

@@ -536,7 +536,7 @@ spry_status cli_unit_matrix(spry_context *context, spry_matrix **A, spry_type ty
     return spry_matrix_create(context, A, &a, err);
 }
 
-/* The types of CLI_TYPES, in its order. */
+/* The types of CLI_TYPES, in the same order. */
 static const struct {
     spry_type stored, vectors;
     const char *name;

@@ -273,7 +273,7 @@ int cli_output_close(cli_output *output, int status)
 
 /* ---- JSON lines --------------------------------------------------------------------------------- */
 
-/* The request for JSON on the command line, for the line of a failed command. */
+/* The option --json of the command line, for the JSON line of a failed command. */
 static struct {
     bool wanted, opened;
     const char *path;  /* NULL: standard output */

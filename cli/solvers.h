@@ -68,12 +68,15 @@ typedef struct cli_run {
     spry_verdict verdict;
     int64_t iterations;
     double setup_us, solve_us, product_us;
-    double numbers;   /* least number of vector elements moved per row and iteration, except by the product */
+    double numbers;   /* least number of vector elements moved per row and iteration, without the product */
     int number_bytes; /* bytes of such an element; 0: those of the type */
     const cli_convergence *convergence;
     copy_bandwidth copy; /* set by cli_measure_floor */
     double disturbance;  /* share of the processors that other programs used during the solve */
-    /* Least time of an iteration: its product as measured, plus its vectors at copy bandwidth. NaN: not measured. */
+    /*
+     * Least time of an iteration: measured time of its product, plus the time to move its vectors at copy bandwidth.
+     * NaN: not measured.
+     */
     double floor_us;
 } cli_run;
 
@@ -84,13 +87,17 @@ typedef struct cli_run {
 int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run *run, int device);
 
 /*
- * Print lines of the report: kernel, set-up and convergence; time of iterations; the file of x; an iteration's floor.
+ * Print lines of the report. cli_print_begin: kernel, set-up and convergence. cli_print_time: time of iterations.
+ * cli_print_written: the file of x. cli_print_floor: floor_us.
  */
 void cli_print_begin(const cli_input *input, const cli_run *run);
 void cli_print_time(const cli_run *run);
 void cli_print_written(const cli_solver *solver, const char *label);
 void cli_print_floor(const cli_solver *solver, const cli_run *run);
-/* Add the first and the last fields of the record. Return false if memory is short. */
+/*
+ * cli_begin_to_json adds the first fields of the JSON object, cli_end_to_json the last. Both return false if memory is
+ * short.
+ */
 bool cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
                        const spry_error *err);
 bool cli_end_to_json(cJSON *o, const cli_run *run);

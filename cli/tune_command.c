@@ -121,8 +121,8 @@ static bool has_rates(const spry_explanation *e, const char *format, const char 
 }
 
 /*
- * Adds an observation if the kernel has rates. Stores the library's strings, because records are freed before the fit.
- * Returns false if memory is short.
+ * Adds an observation if the kernel has rates. Stores pointers to the library's strings, because records are freed
+ * before the fit. Returns false if memory is short.
  */
 static bool add(collected *c, const char *kernel, double us, double setup_us)
 {

@@ -131,7 +131,10 @@ spry_status measure_device_copy(const spry_context *context, copy_bandwidth *fou
 
 enum { MOST_REMEMBERED = 64, LINE = 512 };
 
-/* Writes the path of the file of remembered bandwidths. create: also creates its folder. False: no folder is known. */
+/*
+ * Writes the path of the file of remembered bandwidths. create: also creates the file's folder. Returns false if no
+ * folder is known.
+ */
 static bool path_of_memory(char *path, size_t size, bool create)
 {
     if (!cache_folder(path, size - sizeof "/bandwidth")) return false;

@@ -82,7 +82,7 @@ typedef struct record_product {
     int64_t products, nnz_c;
     double compression;
     int64_t peak_bytes;
-    double stages[RECORD_STAGES]; /* medians in us, possibly of other runs than time.median_us */
+    double stages[RECORD_STAGES]; /* medians in us; the runs may differ from those of time.median_us */
     bool unsorted;                /* rows of C were left unsorted, as record.reason states; not in the JSON lines */
 } record_product;
 

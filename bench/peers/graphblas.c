@@ -2,9 +2,9 @@
  * SuiteSparse:GraphBLAS's GrB_mxm over plus-times. prepare converts the inputs to 64-bit indices.
  *   graphblas_mxm      sparse times sparse: GraphBLAS chooses Gustavson, hash or heap; then GrB_Matrix_wait finishes
  *                      the deferred sort of rows
- *   graphblas_spmm sparse times full: the product is added to a full matrix Y of zeros. X and Y are row-major or
- *   column-major as
- *                      requested. The time includes clearing Y, and excludes import of X and export of Y
+ *   graphblas_spmm     sparse times full: the product is added to a full matrix Y of zeros. X and Y are row-major or
+ *                      column-major as requested. The time includes clearing Y, and excludes import of X and export
+ *                      of Y
  */
 #include "bench/peer.h"
 #include "common/wall_clock.h"

@@ -83,7 +83,7 @@ static int prepare(void **state, const spry_peer_solver_request *request, spry_p
     return make_solver(s, request, error);
 }
 
-/* Solves. The vectors have the caller's arrays. */
+/* Runs the solver. Its vectors use the caller's arrays. */
 static int run(petsc_state *s, spry_peer_solution *solution, spry_peer_error *error)
 {
     KSPConvergedReason reason = KSP_CONVERGED_ITERATING;

@@ -3,7 +3,7 @@
  * interpreter measures its time, without communication and files.
  *   scipy_smmp         SciPy's csr_matrix @ csr_matrix, which is SMMP: one thread, unsorted rows
  *   scipy_smmp_sorted  SciPy's product, then sort_indices
- *   octave             GNU Octave's sparse product, the Matlab column of the study: f64, one thread, sorted
+ *   octave             GNU Octave's sparse product, in place of Matlab in study 002: f64, one thread, sorted
  *   scipy_spmm         SciPy's csr_matrix @ array with multiple columns (transposed: A.T @ array), one thread. SciPy
  *                      returns row-major results; with column-major arrays the time includes the copy to column-major
  *   scipy_pagerank     power iteration with SciPy's csr_matrix @ vector and NumPy's vectors, one thread

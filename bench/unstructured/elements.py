@@ -33,7 +33,8 @@ def told(make, size, order=1):
 
 
 def gmsh_model(make, size, dimension, order=1, options=(), finish=None):
-    """Returns the elements of `dimension` by gmsh's type, as indices of nodes in gmsh's order of nodes."""
+    """Returns the elements of `dimension`, {gmsh's type: indices of nodes in gmsh's order}, and {periodic node: its
+    master node}."""
     import gmsh
 
     gmsh.initialize()

@@ -112,7 +112,7 @@ typedef struct SpryPlans {
     SpryPlan directions[2];
 } SpryPlans;
 
-/* Returns the plans of A, created empty if missing. They belong to A. */
+/* Returns the plans of A, which belong to A. Creates empty plans if A has none. */
 PETSC_INTERN PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans);
 
 /*

@@ -99,7 +99,7 @@ def of_square(A, count=7):
 
 
 def matrix_of(name, folder):
-    """Generates a matrix of the list, or reads it from FOLDER."""
+    """Generates a matrix of the list *mesh*, or reads it from FOLDER."""
     if name in MESH and name != "G3_circuit":
         return spry.generate(name)
     return spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz"))

@@ -55,7 +55,7 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     Error
         The values are complex, or memory_limit is exceeded.
     KeyboardInterrupt
-        Immediately. A thread reads to the end and discards the result.
+        Raised immediately. Another thread reads to the end and discards the result.
     """
     base = whole(index_base, "index_base", least=0)
     options = _read_options(dtype, memory_limit, index_base=base, drop_duplicates=bool(drop_duplicates),

@@ -143,7 +143,7 @@ def cg_plan(A, *, M=None, count=1, format=None, device=None, threads=None, check
     InvalidError
         A is not symmetric, has infinities or NaN or a diagonal that is not positive; or a name is unknown.
     KeyboardInterrupt
-        Immediately. A thread runs to the end and discards the plan.
+        Raised immediately. Another thread runs to the end and discards the plan.
     """
     made = CgPlan(source_for(A, device), M, whole(count, "count"), format, device, threads, symmetry_tol, symmetric,
                   one_of(_PRECISIONS, precision, "precision"), check)
