@@ -110,7 +110,7 @@ def search(swept):
 
 
 def fit(swept, device):
-    """Returns a function from a density to (SRS, SSRS), and the lines of the tuning file."""
+    """Returns a function from a density (mean row length) to (SRS, SSRS), and the lines of the tuning file."""
     levels = swept[0]["levels"]
     if device == "cuda":
         srs, ssrs, _ = search(swept)

@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def drift(self):
-        """The machine's slow-down by its copy bandwidth, as a logarithm; 0 if unknown."""
+        """The machine's slow-down, measured by its copy bandwidth, as a logarithm; 0 if unknown."""
         return math.log(self.copy_old / self.copy_new) if self.copy_old and self.copy_new else 0.0
 
 

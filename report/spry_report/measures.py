@@ -20,8 +20,8 @@ def over_best(times):
 
 
 def profile(factors, at):
-    """Returns the share of the factors (times over the best of their matrix) that are at most `at`. None counts as
-    larger."""
+    """Returns the share of the factors (times divided by the best time of their matrix) that are at most `at`. None
+    counts as larger."""
     return sum(factor is not None and factor <= at for factor in factors) / len(factors) if factors else 0.0
 
 

@@ -4,8 +4,8 @@
  * Idea: nested loops in plain C. Threads share the outermost groups (csr2: super-rows; csr3: super-super-rows). Inner
  *       loops run over each inner level of groups, over the rows of a group and over the entries of a row.
  * Work: each thread has the same number of outermost groups; imbalance if the groups' entries differ.
- * Cost: bytes of CSR and 8 per group. Each addition of a row waits for the previous one, so only short rows are fast.
- *       Small groups add loop overhead; large groups are distributed unevenly.
+ * Cost: bytes of CSR and 8 bytes per group. Each addition of a row waits for the previous one, so only short rows are
+ *       fast. Small groups add loop overhead; large groups are distributed unevenly.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listing 1 and section 5.2 (static
  *         schedule), with alpha and beta.
  */

@@ -1,6 +1,6 @@
 /*
  * spgemm_seed_older_cuda: the older method with which seed 002, the paper of study 002, compares GetNNZ and loading, as
- * far as the seed describes it. Its reference [3] is Deshpande, Sparse Matrix Multiplication using CUDA and Mex
+ * far as the seed describes it. The seed's reference [3] is Deshpande, Sparse Matrix Multiplication using CUDA and Mex
  * Interface, 2012.
  *
  * Idea: B is converted to columns first. Every row of A is merged with every column of B. If they share an index, C has
@@ -39,7 +39,7 @@ struct older_columns {
 
 struct older_state {
     older_columns columns;
-    int32_t *from; /* for each entry by columns, its index in B by rows */
+    int32_t *from; /* for each entry in the order by columns, its index in the order by rows */
     int blocks;
     int32_t *counts;
     unsigned long long *products;
@@ -68,7 +68,7 @@ static __global__ void number_entries(gpu_csr B, int32_t *numbers, int32_t *row_
     row_of[e] = (int32_t)low;
 }
 
-/* One thread per column: finds the number of sorted entries before its first entry. */
+/* One thread per column: finds the number of sorted entries before the column's first entry. */
 static __global__ void find_columns(const int32_t *sorted, int64_t nnz, int64_t cols, int64_t *p)
 {
     const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -84,7 +84,7 @@ static __global__ void find_columns(const int32_t *sorted, int64_t nnz, int64_t 
     p[j] = low;
 }
 
-/* Copies the rows and values of B's entries in the order by columns to i and x. i NULL: copies only values. */
+/* Copies the rows and values of B's entries to i and x, in the order by columns. If i is NULL, copies only values. */
 template <typename V>
 static __global__ void gather(const int32_t *from, const int32_t *row_of, const V *Bx, int64_t nnz, int32_t *i, V *x)
 {

@@ -45,7 +45,7 @@ QUICK = ("grid5-48", "rmat-10", "dense-120")
 # Matrices of different structure for table 9 and figures 8c, 8d. Real ones are used if available.
 SELECTED = ("G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "wiki-Vote", "boyd1_kkt", "grid27-24", "rmat-16")
 
-# Sources of the real matrices, where each is available under its name.
+# Sources of the real matrices. In its source, each matrix has the same name.
 SOURCES = {
     "SuiteSparse Matrix Collection": ("Andrews", "G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "luxembourg_osm",
                                       "memplus", "s3rmq4m1"),

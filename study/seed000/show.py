@@ -50,7 +50,8 @@ def table_of(report, types, number, title, kernel):
 
 
 def table_of_all(report, types):
-    """Adds the table of all kernels and variants, also for the matrices on which all of the document's kernels ran."""
+    """Adds the table of all kernels and variants. It also has averages over the matrices on which all of the document's
+    kernels ran."""
     columns = ["kernel"] + [f"{name} {what}" for _, name in TYPES
                             for what in ("set", "avg", "max", "avg from 100 000", "avg of the common set")]
     rows = []

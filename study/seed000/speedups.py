@@ -5,7 +5,7 @@ from seed000 import measure
 LIMITS = (10000, 100000)
 TYPES = (("f32", "float"), ("f64", "double"))
 SCALAR, VECTOR, ADAPTIVE, ELL, COO, SCOO, HYB, CUSPARSE = measure.KERNELS
-LARGER = "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64"  # CSR-Adaptive with larger blocks than table 4's
+LARGER = "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64"  # CSR-Adaptive with larger blocks than in table 4
 OWN = "csr_adaptive_cuda"  # CSR-Adaptive with this library's row blocks
 SHARED, SEGMENTED = "csr_vector_shared_cuda", "coo_segmented_cuda"
 TABLES = ((1, "CSR-Scalar", SCALAR), (2, "CSR (cuSPARSE)", CUSPARSE), (3, "CSR-Vector", VECTOR),

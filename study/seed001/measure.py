@@ -115,7 +115,8 @@ def mesh(options):
 
 
 def on_mesh(matrices):
-    """Measures listing 1 and balanced csr with the benchmark's default protocol, medians of batches run in turn."""
+    """Measures listing 1 and balanced csr with the benchmark's default protocol: medians of batches that run in
+    turn."""
     def measure(run):
         few = ["--runs", "3"] if run.options.quick else []
         kernels = [f"{name}:srs={size}" for name in dict.fromkeys((LEVELS[0].format(k=2), listing(run, 2)))

@@ -94,7 +94,8 @@ def show_classes(report, rates, what):
 
 
 def show_ratios(report, rates, series, what):
-    """Adds speed-ups of the document's methods over each other and other kernels, each in its better numbering."""
+    """Adds speed-ups of the document's methods over each other and other kernels, each with the faster of the
+    numberings "as given" and "reordered"."""
     rows = []
     for one in [name for title, name in series.items() if title.startswith("CSR-")]:
         others = dict.fromkeys(list(series.values()) + sorted(rates.peers))

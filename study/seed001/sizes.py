@@ -98,7 +98,7 @@ def _row_of(matrix, times, constant, csr):
 
 
 def _one_for_all(sweeps):
-    """Returns the size with the smallest mean loss against each matrix's best, and the loss."""
+    """Returns the size with the smallest mean loss relative to each matrix's best size, and the loss."""
     shared = set.intersection(*(set(times) for times in sweeps.values()))
     lost = {at[0]: geometric_mean(times[at] / min(times.values()) for times in sweeps.values()) for at in shared}
     return min(lost.items(), key=lambda item: item[1])
@@ -159,7 +159,7 @@ def _row_of_sweep(r):
 
 
 def show_gpu(report, results):
-    """Adds the sweep: the best pair of each matrix compared with the fitted formulas and the library's."""
+    """Adds the sweep: the best pair of each matrix compared with the fitted formulas and the library's formula."""
     rows = [_row_of_sweep(r) for r in results.where(kind="sizes")]
     if not rows:
         return

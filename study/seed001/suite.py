@@ -110,7 +110,8 @@ def twin(m, quick=False):
 
 
 def chosen(options):
-    """Returns {name: file or generator}, small matrices first, so that every n-th matrix gives equal work."""
+    """Returns {name: file or generator}, small matrices first, so that jobs with every n-th matrix have about equal
+    work."""
     from common import matrices as real  # imported here because this file also runs as a script, without the package
     names = QUICK if options.quick else [m.name for m in sorted(MATRICES, key=lambda m: m.entries)]
     found = {}

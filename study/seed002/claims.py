@@ -38,7 +38,8 @@ class Claims:
 
 
 def _more_than_loading(loads, density, name):
-    """Returns [(size, per cent)]: time of conversion relative to reading, on the host (dot) or the GPU (older)."""
+    """Returns [(size, per cent)]: time of conversion as a percentage of the time of reading, on the host (dot) or the
+    GPU (older)."""
     more = []
     for size in loads.sizes(density):
         reads, converts = loads.at(density, size, "f32", "dot"), loads.at(density, size, "f32", name)

@@ -201,12 +201,12 @@ class Ways:
         return without_sort(self.records.get(kernel))
 
     def gain(self, kernel):
-        """Returns the speed-up over the printed kernel; None if one of both did not run."""
+        """Returns the speed-up over the printed kernel; None if one of the two kernels did not run."""
         own, printed = self.ms(kernel), self.ms(measure.PRINTED)
         return printed / own if own and printed else None
 
     def sort_gain(self, kernel):
-        """Returns the speed-up of SortCols; None if one of both did not run."""
+        """Returns the speed-up of SortCols over the printed kernel; None if one of the two kernels did not run."""
         own, printed = (stage(self.records.get(name), "sort") for name in (kernel, measure.PRINTED))
         return printed / own if own and printed else None
 

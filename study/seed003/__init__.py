@@ -34,7 +34,8 @@ def devices(run):
 # ---- jobs ------------------------------------------------------------------------------------------------------------
 
 def multiply(title, group):
-    """Creates a job that measures matrices with all kernels of the question in both types, and their row lengths."""
+    """Creates a job that measures products of the matrices with all kernels of rows.KERNELS in both types, and records
+    the matrices' row lengths."""
     def measure(run):
         for name, source in group.items() if "cuda" in devices(run) else ():
             info = run.lines("info", source)[0]

@@ -31,7 +31,8 @@ def check_target(out: np.ndarray) -> None:
 
 
 def refuse_shared(shape, strides):
-    """Refuses a shape of one or two dimensions if elements share memory. Strides may have any common unit."""
+    """Refuses a shape of one or two dimensions if elements share memory. All strides must have the same unit, bytes or
+    elements."""
     long = [(length, abs(int(stride))) for length, stride in zip(shape, strides, strict=True) if length > 1]
     if 0 in shape or not long:
         return
