@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* compiled from the header: nothing to link, and no xxHash symbol in the library */
+/* Compiles xxHash from its header, so that nothing is linked and the library has no symbol of xxHash. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -91,7 +91,8 @@ uint64_t spryi_container_checksum(const spryi_container_head *head)
 typedef enum fault { SOUND, FALLS, OUT_OF_RANGE, UNSORTED } fault;
 
 /*
- * The functions below inspect items first .. last - 1. Both types are constants after inlining.
+ * The functions below inspect items first .. last - 1. P is the type of offsets, J the type of indices; both are
+ * constants after inlining.
  */
 
 /* Returns whether the offsets begin with 0 and never fall. verify checks that the last offset is nnz. */
@@ -121,8 +122,8 @@ SPRYI_INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
 }
 
 /*
- * Returns whether columns rise in every row. A loop that compilers can vectorize counts all descents of the chunk.
- * Descents at the beginning of a row are legal and are subtracted.
+ * Returns whether columns rise in every row. A loop that compilers can vectorize counts all entries of the chunk whose
+ * column is smaller than the one before. Such an entry is legal at the beginning of a row and is then subtracted.
  */
 SPRYI_INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P, spry_index_type J)
 {
@@ -189,7 +190,7 @@ static fault inspect(const spryi_container_part *part, int64_t c, const spry_arr
 typedef struct inspection {
     const spryi_container_part *parts;
     const spry_arrays *a;
-    const int64_t *first; /* chunk of each part */
+    const int64_t *first; /* number of each part's first chunk */
     uint64_t *hashes;
     atomic_llong faults[SPRYI_MOST_SECTIONS];
 } inspection;
@@ -204,7 +205,7 @@ static void inspect_chunks(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Inspects the parts with all threads. Only hashes if a is NULL. */
+/* Inspects the parts with all threads. If a is NULL, only computes hashes. */
 static spry_status inspect_parts(spry_context *context, const spryi_container_part *parts, int count,
                                  const spry_arrays *a, finding *findings, spry_error *err)
 {
@@ -596,7 +597,7 @@ static spry_status read_ones(spry_matrix **A, spry_error *err)
 {
     spry_matrix *csr;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(*A, &csr, err));
-    spryi_matrix_release(*A); /* csr has no other users */
+    spryi_matrix_release(*A); /* csr then has no other users, and drop_ones may change it */
     drop_ones(csr);
     *A = csr;
     return SPRY_OK;
@@ -772,7 +773,7 @@ static spry_status refuse_format(const char *format, spry_error *err)
                       "write: a container cannot store format %.40s, expected one of %s", format, known);
 }
 
-/* Builds the content for options->format. */
+/* Builds the content in `format`, or in A's layout if format is NULL. */
 static spry_status resolve(spry_context *context, content *c, const spry_matrix *A, const char *format, spry_error *err)
 {
     spry_layout layout = format ? SPRY_CSR : A->a.layout;

@@ -10,18 +10,20 @@
  * Numbers are little-endian. Sections begin at multiples of 4096, the smallest page. Arrays are therefore aligned for
  * any vector load in the mapping, a page contains only one array, and a reader may map a single section.
  *
- * A section's hash is the hash of the hashes of its chunks of 256 KiB, in order. Multiple threads can verify chunks,
- * each in a core's cache, and the table has a fixed size. All bytes of a file are verified: head and table by the
- * checksum, sections by their hashes, gaps must be zero, and the length must be the one in the head.
+ * A section is divided into chunks of 256 KiB. The section's hash is the hash of the hashes of its chunks, in order.
+ * Multiple threads can therefore verify chunks, each in a core's cache, and the table needs one hash per section. All
+ * bytes of a file are verified. The checksum covers head and table, and the hashes cover the sections. Gaps must be
+ * zero, and the file must have the length that the head states.
  *
- * layout is csr, coo or csc, whose sections (offsets or rows, indices, values) are the arrays of the matrix, or a
- * format of the registry, whose sections are those of spryi_format.sections.
+ * The field layout names csr, coo or csc, or another format. The sections of csr, coo and csc (offsets or rows,
+ * indices, values) are the arrays of the matrix. The sections of another format are those of spryi_format.sections.
  *
- * value_type is the matrix's. A format without patterns stores the entries of a pattern as ones. Such a file has
- * version 2, and the reader drops the ones. If the format has added duplicates, as bsr does, the values are not all
- * ones. The reader then keeps the values, because products need them.
+ * The field value_type is the value type of the matrix. A format that cannot store entries without values stores the
+ * entries of a pattern as ones. Such a file has version 2, and the reader drops the ones. If the format has added
+ * duplicates, as bsr does, the values are not all ones. The reader then keeps the values, because products need them.
  *
- * Indices in a file always count from 0. counts_from_0 states the base of messages (spry_source_info.index_base).
+ * Indices in a file always count from 0. The field counts_from_0 states whether messages about the matrix count from 0
+ * or from 1 (spry_source_info.index_base).
  */
 #pragma once
 
@@ -33,7 +35,7 @@ enum {
     SPRYI_CONTAINER_VERSION = 3, /* version of this library's newest files; readers reject later versions */
     SPRYI_CONTAINER_FIRST = 1,   /* version of files that need no later one */
     SPRYI_CONTAINER_ONES = 2,    /* first version in which ones of a format may represent a pattern */
-    SPRYI_CONTAINER_BASE_0 = 3,  /* first version in which a matrix may count from 0 */
+    SPRYI_CONTAINER_BASE_0 = 3,  /* first version in which messages about a matrix may count from 0 */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,
     SPRYI_CONTAINER_CHUNK = 256 << 10,
@@ -48,7 +50,7 @@ typedef struct spryi_container_section {
     uint64_t reserved[2];
 } spryi_container_section;
 
-/* Types and claims of the matrix. */
+/* Types and stated properties of the matrix. */
 typedef struct spryi_container_kind {
     uint8_t value_type, offset_type, index_type; /* spry_type, spry_index_type */
     uint8_t sorted, unique, symmetry, field;     /* spry_known, spry_symmetry, spryi_field */
@@ -61,7 +63,7 @@ typedef struct spryi_container_head {
     uint64_t checksum;
     uint64_t file_bytes;
     char layout[16];
-    char parameters[64]; /* of the format, as resolved */
+    char parameters[64]; /* parameters of the format that the storage was built with */
     int64_t rows, cols, nnz;
     spryi_container_kind kind;
     uint32_t section_count, chunk_bytes;
@@ -92,7 +94,7 @@ uint64_t spryi_container_checksum(const spryi_container_head *head);
 spry_status spryi_container_hash(spry_context *context, const spryi_container_part *parts, int count, uint64_t *hashes,
                                  spry_error *err);
 
-/* Reads a container. The matrix takes over its bytes, so that the text must be closed next. */
+/* Reads a container. The matrix becomes the owner of the bytes, so that the text must be closed next. */
 spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /* Writes A as a container. */

@@ -11,8 +11,8 @@
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
 /*
- * Number of significant digits that can decide the rounding: a tie between two f64 has at most 767 digits, and one more
- * digit decides.
+ * MOST_DIGITS: more significant digits do not affect the rounding. A value half way between two f64 has at most 767
+ * digits, and one more digit decides.
  */
 enum { MOST_DIGITS = 800, MOST_EXPONENT = 1000000 };
 
@@ -48,7 +48,7 @@ const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d)
     if (p < end && (*p == '-' || *p == '+')) d->negative = *p++ == '-';
     d->text = p;
     int any = 0, significant = 0;
-    int64_t point = 0; /* digits behind the point in d->digits, minus digits before the point not in d->digits */
+    int64_t point = 0; /* digits after the point that d->digits has, minus digits before the point that it lacks */
     for (int behind = 0; p < end; p++) {
         if (*p == '.' && !behind) {
             behind = 1;
@@ -98,7 +98,7 @@ static void spell(const spryi_decimal *d, char *text, size_t size)
             more |= *p != '0';
         }
     }
-    int64_t exponent = d->exponent - (digits > 19 ? digits - 19 : 0); /* d->exponent counts for at most 19 digits */
+    int64_t exponent = d->exponent - (digits > 19 ? digits - 19 : 0); /* d->exponent belongs to the first 19 digits */
     if (more) {
         text[digits++] = '1';
         exponent--;
@@ -106,7 +106,7 @@ static void spell(const spryi_decimal *d, char *text, size_t size)
     snprintf(text + digits, size - (size_t)digits, "e%lld", (long long)exponent);
 }
 
-/* Converts with the C library. A value of type f32 is exact as a double. */
+/* Converts with the C library. If type is f32, the result is an f32 value in a double. */
 static double undecided(const spryi_decimal *d, spry_type type)
 {
     char text[MOST_DIGITS + 40];
@@ -149,8 +149,8 @@ float spryi_decimal_f32(const spryi_decimal *d)
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
 /*
- * Result of finding the shortest decimal that reads back as the same binary number, and the nearest of the shortest
- * ones. Source: R. Giulietti, The Schubfach Way to Render Doubles, 2020. A power of ten scales the interval of decimals
+ * The shortest decimal that reads back as the same binary number. If multiple decimals are equally short, the nearest
+ * one. Source: R. Giulietti, The Schubfach Way to Render Doubles, 2020. A power of ten scales the interval of decimals
  * that round to the value. The scaled interval contains at least one integer but few multiples of ten. Products are
  * rounded to odd, so that they compare like exact products.
  */
@@ -159,7 +159,10 @@ typedef struct shortest {
     int exponent; /* value = digits * 10^exponent */
 } shortest;
 
-/* floor(e * log10(2)), floor(log10(3/4 * 2^e)), floor(e * log2(10)); exact for all exponents of f64. */
+/*
+ * The functions return floor(e * log10(2)), floor(log10(3/4 * 2^e)) and floor(e * log2(10)), exactly for all exponents
+ * of f64.
+ */
 static int floor_log10_pow2(int e)
 {
     return (int)((e * INT64_C(661971961083)) >> 41);
@@ -182,7 +185,7 @@ static spryi_u128 scaled_power(int power)
     return (wide >> 2) + 1;
 }
 
-/* Returns g * count, scaled and rounded to odd. The error of g is smaller than the lowest bit that is used. */
+/* Returns g * count / 2^127, rounded to odd. The error of g is smaller than the lowest bit that is used. */
 static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
 {
     spryi_u128 low = (spryi_u128)(uint64_t)g * count;

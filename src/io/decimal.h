@@ -1,10 +1,11 @@
 /*
  * Conversion between decimal text and binary floating point, correctly rounded and independent of the locale.
  *
- * Reading: a number is at most 19 significant digits w and a power of ten q. The product of w and 128 bits of 5^q
- * decides how it rounds (D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (8),
- * 2021). With more digits, w and w + 1 usually round to the same value. If they do not, strtod decides, on text without
- * a decimal point and thus independent of the locale.
+ * Reading: a number is at most 19 significant digits w and a power of ten q. The product of w and the first 128 bits of
+ * 5^q decides how the number rounds (D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and
+ * Experience 51 (8), 2021). A number with more digits is between w * 10^q and (w + 1) * 10^q, which usually round to
+ * the same value. If they do not, strtod converts the digits, written without a decimal point so that the locale does
+ * not matter.
  */
 #pragma once
 
@@ -20,17 +21,18 @@ __extension__ typedef unsigned __int128 spryi_u128;
 
 typedef struct spryi_decimal {
     uint64_t digits;  /* the first 19 significant digits */
-    int64_t exponent; /* value = digits * 10^exponent, plus a rest if cut */
+    int64_t exponent; /* magnitude = digits * 10^exponent, plus less than 10^exponent if cut is 1 */
     int negative;
     int cut;                /* digits other than 0 were omitted */
     int integer;            /* the text has neither point nor exponent */
     int special;            /* 0, or 'i' for infinity, 'n' for not a number */
-    const char *text, *end; /* text: after the sign */
+    const char *text, *end; /* the number's characters after its sign */
 } spryi_decimal;
 
 /*
- * Reads the number at the beginning of p..end. Returns the end of the number, or NULL if there is none. Accepts a sign;
- * digits with a point anywhere; an exponent after e, E, d or D; inf, infinity and nan in any case.
+ * Reads the number at the beginning of p..end. Returns the end of the number, or NULL if there is none. Accepts a sign,
+ * digits with a decimal point at any place, and an exponent after e, E, d or D. Also accepts inf, infinity and nan in
+ * upper or lower case.
  */
 const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d);
 
@@ -38,8 +40,8 @@ double spryi_decimal_f64(const spryi_decimal *d);
 float spryi_decimal_f32(const spryi_decimal *d);
 
 /*
- * Largest number of characters that the writers write. They write the shortest digits that read back as the same value,
- * and no NUL. Each writer returns the end of the text.
+ * Largest number of characters that one call of a function below writes. The functions write the shortest digits that
+ * read back as the same value, and no NUL. Each returns the end of the text.
  */
 enum { SPRYI_NUMBER_CHARS = 32 };
 char *spryi_decimal_write_f64(char *to, double value);
@@ -68,7 +70,9 @@ static inline uint64_t spryi_as_digits(uint64_t chars)
 }
 static inline uint64_t spryi_not_digits(uint64_t digits)
 {
-    /* adding 0x76 carries into the high bit from 10 on; carries between bytes only spoil bytes after such a byte */
+    /*
+     * Adding 0x76 sets the high bit of a byte of 10 or more. A carry only spoils bytes after one that is not a digit.
+     */
     return ((digits + 0x7676767676767676u) | digits) & 0x8080808080808080u;
 }
 
@@ -88,7 +92,7 @@ static inline uint64_t spryi_join_digits(uint64_t digits)
 /* Constants of f64 and f32. */
 typedef struct spryi_float_shape {
     int fraction_bits, bias, infinite_power;
-    int least_exponent, most_exponent; /* of ten: for all digits, smaller ones give 0, larger ones infinity */
+    int least_exponent, most_exponent; /* exponents of ten: smaller ones always give 0, larger ones infinity */
     int least_tie, most_tie;           /* exponents of ten between which a product may be half way between two floats */
 } spryi_float_shape;
 
@@ -96,8 +100,8 @@ typedef struct spryi_float_shape {
 #define SPRYI_SHAPE_F32 ((spryi_float_shape){23, 127, 0xff, -65, 38, -17, 10})
 
 /*
- * Returns the bits of the nearest float with sign 0. digits must not be cut. Sets *sure to 0 if the result is
- * undecided.
+ * Returns the bits of the float that is nearest to digits * 10^exponent, with sign bit 0. Sets *sure to 0 if 128 bits
+ * of the power do not decide the rounding.
  */
 static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spryi_float_shape shape, int *sure)
 {
@@ -144,8 +148,8 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
 /*
  * Convert at most 19 digits, for inner loops. negative is 0 or 1. Return 0 if the result is undecided; *value may then
  * be wrong. There is no branch on the sign or on the number of digits, since both are unpredictable for random numbers
- * and a misprediction costs more than the product. (Clinger's exact division, usual below 2^53, would cost a
- * misprediction in files with 16 and 17 digits.)
+ * and a misprediction costs more than the product. (Clinger's method, which divides exactly if digits is below 2^53,
+ * would cost a misprediction in files that mix numbers of 16 and 17 digits.)
  */
 static inline int spryi_nearest_f64(uint64_t digits, int64_t exponent, int negative, double *value)
 {

@@ -1,11 +1,11 @@
 /*
- * Lists of edges: lines of two or three columns, "source target" or "source target weight", all lines alike. Blanks,
- * tabs, a comma or a semicolon separate columns. Lines that begin with # or % and blank lines are skipped. The first
- * other line may name the columns. If it names source and target, columns are found by name, in any order, and columns
- * with other names are not read.
+ * Lists of edges: lines of two or three columns, "source target" or "source target weight". All lines have the same
+ * columns. Blanks, tabs, a comma or a semicolon separate columns. Lines that begin with # or % and blank lines are
+ * skipped. The first line that is not skipped may name the columns. If it names source and target, columns are found by
+ * name, in any order, and columns with other names are not read.
  *
  * Threads parse blocks of lines, which are joined in file order, as mtx_read.c reads a file. The numbers of edges and
- * nodes are unknown before the end, so the edges of each block are kept separate until then.
+ * nodes are unknown until the file ends. Until then, the edges of each block are kept in arrays of their own.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -26,14 +26,17 @@ typedef struct edge_list {
     bool weighted;    /* lines have a third column */
     int64_t lines;    /* number of lines of the head */
     int64_t aside;    /* bytes of comments and blank lines in the head */
-    /* Number of columns that are found by name. 0: the columns are source, target and perhaps weight, in this order. */
+    /*
+     * columns: number of columns in a line, if columns are found by name. 0: source, target and perhaps weight, in this
+     * order.
+     */
     int columns, places[3]; /* places of source, target and weight, from 0; -1: none */
-    char divider;           /* of fields; 0: a blank, a comma or a semicolon */
+    char divider;           /* character between columns; 0: a blank, a comma or a semicolon */
     int64_t names_line;     /* the line with the names */
     char others[36];        /* names of columns that are not read */
 } edge_list;
 
-/* The largest number that a node may have. Nodes count from 0. */
+/* The largest number that a node may have, if nodes are counted from 0. */
 #define LARGEST_NODE (INT64_MAX / 64 - 1)
 
 static inline int is_divider(char c)
@@ -41,7 +44,7 @@ static inline int is_divider(char c)
     return c == ',' || c == ';';
 }
 
-/* Reports a fault of `edges` in a line; 0: in the whole file. */
+/* Reports a fault in line `line` of the file; 0: in the whole file. */
 #define BAD_EDGES(line, ...) spryi_fail_file(err, SPRY_BAD_FILE, edges->name, line, __VA_ARGS__)
 
 #define WHOLE "names of nodes are expected to be whole numbers"
@@ -83,8 +86,8 @@ static const char *read_quotes(const char *p, const char *end, char divider, spr
 }
 
 /*
- * Returns the next field of a line, without quotes, and moves *p after it. *found: the line has such a field, which may
- * be empty: "1,,2". divider: see ends_field.
+ * Returns the next field of a line, without quotes, and moves *p after it. *found: the line has another field. It may
+ * be empty, like the second field of "1,,2". divider: see ends_field.
  */
 static spryi_word next_field(const char **p, const char *end, char divider, int first, int *found)
 {
@@ -181,7 +184,7 @@ static int read_weight(spryi_word w, const char *end, spryi_entry *entry, spryi_
     return 1;
 }
 
-/* Finds source, target and weight in the line *p..end by the places that the names gave. */
+/* Finds source, target and weight in the line *p..end at the columns edges->places. */
 static int find_named(const edge_list *edges, const char **p, const char *end, spryi_word fields[3], spryi_fault *fault)
 {
     int columns = 0, found;
@@ -453,7 +456,7 @@ typedef struct parsed_edges {
     int64_t largest;             /* largest node, from 0; -1: no edge */
     spryi_entry_order order;
     const char *bad; /* start of the first bad line; NULL: none. count and lines exclude it */
-    part *kept;      /* part that is not joined yet; NULL: none */
+    part *kept;      /* copy of the edges, until append takes it; NULL: none */
 } parsed_edges;
 
 SPRYI_INLINE int is_separator(char c)
@@ -574,7 +577,7 @@ SPRYI_INLINE void parse_as(const edge_list *edges, const spryi_block *block, spr
     to->aside = aside;
 }
 
-/* Parses a block. type: of to->values; SPRY_PATTERN if lines have no weight. */
+/* Parses a block. type: type of to->values; SPRY_PATTERN if lines have no weight. */
 static void parse_edges(const edge_list *edges, const spryi_block *block, spry_type type, parsed_edges *to)
 {
     if (type == SPRY_PATTERN) parse_as(edges, block, SPRY_PATTERN, to);
@@ -593,7 +596,7 @@ typedef struct job {
     spryi_text *text;
     const edge_list *edges;
     spry_type type; /* of the weights; SPRY_PATTERN: none */
-    /* used only by the thread with the next block to join */
+    /* used only by the thread whose block is the next in file order */
     part *first, *last;
     int64_t parts, count, lines, aside, largest;
     int64_t last_i, last_j;
@@ -655,7 +658,7 @@ static spry_status explain(const job *work, const spryi_block *block, const pars
     return spryi_fail_file(err, SPRY_BAD_FILE, work->edges->name, work->lines + from->lines + 1, "%s", fault.text);
 }
 
-/* Appends the block's part. */
+/* Appends the block's edges to the list of parts. */
 static spry_status append(void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
     job *work = job_of_text;
@@ -775,10 +778,7 @@ done:
     return status;
 }
 
-/*
- * If memory is too small for the rows, adds the probable cause to the message: the node numbers are not row numbers, so
- * that most rows have no edges.
- */
+/* If memory does not suffice and most rows have no edges, reports the probable cause: node numbers with large gaps. */
 static spry_status explain_gaps(const job *work, spry_status status, spry_error *err)
 {
     if (status != SPRY_OUT_OF_MEMORY || work->largest / 64 <= work->count) return status;
@@ -832,8 +832,8 @@ static spry_status build_matrix(job *work, spry_matrix **A, const spry_read_opti
 }
 
 /*
- * Notes the memory that the edges need. Assumes that an edge takes at least four bytes and that node numbers have no
- * large gaps.
+ * Records a memory limit that suffices for the edges. Assumes that an edge takes at least four bytes of text and that
+ * node numbers have no large gaps.
  */
 static spry_status note_needs(const spryi_text *text, const spry_read_options *options, spry_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Fast reading of numbers in lines of text: the first and second tier of mtx_read.c, which describes them.
- * Header-only, so that the functions become part of a reader's loop.
+ * Fast reading of numbers in lines of text, with a mask or word by word. mtx_read.c describes both ways. The functions
+ * are in a header so that they become part of a reader's loop.
  */
 #pragma once
 
@@ -31,9 +31,12 @@ SPRYI_INLINE int store_value(uint64_t digits, int64_t exponent, int negative, sp
                             : spryi_nearest_f32(digits, exponent, negative, (float *)values + k);
 }
 
-/* ---- first tier -------------------------------------------------------------------------------- */
+/* ---- with a mask ------------------------------------------------------------------------------- */
 
-/* Returns a mask of 64 characters in which bit c is set if p[c] is not a digit. */
+/*
+ * mask_of_words inspects 64 characters and returns a mask in which bit c is set if p[c] is not a digit. not_digits_16
+ * does this for 16 characters.
+ */
 #if defined(__SSE2__)
 SPRYI_INLINE uint64_t not_digits_16(const char *p)
 {
@@ -102,7 +105,7 @@ static const uint64_t powers_of_ten[20] = {
 };
 /* clang-format on */
 
-/* FIRST: position of the first character of the mask that is not a digit. */
+/* FIRST: position of the first character that is not a digit. DROP_FIRST removes the bit of that character. */
 #define FIRST(mask) ((unsigned)__builtin_ctzll(mask))
 #define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
@@ -122,9 +125,9 @@ SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 }
 
 /*
- * Reads the value that follows the blank at the first bit of mask; in a file with an array, reads the value at p.
- * Returns the end of the value, or 0 if its form is unusual. A non-digit directly after the blank is taken for the
- * sign. A search for '-' would make the next line wait for a load.
+ * Reads the value at p if array is 1, else the value after the blank at the first bit of mask. Returns the end of the
+ * value, or 0 if its form is unusual. Finds the sign by the mask, as the character directly after the blank that is not
+ * a digit. A search for '-' would make the next line wait for a load.
  */
 SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
                                    int64_t k)
@@ -159,7 +162,7 @@ SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int 
 
 /* ---- word by word ------------------------------------------------------------------------------ */
 
-/* Reads up to 16 digits. Returns NULL if p has no digit or too many. */
+/* Reads up to 15 digits. Returns NULL if there is no digit at p, or more than 15. */
 static inline const char *fast_index(const char *p, uint64_t *index)
 {
     uint64_t digits = spryi_as_digits(spryi_load8(p)), stop = spryi_not_digits(digits);
@@ -189,7 +192,10 @@ static inline const char *fast_blanks(const char *p)
     return p;
 }
 
-/* Appends the digits at p to *value and adds their number to *count. Loads up to 16 more characters per iteration. */
+/*
+ * Appends the digits at p to *value and adds their number to *count. Loads eight characters at a time, which may go
+ * past the digits.
+ */
 static inline const char *fast_digits(const char *p, uint64_t *value, int *count)
 {
     for (;;) {
@@ -250,8 +256,8 @@ static inline const char *fast_value(const char *p, int integer, spry_type type,
 }
 
 /*
- * Returns a start of a line, before which masked reading is safe: from the start of every earlier line, `ahead` bytes
- * can be loaded. Returns the last such start in the block.
+ * Returns the last start of a line in the block (or its end) such that `ahead` bytes can be loaded from the start of
+ * every earlier line.
  */
 static inline const char *last_line_start(const spryi_block *block, int64_t ahead)
 {

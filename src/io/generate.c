@@ -1,6 +1,6 @@
 /*
- * Generated matrices: the specification "NAME,key=value,...", then structure, new labels and values. The generators are
- * in catalogue.c, their kinds in generate/kinds.c.
+ * Generates matrices: parses the specification "NAME,key=value,...", builds the structure, renumbers rows and columns
+ * on request, and draws the values. The generators are in catalogue.c, their kinds in generate/kinds.c.
  */
 #include "base/error.h"
 #include "base/float_env.h"
@@ -233,8 +233,8 @@ static spry_status check_memory(spryi_generation *g, spry_index_type offset_type
 
 typedef struct build_job {
     const spryi_generation *g;
-    const spryi_compressed *a, *made; /* a: rows and columns as generated; made: with new labels */
-    const int64_t *to;                /* new label of each row and column */
+    const spryi_compressed *a, *made; /* a: rows and columns as generated; made: renumbered */
+    const int64_t *to;                /* new index of each row and column */
     int64_t *degree;
     uint64_t seed;
 } build_job;
@@ -350,7 +350,7 @@ done:
     return status;
 }
 
-/* Creates a random permutation by Fisher and Yates, from the end. */
+/* Creates a random permutation by the method of Fisher and Yates, from the last element to the first. */
 static void shuffle(int64_t *to, int64_t n, uint64_t seed)
 {
     for (int64_t i = 0; i < n; i++) to[i] = i;
@@ -372,7 +372,10 @@ static void count_columns(void *job, int64_t begin, int64_t end)
         __atomic_fetch_add(&degree[spryi_index_at(indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
-/* Orders columns by use, the most used first. Columns of equal use keep their order. */
+/*
+ * Sets to[j] to the place of column j when columns are ordered by their number of entries, largest first. Columns with
+ * equally many entries keep their order.
+ */
 static spry_status label_by_degree(spry_context *context, int64_t *to, const spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -425,7 +428,10 @@ static void draw_some_values(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Draws values in the order of the entries. A relabelled structure gets other values. */
+/*
+ * Draws random values for the entries in stored order. If rows and columns were renumbered, the values come from
+ * another seed and do not move with the entries.
+ */
 static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_type value_type, spry_error *err)
 {
     if (value_type == SPRY_PATTERN) return SPRY_OK;

@@ -1,4 +1,4 @@
-/* Lines and words of text, for messages, and rejection of files of other kinds. */
+/* Finds lines and words of text, shows them in messages, and rejects files of kinds that the library does not read. */
 #include "base/error.h"
 #include "io/container.h"
 #include "io/readers.h"
@@ -84,11 +84,11 @@ bool spryi_is_banner(spryi_word w)
     return (size_t)(w.end - w.p) == sizeof banner - 1 && strncasecmp(w.p, banner, sizeof banner - 1) == 0;
 }
 
-enum { MOST_COMMENT = 1024 - 2 }; /* '%' and the newline count */
+enum { MOST_COMMENT = 1024 - 2 }; /* without '%' and the newline */
 
 /*
- * Returns the number of bytes to write in the next line. The bytes at p exceed a line. The line ends before a blank if
- * possible, else at the end of a character.
+ * Returns how many bytes of the text at p, which is too long for one line, the next line gets. The line ends before a
+ * blank if possible, else at the end of a character.
  */
 static size_t break_at(const char *p)
 {
@@ -125,9 +125,7 @@ size_t spryi_mtx_comment(char *to, const char *comment)
 #define UNPACK "unpack the file first"
 #define VECTOR "write the vector as Matrix Market, with -o FILE.mtx"
 
-/*
- * Signature of a kind: text at the beginning of a file (without byte order mark, in any case), or bytes at an offset.
- */
+/* Signature of a kind of file: the bytes `magic` at an offset. At offset 0 a byte order mark is skipped. */
 typedef struct signature {
     int offset, bytes;
     const char *magic, *kind, *remedy;
@@ -195,7 +193,8 @@ static int has(const signature *s, const char *p, const char *end)
 {
     if (s->offset == 0 && end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
     if (end - p < s->offset + s->bytes) return 0;
-    for (int b = 0; b < s->bytes; b++) { /* letters in any case */
+    /* In a signature that begins with '<', a lower-case letter also matches the upper-case letter of the file. */
+    for (int b = 0; b < s->bytes; b++) {
         const char wanted = s->magic[b], found = p[s->offset + b];
         const int upper = found >= 'A' && found <= 'Z' && s->magic[0] == '<';
         if (wanted != found && !(upper && (wanted | 0x20) == (found | 0x20))) return 0;
@@ -203,7 +202,7 @@ static int has(const signature *s, const char *p, const char *end)
     return 1;
 }
 
-/* Counts integers at the beginning of p..end. *others: words that are not integers. */
+/* Returns the number of integers at the beginning of p..end. *others: number of words that are not integers. */
 static int count_numbers(const char *p, const char *end, int *others)
 {
     int count = 0;
@@ -219,7 +218,10 @@ static int count_numbers(const char *p, const char *end, int *others)
     return count;
 }
 
-/* Checks for a title, numbers of cards, then three letters of the type ("RSA") and sizes. */
+/*
+ * Returns whether the text begins as Harwell-Boeing files do: with a title line, a line with numbers of cards, and a
+ * line with three letters of the type ("RSA") and sizes.
+ */
 static int is_harwell_boeing(const char *p, const char *end)
 {
     const char *lines[3], *ends[3];

@@ -1,7 +1,8 @@
 /*
  * Reader of Matrix Market. Reads the banner and the sizes, then all entries with multiple threads, and builds CSR
- * (matrix/assemble.h). Grouping is stable, so rows are sorted if the file is sorted by column or by row. This also
- * holds for files of a lower or upper triangle. Files in the order of SuiteSparse need no comparison.
+ * (matrix/assemble.h). Entries of one row keep their file order when they are grouped. Rows are therefore sorted if the
+ * file is sorted by column or by row, also if the file contains only one triangle. Files of SuiteSparse are sorted by
+ * column, so their rows need no sorting.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -23,7 +24,10 @@
 /* Reports a fault of `head` in the last line that was read. */
 #define BAD_HEAD(...) spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, __VA_ARGS__)
 
-/* Least number of bytes that are read ahead. If the input ends within them, few threads read it. */
+/*
+ * Least number of bytes to read ahead in a feed. If the feed ends within these bytes, its size is known, and only as
+ * many threads as its blocks need read it.
+ */
 enum { READ_AHEAD_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
 
 #define FIELDS "'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"
@@ -114,7 +118,7 @@ static const char *name_advice(const char *name)
     return "";
 }
 
-/* Reads the banner. block_end: end of the text after the line, which identifies other kinds of files. */
+/* Reads the banner. block_end: end of the loaded text, whose beginning identifies other kinds of files. */
 static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, const char *block_end, spry_error *err)
 {
     const char *start = p;
@@ -169,7 +173,8 @@ static spry_status read_size(const spryi_mtx *head, const char **p, const char *
 }
 
 /*
- * Returns the number of values of an array: all, or those of the lower triangle that the symmetry does not determine.
+ * Sets head->entries to the number of values in an array file: all values, or for a symmetric or skew-symmetric matrix
+ * those of the lower triangle. A skew-symmetric file omits the diagonal.
  */
 static spry_status count_array(spryi_mtx *head, spry_error *err)
 {
@@ -347,10 +352,11 @@ static spryi_line read_line(const spryi_mtx *head, const char *p, const char *en
  * the previous block's entries is known, and copies its entries there. No pass counts lines first. The first block in
  * file order that has a fault reports it.
  *
- * There are three tiers. Most files have lines "i j -d.ddde-dd" with single blanks and at most 63 characters. A mask of
- * the characters that are not digits divides such a line into words. The division is a few bit operations without loops
- * or branches that depend on the data, so the processor works on multiple lines at a time. Numbers with more blanks or
- * digits are read word by word, eight characters at a time. read_line reads all other lines and finds faults.
+ * Lines are read in three ways. Most files have lines "i j -d.ddde-dd" with single blanks and at most 63 characters. A
+ * mask of the characters that are not digits divides such a line into words. The division is a few bit operations
+ * without loops or branches that depend on the data, so the processor works on multiple lines at a time. fast_line
+ * reads lines with more blanks or digits word by word, eight characters at a time. read_line reads all other lines and
+ * finds faults.
  */
 typedef struct parsed_block {
     void *rows, *cols, *values;
@@ -482,15 +488,12 @@ typedef struct job {
     const spryi_mtx *head;
     spryi_mtx_entries *entries;
     spry_type parsed_type; /* type of values in a block; f64 if values are only checked */
-    /* used only by the thread with the next block to join */
+    /* used only by the thread whose block is the next in file order */
     int64_t count, lines, aside;
     int64_t last_i, last_j;
 } job;
 
-/*
- * Parses a block. type: of to->values; SPRY_PATTERN if lines have no value. The arrays have space for the most entries
- * that a block can contain.
- */
+/* Parses a block into *parsed, whose arrays have space for the largest number of entries that a block can contain. */
 static spry_status parse(const void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
     const job *work = job_of_text;
@@ -640,7 +643,8 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
                                    .count = head->entries,
                                    .order = SPRYI_ALL_ORDERS};
-    if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* values show where zeros are */
+    /* The values show which entries are zeros and must be dropped. */
+    if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64;
     job work = {.text = text,
                 .head = head,
                 .entries = entries,
@@ -661,7 +665,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 
 /* ---- to CSR -------------------------------------------------------------------------------------- */
 
-/* Removes the zeros from the values of dense columns, and adds indices of the other values. */
+/* Converts the values of an array file to entries: removes zeros, and stores row and column of each other value. */
 static spry_status index_array(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
 {
     int64_t kept = 0, k = 0;
@@ -700,7 +704,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     int64_t duplicates = 0;
     if (head->array) SPRYI_TRY(index_array(context, head, e, err));
     const spryi_entry_order order = e->order;
-    if (value_type == SPRY_PATTERN) { /* values of an array only showed where zeros are */
+    if (value_type == SPRY_PATTERN) { /* values of an array file were needed only to find zeros */
         spryi_release(context, e->values);
         e->values = NULL;
         e->value_type = SPRY_PATTERN;
@@ -723,7 +727,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
         SPRYI_TRY(BAD_HEAD("%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz, INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
-    /* A pattern counts duplicates by their sum, since each of its entries is 1. */
+    /* If the file has no values, each entry counts as 1, so the value of a position is its number of entries. */
     if (!distinct || value_type != a.value_type)
         SPRYI_TRY(spryi_merge(context, &a, value_type, options->drop_duplicates ? SPRYI_KEEP_FIRST : SPRYI_SUM_ALL,
                               &duplicates, err));
@@ -744,7 +748,7 @@ done:
 
 /* ---- both triangles ------------------------------------------------------------------------------ */
 
-/* Columns of the entries below the diagonal, by rows, sorted. */
+/* Columns of the entries below the diagonal, row by row, sorted within each row. */
 typedef struct lower {
     int64_t *offsets, *cols;
 } lower;

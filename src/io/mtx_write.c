@@ -1,9 +1,9 @@
 /*
- * Text of a matrix: Matrix Market, or CSV with a line for each edge. Entries are written in stored order. Matrix
- * Market counts from 1 and holds the lower triangle of a symmetric matrix. CSV counts from the matrix's base and
- * holds all entries. Threads format numbered pieces with equal numbers of entries and write them in order. For ".gz"
- * each piece is a gzip member; gzip and zlib read all members as one file. The bytes do not depend on the number of
- * threads.
+ * Writes a matrix as text: as Matrix Market, or as CSV with one line for each entry. Entries are written in stored
+ * order. A Matrix Market file counts rows and columns from 1 and contains the lower triangle of a symmetric matrix. A
+ * CSV file counts from the matrix's index base and contains all entries. Threads format pieces of PIECE_ENTRIES entries
+ * at the same time and write the pieces in order. If the name ends in ".gz", each piece is a gzip member; gzip and zlib
+ * read all members as one file. The bytes do not depend on the number of threads.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -44,7 +44,7 @@ typedef struct writing {
     _Atomic int64_t next; /* next piece to format */
     _Atomic int64_t next_to_write;
     press *presses;
-    /* used only by the thread with the next piece to write */
+    /* used only by the thread that writes piece next_to_write */
     spry_status status;
     spry_error error;
 } writing;
@@ -124,7 +124,10 @@ static void count_in_pieces(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Returns the field of the file that was read, unless it cannot express the present values. */
+/*
+ * Returns the field to write: the field of the file that A was read from, or SPRYI_REAL if that field cannot express
+ * A's values.
+ */
 static spryi_field resolve_field(const writing *w, int threads)
 {
     const spry_matrix *A = w->A;
@@ -145,7 +148,7 @@ static int64_t count_entries(const writing *w, int threads)
     return j.entries;
 }
 
-/* Writes banner, comment and size line to a text of *bytes bytes. */
+/* Allocates *text and writes the lines before the entries to it. *bytes: their length. */
 static spry_status build_head(const writing *w, const char *comment, int threads, char **text, size_t *bytes,
                               spry_error *err)
 {
@@ -207,7 +210,7 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
 static size_t pack(press *p, const char *text, size_t bytes)
 {
     (void)deflateReset(&p->z);
-    p->z.next_in = (Bytef *)(uintptr_t)text; /* read only; older headers lack the const */
+    p->z.next_in = (Bytef *)(uintptr_t)text; /* zlib only reads the text, but older headers lack the const */
     p->z.avail_in = (uInt)bytes;
     p->z.next_out = p->packed;
     p->z.avail_out = (uInt)p->compressed_bytes;
@@ -330,7 +333,7 @@ static spry_status write_text(const spry_matrix *A, const char *path, bool csv, 
                  .output.fd = -1,
                  .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
     w.field = resolve_field(&w, threads);
-    /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
+    /* No banner exists for a skew-symmetric pattern, which can only be empty. It is written as general. */
     int lower = !csv && A->a.symmetry != SPRY_GENERAL && !(options && options->full);
     if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));
     w.lower = lower && !(w.field == SPRYI_FIELD_PATTERN && A->a.symmetry == SPRY_SKEW_SYMMETRIC);

@@ -1,7 +1,7 @@
 /*
- * Reader of .npz files of scipy.sparse.save_npz, which are zip archives of NumPy arrays. The members are format, shape
- * and data, and the members of the format: indices and indptr, row and col, or offsets. All formats are read as entries
- * in file order. CSR is built from the entries as for files of text.
+ * Reader of .npz files of scipy.sparse.save_npz, which are zip archives of NumPy arrays. Each archive has the members
+ * format, shape and data. The other members depend on the format: indices and indptr, row and col, or offsets. All
+ * formats are read as entries in file order. CSR is built from the entries as for text files.
  */
 #include "io/readers.h"
 
@@ -21,8 +21,8 @@
 #include <minizip/unzip.h>
 
 /*
- * An archive, of which one member at a time is open. minizip reads it (docs/decisions.md, 20). Sizes that the archive
- * states are compared with its bytes before memory is allocated.
+ * A zip archive that minizip reads (docs/decisions.md, 20). One member at a time is open. Sizes that the archive states
+ * are compared with the size of the file before memory is allocated.
  */
 typedef struct zip_archive {
     const spryi_text *text; /* a file or memory, not a feed */
@@ -31,12 +31,12 @@ typedef struct zip_archive {
     const char *member;     /* name of the open member; NULL: none */
     int64_t left;           /* bytes of the member that are still to be read */
     int64_t stored;         /* position of the next byte of an uncompressed member; 0: minizip reads the member */
-    unsigned long sum;      /* checksum of the bytes that were read of an uncompressed member */
+    unsigned long sum;      /* checksum of the bytes read so far, if the member is uncompressed */
     unsigned long wanted;   /* checksum of the whole member */
     int number;             /* errno of a failed read; 0: none */
 } zip_archive;
 
-enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* deflate never compresses more */
+enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* MOST_RATIO: deflate never compresses more */
 
 /* ---- file access of minizip ---------------------------------------------------------------------- */
 
@@ -159,7 +159,7 @@ static spry_status open_member(zip_archive *zip, const char *name, int64_t *byte
     return status;
 }
 
-/* Reads uncompressed bytes in one piece; minizip would copy them one by one. */
+/* Reads bytes of an uncompressed member directly from the input. minizip would copy them one by one. */
 static spry_status read_stored(zip_archive *zip, void *to, int64_t bytes, spry_error *err)
 {
     const int fits = bytes <= zip->left && bytes <= zip->text->bytes - zip->stored;
@@ -231,7 +231,10 @@ static const char *value_of(const char *head, const char *key)
     return p;
 }
 
-/* Reads a type, such as '<f8' or '|b1': byte order, kind, and bytes (of text: characters) of an element. */
+/*
+ * Reads a type, such as '<f8' or '|b1': byte order, kind, and size of an element in bytes. The size of text is in
+ * characters.
+ */
 static int take_type(const char *p, npy_array *npy)
 {
     const int big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
@@ -246,7 +249,7 @@ static int take_type(const char *p, npy_array *npy)
     return 1;
 }
 
-/* Reads a shape: (), (5,), (5, 3). */
+/* Reads a shape, such as (), (5,) or (5, 3). */
 static int take_shape(const char *p, npy_array *npy)
 {
     npy->count = 1;
@@ -296,8 +299,8 @@ static spry_status read_head(zip_archive *zip, npy_array *npy, spry_error *err)
 }
 
 /*
- * Opens a member. *exists: the archive has such a member; otherwise *npy has no meaning. If it exists, one of the next
- * three functions must follow.
+ * Opens a member and reads its head into *npy. *exists: the archive has such a member. An open member is closed by
+ * read_text, read_integers or read_real_values, or when the next member is opened.
  */
 static spry_status open_npy(zip_archive *zip, const char *name, npy_array *npy, int *exists, spry_error *err)
 {
@@ -364,8 +367,8 @@ static spry_status read_text(zip_archive *zip, const npy_array *npy, char *to, s
     DO('i', int64_t) DO('u', uint8_t) DO('u', uint16_t) DO('u', uint32_t) DO('u', uint64_t) DO('b', uint8_t)
 
 /*
- * Converts elements to integers. Returns the index of the first element that is out of range among the first `checked`,
- * or `count` if none is.
+ * Converts `count` elements of an array, from element `at` on, to integers. Returns the index in data of the first
+ * element outside least .. most, or `count` if there is none. Checks only the first `checked` elements of the array.
  */
 static int64_t take_integers(const npy_array *npy, const void *data, int64_t count, void *to, spry_index_type type,
                              int64_t at, int64_t checked, int64_t least, int64_t most)
@@ -436,8 +439,8 @@ static void take_values(const npy_array *npy, const void *data, int64_t count, v
 }
 
 /*
- * Reads values, rounded to f32 or f64, or not kept for SPRY_PATTERN. Returns SPRY_UNSUPPORTED if they are complex, for
- * example.
+ * Reads values and rounds them to f32 or f64. If type is SPRY_PATTERN, the values are not kept. Returns
+ * SPRY_UNSUPPORTED if the values are complex, for example.
  */
 static spry_status read_real_values(zip_archive *zip, const npy_array *npy, void *to, spry_type type, spry_error *err)
 {
@@ -468,11 +471,11 @@ typedef struct npz {
     const char *name;
     char format[16], field[24];
     spryi_mtx head; /* sizes, field */
-    spry_type type; /* of the kept values */
+    spry_type type; /* in which `values` are read */
     npy_array data; /* head of the last array of values */
     spryi_mtx_entries entries;
-    void *values;             /* of blocks and diagonals, as in the file */
-    void *indices, *pointers; /* pointers: 64 bits */
+    void *values;             /* values of blocks or diagonals, in file order */
+    void *indices, *pointers; /* 64-bit copies of indices or offsets, and of indptr */
 } npz;
 
 static spry_status bad(const npz *f, spry_error *err, const char *what)
@@ -495,8 +498,8 @@ static spry_status open_array(npz *f, const char *name, int dimensions, npy_arra
 }
 
 /*
- * Reads an array of indices. count -1: any number, which is stored in *count. The first `checked` (-1: all) must be in
- * least .. most.
+ * Reads an array of *count indices. *count -1: the array may have any length, which is stored in *count. The first
+ * `checked` indices (-1: all) must be in least .. most.
  */
 static spry_status read_indices(npz *f, const char *name, spry_index_type type, void **to, int64_t *count,
                                 int64_t checked, int64_t least, int64_t most, spry_error *err)
@@ -511,7 +514,7 @@ static spry_status read_indices(npz *f, const char *name, spry_index_type type, 
     return read_integers(&f->zip, &npy, *to, type, checked < 0 ? npy.count : checked, least, most, err);
 }
 
-/* Sets the matrix's field by the type of its values. */
+/* Reads data.npy. Sets the matrix's field by the type of the values. */
 static spry_status read_values(npz *f, int dimensions, void **to, spry_type type, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(open_array(f, "data.npy", dimensions, &f->data, err));
@@ -650,8 +653,8 @@ static void walk_diagonals(npz *f, int filling)
 }
 
 /*
- * Reads the values, even if the matrix does not keep them, since they show which entries are zeros. Counts the entries,
- * then fills them in.
+ * Counts the entries with `walk`, allocates them, and fills them in with `walk`. Needs the values even if the matrix
+ * does not keep them, since zeros are skipped.
  */
 static spry_status fill_entries(npz *f, void (*walk)(npz *, int), spry_error *err)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Writes the system's name of an open file, which linkat needs. */
+/* Path in /proc of an open file, which linkat needs. */
 typedef struct fd_path {
     char text[40];
 } fd_path;
@@ -26,8 +26,8 @@ static fd_path path_of_fd(int fd)
 }
 
 /*
- * Opens a file without a name in the target's folder. If the process is killed, the system removes the file. A
- * library cannot do this, because signal handlers belong to the program. Returns 0 if the file system has no such
+ * Opens a file without a name in the target's folder. If the process is killed, the system removes the file. The
+ * library itself could not, because signal handlers belong to the program. Returns 0 if the file system has no such
  * files.
  */
 static int open_nameless(spryi_output *output)
@@ -72,8 +72,8 @@ static int take_temporary_name(spryi_output *output, int link)
 }
 
 /*
- * Creates a file with a temporary name, if nameless files are not available (NFS, no /proc). A killed process leaves
- * that file in the target's folder.
+ * Creates a nameless file, or a file with a temporary name if nameless files are not available (NFS, no /proc). If the
+ * process is killed, a file with a temporary name remains in the target's folder.
  */
 static spry_status open_temporary(spryi_output *output, spry_error *err)
 {

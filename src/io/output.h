@@ -16,7 +16,7 @@
 typedef struct spryi_output {
     const char *name; /* in messages */
     int fd;
-    bool direct;              /* written in place: nothing to rename or remove */
+    bool direct;              /* data is written to the final name: nothing to rename or remove */
     char target[PATH_MAX];    /* the path after symbolic links are resolved */
     char temporary[PATH_MAX]; /* temporary name in the target's folder; "" while there is none */
 } spryi_output;
@@ -27,7 +27,7 @@ typedef enum spryi_output_kind { SPRYI_OUTPUT_MTX, SPRYI_OUTPUT_CSV, SPRYI_OUTPU
 /*
  * Finds the kind of content by the name's ending, in any case: .mtx, .csv or .spry, and .gz after the first two. Names
  * without an ending, "-", and files that are not regular are Matrix Market. Returns SPRY_INVALID_ARGUMENT with a list
- * of endings for any other.
+ * of endings if the name has another ending.
  */
 spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool *gzip, spry_error *err);
 

@@ -1,14 +1,16 @@
 /*
- * The build runs this program: it writes powers_of_five.c, the 128 leading bits of 5^q, the most significant bit set.
- * Reading decimals needs q = -342 .. 308, writing them -292 .. 324. Positive powers and those below -27 are cut off,
- * -27 .. -1 are rounded up, as the proof of the reading algorithm wants it.
- * D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (8), 2021.
+ * The build runs this program, which writes powers_of_five.c: the first 128 bits of 5^q from its first bit that is 1.
+ * Reading decimals needs q from -342 to 308, writing decimals needs q from -292 to 324. For q from -27 to -1 the powers
+ * are rounded up, as the proof of the reading algorithm requires. For other q they are cut off after 128 bits. D.
+ * Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (8), 2021.
  */
 #include "io/decimal.h"
 
 #include <stdio.h>
 
-/* Number of 32-bit words of a number: 5^324 has 753 bits. 2^1023 divided by 5^342 has 228 bits. */
+/*
+ * WORDS: number of 32-bit words of `number`, which holds 5^q (at most 753 bits) or 2^1023 / 5^-q (at least 229 bits).
+ */
 enum { WORDS = 32, ROUNDED_UP_FROM = -27 };
 static uint32_t number[WORDS]; /* the least significant word first */
 

@@ -1,4 +1,4 @@
-/* Reading a matrix: options, and the kind of the file. */
+/* Reads a matrix: checks the options, finds the kind of the file and calls its reader. */
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
@@ -31,7 +31,10 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     return spryi_check_memory_limit_option("read", options->memory_limit_bytes, err);
 }
 
-/* Rejects options that only apply to edge lists, or to files that are sorted while being read. */
+/*
+ * Rejects options that only apply to edge lists. sorts: the reader of this kind of file sorts entries, so that it can
+ * drop duplicates.
+ */
 static spry_status refuse_options(const spry_read_options *o, const char *kind, int sorts, spry_error *err)
 {
     const char *given = o->input                       ? "input"
@@ -54,7 +57,7 @@ static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_erro
     return more > 0 ? spryi_text_peek(text, head, more, got, err) : SPRY_OK;
 }
 
-/* Describes how to convert a MATLAB file. */
+/* Returns SPRY_UNSUPPORTED with a message that describes how to convert a MATLAB file. */
 static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_error *err)
 {
     return spryi_fail_file(err, SPRY_UNSUPPORTED, text->name, 0,
@@ -64,7 +67,8 @@ static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_
 }
 
 /*
- * Reads a file by the kind that its content shows. Lists of edges may begin with anything and are identified by name.
+ * Reads a file by the kind that its content shows. Lists of edges may begin with anything and are identified by the
+ * ending of the name or by options->input.
  */
 static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
@@ -90,8 +94,8 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
 }
 
 /*
- * Reads the head of a file with up to HEAD_BYTES, independent of the limit, so that a refusal can report the sufficient
- * limit.
+ * Begins the memory limit of the options. A limit below HEAD_BYTES is raised, so that the head of the file can be read
+ * and a refusal can report which limit suffices.
  */
 static void begin_limit(spryi_memory_limit *limit, const spry_read_options *o)
 {

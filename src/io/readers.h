@@ -1,6 +1,6 @@
 /*
- * Readers of files, inside the library: lines and words of text (lines.c), entries in file order, and functions that
- * read one kind of file.
+ * Internal functions that read files: they find lines and words of text (lines.c), hold entries in file order, and read
+ * one kind of file each.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 /* ---- lines and words of text -------------------------------------------------------------------- */
 
-/* Position in the lines of a text, across blocks. */
+/* Position in a text that is read line by line. When a block ends, the next block is loaded. */
 typedef struct spryi_cursor {
     spryi_text *text;
     spryi_block *block;
@@ -28,8 +28,8 @@ spry_status spryi_cursor_next(spryi_cursor *c, const char **start, const char **
 const char *spryi_line_end(const char *p, const char *end);
 
 /*
- * Returns SPRY_BAD_FILE if the text is a feed, which may never end, and more than SPRYI_ASIDE_BYTES bytes of it were
- * comments and blank lines.
+ * Returns SPRY_BAD_FILE if the text is a feed (text.h) and `aside`, its bytes of comments and blank lines so far,
+ * exceeds SPRYI_ASIDE_BYTES. A feed may never end.
  */
 spry_status spryi_check_aside(const spryi_text *text, int64_t aside, int64_t line, spry_error *err);
 
@@ -62,7 +62,10 @@ static inline const char *spryi_read_digits(const char *p, const char *end, int6
     return p;
 }
 
-/* A word for a message: shortened, in quotes, printable; "the end of the line" if it is empty. */
+/*
+ * A word as a message shows it: in quotes, shortened, with \xNN for bytes that are not printable. An empty word is
+ * shown as "the end of the line".
+ */
 typedef struct spryi_shown {
     char text[64];
 } spryi_shown;
@@ -106,7 +109,7 @@ typedef struct spryi_entry_order {
 
 #define SPRYI_ALL_ORDERS ((spryi_entry_order){1, 1, 1})
 
-/* Adds entry (i, j), which follows entry (before_i, before_j). */
+/* Updates *order for entry (i, j), which follows entry (before_i, before_j) in the file. */
 SPRYI_INLINE void spryi_order_add(spryi_entry_order *order, int64_t before_i, int64_t before_j, int64_t i, int64_t j)
 {
     order->strict &= (i > before_i) | ((i == before_i) & (j > before_j));
@@ -114,7 +117,7 @@ SPRYI_INLINE void spryi_order_add(spryi_entry_order *order, int64_t before_i, in
     order->by_column &= (j > before_j) | ((j == before_j) & (i >= before_i));
 }
 
-/* Returns the order of a block. type is a constant after inlining. */
+/* Returns the order of the `count` entries of a block. type is a constant after inlining. */
 SPRYI_INLINE spryi_entry_order spryi_order_of(const void *rows, const void *cols, spry_index_type type, int64_t count)
 {
     spryi_entry_order order = SPRYI_ALL_ORDERS;
@@ -125,8 +128,8 @@ SPRYI_INLINE spryi_entry_order spryi_order_of(const void *rows, const void *cols
 }
 
 /*
- * Adds the order *block of a block to the order *all of the entries before the block. The block begins with entry (i,
- * j); the entries before it end with (before_i, before_j).
+ * Updates *all, the order of all entries before a block, with *block, the order of the entries in the block. (i, j) is
+ * the first entry of the block, (before_i, before_j) the entry before it.
  */
 static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_order *block, int64_t before_i,
                                     int64_t before_j, int64_t i, int64_t j)
@@ -140,7 +143,7 @@ static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_or
 /* Head of a Matrix Market file, or equivalent facts of another file. */
 typedef struct spryi_mtx {
     const char *name; /* of the file, in messages */
-    int array;        /* dense values by columns, no indices */
+    int array;        /* the file lists all values column by column, without indices */
     spryi_field field;
     spry_symmetry symmetry;
     int64_t m, n;
@@ -165,8 +168,9 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
 /*
  * Builds CSR from entries in any order: rows are sorted, duplicates are summed in file order, and a symmetric matrix
  * gets both halves. Takes over the entries, also on failure. options->value_type is the type of the matrix; entries
- * without values count as 1. With options->drop_duplicates the first entry of a position is kept. The matrix's source
- * gets the order and the duplicates. The result does not depend on the number of threads.
+ * without values count as 1. If options->drop_duplicates is set, only the first entry at each position is kept.
+ * (*A)->source records how the entries were ordered and whether there were duplicates. The result does not depend on
+ * the number of threads.
  */
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,
                              const spry_read_options *options, spry_error *err);
@@ -204,21 +208,24 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
  * exponents with d, inf and nan, explicit zeros (which remain entries), and Hermitian matrices of a real field (which
  * are symmetric). An entry of a symmetric matrix above the diagonal also stands for its mirror image; a file with both
  * entries is refused. In an array, which is dense by columns, every value that is not zero becomes an entry. A number
- * larger than the largest becomes infinite, by rounding to nearest.
+ * that exceeds the largest value of the type becomes infinite.
  */
-bool spryi_mtx_is_banner(const char *p, const char *end); /* whether the text begins with the banner, valid or not */
+bool spryi_mtx_is_banner(const char *p, const char *end);
 
 /* Reads the banner, comments and the size line. The text then continues with the first entry. */
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err);
 
-/* Allocates and reads all entries. value_type SPRY_PATTERN: values are checked and dropped. Frees on failure. */
+/*
+ * Allocates and reads all entries. value_type SPRY_PATTERN: values are checked and dropped. Frees the entries on
+ * failure.
+ */
 spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err);
 spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*
- * Sets *are to whether the text is a list of edges: the ending of the name or `stated` says so, and the text does not
- * begin like Matrix Market. Does not consume text.
+ * Sets *are to 1 if the text is a list of edges: `stated` is 1 or the name has an ending of edge lists, and the text
+ * does not begin with the banner of Matrix Market. Does not consume text.
  */
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
@@ -227,7 +234,7 @@ spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_
 spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*
- * Other kinds. Inspects the first bytes of a file's text, after decompression. Returns SPRY_UNSUPPORTED with the kind
- * and the remedy, or SPRY_OK if the kind is unknown.
+ * Recognises kinds of files that the library does not read, by their first bytes after decompression. Returns
+ * SPRY_UNSUPPORTED with a message that names the kind and a remedy, or SPRY_OK if the kind is unknown.
  */
 spry_status spryi_refuse_foreign(const char *name, const char *p, const char *end, spry_error *err);

@@ -27,7 +27,7 @@
 
 enum {
     BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, /* of a block */
-    TAIL_BYTES = 4 << 10,                                    /* first read after a block, for its last line */
+    TAIL_BYTES = 4 << 10,                                    /* bytes of each read after a block, to a line's end */
     FIRST_BYTES = 64 << 10,                                  /* first allocation of a feed */
     INPUT_BYTES = 128 << 10                                  /* compressed bytes per read */
 };
@@ -49,7 +49,7 @@ static int read_some(spryi_feed *feed, char *to, int64_t most, int64_t *got)
     do count = read(feed->fd, to, (size_t)most);
     while (count < 0 && errno == EINTR);
     if (count < 0) return errno;
-    feed->at_end = count == 0; /* a terminal would need its end typed again */
+    feed->at_end = count == 0; /* not read again: a user would have to type the end again */
     feed->total += count;
     *got = count;
     return 0;
@@ -184,18 +184,18 @@ static void load(void)
 
 /* ---- decompression ------------------------------------------------------------------------------- */
 
-/* Plain text has one member. */
+/* Plain text counts as one member. */
 typedef enum stage { IN_MEMBER, BETWEEN_MEMBERS, AT_END, BROKEN } stage;
 
 typedef struct spryi_inflater {
-    z_stream z; /* zlib's state for gzip; its input fields serve all packings */
+    z_stream z; /* zlib's state for gzip; next_in and avail_in are used for all packings */
     stage stage;
     spryi_text *text;
     spryi_packing packing; /* SPRYI_PLAIN: the input is the text */
     bool begun;            /* text was given to a reader */
     bool in_long_line;     /* the next bytes belong to a line whose beginning was given to a reader */
     int64_t taken;         /* bytes of the input that were read */
-    int64_t carried;       /* number of bytes in carry, which are the next text */
+    int64_t carried;       /* number of bytes in carry; the next block begins with them */
     int64_t barren;        /* bytes of the input that were read since text was last produced */
     int64_t left_out;      /* skipped bytes of long lines */
     char fault[160];       /* reason if BROKEN */
@@ -264,7 +264,7 @@ static spry_status create_inflater(spryi_text *text, spry_error *err)
     return status;
 }
 
-/* Returns the most text that can be left, from the packing's largest ratio. */
+/* Returns an upper bound of the bytes of text that are left, from the largest ratio to which the packing compresses. */
 static int64_t most_inflated(const inflater *in)
 {
     const spryi_feed *feed = &in->text->feed;
@@ -278,7 +278,7 @@ static int64_t most_inflated(const inflater *in)
     return in->carried + (input < INT64_MAX / 2 / ratio ? input * ratio : INT64_MAX / 2);
 }
 
-/* Returns the bytes that the feed must hold so that `bytes` of text can be left. */
+/* Returns how many bytes the feed must hold so that they can contain `bytes` bytes of text. */
 static int64_t input_for(const inflater *in, int64_t bytes)
 {
     const spryi_feed *feed = &in->text->feed;
@@ -287,7 +287,7 @@ static int64_t input_for(const inflater *in, int64_t bytes)
     return missing / packings[in->packing].ratio + 1 - (feed->total - spryi_feed_held(feed));
 }
 
-/* Ends the text after the bytes that were read. Keeps the first failure. */
+/* Records a failure, so that the text ends after the bytes that were read. If there was a failure before, keeps it. */
 __attribute__((format(printf, 3, 4))) static void broken(inflater *in, spry_status status, const char *format, ...)
 {
     va_list list;
@@ -346,7 +346,7 @@ static void refill(inflater *in)
     in->taken += left;
 }
 
-/* Finds the next member or the end. Some tapes and archives append zeros. */
+/* Finds the next member or the end. Skips zeros, which some tapes and archives append. */
 static void find_member(inflater *in)
 {
     while (in->stage == BETWEEN_MEMBERS) {
@@ -414,7 +414,7 @@ static int64_t take_compressed(inflater *in, const void **data)
     return in->stage == BROKEN ? -1 : bytes;
 }
 
-/* libarchive's read function. */
+/* Function that libarchive calls to read compressed bytes. */
 static ssize_t give_compressed(struct archive *of, void *user, const void **data)
 {
     inflater *in = user;
@@ -434,7 +434,7 @@ static void archive_failed(inflater *in)
         broken(in, SPRY_BAD_FILE, "the %s data are damaged or cut short: %s", packing, why ? why : "unknown fault");
 }
 
-/* libarchive reports no error if bytes follow that do not begin another member. */
+/* Ends the text after the last member. If other bytes follow, reports them, since libarchive does not. */
 static void end_archive(inflater *in)
 {
     const void *more;
@@ -514,7 +514,7 @@ static int64_t fill(inflater *in, char *buffer, int64_t have, int64_t want)
 
 /* ---- whole lines of a feed or of compressed input ------------------------------------------------ */
 
-/* Skips the rest of a long line. Returns the number of bytes in the buffer after it. */
+/* Skips the rest of a long line. Returns the number of bytes after the line that are in the buffer. */
 static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
 {
     while (in->in_long_line) {
@@ -530,7 +530,7 @@ static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
     return filled;
 }
 
-/* Makes these bytes the first text of the next call. The last call returned them, so they fit in carry. */
+/* Stores bytes of the last block in carry, so that the next block begins with them. They fit, since a block does. */
 static void put_back(inflater *in, const char *from, int64_t bytes)
 {
     memmove(in->carry + bytes, in->carry, (size_t)in->carried);
@@ -539,8 +539,9 @@ static void put_back(inflater *in, const char *from, int64_t bytes)
 }
 
 /*
- * Writes whole lines to buffer and sets *have to their bytes, 0 at the end. If a line fills the buffer, writes only its
- * beginning and skips the rest of the line. Reports a fault in the stream in the call after the last whole line.
+ * Writes whole lines to buffer and sets *have to their number of bytes, 0 at the end of the text. If a line fills the
+ * buffer, writes only its beginning and skips the rest of the line. If the input has a fault, first returns the whole
+ * lines before the fault, and reports it in the next call.
  */
 static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry_error *err)
 {
@@ -566,7 +567,7 @@ static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry
     return SPRY_OK;
 }
 
-/* Reads `bytes`, or to the end of the file. */
+/* Reads `bytes` bytes, or fewer if the file ends. */
 static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int64_t offset, int64_t *got,
                            spry_error *err)
 {
@@ -598,8 +599,8 @@ spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *
 }
 
 /*
- * Detects the packing by the first bytes. Two bytes distinguish most text from compressed data, and a pipe may not have
- * more yet.
+ * Detects the packing by the first bytes. Reads only two bytes at first, because they distinguish most text from
+ * compressed data, and a pipe may not have more yet.
  */
 static spry_status recognise(spryi_text *text, spry_error *err)
 {
@@ -722,8 +723,8 @@ static const char *next_line(const char *p, const char *end)
 }
 
 /*
- * Finds the lines that begin in a range of the text. data starts one byte before the range, or with the range at the
- * beginning of the text. complete: data_end is the end of the file. Returns 0 if data does not contain the end of the
+ * Finds the lines that begin in the next `range` bytes of the text. data starts one byte before these bytes, or with
+ * them if at_start is 1. complete: data_end is the end of the file. Returns 0 if data does not contain the end of the
  * last line.
  */
 static int cut(spryi_block *block, const char *data, const char *data_end, int at_start, int64_t range, int complete)
@@ -827,9 +828,9 @@ typedef struct reading {
     spryi_block *blocks;        /* one per reader */
     char *own;                  /* how->own_bytes bytes per reader */
     spryi_memory_limit *limit;  /* the caller's */
-    _Atomic int64_t next_block; /* the block that may be joined next */
+    _Atomic int64_t next_block; /* number of the block to join next */
     _Atomic int stop;
-    /* used only by the thread with the next block to join */
+    /* used only by the thread whose block is next_block */
     spry_status status;
     spry_error error;
 } reading;
@@ -856,7 +857,9 @@ static void read_blocks(reading *r, spryi_block *block, void *own)
     }
 }
 
-/* Runs a reader on a thread. zlib allocates memory when a reader first inflates. */
+/*
+ * Runs a reader on a thread, under the caller's memory limit, since zlib allocates memory when a reader first inflates.
+ */
 static void read_all(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;

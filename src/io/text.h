@@ -1,13 +1,14 @@
 /*
  * Text of one input, distributed to multiple threads in blocks of whole lines.
  *
- * A regular file is read with pread into a buffer that remains in the thread's cache. Reading is as fast as a mapping,
- * and a file that is truncated meanwhile is an error instead of a SIGBUS. gzip, bzip2, xz and Zstandard (any number of
- * members) are decompressed. Compressed files and feeds (pipes, devices) are read block by block under a lock, while
- * the other threads parse.
+ * A regular file is read with pread into a buffer that remains in the thread's cache. This is as fast as mapping the
+ * file. If another program truncates the file meanwhile, the result is an error instead of a SIGBUS. Input in gzip,
+ * bzip2, xz and Zstandard, with any number of members, is decompressed. Compressed files and feeds (pipes, devices) are
+ * read block by block under a lock, while the other threads parse.
  *
- * A feed may never end, so no function waits for its end. A reader reads ahead until the text can be as long as its
- * head claims. Bytes without entries (comments, blank lines, compressed data without content) are limited.
+ * A feed may never end, so no function waits for its end. Before a reader allocates memory for the entries that the
+ * head announces, it reads ahead until the text can contain them. Bytes without entries (comments, blank lines,
+ * compressed data without content) are limited.
  */
 #pragma once
 
@@ -23,7 +24,10 @@
 
 /* ---- compression ------------------------------------------------------------------------------- */
 
-/* zlib inflates gzip. libarchive decompresses the others; it is loaded on first use (docs/decisions.md, 25). */
+/*
+ * zlib decompresses gzip. libarchive decompresses bzip2, xz and Zstandard and is loaded on first use
+ * (docs/decisions.md, 25).
+ */
 typedef enum spryi_packing { SPRYI_PLAIN, SPRYI_GZIP, SPRYI_BZIP2, SPRYI_XZ, SPRYI_ZSTD } spryi_packing;
 
 /* Returns "gzip", "bzip2", "xz", "Zstandard"; "" for SPRYI_PLAIN. */
@@ -37,7 +41,7 @@ size_t spryi_unpacked_length(const char *name);
 enum {
     SPRYI_BLOCK_BYTES = 256 << 10, /* text per block; the block and its parsed entries fit in the L2 cache */
     SPRYI_LINE_BYTES = 64 << 10,   /* longest accepted line that is not a comment; the format allows 1024 */
-    SPRYI_AHEAD_BYTES = 64 << 20,  /* most bytes of a feed that are held to check whether the text can be long enough */
+    SPRYI_AHEAD_BYTES = 64 << 20,  /* most bytes of a feed that spryi_text_read_ahead holds */
     SPRYI_ASIDE_BYTES = 64 << 20,  /* most bytes of a feed that contain no entries */
     SPRYI_SLACK_BYTES = 64         /* bytes after a buffer's text that may be loaded and have no meaning */
 };
@@ -52,7 +56,7 @@ typedef struct spryi_feed {
     bool keeps_open; /* fd belongs to the program */
     bool at_end;     /* the end was reached */
     int64_t total;   /* bytes read so far */
-    char *held;      /* bytes begin .. end - 1 were not consumed */
+    char *held;      /* buffer; bytes begin .. end - 1 were read but not consumed */
     int64_t begin, end, capacity;
 } spryi_feed;
 
@@ -64,7 +68,10 @@ static inline int64_t spryi_feed_held(const spryi_feed *feed)
 /* Reads until exactly `bytes` are held, or to the end. */
 spry_status spryi_feed_hold(spryi_feed *feed, int64_t bytes, const char *name, spry_error *err);
 
-/* Returns the block with all held bytes, of which none may have been consumed. The caller releases the block. */
+/*
+ * Returns the buffer with all held bytes and removes it from the feed. No held byte may have been consumed. The caller
+ * releases the buffer.
+ */
 char *spryi_feed_give(spryi_feed *feed);
 
 struct spryi_inflater;
@@ -74,13 +81,13 @@ typedef struct spryi_text {
     const char *name;                /* in messages */
     int fd;                          /* of a regular file, or -1 */
     const char *memory;              /* the input in memory, or NULL */
-    int64_t bytes;                   /* of the input, compressed or not; 0 for a feed */
+    int64_t bytes;                   /* size of the input as it is stored; 0 for a feed */
     struct spryi_inflater *inflater; /* NULL: plain text of a file or in memory */
     spryi_packing packing;           /* how the text is compressed */
     pthread_mutex_t lock;
     /* guarded by lock */
     spryi_feed feed;     /* fd -1: none */
-    int64_t start, next; /* for plain text: start of the next lines, and of the next block */
+    int64_t start, next; /* plain text: position of the first block, and of the next block */
     int64_t blocks;      /* number of blocks that threads have read so far */
 } spryi_text;
 
@@ -90,11 +97,11 @@ typedef struct spryi_block {
     const char *text, *end; /* whole lines; the last may lack its newline */
     const char *loadable;   /* eight bytes may be loaded from any byte before this address */
     int64_t number;         /* of the block, from 0, in file order; each number is used once */
-    int64_t offset;         /* of the text in a plain input */
+    int64_t offset;         /* position of the text in uncompressed input */
     char *buffer;           /* NULL: the text is in memory already */
 } spryi_block;
 
-/* Opens an input; path "-" is standard input. After a failure nothing must be closed, and err names the input. */
+/* Opens an input; path "-" is standard input. After a failure the text is closed, and err names the input. */
 spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, bool may_be_standard_input,
                             spry_error *err);
 spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, const void *data, size_t bytes,
@@ -103,17 +110,20 @@ void spryi_text_close(spryi_text *text);
 
 /*
  * Copies the first `bytes` bytes of the input, compressed or not. *got: number of bytes copied, smaller if the input is
- * shorter. The bytes remain to be read.
+ * shorter. The bytes are not consumed.
  */
 spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err);
 
-/* Returns the most bytes of text that can be left. Unlimited for a feed whose end was not reached. */
+/* Returns an upper bound of the bytes of text that are left: INT64_MAX / 2 for a feed whose end was not reached. */
 int64_t spryi_text_most_left(const spryi_text *text);
 
 /* Returns a memory limit that suffices to read this number of entries and rows, for spryi_note_needs. */
 int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, spry_index_type index_type);
 
-/* Reads ahead in a feed until `bytes` of text can be left, the end was reached, or SPRYI_AHEAD_BYTES are held. */
+/*
+ * Reads ahead in a feed until the held bytes can contain `bytes` bytes of text, the feed ends, or SPRYI_AHEAD_BYTES are
+ * held.
+ */
 spry_status spryi_text_read_ahead(spryi_text *text, int64_t bytes, spry_error *err);
 
 spry_status spryi_block_create(const spryi_text *text, spryi_block *block, spry_error *err);
@@ -138,8 +148,8 @@ typedef struct spryi_readers {
 } spryi_readers;
 
 /*
- * Reads the text with the functions *how until its end or a failure. Uses as many threads as have at least two blocks
- * each. Returns the failure of the first failing block in file order.
+ * Reads the text with the functions *how until its end or a failure. Uses as many threads as possible with at least two
+ * blocks for each thread. Returns the failure of the first failing block in file order.
  */
 spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *job, spry_error *err);
 
@@ -152,11 +162,14 @@ void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *f
 /* ---- order among threads ------------------------------------------------------------------------ */
 
 /*
- * Threads work on numbered pieces concurrently and pass their results on in the order of the numbers. The counter
- * contains the number of the next piece.
+ * Threads work on numbered pieces concurrently and pass on their results in the order of the numbers. The counter *next
+ * contains the number of the piece whose result is next.
  */
 
-/* Waits until piece `number` is next. Writes of earlier pieces are then visible. Pieces are started in order. */
+/*
+ * Waits until piece `number` is next. Writes of earlier pieces are then visible. Threads must start the pieces in
+ * order.
+ */
 static inline void spryi_handover_wait(const _Atomic int64_t *next, int64_t number)
 {
     for (int spins = 0; atomic_load_explicit(next, memory_order_acquire) != number; spins++) {

@@ -12,7 +12,7 @@
 /*
  * Grouping in two passes. The first distributes entries to at most MAX_BUCKETS ranges of majors. The second orders each
  * range, which fits in a cache. Both passes keep the stored order, so the result does not depend on the division into
- * chunks. Lists are then sorted: short ones by insertion, long ones by radix.
+ * chunks. The entries of each major are then sorted: few entries by insertion, many entries by radix.
  */
 enum {
     RADIX_BITS = 8,
@@ -217,7 +217,8 @@ typedef struct keep_job {
 static void keep_entries(void *job, int64_t begin, int64_t end)
 {
     const bool take = ((const keep_job *)job)->take;
-    const spryi_compressed made = *((const keep_job *)job)->to, *to = &made; /* copies that no store can change */
+    /* local copies, which stores to arrays cannot change */
+    const spryi_compressed made = *((const keep_job *)job)->to, *to = &made;
     const spryi_entries given = *((const keep_job *)job)->from, *from = &given;
     for (int64_t k = begin; k < end; k++) {
         int64_t i = k > 0 ? spryi_index_at(from->major, from->index_type, k - 1) + 1 : 0;
@@ -294,7 +295,7 @@ typedef struct group_job {
 static void count_chunks(void *job, int64_t begin, int64_t end)
 {
     const grouping *g = ((const group_job *)job)->g;
-    const spryi_entries e = *((const group_job *)job)->from; /* a copy that no store can change */
+    const spryi_entries e = *((const group_job *)job)->from; /* a local copy, which stores to arrays cannot change */
     const int shift = g->shift;
     for (int chunk = (int)begin; chunk < end; chunk++) {
         int64_t *count = g->cursors + chunk * g->buckets, last = chunk_start(g, e.nnz, chunk + 1);
@@ -538,7 +539,7 @@ typedef struct expansion {
 
 static void expand_majors(void *job, int64_t begin, int64_t end)
 {
-    const expansion j = *(const expansion *)job; /* a copy that no store can change */
+    const expansion j = *(const expansion *)job; /* a local copy, which stores to arrays cannot change */
     for (int64_t i = begin; i < end; i++) {
         const int64_t last = spryi_index_at(j.offsets, j.offset_type, i + 1), major = j.labels ? j.labels[i] : i;
         for (int64_t k = spryi_index_at(j.offsets, j.offset_type, i); k < last; k++)
@@ -614,9 +615,9 @@ static void label(spryi_compressed *a, const void *major, spry_index_type type)
 }
 
 /*
- * Does what spryi_group does, for matrices most of whose majors have no entries. Sorts the majors of all entries as one
- * list. The value of a list element is the number of its entry. O(nnz) memory and time on one thread, since there are
- * few entries.
+ * Does what spryi_group does, for matrices in which most majors have no entries. Sorts the majors of all entries as one
+ * list, whose values are the numbers of the entries. Needs O(nnz) memory and time. Uses one thread, since there are few
+ * entries.
  */
 static spry_status group_few(spry_context *context, spryi_compressed *to, const spryi_entries *from,
                              spry_index_type index_type, spry_error *err)

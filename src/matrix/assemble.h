@@ -34,7 +34,7 @@ typedef struct spryi_entries {
     spry_symmetry symmetry; /* if not SPRY_GENERAL, an entry off the diagonal also stands for its mirror image */
     bool owned;    /* arrays are from spryi_allocate; spryi_group takes over or releases them, also on failure */
     bool in_order; /* sorted by major, then by minor, without duplicates */
-    bool local;    /* consecutive entries have mostly close majors, as in files: one pass is faster */
+    bool local;    /* majors of consecutive entries are mostly close; grouping in one pass is faster */
 } spryi_entries;
 
 /* Returns the number of threads for `work` entries or rows: 1, or the context's. */

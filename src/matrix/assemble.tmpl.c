@@ -100,8 +100,8 @@ static SPRY_B SPRY_FN(negated)(SPRY_B bits)
 #endif
 
 /*
- * First pass of grouping: moves a chunk's entries to their buckets in stored order, each image directly after its
- * entry.
+ * First pass of grouping: moves a chunk's entries to their buckets in stored order. In symmetric matrices, the mirror
+ * image of an entry is moved directly after the entry.
  */
 static void SPRY_FN(spread)(const grouping *g, const spryi_entries *from, int chunk)
 {
@@ -110,7 +110,7 @@ static void SPRY_FN(spread)(const grouping *g, const spryi_entries *from, int ch
     SPRY_B *values = g->values;
 #endif
     int64_t *cursor = g->cursors + chunk * g->buckets;
-    const spryi_entries e = *from; /* a copy that no store can change */
+    const spryi_entries e = *from; /* a local copy, which stores to arrays cannot change */
     const int mirror = e.symmetry != SPRY_GENERAL, shift = g->shift;
     const int64_t last = chunk_start(g, e.nnz, chunk + 1);
     for (int64_t k = chunk_start(g, e.nnz, chunk); k < last; k++) {
@@ -142,7 +142,7 @@ static void SPRY_FN(order)(const grouping *g, const spryi_compressed *a, int64_t
     int64_t begin = bucket << g->shift, end = begin + ((int64_t)1 << g->shift);
     if (end > a->majors) end = a->majors;
 
-    /* next[i] is the position of i's next entry; after the last entry it is offsets[i + 1] */
+    /* next[i] is the position of the next entry of major i; after the last entry it is offsets[i + 1] */
     int64_t *next = a->offsets + 1, sum = first;
     for (int64_t i = begin; i < end; i++) next[i] = 0;
     for (int64_t k = first; k < last; k++) next[major[k]]++;

@@ -1,7 +1,7 @@
 /*
  * Reads samples of the columns of CSR. In host memory all columns can be read. If the columns are on a device, a caller
- * first requests as many ranges as possible, and the reader then fetches them together. Offsets are always in host
- * memory.
+ * first requests as many ranges of entries as possible, and the reader then fetches their columns together. Offsets are
+ * always in host memory.
  */
 #pragma once
 
@@ -11,23 +11,29 @@
 struct spryi_device;
 struct spryi_columns_batch;
 
-/* Entries begin .. end - 1. The column of entry k is stored where it would be if `base` were csr->indices. */
+/*
+ * A range of entries, begin .. end - 1. base: address at which csr->indices would begin if the fetched columns of the
+ * range were in their places.
+ */
 typedef struct spryi_range {
     int64_t begin, end;
     uintptr_t base;
 } spryi_range;
 
-/* A reader of one thread. */
+/* A reader of columns, for one thread. */
 typedef struct spryi_column_reader {
     const spry_arrays *csr;            /* offsets are in host memory; values, if any, are with the columns */
     const struct spryi_device *device; /* device with the columns; NULL: columns are in host memory */
     spryi_range *ranges;               /* ranges before `fetched` are in host memory */
     int64_t count, fetched, room;
-    struct spryi_columns_batch *batches; /* fetched blocks */
+    struct spryi_columns_batch *batches; /* list of all fetches, with the fetched columns */
     bool out_of_memory;                  /* a range could not be recorded */
 } spryi_column_reader;
 
-/* Return a reader of csr in host memory, which needs no closing, or of csr with columns on a device. */
+/*
+ * spryi_reader_of returns a reader of csr in host memory, which need not be closed. spryi_reader_on returns a reader of
+ * csr whose columns are on a device.
+ */
 static inline spryi_column_reader spryi_reader_of(const spry_arrays *csr)
 {
     return (spryi_column_reader){.csr = csr};
@@ -55,8 +61,8 @@ static inline int64_t spryi_want_rows(spryi_column_reader *reader, int64_t first
 spry_status spryi_fetch_wanted(spryi_column_reader *reader, spry_error *err);
 
 /*
- * Returns csr as arrays in which only the columns of a fetched range may be read. They are valid until the reader is
- * closed.
+ * Returns csr as arrays in which only the columns of a fetched range may be read. The arrays are valid until the reader
+ * is closed.
  */
 static inline spry_arrays spryi_range_at(const spryi_column_reader *reader, int64_t range)
 {

@@ -16,7 +16,7 @@ spry_status spryi_operand_device(const spryi_device **device, const spry_context
     return SPRY_OK;
 }
 
-/* A GPU creates CSR with default types. */
+/* Checks that the options request what a GPU can create: CSR with 32-bit indices and values of value_type. */
 static spry_status check_form(const char *who, const spry_matrix_options *o, spry_type value_type, spry_error *err)
 {
     if (o->layout != SPRY_CSR)

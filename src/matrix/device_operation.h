@@ -12,7 +12,7 @@ typedef struct spryi_device_result {
     const spryi_matrix_functions *functions;
     spry_matrix *entries[2]; /* operands whose arrays list all entries; the second may be NULL */
     spry_arrays made;        /* on the device; types are set, the operation sets the sizes */
-    spry_symmetry symmetry;  /* symmetry that the result claims if duplicates do not prevent it */
+    spry_symmetry symmetry;  /* symmetry of the result, unless rounded sums of duplicates break it */
     bool rises;              /* columns of the result increase in every row */
     spry_arrays sorted[2];   /* sorted copies of operands */
     void *list[SPRYI_LISTS]; /* uploaded lists */
@@ -25,8 +25,8 @@ spry_status spryi_operand_device(const spryi_device **device, const spry_context
 
 /*
  * Begins the operation `who` on A: checks the options, whose value type must be `value_type`, waits for the stream, and
- * sets result->entries[0] to A with all entries. If the call succeeds, spryi_end_on_device releases the objects that
- * are not delivered.
+ * sets result->entries[0] to A with all entries. If the call succeeds, the caller must call spryi_end_on_device, which
+ * releases all that *B does not own.
  */
 spry_status spryi_begin_on_device(spryi_device_result *result, spry_context *context, const char *who,
                                   const spry_matrix *A, const spry_matrix_options *o, spry_type value_type,
@@ -48,6 +48,6 @@ spry_status spryi_sorted_on_device(spryi_device_result *result, spry_arrays *row
 spry_status spryi_rising_on_device(spryi_device_result *result, int slot, spry_arrays *rows, bool *repeats,
                                    const spry_matrix *A, spry_error *err);
 
-/* Creates the matrix of result->made, with sorted rows, and with sums of duplicates unless they are kept. */
+/* Creates *B from result->made. Sorts the rows if necessary, and sums duplicates unless o->keep_duplicates is set. */
 spry_status spryi_deliver_from_device(spryi_device_result *result, spry_matrix **B, const spry_matrix *A,
                                       const spry_matrix_options *o, spry_error *err);

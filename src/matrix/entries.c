@@ -1,4 +1,4 @@
-/* Arrays of all entries for a matrix that stores a container's format, one triangle or blocks. */
+/* Builds arrays with all entries of a matrix that stores a format from a container, only one triangle, or blocks. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -68,7 +68,10 @@ static spry_status csr_of_storage(const spry_matrix *A, spry_matrix **entries, s
 
 /* ---- one triangle ---------------------------------------------------------------------------------- */
 
-/* Returns the first entry of majors (COO: entries) begin .. end - 1 in the other triangle; -1: none. */
+/*
+ * Returns the first entry that is not in the stored triangle, or -1. Inspects majors begin .. end - 1 (COO: entries
+ * begin .. end - 1).
+ */
 static int64_t first_outside(const spry_arrays *a, int64_t begin, int64_t end)
 {
     const bool minor_first = (a->triangle == SPRY_LOWER_TRIANGLE) != (a->layout == SPRY_CSC);
@@ -91,7 +94,7 @@ static int64_t first_outside(const spry_arrays *a, int64_t begin, int64_t end)
 
 typedef struct triangle_job {
     const spry_arrays *a;
-    atomic_llong first; /* entry in the other triangle */
+    atomic_llong first; /* first entry that is not in the stored triangle */
 } triangle_job;
 
 static void find_others(void *job, int64_t begin, int64_t end)
@@ -163,7 +166,7 @@ typedef struct block_job {
 /* Writes the rows of block rows begin .. end - 1. */
 static void write_block_rows(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays a = *((const block_job *)job)->bsr; /* copies that no store can change */
+    const spry_arrays a = *((const block_job *)job)->bsr; /* local copies, which stores to arrays cannot change */
     const spryi_compressed to = *((const block_job *)job)->to;
     const int64_t b = a.block_size;
     for (int64_t I = begin; I < end; I++) {
@@ -219,7 +222,7 @@ spry_status spryi_matrix_host_entries(const spry_matrix *A, spry_matrix **entrie
     return status;
 }
 
-/* Expands blocks in device memory on the host. */
+/* Expands blocks in device memory: copies them to the host, expands them, and copies the result to the device. */
 static spry_status expand_device_blocks(const spry_matrix *A, spry_matrix **entries, spry_error *err)
 {
     spry_matrix *host;

@@ -1,16 +1,17 @@
 /*
- * Sizes of the groups of CSR-k, in constant time from the mean row length: SRS rows are a super-row, SSRS super-rows a
- * super-super-row, SSSRS of these the next group.
+ * Sizes of the groups of CSR-k, in constant time from the mean row length. SRS rows form a super-row, SSRS super-rows
+ * form a super-super-row, and SSSRS super-super-rows form the next group.
  *
  *     SSRS = [a - b ln d]    SRS = [c - e ln d]    d entries per row; [] rounds to the nearest, halves up
  *
  * Lane and Booth 2022 (section 4.1) fitted a, b, c, e to each GPU for GPUSpMV-3, which uses one thread per row.
- * GPUSpMV-3.5 uses other shapes of blocks, and the adjustments of the case follow. The logarithm passes below zero for
- * long rows, so both sizes are at least 1, before and after the adjustments.
+ * GPUSpMV-3.5 uses thread blocks of other shapes. For GPUSpMV-3.5, both sizes are then adjusted by the case of the row
+ * length (spryi_group_case). For long rows the formulas give negative numbers, so both sizes are raised to at least 1,
+ * before and after the adjustments.
  *
- * The formula for Hopper is Spry's own, of the same form. It loses the least time on an H200 over ten matrices in both
- * types, compared with the best of 30 pairs of sizes. Instead of adjustments, sizes are multiples of 8 from 8 to 32:
- * the blocks of both kernels take eight rows at a time.
+ * The formula for Hopper GPUs is Spry's own, of the same form. Compared with the best of 30 pairs of sizes, it loses
+ * the least time on an H200 over ten matrices in f32 and f64. The sizes are not adjusted by the case. They are
+ * multiples of 8 from 8 to 32, because the thread blocks of both kernels process eight rows at a time.
  */
 #pragma once
 
@@ -19,8 +20,8 @@
 enum {
     SPRYI_GROUP_SRS = 96,      /* rows, on CPUs: geometric mean of Lane and Booth's best sizes (section 4.2) */
     SPRYI_GROUP_SSRS = 8,      /* super-rows, on CPUs; the paper prefers csr2 on CPUs and gives no constant */
-    SPRYI_GROUP_SSSRS = 8,     /* super-super-rows, likewise */
-    SPRYI_MOST_GROUP = 1 << 15 /* rows or super-rows; kernels count those of a block in 32 bits */
+    SPRYI_GROUP_SSSRS = 8,     /* super-super-rows, on CPUs; the paper gives no constant */
+    SPRYI_MOST_GROUP = 1 << 15 /* largest size; kernels count the rows of a thread block in 32 bits */
 };
 
 /* Rule for the sizes, in the order of the words of csr3's parameter "tuning" and of spry_ordering_options.tuning. */
@@ -50,7 +51,7 @@ typedef struct spryi_size_formula {
 /* Sizes fitted to a machine (spry_context_load_tuning). All zero: none. */
 typedef struct spryi_group_table {
     int64_t csr2_srs, csr3_srs, csr3_ssrs; /* on CPUs; 0: not fitted */
-    int gpu_major;                         /* compute capability of the formulas; 0: no formulas */
+    int gpu_major;                         /* major compute capability of the fitted GPU; 0: no formulas */
     spryi_size_formula ssrs, srs;
     int64_t step, most; /* sizes are multiples of step, at most `most`; step 0: any size up to SPRYI_MOST_GROUP */
 } spryi_group_table;

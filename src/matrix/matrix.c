@@ -186,7 +186,7 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
 /*
  * Rejects offsets of the wrong width if the last offsets show the error. If 64-bit offsets are read as 32 bits, every
  * second value is an upper half, so a 0 follows a larger offset near the end. If 32-bit offsets are read as 64 bits,
- * two offsets form one value, which exceeds nnz. Reads nothing after the last pair of the array.
+ * two offsets form one value, which exceeds nnz. Reads only bytes that an array of 32-bit offsets has.
  */
 static spry_status check_width(const spry_arrays *a, spry_error *err)
 {
@@ -278,7 +278,7 @@ static spry_status copy_structure(spry_matrix *A, spry_error *err)
     return copy_array(A, 2, &A->a.indices, spryi_index_count(&A->a), index_bytes, "indices", err);
 }
 
-/* Converts indices that count from 1 to count from 0. The matrix owns the arrays. */
+/* Subtracts 1 from offsets and indices, which count from 1. The matrix owns the arrays. */
 static void count_from_zero(spry_matrix *A)
 {
     const struct {
@@ -468,7 +468,7 @@ static void release_stored(spry_context *context, spryi_stored *stored)
     if (!stored) return;
     spryi_matrix_release(stored->csr);
     pthread_mutex_destroy(&stored->making);
-    spryi_release(context, stored->storage); /* the storage's arrays belong to others */
+    spryi_release(context, stored->storage); /* its arrays are in the matrix's mapping or block */
     spryi_release(context, stored);
 }
 
@@ -709,7 +709,7 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
 {
     if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(arrays, err));
-    spry_matrix *shown; /* a triangle as the caller gave it */
+    spry_matrix *shown; /* for stored formats; a triangle is returned as the caller gave it */
     SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &shown, err) : SPRY_OK);
     spry_arrays given = A->stored ? shown->a : A->a;
     if (A->stored) given.ownership = SPRY_BORROW; /* the values are a file's, although the library has built CSR */

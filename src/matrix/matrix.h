@@ -14,16 +14,19 @@
 typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTERN = 2 } spryi_field;
 
 /*
- * Reference counted: a plan that borrows arrays of an owned matrix keeps it alive.
- * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
+ * A matrix is reference counted. A plan that borrows arrays that the matrix owns keeps the matrix alive.
+ * spry_matrix_check may set a.sorted and a.unique. spry_matrix_get_values may set a.symmetry to SPRY_GENERAL.
+ * Everything else in `a` is fixed at creation.
  */
 #ifndef __cplusplus
-/* Storage of a format that is a matrix, from a container or from the caller's blocks. CSR is built on demand. */
+/*
+ * Storage of a matrix in a format, from a container or from the caller's blocks. CSR is built when it is first needed.
+ */
 typedef struct spryi_stored {
     const struct spryi_format *format;
     void *storage;         /* the format's struct; the matrix's mapping or block contains its arrays */
     bool from_arrays;      /* the arrays are the caller's blocks, whose values may change */
-    int64_t parameters[8]; /* SPRYI_PARAMETERS of the format, as resolved; 0: none, or not known */
+    int64_t parameters[8]; /* parameters that the storage was built with; 0: none, or not known */
     char text[64];         /* parameters in text form */
     pthread_mutex_t making;
     spry_matrix *csr; /* NULL until first use */
@@ -31,7 +34,7 @@ typedef struct spryi_stored {
 
 /* Source of a matrix, for spry_matrix_get_source. All zero: the matrix was not read. */
 typedef struct spryi_source {
-    const char *kind; /* constants; NULL: none */
+    const char *kind; /* one of the names in io/readers.h; NULL: none */
     const char *field, *symmetry;
     char layout[96];
     const char *packing;         /* spryi_packing_name; NULL: none */
@@ -58,7 +61,7 @@ struct spry_matrix {
     int index_base;            /* 0 or 1: base of indices in messages; arrays count from 0 */
     bool symmetry_holds;       /* a.symmetry is true and remains true, since no other code can write the values */
     void *owned[4];            /* spryi_allocate blocks of a's arrays; NULL: borrowed */
-    spry_matrix *structure_of; /* owner of these arrays, except the values; NULL: none */
+    spry_matrix *structure_of; /* matrix that owns the arrays except the values; NULL: none */
     void *mapping;             /* mapping of the file that contains the arrays; NULL: none */
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: the matrix is a's arrays; else a has sizes and types, and its arrays are NULL */
@@ -71,8 +74,8 @@ struct spry_matrix {
 #endif
 
 /*
- * Takes over arrays from spryi_allocate, or from the plug-in if on a->device. Releases them after a failure. Sets
- * a->ownership to SPRY_COPY. a must be valid; nothing is checked.
+ * Creates a matrix that owns the arrays of *a, which come from spryi_allocate, or from the device's plug-in if they are
+ * on a GPU. Releases the arrays after a failure. Sets a->ownership to SPRY_COPY. a must be valid; nothing is checked.
  */
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                                spry_error *err);
@@ -90,12 +93,12 @@ spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const 
 /* Creates a matrix with A's structure, which it keeps alive, and the caller's values. */
 spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
 
-/* Creates the pattern of A in A's arrays, which it keeps alive. */
+/* Creates a matrix without values that shares A's offsets and indices and keeps them alive. */
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
 
 /*
- * Starts a copy of a device array to host memory and sets *array to the copy, or to NULL if that fails. The caller
- * releases the copy. It is complete after a wait for the device's default stream.
+ * Starts a copy of a device array to host memory. Sets *array to the copy, or to NULL if the allocation fails. The
+ * caller releases the copy. It is complete after a wait for the device's default stream.
  */
 spry_status spryi_fetch_array(const spryi_device *device, const void **array, int64_t count, size_t size,
                               spry_error *err);
@@ -107,8 +110,8 @@ spry_status spryi_fetch_array(const spryi_device *device, const void **array, in
 spry_status spryi_fetch_structure(const spryi_device *device, spry_arrays *a, spry_error *err);
 
 /*
- * Summarizes the rows of a matrix on a device (ops.summarize_rows). The matrix keeps the result for later calls that
- * check nothing.
+ * Summarizes the rows of a matrix on a device (ops.summarize_rows). checked: also checks the arrays. The matrix keeps
+ * the result, which later calls return if checked is 0.
  */
 spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, int checked, spry_error *err);
 
@@ -118,7 +121,9 @@ spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, 
  */
 spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err);
 
-/* Returns A^T as CSR of the same types. A is in host memory, of any layout. The arrays of CSC are shared. */
+/*
+ * Returns A^T as CSR of the same types. A is in host memory, of any layout. If A is CSC, the result shares A's arrays.
+ */
 spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);
 
 /* Copies a matrix with CSR or BSR arrays in device memory to the host. */
@@ -141,13 +146,14 @@ spry_arrays spryi_transposed_view(const spry_arrays *a);
 void spryi_add_dependent(const spry_matrix *A, spryi_dependent *plan);
 void spryi_remove_dependent(spryi_dependent *plan);
 
-/* Notes that a plan has the present values of its matrix. */
+/* Records that a plan has the present values of its matrix. */
 void spryi_note_update(spryi_dependent *plan);
 
 /*
  * Returns a matrix whose arrays contain all entries, retained: A itself if possible. A container's storage is converted
- * to CSR, which A keeps. One triangle is expanded to CSR of both, and blocks to CSR of their elements, sorted by
- * column, on each call, since values may change. Every public function that reads arrays calls this function once.
+ * to CSR, which A keeps. One triangle is expanded to CSR of both triangles, and blocks to CSR of their elements, sorted
+ * by column. Triangles and blocks are expanded on each call, since values may change. Every public function that reads
+ * arrays calls this function once.
  */
 spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
 
@@ -162,8 +168,8 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
                                     spry_symmetry symmetry, spryi_field field, spry_error *err);
 
 /*
- * Returns SPRY_INVALID_MATRIX, with row and column in `base`, if an entry of *a, one triangle, is in the other
- * triangle.
+ * Returns SPRY_INVALID_MATRIX if *a, which stores one triangle, has an entry in the other triangle. The message counts
+ * rows and columns from `base`.
  */
 spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
@@ -184,7 +190,7 @@ typedef struct spryi_unequal {
     bool stored;            /* a_ji is stored */
 } spryi_unequal;
 
-/* Finds the first entry by rows that differs from its image. A is square and in host memory. */
+/* Finds the first entry, row by row, that differs from its image. A is square and in host memory. */
 spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const spryi_symmetry_test *how,
                                spry_error *err);
 
@@ -198,7 +204,10 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);
 spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);
 
-/* Row, column or entry i in A's base, for messages that say "(counted from %d)" with A->index_base. */
+/*
+ * Returns the number of row, column or entry i if A->index_base is the first number, for messages that say "(counted
+ * from %d)".
+ */
 #ifndef __cplusplus
 static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
 {
@@ -206,12 +215,18 @@ static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
 }
 #endif
 
-/* Selects the instance for the types of *a from a table that SPRYI_TABLE fills. Any instance serves a pattern. */
+/*
+ * Selects the function for the types of *a from a table that SPRYI_TABLE fills. For a pattern, the function of any
+ * value type works.
+ */
 #define SPRYI_INSTANCE(table, a)                                                                                       \
     (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_stored_row((a)->value_type)]                                   \
            [spryi_index_pair((a)->offset_type, (a)->index_type)]
 
-/* Returns the row of entry k of CSR, or the column for CSC. The result is within the matrix for any offsets. */
+/*
+ * Returns the row of entry k of CSR, or the column for CSC. The result is within the matrix even if offsets are
+ * invalid.
+ */
 int64_t spryi_major_of(const spry_arrays *a, int64_t k);
 
 /*
@@ -227,7 +242,7 @@ static inline int64_t spryi_index_count(const spry_arrays *a)
     return a->layout == SPRY_BSR && a->block_size > 0 ? a->nnz / a->block_size / a->block_size : a->nnz;
 }
 
-/* Returns whether the arrays are compact, one triangle or blocks, and do not list all entries. */
+/* Returns whether the arrays are compact: they store one triangle or blocks instead of a list of all entries. */
 static inline bool spryi_is_compact(const spry_arrays *a)
 {
     return a->triangle != SPRY_ALL_ENTRIES || a->layout == SPRY_BSR;

@@ -24,7 +24,7 @@ typedef struct comparison {
     const spry_arrays *a; /* sorted CSR without duplicates */
     const spryi_symmetry_test *how;
     double *scales;     /* sqrt(|a_ii|); NULL: the comparison is exact */
-    atomic_llong first; /* row that differs */
+    atomic_llong first; /* first row that differs; INT64_MAX: none */
 } comparison;
 
 /* Returns the index of the entry at (i, j), or -1 if nothing is stored there. */
@@ -40,7 +40,7 @@ static bool is_image(const comparison *c, int64_t i, int64_t j, double value, do
 {
     const double wanted = c->how->skew ? -image : image;
     if (value == wanted) return true;
-    if (c->how->skew && i == j) return false; /* the diagonal is zero, not NaN */
+    if (c->how->skew && i == j) return false; /* the diagonal must be zero; NaN is no exception */
     if (!c->scales) return isnan(value) && isnan(image);
     const double scale = fmax(fmax(fabs(value), fabs(image)), c->scales[i] * c->scales[j]);
     return fabs(value - wanted) <= c->how->tolerance * scale;
@@ -196,7 +196,7 @@ static int64_t minors_of(const spry_arrays *a)
 static void check_some_offsets(void *job, int64_t begin, int64_t end)
 {
     const check_job *j = job;
-    const spry_arrays a = *j->a; /* a copy that no store can change, here and below */
+    const spry_arrays a = *j->a; /* a local copy, which stores to arrays cannot change, here and below */
     finding mine = {0};
     for (int64_t i = begin; i < end; i++) {
         int64_t next = spryi_offset_of(&a, i + 1);
@@ -255,8 +255,8 @@ static void check_compressed(const spry_context *context, const spry_arrays *a, 
     int64_t majors = majors_of(a);
     if (!offsets_sound) {
         /*
-         * Ranges may overlap. Each entry is visited at most once, since many overlaps could cost far more than the
-         * entries.
+         * The ranges of majors may overlap. Each entry is visited at most once, since visiting entries in all ranges
+         * could take far longer.
          */
         int64_t reached = 0;
         for (int64_t i = 0; i < majors; i++) {
@@ -495,7 +495,10 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_error *err);
 static spry_status check_host_or_copy(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
-/* Reports a failure with a message that calls entries and rows blocks and block rows. */
+/*
+ * Reports a failure in the structure of BSR. The message states that its entries and rows are those of CSR of the
+ * blocks.
+ */
 static spry_status fail_blocks(spry_status status, const spry_error *why, spry_error *err)
 {
     spry_error fault = *why;
@@ -603,7 +606,7 @@ typedef struct range_job {
     atomic_int bad;
 } range_job;
 
-/* Negative indices are large as unsigned. */
+/* Negative indices are large as unsigned numbers, so one comparison finds all invalid indices. */
 static void find_bad_indices(void *job, int64_t begin, int64_t end)
 {
     range_job *j = job;
@@ -628,7 +631,7 @@ static bool in_range(const spry_context *context, const void *indices, spry_inde
     return !j.bad;
 }
 
-/* Checks arrays in host memory. If they are invalid, the passes of spry_matrix_check find the fault. */
+/* Checks arrays in host memory. If they are invalid, repeats slower passes of check_all, which find the first fault. */
 static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
     const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;

@@ -1,4 +1,7 @@
-/* spry_matrix_convert: the matrix in another layout or with other types, sorted, with duplicates summed on request. */
+/*
+ * spry_matrix_convert: the matrix in another layout or with other types, sorted, with duplicates summed unless options
+ * keep them.
+ */
 #include "base/context.h"
 #include "base/element.h"
 #include "base/error.h"
@@ -11,7 +14,7 @@
 
 /* ---- rounding ---------------------------------------------------------------------------------------- */
 
-/* Result of rounding entries of some majors. Entries are numbered in stored order. */
+/* Result of rounding a sequence of entries. Entries are numbered in stored order. */
 typedef struct rounded {
     int64_t count, overflowed, vanished;
     double largest;
@@ -20,7 +23,7 @@ typedef struct rounded {
 
 static const rounded nothing = {.largest_at = -1, .overflowed_at = -1};
 
-/* Adds the rounding of entry k from `before` to `after` to *r. */
+/* Updates *r for entry k, whose value `before` was rounded to `after`. */
 static inline void count_rounding(rounded *r, int64_t k, double before, double after)
 {
     if (before == after || before != before) return;
@@ -35,7 +38,7 @@ static inline void count_rounding(rounded *r, int64_t k, double before, double a
     }
 }
 
-/* Adds the result *behind to *r. The entries of *behind follow the entries of *r. */
+/* Combines *r with *behind, the result for the entries that follow the entries of *r. */
 static void add_rounding(rounded *r, const rounded *behind)
 {
     if (r->overflowed == 0) r->overflowed_at = behind->overflowed_at;

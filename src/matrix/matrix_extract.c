@@ -1,6 +1,7 @@
 /*
  * spry_matrix_extract: a first pass counts the entries of each new row, a second pass writes them with their new
- * columns. place[j] is the first new column of A's column j, and next[n] follows new column n if j is selected again.
+ * columns. Column j of A may be selected multiple times: place[j] is the first new column that copies it, and next[n]
+ * is the next such column after new column n.
  */
 #include "base/element.h"
 #include "base/error.h"
@@ -115,7 +116,7 @@ static inline int64_t old_row(const spry_selection *s, int64_t i)
 
 static void count_picked(void *job, int64_t begin, int64_t end)
 {
-    const pick_job j = *(const pick_job *)job; /* a copy that no store can change */
+    const pick_job j = *(const pick_job *)job; /* a local copy, which stores to arrays cannot change */
     for (int64_t i = begin; i < end; i++) {
         const int64_t old = old_row(&j.selected, i), last = spryi_offset_of(&j.rows, old + 1);
         int64_t k = spryi_offset_of(&j.rows, old), entries = j.map.complete ? last - k : 0;
@@ -131,7 +132,7 @@ static void count_picked(void *job, int64_t begin, int64_t end)
 SPRYI_INLINE void pick_rows(const pick_job *job, int64_t begin, int64_t end, const spry_index_type from,
                             const spry_index_type type, const size_t width)
 {
-    const pick_job j = *job; /* a copy that no store can change */
+    const pick_job j = *job; /* a local copy, which stores to arrays cannot change */
     for (int64_t i = begin; i < end; i++) {
         const int64_t old = old_row(&j.selected, i), last = spryi_offset_of(&j.rows, old + 1);
         int64_t at = j.to.offsets[i];
@@ -177,7 +178,7 @@ static spry_status sum_counts(spryi_compressed *to, spry_error *err)
     return SPRY_OK;
 }
 
-/* Builds j->to, whose rows are in the order of A's entries. */
+/* Builds j->to. Entries of a row are in the order of A's entries. */
 static spry_status pick(spry_context *context, pick_job *j, spry_error *err)
 {
     enum { ROWS = 512 };

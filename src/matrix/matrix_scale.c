@@ -29,7 +29,7 @@ static inline double factor_at(const spry_const_vector *v, int64_t i)
 static void scale_majors(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
-    const scale_job j = *(const scale_job *)job; /* copies that no store can change */
+    const scale_job j = *(const scale_job *)job; /* local copies, which stores to arrays cannot change */
     const spryi_compressed a = *j.a;
     for (int64_t i = begin; i < end; i++) {
         const double own = factor_at(&j.major, a.labels ? a.labels[i] : i);
@@ -57,7 +57,7 @@ static spry_status scale_values(spry_context *context, spryi_compressed *c, cons
     return SPRY_OK;
 }
 
-/* Returns whether D1 = D2 is known. */
+/* Returns whether the row scaling and the column scaling are known to be equal. */
 static bool are_equal(const spry_const_vector *r, const spry_const_vector *c)
 {
     if (!r->data || !c->data) return r->data == c->data;
@@ -149,11 +149,11 @@ typedef struct diagonal_job {
     const spry_vector *d;
 } diagonal_job;
 
-/* Sums the entries (i, i) of lines begin .. end - 1 in stored order. */
+/* Sums the entries (i, i) of majors begin .. end - 1 in stored order. */
 static void sum_diagonal(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
-    const spry_arrays a = *((const diagonal_job *)job)->a; /* copies that no store can change */
+    const spry_arrays a = *((const diagonal_job *)job)->a; /* local copies, which stores to arrays cannot change */
     const spry_vector d = *((const diagonal_job *)job)->d;
     for (int64_t i = begin; i < end; i++) {
         const int64_t last = spryi_offset_of(&a, i + 1);
@@ -180,7 +180,10 @@ static spry_status sum_scattered(spry_context *context, const spry_arrays *a, co
     return SPRY_OK;
 }
 
-/* One triangle contains the whole diagonal. Containers and blocks do not list their entries. */
+/*
+ * Sums the diagonal. Reads one triangle directly, since it contains the whole diagonal. Converts containers and blocks
+ * first, since they do not list their entries.
+ */
 static spry_status diagonal_on_host(const spry_matrix *A, const spry_vector *d, spry_error *err)
 {
     spry_matrix *entries = NULL;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Returns the class of a length: 0; 1; 2..3; 4..7; ... */
+/* Returns the histogram bin of a row length. The bins are 0, 1, 2..3, 4..7, and so on. */
 static int bin_of(int64_t length)
 {
     int bin = length == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)length);
@@ -78,9 +78,9 @@ static int columns(const spry_context *context, spry_matrix_stats *s, const spry
 }
 
 /*
- * Checks symmetry. If rows are visited in order, the entries (i, j) with j < i visit the entries of row j from left to
- * right. Each row has a cursor, which starts after the diagonal and points to the mirror image of the next such entry.
- * O(nnz); stops at the first fault.
+ * Checks symmetry. Rows are visited in order, so the mirror images (j, i) of the entries (i, j) with j < i follow each
+ * other in row j from left to right. Each row has a cursor, which starts after the diagonal and points to the next
+ * image. O(nnz); stops at the first entry without an image.
  */
 static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
 {

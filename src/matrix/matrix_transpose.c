@@ -5,7 +5,7 @@
 #include "matrix/operation.h"
 #include "matrix/row_lengths.h"
 
-/* Returns whether the transpose has A's types and layout CSR, so that entries only move. */
+/* Returns whether the transpose has A's types and layout CSR, so that entries are only moved, not converted. */
 static bool only_moves(const spry_matrix_options *o, const spry_arrays *a)
 {
     spry_index_type offset_type = o->offset_type, index_type = o->index_type;
@@ -14,7 +14,7 @@ static bool only_moves(const spry_matrix_options *o, const spry_arrays *a)
     return offset_type == a->offset_type && index_type == a->index_type;
 }
 
-/* Moves A's entries to columns and reads the columns as rows. *B remains NULL if duplicates must be summed. */
+/* Converts A to CSC, whose arrays are the CSR arrays of the transpose. *B remains NULL if duplicates must be summed. */
 static spry_status move_entries(spry_context *context, spry_matrix **B, const spry_matrix *A, bool keep_duplicates,
                                 spry_error *err)
 {

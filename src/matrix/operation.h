@@ -28,8 +28,8 @@ spry_status spryi_check_result(const spry_matrix_options *o, int64_t rows, int64
 spry_status spryi_check_arithmetic(const char *who, const char *name, spry_type type, spry_error *err);
 
 /*
- * Checks a vector of an operation on A: one vector of f32 or f64 with `length` elements, where A's arrays are. Fills in
- * the strides that are 0.
+ * Checks a vector of an operation on A: one vector of f32 or f64 with `length` elements, on the device of A's arrays.
+ * Fills in the strides that are 0.
  */
 spry_status spryi_check_operand_vector(spry_const_vector *v, const char *who, const char *name, int64_t length,
                                        const spry_matrix *A, spry_error *err);
@@ -41,12 +41,15 @@ spry_status spryi_check_operand_vector(spry_const_vector *v, const char *who, co
 spry_status spryi_show_rows(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_matrix *A,
                             bool sorted, spry_error *err);
 
-/* Returns the field for files of a result: that of A if the values are compatible. merged: duplicates were summed. */
+/*
+ * Returns the field with which a result is written to files: A's field, unless value_type or sums of duplicates need
+ * another. merged: duplicates were summed.
+ */
 spryi_field spryi_field_of(const spry_matrix *A, spry_type value_type, bool merged);
 
 /*
  * Creates the matrix of *c, which is sorted and has the majors of o->layout: sums duplicates, converts values and
- * chooses the offset type. symmetry: what the matrix claims if duplicates do not prevent the claim. Takes over c's
+ * chooses the offset type. symmetry: symmetry of the result, unless rounded sums of duplicates break it. Takes over c's
  * arrays, also on failure.
  */
 spry_status spryi_deliver(spry_context *context, spry_matrix **B, spryi_compressed *c, const spry_matrix_options *o,

@@ -57,7 +57,7 @@ typedef struct order_job {
 static void find_falls(void *job, int64_t begin, int64_t end)
 {
     order_job *j = job;
-    const spry_arrays csr = j->csr; /* a copy that no store can change */
+    const spry_arrays csr = j->csr; /* a local copy, which stores to arrays cannot change */
     const int pair = spryi_index_pair(csr.offset_type, csr.index_type);
     if (pair == 0   ? falls_in(&csr, SPRY_I32, SPRY_I32, begin, end)
         : pair == 1 ? falls_in(&csr, SPRY_I64, SPRY_I32, begin, end)
@@ -144,7 +144,7 @@ void spryi_sort_lengths(int64_t *lengths, int64_t count)
             longest = length > longest ? length : longest;
             continue;
         }
-        int64_t to = at++; /* few, so by insertion */
+        int64_t to = at++; /* long rows are few and sorted by insertion */
         for (; to > 0 && lengths[to - 1] < length; to--) lengths[to] = lengths[to - 1];
         lengths[to] = length;
     }
@@ -156,7 +156,10 @@ void spryi_sort_lengths(int64_t *lengths, int64_t count)
 
 enum { MOST_ENTRIES = 512 /* compared entries per row */ };
 
-/* Two consecutive rows of equal length: their first entries, and their ranges of the reader. */
+/*
+ * Two consecutive rows of `length` entries: the index of the first entry of each (before, begin), and their ranges in
+ * the reader.
+ */
 typedef struct row_pair {
     int64_t before, begin, length, before_range, range;
 } row_pair;
@@ -174,7 +177,7 @@ static int step_of(const spryi_column_reader *reader, const row_pair *p)
     return (int)step;
 }
 
-/* A sample: the first `rows` + 1 rows of each of `count` parts. */
+/* A sample: the first `rows` + 1 rows of each of `count` equal parts of the matrix. */
 typedef struct places {
     int64_t count, rows;
 } places;
@@ -201,7 +204,11 @@ static int64_t place_at(const spry_arrays *csr, places all, int64_t p, int64_t *
     return first;
 }
 
-/* Entries of sampled rows. */
+/*
+ * Numbers of entries in sampled rows. seen: inspected. adjacent: in the column after that of the previous entry.
+ * compared: in compared rows. repeated: in rows that have the columns of the previous row, or these columns plus 1.
+ * moved: in rows that have these columns plus 1.
+ */
 typedef struct relation_sums {
     int64_t seen, adjacent, repeated, moved, compared;
 } relation_sums;

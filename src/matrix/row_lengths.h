@@ -8,7 +8,7 @@
 /* Returns the number of entries of the longest row. */
 int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr);
 
-/* Returns 1 if columns increase in every row, whatever the arrays claim. */
+/* Returns 1 if columns increase in every row. Reads all columns and does not rely on csr->sorted or csr->unique. */
 int spryi_rows_rise(const spry_context *context, const spry_arrays *csr);
 
 /*
@@ -18,12 +18,12 @@ int spryi_rows_rise(const spry_context *context, const spry_arrays *csr);
 int64_t spryi_count_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
 /*
- * Returns one of the longest rows, usually the longest. Selects the `ranges` of rows with most entries, halves each
- * range repeatedly and keeps the half with more entries.
+ * Returns a row with many entries, usually the longest row. Divides the rows into `ranges` ranges. Halves the four
+ * ranges with most entries repeatedly and keeps the halves with more entries.
  */
 int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges);
 
-/* Sorts in descending order. Fast if few rows have 512 entries or more. */
+/* Sorts in descending order. Fast if few lengths are 512 or more. */
 void spryi_sort_lengths(int64_t *lengths, int64_t count);
 
 /* Returns the first row of the n-th range of rows. */

@@ -1,4 +1,6 @@
-/* The steps of transpose.c for one index pair. Values are moved by their width, without arithmetic. */
+/*
+ * The steps of transpose.c for one pair of offset and index types. Values are moved by their width, without arithmetic.
+ */
 
 static void SPRY_FN(count)(const transposition *t, int part)
 {
