@@ -71,13 +71,14 @@ static bool looks_symmetric(const spry_matrix *A)
 }
 
 /*
- * Finds whether one storage serves both directions: A is marked symmetric, the mark is true, and there are no scalings.
+ * Sets *is to true if one storage serves both directions: A is marked as symmetric, its entries are symmetric, and
+ * there are no scalings.
  */
 static spry_status is_own_transpose(bool *is, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     spryi_unequal found;
     *is = A->a.symmetry == SPRY_SYMMETRIC && !o->row_scaling && !o->column_scaling;
-    if (*is && A->a.device > 0) *is = A->symmetry_holds; /* the entries are not on the host */
+    if (*is && A->a.device > 0) *is = A->symmetry_holds; /* the host cannot compare entries on a GPU */
     if (!*is) return SPRY_OK;
     SPRYI_OK_OR_RETURN(spryi_find_false_claim(&found, A, err));
     *is = found.row < 0;
@@ -92,7 +93,10 @@ static spry_spmv_options options_of_other(const spry_spmv_options *given)
     return o;
 }
 
-/* Plans the other direction with a limit of its own. If A looks symmetric, tries the first direction's format first. */
+/*
+ * Plans the other direction with the memory limit `limit`. If A looks symmetric, tries the first direction's format
+ * first.
+ */
 static spry_status plan_other(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *given, int64_t limit,
                               spry_error *err)
 {
@@ -120,7 +124,9 @@ static spry_status plan_other(spry_spmv_plan *plan, const spry_matrix *A, const 
     return spryi_plan_one(plan->context, plan->backward, A, &o, &trial, pairing, err);
 }
 
-/* Returns the part of `limit` that `owned` bytes leave, at least 1. */
+/*
+ * Returns how many bytes of `limit` remain after `owned` bytes, at least 1. No limit (0 or INT64_MAX) remains no limit.
+ */
 static int64_t left_of(int64_t limit, int64_t owned)
 {
     return limit == 0 || limit == INT64_MAX ? limit : limit > owned ? limit - owned : 1;
@@ -343,7 +349,7 @@ static spry_status update_both(spry_spmv_plan *plan, const spry_update_options *
     SPRYI_OK_OR_RETURN(spryi_update_one(forward, &o, err));
     if (backward != forward) {
         const spry_status status = spryi_update_one(backward, &o, err);
-        if (status != SPRY_OK) { /* the other direction returns to the array that it read before */
+        if (status != SPRY_OK) { /* the forward direction returns to the values that it read before */
             if (o.values) {
                 o.values = before;
                 (void)spryi_update_one(forward, &o, NULL);

@@ -154,7 +154,7 @@ static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const reque
 
 /*
  * Returns SPRY_TOO_LARGE if a plan in csr would exceed the limit. Builds the plan if its device is present, so that the
- * message is the plan's.
+ * message is the one that creating a plan gives.
  */
 static spry_status try_csr(spry_explanation *e, const request *q, spry_error *why)
 {
@@ -172,7 +172,10 @@ static spry_status try_csr(spry_explanation *e, const request *q, spry_error *wh
     return spryi_check_memory_limit(q->o, "csr", bytes + copied_vectors(q), why);
 }
 
-/* Fails because no format fits. Reports the bytes of csr, and the smallest ranked format if it needs fewer. */
+/*
+ * Fails because csr exceeds the limit. Reports the bytes of csr and, if it needs fewer bytes, the smallest ranked
+ * format.
+ */
 static spry_status fail_over_limit(spry_explanation *e, const request *q, const spry_error *why, spry_error *err)
 {
     const spryi_ranking *r = &e->ranking;
@@ -213,7 +216,8 @@ static spry_status keep_to_limit(spry_explanation *e, const request *q, spry_err
         e->choice.kernel = NULL;
     }
     if (spryi_is_measured(q->o->policy) || q->given->stored)
-        return SPRY_OK; /* the plan of measure() checks; a container needs no storage */
+        /* The plan that measure() builds checks the limit. A plan of a container owns no storage. */
+        return SPRY_OK;
     const spry_status status = try_csr(e, q, &why);
     if (status == SPRY_TOO_LARGE) return fail_over_limit(e, q, &why, err);
     return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
@@ -360,7 +364,10 @@ static int list_general(spryi_feature_value *list, const spryi_features *f)
     return GENERAL_FEATURES;
 }
 
-/* Lists the features of the ranking, the families' last. Returns the number of features. */
+/*
+ * Lists the features of the ranking: the general features, then those that formats report. Returns the number of
+ * features.
+ */
 static int list_features(spryi_feature_value list[MOST_FEATURES], const spry_explanation *e)
 {
     const spryi_features *f = &e->ranking.features;

@@ -9,7 +9,7 @@ enum { SPRYI_MOST_CANDIDATES = 40 };
 
 struct spry_explanation {
     spry_context *context;
-    spryi_own_class own; /* a copy, since the context's table may be replaced */
+    spryi_own_class own; /* a copy of the class, since the context's table may be replaced */
     spryi_ranking ranking;
     spryi_choice choice;
     spryi_trial trial; /* result of the policy "measure" */

@@ -14,22 +14,24 @@
 /* ---- objective and search ------------------------------------------------------------------------------ */
 
 /*
- * The objective is a sum over all cases and rows of the table: the Huber loss of the errors of predicted logarithms,
- * the expected logarithm of the loss by a choice that picks rows by the odds of their predictions, and a small penalty
- * for moved rates. The penalty keeps rates that the cases do not determine. Errors of refused rows and of rows far
- * slower than the fastest count little: no choice picks them, and the model does not explain their times.
- * The search multiplies one rate at a time by a factor. Factors become smaller when none of them improves the
+ * The objective is the sum of three terms. The first term is the Huber loss of errors: differences between the
+ * logarithms of predicted and measured times, for all cases and all rows of the table of rates. The second term is the
+ * expected loss of a choice that picks a row at random, with higher odds for rows with shorter predicted times. The
+ * loss is the logarithm of a ratio: the time of the picked row divided by the least time. The third term is a small
+ * penalty for changes of rates, which keeps rates that the cases do not determine. Errors of refused rows and of rows
+ * far slower than the fastest count little, because no choice picks these rows, and the model does not explain their
+ * times. The search multiplies one rate at a time by a factor. Factors become smaller when none of them improves the
  * objective.
  */
 
-static const double HUBER = 0.15;    /* logarithms; smaller errors count by their square */
-static const double ODDS = 0.08;     /* difference of predicted logarithms with odds of e to 1 */
+static const double HUBER = 0.15; /* difference of logarithms; smaller errors count by their square */
+static const double ODDS = 0.08;  /* difference of predicted logarithms that makes a row e times as likely as another */
 static const double OF_LOSS = 0.5;   /* weight of the choice's loss, relative to errors */
 static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of a known rate's change */
 static const double NEAR = 1.5;      /* multiple of the least time; slower rows count less */
 static const double REFUSED = 0.1;   /* weight of the errors of refused rows */
 
-/* Measurements of one matrix with one type of x, by row of the table. 0: not measured. */
+/* Measurements of one matrix with one type of vectors, one for each row of the table of rates. 0: not measured. */
 typedef struct fit_case {
     const spryi_features *features;
     int threads;                       /* threads that ran the products; 1 on a GPU */
@@ -43,7 +45,7 @@ typedef struct fitter {
     const fit_case *cases;
     int64_t count;
     int rows;
-    bool relative;               /* errors are of shares of csr's time */
+    bool relative;               /* errors compare times divided by the times of csr */
     spryi_work *work;            /* element i * rows + r is for case i and row r, here and below */
     unsigned char *allowed;      /* whether the choice may pick the row */
     double *predicted, *weights; /* logarithms of predicted times, and weights of their errors */
@@ -110,7 +112,7 @@ static double least_of(const fitter *f, int64_t i)
     return least;
 }
 
-/* Returns the expected logarithm of the choice's loss in a case. */
+/* Returns the expected loss of the random choice in case i, as a logarithm. */
 static double soft_loss(const fitter *f, int64_t i)
 {
     const double *predicted = &f->predicted[i * f->rows];
@@ -220,7 +222,8 @@ static double sweep(fitter *f, const unsigned *determined, double step, double l
 static void search_products(fitter *f)
 {
     enum { ROUNDS = 5, MOST_SWEEPS = 40 };
-    static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4; /* logarithms of the steps; a share of the objective */
+    /* FIRST and LAST are logarithms of steps. LITTLE is a share of the objective. */
+    static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4;
     unsigned determined[SPRYI_MOST_RATES] = {0};
     for (int r = 0; r < f->rows; r++)
         for (int n = 0; spryi_rate_names[n].name; n++)

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double MOST_BUDGET = 1e12; /* us; more than eleven days */
+static const double MOST_BUDGET = 1e12; /* microseconds; more than eleven days */
 
 spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {
@@ -116,8 +116,8 @@ static spry_status check(spryi_plan_request *request, const spry_context *contex
 /* ---- choose --------------------------------------------------------------------------------- */
 
 /*
- * Returns the type of stored values that the kernel reads: the matrix's, or the vectors' if the kernel needs explicit
- * ones for a pattern.
+ * Returns the type of stored values that the kernel reads: the matrix's type. If the matrix is a pattern and the kernel
+ * needs stored ones, returns the vectors' type.
  */
 static spry_type stored_type(const spryi_plan *plan, const spryi_kernel *kernel)
 {
@@ -310,7 +310,8 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     product->run = run_of(plan, spryi_storage_arrays(plan->stored.storage));
     product->joins_rows = (f->multi_row_major & op) != 0;
     product->joins_columns = (f->multi_column_major & op) != 0;
-    if (product->joins_columns && f->supports_column_major) /* inspects columns; on a CPU only if count > 1 */
+    /* supports_column_major reads all columns, so on a CPU it is called only if count > 1. */
+    if (product->joins_columns && f->supports_column_major)
         product->joins_columns = (o->count > 1 || !plan->request.device->driver->host_memory) &&
                                  f->supports_column_major(plan->stored.storage);
     if (product->run) return SPRY_OK;
@@ -338,7 +339,7 @@ static spry_status prepare_kernel(const spryi_plan *plan, spryi_plan_product *pr
         const spry_status status = f->prepare(&request, &product->auxiliary, &product->auxiliary_bytes, err);
         d->ops->leave(d, previous);
         if (status != SPRY_OK) return status;
-        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, err)); /* the caller's streams need not wait */
+        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, err)); /* runs in the caller's streams then need not wait */
     }
     *workspace_bytes = f->workspace_bytes ? f->workspace_bytes(&request, product->auxiliary) : 0;
     return SPRY_OK;
@@ -346,7 +347,8 @@ static spry_status prepare_kernel(const spryi_plan *plan, spryi_plan_product *pr
 
 static int threads_of(const spryi_plan *plan)
 {
-    enum { ENTRY = 4 }; /* bytes of work per entry, for storages that repeated values or indices make smaller */
+    /* An entry counts as at least ENTRY bytes. A storage may have fewer bytes per entry if values or indices repeat. */
+    enum { ENTRY = 4 };
     const int64_t stored = spryi_storage_bytes(plan->target.format, plan->stored.storage);
     const int64_t bytes = stored > plan->map.nnz * ENTRY ? stored : plan->map.nnz * ENTRY;
     return spryi_threads_for(plan->context, bytes, plan->request.options.threads);
@@ -372,7 +374,7 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
  * Returns the number of columns that are copied to row-major together, for kernels that need rows: at most as many as
  * fit in a row of 64 bytes. The copies pass over x twice and over y three times, but the matrix is then not read once
  * per column. With room for three columns, any number of columns above one splits into passes of at least two columns.
- * A pass of a single column would give other bits.
+ * In a pass of a single column, results would have other bits.
  */
 static int64_t columns_to_join(const spryi_plan *plan)
 {
@@ -476,7 +478,10 @@ static spry_status allocate(spryi_plan *plan, spryi_plan_workspace *work, spry_e
     const int64_t x_length = plan->request.x_length, y_length = plan->request.y_length;
     if (work->bytes > 0) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &work->memory, work->bytes, "workspace", err));
-        /* kernels of a device's own memory expect a zero workspace and leave it zero; host kernels expect nothing */
+        /*
+         * kernels on devices with their own memory need a workspace of zeros and leave zeros; host kernels need no
+         * zeros
+         */
         if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, work->memory, work->bytes, err));
     }
     work->zero = plan->map.zero;

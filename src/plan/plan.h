@@ -14,12 +14,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Result of check: the device and the caller's options, with defaults resolved. */
+/* Result of check: the device and the caller's options, with defaults filled in. */
 typedef struct spryi_plan_request {
     const spryi_device *device;
-    spry_spmv_options options; /* map changes op and groups to those of plan->A; names are NULL in a built plan */
-    spry_op op;                /* the caller's */
-    spry_ordering *groups;     /* a reference to the caller's groups, which updates may use; NULL: none */
+    /*
+     * The step map adapts op and groups to plan->A. The names of format, kernel, ordering and policy are NULL once the
+     * plan is built.
+     */
+    spry_spmv_options options;
+    spry_op op;            /* the caller's */
+    spry_ordering *groups; /* a reference to the caller's groups, which updates may use; NULL: none */
     int64_t x_length, y_length;
     spry_type vector_type;
     size_t element_bytes; /* of vector_type */
@@ -27,21 +31,21 @@ typedef struct spryi_plan_request {
 
 /*
  * Result of map: how the caller's matrix and vectors correspond to those of the storage. The storage is built from
- * plan->A. If is_changed, plan->A is B: the caller's matrix with both triangles, permuted to P A P^T (P A if A is not
- * square), and transposed, as far as each applies.
+ * plan->A. If is_changed, plan->A is a new matrix B: the caller's matrix after up to three changes. It is expanded to
+ * both triangles, permuted to P A P^T (to P A if A is not square), and transposed.
  */
 typedef struct spryi_plan_map {
     spry_matrix *given; /* the caller's matrix; plan->A becomes given again if the storage borrows nothing from B */
     bool is_changed, is_transposed;
     int64_t nnz;          /* of plan->A */
     const char *ordering; /* name */
-    spry_ordering *found; /* the ordering of Band-k, kept for its groups; NULL once released */
-    int32_t *x_from;      /* runs multiply x'[i] = x[x_from[i]]; NULL: x itself */
+    spry_ordering *found; /* the ordering, kept for the groups of Band-k; NULL once released */
+    int32_t *x_from;      /* runs multiply x' with x'[i] = x[x_from[i]]; NULL: they multiply x */
     int32_t *y_from;      /* y[i] = t[y_from[i]] + beta*y[i], where t is the product; NULL: the product is y */
     const void *x_scaling, *y_scaling;
     void *block;      /* device memory that contains x_from and y_from; NULL: both are in host memory */
-    const void *zero; /* a zero of any type, in the block */
-    int64_t bytes;    /* of x_from, y_from and the zero */
+    const void *zero; /* zero bytes in the block: the value 0 of any type */
+    int64_t bytes;    /* bytes of x_from, y_from and the zero */
     double upload_us; /* of copies to the device */
 } spryi_plan_map;
 
@@ -53,8 +57,9 @@ typedef struct spryi_plan_target {
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     char kernel_text[96]; /* kernel_parameters in the caller's spelling: "lanes=32" */
     spryi_kernel_functions functions;
-    spry_type value_type; /* of stored values: the matrix's, or the vectors' if the kernel needs a pattern's ones */
-    double us, csr_us;    /* estimated time of a product in the format and in csr; 0: no estimate */
+    /* Type of stored values: A's. If A is a pattern and the kernel needs stored ones, the vectors' type. */
+    spry_type value_type;
+    double us, csr_us; /* estimated time of a product in the format and in csr; 0: no estimate */
     spry_reason reason_code;
     char reason[320];
 } spryi_plan_target;
@@ -62,21 +67,21 @@ typedef struct spryi_plan_target {
 /* Result of build: the format's storage, in memory that the device reads. */
 typedef struct spryi_plan_storage {
     void *storage;        /* the format's struct, in host memory */
-    bool on_device;       /* the struct contains device addresses, and the plan owns those in `arrays` */
-    bool built_on_device; /* the device converted CSR */
+    bool on_device;       /* the struct contains device addresses, and the plan owns the blocks in `arrays` */
+    bool built_on_device; /* the device has converted CSR to the format */
     bool from_container;  /* `storage` belongs to the matrix: a container or the caller's blocks */
-    char parameters[64];  /* as the format resolved them */
+    char parameters[64];  /* parameters of the format, with defaults filled in */
     void *arrays[SPRYI_MOST_SECTIONS];
     int array_count;
     spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow; or NULL */
-    int64_t borrowed;    /* on_device: bytes of the matrix's own arrays */
+    int64_t borrowed;    /* if on_device: bytes of the matrix's device arrays that the storage uses */
     double upload_us;    /* of copies to the device */
 } spryi_plan_storage;
 
 /* Result of prepare: how runs call the kernel. */
 typedef struct spryi_plan_product {
     spryi_run_fn run;
-    bool joins_rows, joins_columns; /* run multiplies row-major, column-major vectors together */
+    bool joins_rows, joins_columns; /* `run` multiplies multiple row-major (column-major) vectors in one call */
     int threads;
     void *auxiliary; /* the kernel's own data in addition to the storage */
     int64_t auxiliary_bytes;
@@ -86,11 +91,11 @@ typedef struct spryi_plan_product {
 typedef struct spryi_plan_workspace {
     void *memory;
     int64_t bytes;
-    int64_t x_at, t_at;    /* offsets in memory of the storage's x and y, if they differ from the caller's */
-    int64_t joined;        /* number of columns copied to row-major together, for kernels that need rows; 0: none */
-    void *x, *y;           /* device copies of host vectors; NULL: the device reads the caller's vectors */
+    int64_t x_at, t_at; /* offsets in `memory` of x and y as the storage needs them, if the caller's differ */
+    int64_t joined; /* number of columns that are copied to row-major at a time, for kernels that need rows; 0: none */
+    void *x, *y;    /* device copies of host vectors; NULL: the device reads the caller's vectors */
     void *host_x, *host_y; /* contiguous copies of columns of row-major host vectors */
-    const void *zero;      /* a zero of any type in the device's own memory; NULL: no run needs one */
+    const void *zero;      /* zero bytes in the device's own memory: the value 0 of any type; NULL: not needed */
     void *zero_block;      /* memory of `zero`; NULL: the map's block contains it */
 } spryi_plan_workspace;
 
@@ -114,7 +119,7 @@ typedef struct spryi_plan_times {
 /* A plan of one direction. */
 typedef struct spryi_plan {
     spry_context *context;
-    spry_matrix *A; /* matrix of the storage, which may borrow its arrays */
+    spry_matrix *A; /* matrix that the storage was built from; the storage may borrow the matrix's arrays */
     spryi_plan_request request;
     spryi_plan_map map;
     spryi_plan_target target;
@@ -157,7 +162,10 @@ struct spry_spmv_plan {
     bool is_stale;             /* values that both directions read in place are no longer symmetric */
 };
 
-/* Returns whether the library chooses the format, unless the options name a kernel. */
+/*
+ * Returns whether the options name no format, or "auto". The library then chooses the format, unless the options name a
+ * kernel.
+ */
 static inline bool spryi_format_is_auto(const spry_spmv_options *options)
 {
     return !options->format || strcmp(options->format, "auto") == 0;
@@ -207,15 +215,15 @@ void spryi_refer_to(spryi_plan *plan, const spry_matrix *from, const spry_matrix
 /* Lists the caller's arrays that runs read in addition to x. y must not overlap them. */
 void spryi_list_reads(spryi_plan *plan);
 
-/* Returns whether a run with this map multiplies multiple row-major, or column-major, columns in one pass. */
+/* Returns whether a run with this map multiplies multiple columns in one pass. row_major: the vectors are row-major. */
 bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool row_major);
 
 /* Returns the bytes that this direction of the plan has allocated, or will have allocated when it is complete. */
 int64_t spryi_owned_bytes(const spryi_plan *plan);
 
 /*
- * Returns the most bytes that this direction owns after any update. An update may make values distinct that slices
- * share now.
+ * Returns the most bytes that this direction owns after any update. After an update, slices that share equal values now
+ * may need values of their own.
  */
 int64_t spryi_most_owned_bytes(const spryi_plan *plan);
 
@@ -291,7 +299,7 @@ typedef struct spryi_storage {
     int64_t bytes;       /* of the format's arrays, without workspace and other memory of the plan */
     int64_t padding;     /* stored entries that are not entries of A */
     int64_t owned_bytes; /* part of bytes that a plan allocates */
-    bool refused;        /* by the padding guard or the memory limit */
+    bool refused;        /* the padding guard or the memory limit refuses the storage */
     char reason[320];    /* reason for the format if "auto" chose it; else "" */
 } spryi_storage;
 
@@ -302,11 +310,9 @@ typedef struct spryi_storage {
 spry_status spryi_predict_storage(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err);
 
-/* Copies A, CSR in host memory, to the device's memory. */
-
 /*
- * Transposes A on the plan's device, as CSR in device memory. *T is NULL if the device cannot. Adds the time of copying
- * A to *upload_us.
+ * Transposes A on the plan's device, as CSR in device memory. *T is NULL if the device cannot transpose A. Adds the
+ * time of copying A to *upload_us.
  */
 spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, const spry_matrix *A, double *upload_us,
                                       spry_error *err);
@@ -355,7 +361,7 @@ bool spryi_reads_blocks(const spryi_plan *plan);
 
 /*
  * Returns the time in us of a product in csr with all columns, from the measured bandwidth of the device. Returns 0 if
- * the bandwidth cannot be measured. ranked: the time in the table of the device's class.
+ * the bandwidth cannot be measured. ranked: the time that the rates of the device's class predict; 0: unknown.
  */
 double spryi_measured_csr_us(const spryi_device *d, const spry_spmv_options *options, const spry_arrays *a,
                              double ranked);
@@ -369,8 +375,8 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 /* ---- policy_measure.c --------------------------------------------------------------------------------------- */
 
 /*
- * Builds *plan, which is mapped, in the remembered or measured format. *done is false if there is nothing to measure or
- * the remembered format is refused; trial->note has the reason and the plan is unchanged.
+ * Builds *plan, whose map is complete, in the remembered or measured format. *done is false if there is nothing to
+ * measure or the remembered format is refused; trial->note has the reason and the plan is unchanged.
  */
 spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *trial, bool *done, spry_error *err);
 

@@ -60,7 +60,7 @@ static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *p
     how->k = spryi_csrk_levels(format->name);
     if (how->k == 0) return SPRY_OK;
     if (a->layout != SPRY_CSR || a->device != 0)
-        request.parameters[SPRYI_CSR3_BY] = 0; /* there are no rows to inspect */
+        request.parameters[SPRYI_CSR3_BY] = 0; /* rows of this matrix cannot be inspected */
     spry_status status = spryi_csrk_resolve(&shape, &cost, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;
@@ -114,7 +114,7 @@ static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matr
     const int64_t *perm = (*found)->perm;
     SPRYI_OK_OR_RETURN(create_permutations(plan, perm, err));
     SPRYI_OK_OR_RETURN(permute(plan->context, B, A, perm, err));
-    spryi_release(plan->context, (*found)->perm); /* the map has it */
+    spryi_release(plan->context, (*found)->perm); /* the map has the permutation */
     (*found)->perm = NULL;
     return SPRY_OK;
 }
@@ -400,7 +400,10 @@ done:
     return status;
 }
 
-/* Permutes the entries again. A map of entries would need as much memory as the columns, in every plan. */
+/*
+ * Permutes all entries again, with the new values. A map from A's entries to those of plan->A would be faster, but
+ * needs as much memory as the columns in every plan.
+ */
 spry_status spryi_order_values(spryi_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
@@ -410,7 +413,7 @@ spry_status spryi_order_values(spryi_plan *plan, spry_error *err)
     const int64_t bytes = B->a.nnz * (int64_t)spry_type_bytes(B->a.value_type);
     if (!spryi_has_copy(plan)) {
         spryi_replace_matrix(plan, B);
-    } else if (plan->A->a.device == 0) { /* the storage has these addresses */
+    } else if (plan->A->a.device == 0) { /* the storage reads the values at this address */
         memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)bytes);
     } else if (bytes > 0) {
         SPRYI_TRY(d->ops->copy(d, (void *)(uintptr_t)plan->A->a.values, B->a.values, bytes,

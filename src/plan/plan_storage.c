@@ -60,7 +60,9 @@ static bool is_stored_in_place(const spryi_plan *plan)
            plan->A->a.value_type == plan->target.value_type;
 }
 
-/* Builds the storage of plan->A in host memory. Formats in place use the matrix's arrays without a copy. */
+/*
+ * Builds the storage of plan->A in host memory. Formats whose in_place is set use the matrix's arrays without a copy.
+ */
 static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -126,7 +128,7 @@ typedef struct device_csr {
     void *copies[3]; /* NULL: no copy, or owned by the storage */
 } device_csr;
 
-/* Appends values of one for a pattern: copies some from the host, then doubles them on the device. */
+/* Adds values of one to a pattern: copies a few ones from the host, then copies them repeatedly on the device. */
 static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type type, spry_error *err)
 {
     double staged[256];
@@ -298,8 +300,8 @@ void spryi_choose_stored(spryi_choice *choice, const spryi_stored *stored)
 }
 
 /*
- * Finds a format that reads the blocks of *a, and creates its storage of these arrays. *storage is NULL if there is
- * none.
+ * Sets stored->format to a format that can read the blocks of *a, and stored->storage to a storage that borrows the
+ * arrays of *a. stored->storage remains NULL if no format can read them.
  */
 static spry_status borrow(spry_context *context, spryi_stored *stored, const spry_arrays *a, spry_error *err)
 {
@@ -309,7 +311,7 @@ static spry_status borrow(spry_context *context, spryi_stored *stored, const spr
     return SPRY_OK;
 }
 
-/* Does the same for blocks in device memory. The format inspects a copy of the structure in host memory. */
+/* Does what borrow does, for blocks in device memory. The format inspects a copy of the structure in host memory. */
 static spry_status borrow_on_device(spry_context *context, spryi_stored *stored, const spry_arrays *a, spry_error *err)
 {
     const spryi_device *d = spryi_device_at(context, a->device);
@@ -451,7 +453,10 @@ void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to)
     spryi_matrix_release(from);
 }
 
-/* Makes the storage of blocks read the values of the caller's matrix. Copies them to the plan's device. */
+/*
+ * Makes the storage of blocks read the values of the caller's matrix. If the plan has copies on its device, copies the
+ * values to the device.
+ */
 static spry_status renew_blocks(const spryi_plan *plan, spry_error *err)
 {
     const spryi_stored *blocks = plan->A->stored;

@@ -1,7 +1,8 @@
 /*
- * The policy "measure". Builds the formats that are ranked first and times them in rounds. Each format has a plan of
- * its own that shares the matrix and the map with the base plan. The best plan replaces the base plan without a second
- * build. The context remembers the result for later plans (choose/choices.h).
+ * The policy "measure". Builds the formats that are ranked first and times them in rounds. Each format gets a copy of
+ * the plan that is being built, the base plan. The copies share the matrix and the map with the base plan. The fastest
+ * copy replaces the base plan, so that nothing is built twice. The context remembers the result for later plans
+ * (choose/choices.h).
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#define XXH_INLINE_ALL /* header only, nothing to link (io/container.c) */
+#define XXH_INLINE_ALL /* compiles xxHash from its header, as io/container.c does */
 #include <xxhash.h>
 
 /* ---- timing a plan --------------------------------------------------------------------------------------- */
@@ -42,8 +43,8 @@ static spry_status time_runs(const spryi_plan *plan, spry_vector x, spry_vector 
     spry_status status = SPRY_OK;
     for (int64_t r = 0; r < runs && status == SPRY_OK; r++)
         status = spryi_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
-    if (status == SPRY_OK)
-        status = plan->request.device->ops->synchronize(plan->request.device, NULL, err); /* runs may return early */
+    /* runs may return before they are complete */
+    if (status == SPRY_OK) status = plan->request.device->ops->synchronize(plan->request.device, NULL, err);
     *us = spryi_now_us() - start;
     return status;
 }
@@ -156,12 +157,13 @@ done:
 }
 
 enum { FEW_ROUNDS = 3, MOST_ROUNDS = 40, MOST_RUNS = 10000 };
-static const double USUAL_BUDGET = 50000, WITHIN = 2; /* us; multiple of the least predicted time */
-static const double TIMED = 500;                      /* us of timed runs per format and round, if the budget allows */
+/* USUAL_BUDGET is in us. Other formats are tried up to WITHIN times the least predicted time. */
+static const double USUAL_BUDGET = 50000, WITHIN = 2;
+static const double TIMED = 500; /* us of timed runs per format and round, if the budget allows */
 
 typedef struct candidate {
     spryi_plan *plan;
-    double setup_us, us; /* us: least mean of a round */
+    double setup_us, us; /* us: time of a run, the least of the rounds' means */
     int64_t runs;        /* timed runs per round */
 } candidate;
 
@@ -175,7 +177,7 @@ typedef struct trial {
     int count;
     char refused[64];     /* names of refused formats */
     bool short_of_memory; /* a format was refused for lack of memory, which may be available in a later run */
-    spry_error why;       /* csr's refusal, since csr needs least; else the first refusal */
+    spry_error why;       /* why csr was refused, since csr needs least memory; else the first refusal */
 } trial;
 
 /* ---- vectors to measure with ---------------------------------------------------------------------------- */
@@ -210,7 +212,7 @@ static void note_refusal(trial *t, const char *format, const spry_error *why)
     snprintf(t->refused + used, sizeof t->refused - used, "%s%s", used ? ", " : "", format);
 }
 
-/* Builds the format at a place of the ranking. Skips a format that is refused or lacks memory. */
+/* Builds the format at index `place` of the ranking. Skips a format that is refused or lacks memory. */
 static spry_status begin(trial *t, int place, spry_error *err)
 {
     spryi_choice choice = {0};
@@ -249,8 +251,8 @@ static bool fits(const trial *t, int place)
 }
 
 /*
- * Lists places in the ranking: the choice of "cost", csr, then the others by predicted time. Returns the number of
- * places.
+ * Lists the indices in the ranking of the formats to try: the choice of the policy "cost", csr, then others by
+ * predicted time. Returns the number of indices.
  */
 static int list_places(const spryi_ranking *r, int places[SPRYI_MOST_TRIED])
 {
@@ -345,8 +347,8 @@ static void write_reason(const trial *t, int best)
 }
 
 /*
- * Notes why nothing was timed: only one format was built, or vectors lacked memory. The plan keeps the reason of
- * "cost".
+ * Notes why nothing was timed: only one format was built, or vectors lacked memory. The plan keeps the reason of the
+ * policy "cost".
  */
 static void note_untimed(const trial *t, spryi_trial *result)
 {
@@ -450,23 +452,22 @@ done:
 
 /*
  * Computes the key of a measured choice. The structure's hash is a sum over entries of a hash of row and column. The
- * sum does not depend on layout, index width, order or threads, and changes if an entry moves. It takes less time than
- * a product. A matrix with more than MOST_ENTRIES is sampled by rows.
- * A device's arrays are copied to the host in samples and hashed as bytes, since the bus is slow. Their layout and
- * index widths change the hash.
+ * sum does not depend on layout, index width, order or threads, and changes if an entry moves. Computing the sum takes
+ * less time than a product. A matrix with more than MOST_ENTRIES is sampled by rows. A device's arrays are copied to
+ * the host in samples and hashed as bytes, since the bus is slow. Their layout and index widths change the hash.
  */
 
 enum {
     ROWS = 1024,            /* consecutive rows that are sampled together */
     MOST_ENTRIES = 1 << 21, /* most entries that are hashed, approximately; one thread hashes them in a millisecond */
-    ALONE = 128,            /* factor of the usual least work per thread, since threads may start late */
+    ALONE = 128,            /* multiple of the usual least work per thread, since threads may start late */
     PIECE = 64 << 10,       /* bytes of a sample of a device array */
     PIECES = 64             /* most samples of an array */
 };
 
 /* ---- fingerprints: in host memory -------------------------------------------------------------------- */
 
-/* P and J are compile-time constants after inlining. */
+/* P, the type of offsets, and J, the type of indices, are constants after inlining. */
 
 typedef struct row_key {
     uint32_t add, flip;

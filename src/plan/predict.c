@@ -1,11 +1,12 @@
 /*
- * Predicts the time of a run. The time of the product is the time by which formats are ranked (choose/rank.c). The
- * tables of rates are made to compare formats. On a CPU, the measured bandwidth of the machine gives the least time of
- * csr, and the times of all formats are scaled with csr's. The time of a format without a rank is its bytes divided by
- * the bandwidth of the memory that contains them. docs/choosing.md describes the model.
+ * Predicts the time of a run. The predicted time of the product is the time by which formats are ranked
+ * (choose/rank.c). The rates of that ranking serve to compare formats, and their absolute times may be too short for
+ * this machine. On a CPU, the measured bandwidth therefore gives a lower bound for csr's time, and the times of all
+ * formats are multiplied by the same factor as csr's time. The time of a format that is not ranked is its bytes divided
+ * by the bandwidth of the memory that contains them. docs/choosing.md describes the model.
  *
- * The rates are measured once per process and device, on the first query. Plans without a query pay nothing. A CPU's
- * rates are measured for one thread and for the context's threads, in the last-level cache and in memory.
+ * The bandwidths are measured once per process and device, on the first query. Plans without a query pay nothing. The
+ * bandwidths of a CPU are measured for one thread and for the context's threads, in the last-level cache and in memory.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -30,7 +31,7 @@ typedef struct memory_rates {
 typedef struct device_rates {
     const spryi_driver *driver; /* NULL: unused */
     int ordinal;
-    int threads; /* that `all` was measured with. 1: `all` equals `one`, as on GPUs; 0: not measured */
+    int threads; /* number for which `all` was measured. 1: `all` equals `one`, as on GPUs; 0: not measured */
     memory_rates one, all;
     double cache_bytes;
     double run_us, all_run_us;     /* time of an empty run: by one thread (on a GPU, one launch), and by all threads */
@@ -52,7 +53,7 @@ enum {
     MEMORY_A_THREAD = 2 << 20, /* bytes of the array that a thread reads from memory; flushing takes milliseconds */
     CACHED_A_THREAD = 4 << 20, /* bytes of the array that a thread reads from the caches */
     LEAST_CACHED = 1 << 18,    /* least number of bytes that are read from the caches */
-    CACHE_A_THREAD = 24 << 20, /* most cache per thread; larger reported caches are shared by processors or guests */
+    CACHE_A_THREAD = 24 << 20, /* most cache per thread; larger caches are shared with processors or virtual machines */
 };
 
 static void write_blocks(const void *argument, int64_t begin, int64_t end)
@@ -333,9 +334,10 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
 }
 
 /*
- * Returns the time of a product in csr for one column. csr reads its matrix once for all row-major columns, or once per
- * 64 bytes of column-major ones. ranked: the time of all columns in the class's table; 0: unknown. On a CPU the
- * measured bandwidth is a lower bound.
+ * Returns the time of a product in csr for one column. If vectors are row-major, csr reads its matrix once for all
+ * columns, else once for each group of columns whose elements of one row take 64 bytes. ranked: the time of all columns
+ * that the rates of the device's class predict; 0: unknown. On a CPU, the measured bandwidth gives a lower bound of the
+ * time.
  */
 static double csr_us(const device_rates *r, const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a,
                      double bytes, double ranked)

@@ -72,7 +72,7 @@ static spry_status check_vector(const spryi_plan *plan, const spry_const_vector 
     return SPRY_OK;
 }
 
-/* Checks that y overlaps neither x nor an array of the plan's list, which the product reads. */
+/* Checks that y overlaps neither x nor an array in plan->reads, which the product reads. */
 static spry_status check_overlap(const spryi_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
                                  spry_error *err)
 {
@@ -133,8 +133,8 @@ static spryi_vector_map map_of(const spryi_plan *plan, const spryi_run_args *arg
 /* ---- vectors that are permuted or scaled -------------------------------------------------------------- */
 
 /*
- * Runs a column of y with a stride, through the workspace. The kernel multiplies a contiguous copy with y's values and
- * beta, so that the result has the bits of a contiguous column. If alpha is 0, only scales y.
+ * Runs one column. If y has a stride, the kernel writes to a contiguous copy of y in the workspace, so that the result
+ * has the same bits as for a contiguous y. If alpha is 0, only scales y.
  */
 static spry_status run_spread(const spryi_plan *plan, const column *c, const spryi_run_args *args, bool overwrites,
                               spry_error *err)
@@ -217,7 +217,8 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
                           const spry_const_vector *y)
 {
     const bool by_rows = x->column_stride == 1 && y->column_stride == 1;
-    const bool strided = x->column_stride != 1 && y->column_stride != 1; /* a single element per vector is both */
+    /* Vectors of one element may be row-major and column-major; with column_stride 1 they count as row-major. */
+    const bool strided = x->column_stride != 1 && y->column_stride != 1;
     const bool by_columns = strided && x->row_stride == 1 && y->row_stride == 1;
     const bool strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
     return x->count > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
@@ -295,7 +296,7 @@ static spry_status pack(const spryi_plan *plan, void *to, int64_t to_stride, con
     return cpu->ops->map(cpu, &map, err);
 }
 
-/* Returns whether beta is, or may be, other than 0. */
+/* Returns whether beta may differ from 0. */
 static bool reads_its_y(const spryi_plan *plan, bool beta_on_device, const void *beta)
 {
     return beta_on_device || spryi_value_at(beta, plan->request.vector_type, 0) != 0;
@@ -338,9 +339,9 @@ typedef struct holding {
 } holding;
 
 /*
- * Finds a workspace, unless the caller has given one. On a CPU, runs that overlap in time allocate one workspace each.
- * If host vectors are copied to a device, such runs wait for each other. For vectors on the device, the caller must
- * prevent overlap.
+ * Finds a workspace, unless the caller has given one. On a CPU, if runs of the plan overlap in time, one uses the
+ * plan's workspace and each other run allocates its own. If host vectors are copied to a device, runs that overlap wait
+ * for each other. For vectors on the device, the caller must prevent overlap.
  */
 static spry_status take_workspace(const spryi_plan *plan, holding *h, void **workspace, spry_error *err)
 {
@@ -367,7 +368,7 @@ static void return_workspace(const spryi_plan *plan, const holding *h)
 
 /*
  * Runs a plan without row_major on one vector with strides: copies x and y to contiguous memory, runs, and copies y
- * back. The workspace of a plan with row_major saves the allocations.
+ * back. A plan with row_major needs no such allocations, since its workspace has space for the copies.
  */
 static spry_status run_strided(const spryi_plan *plan, spry_vector y, const void *alpha, spry_const_vector x,
                                const void *beta, const spry_spmv_run_options *options, spry_error *err)
