@@ -72,7 +72,7 @@ static int parts_of(const spry_arrays *a, spryi_container_part parts[3])
 
 bool spryi_container_stores(const spryi_format *format)
 {
-    const char *const name = format->name; /* csr, csc and coo are the arrays of a matrix */
+    const char *const name = format->name; /* a container stores csr, csc and coo as the arrays of a matrix */
     return format->layout.sections || strcmp(name, "csr") == 0 || strcmp(name, "csc") == 0 || strcmp(name, "coo") == 0;
 }
 
@@ -123,7 +123,7 @@ SPRYI_INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
 
 /*
  * Returns whether columns rise in every row. A loop that compilers can vectorize counts all entries of the chunk whose
- * column is smaller than the one before. Such an entry is legal at the beginning of a row and is then subtracted.
+ * column is smaller than the column before it. Such an entry is legal at the beginning of a row and is then subtracted.
  */
 SPRYI_INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P, spry_index_type J)
 {
@@ -288,7 +288,7 @@ static spry_status verify(spry_context *context, const char *name, const spryi_c
     return status;
 }
 
-/* An open file. The matrix finally owns the mapping or the block. */
+/* An open container. The mapping or the block becomes the matrix's when the matrix is complete. */
 typedef struct opened {
     spry_context *context;
     const char *name;
@@ -461,7 +461,7 @@ static spry_arrays arrays_of(const spryi_container_head *h, spry_layout layout)
         spryi_types_of(h->rows, h->cols, h->nnz, h->kind.value_type, h->kind.offset_type, h->kind.index_type);
     a.layout = layout;
     a.sorted = (spry_known)h->kind.sorted;
-    /* whether entries are unique is verified only if they are sorted */
+    /* The check finds duplicates only if entries are sorted, so only then `unique` is taken from the head. */
     a.unique = a.sorted == SPRY_KNOWN_YES || h->kind.unique == SPRY_KNOWN_NO ? (spry_known)h->kind.unique
                                                                              : SPRY_NOT_KNOWN;
     a.symmetry = (spry_symmetry)h->kind.symmetry;
@@ -510,7 +510,7 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
     a.values = data[2];
     SPRYI_OK_OR_RETURN(verify(file->context, file->name, h, parts, count, &a, err));
     SPRYI_OK_OR_RETURN(create(file, &made, &a, err));
-    if (file->block) made->a.ownership = SPRY_COPY; /* the bytes come from a pipe, or are a copy of the caller's */
+    if (file->block) made->a.ownership = SPRY_COPY; /* the bytes come from a pipe or are a copy of the caller's */
     made->field = (spryi_field)h->kind.field;
     give_bytes(file, made);
     *A = made;
@@ -543,7 +543,7 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
         SPRYI_OK_OR_RETURN(
             take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
         if (!sections[s].array) continue; /* values of a pattern: the section is empty */
-        /* Nothing writes to the arrays. A pattern gets no array of values, since kernels would read it. */
+        /* Nothing writes to the arrays. A pattern gets no array of values, since kernels would read the array. */
         *sections[s].array = pattern && strstr(sections[s].name, "values") ? NULL : (void *)(uintptr_t)data;
     }
     return SPRY_OK;
@@ -592,7 +592,7 @@ static void drop_ones(spry_matrix *A)
     A->a.value_type = SPRY_PATTERN;
 }
 
-/* Converts to CSR a pattern whose entries a format stored as ones. Drops the values only if all are still ones. */
+/* Replaces *A, a pattern whose entries a format stored as ones, by CSR. Drops the values if all are ones after that. */
 static spry_status read_ones(spry_matrix **A, spry_error *err)
 {
     spry_matrix *csr;

@@ -33,8 +33,8 @@
 
 enum {
     SPRYI_CONTAINER_VERSION = 3, /* version of this library's newest files; readers reject later versions */
-    SPRYI_CONTAINER_FIRST = 1,   /* version of files that need no later one */
-    SPRYI_CONTAINER_ONES = 2,    /* first version in which ones of a format may represent a pattern */
+    SPRYI_CONTAINER_FIRST = 1,   /* version of files that use nothing that later versions added */
+    SPRYI_CONTAINER_ONES = 2,    /* first version in which stored ones may represent a pattern */
     SPRYI_CONTAINER_BASE_0 = 3,  /* first version in which messages about a matrix may count from 0 */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,

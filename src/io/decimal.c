@@ -21,7 +21,10 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns the end of the word at p..end, in any case, or NULL if the text differs. word is in lower case. */
+/*
+ * Returns the end of `word` in p..end if the text begins with it, in upper or lower case, else NULL. word is in lower
+ * case.
+ */
 static const char *match(const char *p, const char *end, const char *word)
 {
     for (; *word != '\0'; word++, p++)
@@ -249,7 +252,7 @@ char *spryi_decimal_write_i64(char *to, int64_t value)
     return write_digits(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* Writes plain notation if it is short, else d.ddde-dd. */
+/* Writes the number without an exponent if that is short, else as d.ddde-dd. */
 static char *write_decimal(char *to, shortest s)
 {
     while (s.digits % 10 == 0) {

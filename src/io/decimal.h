@@ -23,7 +23,7 @@ typedef struct spryi_decimal {
     uint64_t digits;  /* the first 19 significant digits */
     int64_t exponent; /* magnitude = digits * 10^exponent, plus less than 10^exponent if cut is 1 */
     int negative;
-    int cut;                /* digits other than 0 were omitted */
+    int cut;                /* 1: there are more digits, and they are not all 0 */
     int integer;            /* the text has neither point nor exponent */
     int special;            /* 0, or 'i' for infinity, 'n' for not a number */
     const char *text, *end; /* the number's characters after its sign */
@@ -47,7 +47,7 @@ enum { SPRYI_NUMBER_CHARS = 32 };
 char *spryi_decimal_write_f64(char *to, double value);
 char *spryi_decimal_write_f32(char *to, float value);
 char *spryi_decimal_write_i64(char *to, int64_t value);
-/* Writes value k of an array of the type. */
+/* Writes element k of an array of values of this type. */
 char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k);
 
 /* ---- eight digits together ---------------------------------------------------------------------- */

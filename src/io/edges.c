@@ -273,7 +273,7 @@ typedef struct names {
     int numbers;   /* number of numeric words among the first two names */
     bool nameless; /* the first name is empty */
     bool indented; /* blanks precede the first name, which may be that of the second column */
-    char divider;  /* of the line's fields; see ends_field */
+    char divider;  /* character between the line's fields; see ends_field */
     char others[36];
 } names;
 
@@ -296,7 +296,10 @@ static int are_in_order(const names *n)
     return n->places[0] == 0 && n->places[1] == 1 && n->columns == (n->places[2] == 2 ? 3 : 2);
 }
 
-/* Returns the comma, semicolon or tab that a line has outside of quotes, in this order of preference; 0: none. */
+/*
+ * Returns the first comma or semicolon of a line outside of quotes. If there is none, returns a tab if the line has
+ * one, else 0.
+ */
 static char divider_of(const char *p, const char *end)
 {
     int quoted = 0;

@@ -126,8 +126,8 @@ SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 
 /*
  * Reads the value at p if array is 1, else the value after the blank at the first bit of mask. Returns the end of the
- * value, or 0 if its form is unusual. Finds the sign by the mask, as the character directly after the blank that is not
- * a digit. A search for '-' would make the next line wait for a load.
+ * value, or 0 if its form is unusual. If the mask shows that the character after the blank is not a digit, it is the
+ * sign. A search for '-' would make the next line wait for a load.
  */
 SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
                                    int64_t k)
@@ -136,7 +136,7 @@ SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int 
     unsigned at = array ? 0 : FIRST(mask) + 1, negative = (unsigned)(mask >> (at & 63)) & 1;
     mask ^= blank | sign;
     if (!mask) return 0;
-    if (negative & (unsigned)(p[at] != '-')) return 0; /* one branch, never taken; no branch on the sign */
+    if (negative & (unsigned)(p[at] != '-')) return 0; /* rarely taken; the sign itself needs no branch */
     at += negative;
     unsigned end = FIRST(mask), whole = end - at, behind = 0;
     if (whole == 0 || whole > 8) return 0;

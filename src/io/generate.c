@@ -211,7 +211,7 @@ spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_e
 
 enum { RELABELLED_SEED = 7, ROWS_A_BLOCK = 1024 };
 
-/* Checks the memory limit for the result before spending time on it. */
+/* Checks that the result fits in memory and in the memory limit, before it is built. */
 static spry_status check_memory(spryi_generation *g, spry_index_type offset_type, spry_index_type index_type,
                                 spry_type value_type, spry_error *err)
 {

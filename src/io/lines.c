@@ -87,7 +87,7 @@ bool spryi_is_banner(spryi_word w)
 enum { MOST_COMMENT = 1024 - 2 }; /* without '%' and the newline */
 
 /*
- * Returns how many bytes of the text at p, which is too long for one line, the next line gets. The line ends before a
+ * The text at p is too long for one line. Returns how many of its bytes the next line gets. The line ends before a
  * blank if possible, else at the end of a character.
  */
 static size_t break_at(const char *p)

@@ -363,7 +363,7 @@ typedef struct parsed_block {
     int64_t count, lines;
     int64_t aside; /* bytes of comments and blank lines */
     spryi_entry_order order;
-    int64_t at;      /* position of the block's first entry */
+    int64_t at;      /* position of the block's first entry in the arrays of the file */
     const char *bad; /* start of the first bad line; NULL: none. count and lines exclude it */
 } parsed_block;
 
@@ -763,7 +763,7 @@ static int64_t col_of(const spryi_mtx_entries *e, int64_t k)
     return spryi_index_at(e->cols, e->index_type, k);
 }
 
-/* Returns whether the entries are in both triangles. Most files contain one triangle. */
+/* Returns whether there are entries above and entries below the diagonal. Most files contain one triangle. */
 static bool has_both_triangles(const spryi_mtx_entries *e)
 {
     bool above = false, below = false;

@@ -206,7 +206,7 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
     return SPRY_OK;
 }
 
-/* Compresses the text as a gzip member to p->packed, which is large enough. */
+/* Compresses the text as a gzip member to p->packed, which is large enough. Returns the number of compressed bytes. */
 static size_t pack(press *p, const char *text, size_t bytes)
 {
     (void)deflateReset(&p->z);
@@ -318,7 +318,7 @@ done:
     return status;
 }
 
-/* Writes A, whose arrays contain all entries. */
+/* Writes the text file of A, whose arrays contain all entries. */
 static spry_status write_text(const spry_matrix *A, const char *path, bool csv, bool gzip,
                               const spry_write_options *options, spry_error *err)
 {

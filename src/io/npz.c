@@ -419,7 +419,7 @@ static spry_status read_integers(zip_archive *zip, const npy_array *npy, void *t
     return status == SPRY_OK ? close_member(zip, err) : status;
 }
 
-/* Converts with one rounding: an integer is converted to f32 directly. */
+/* Converts values with one rounding: an integer is converted directly to f32, not first to f64. */
 static void take_values(const npy_array *npy, const void *data, int64_t count, void *to, spry_type type, int64_t at)
 {
 #define TAKE(letter, ctype)                                                                                            \

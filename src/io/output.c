@@ -27,7 +27,7 @@ static fd_path path_of_fd(int fd)
 
 /*
  * Opens a file without a name in the target's folder. If the process is killed, the system removes the file. The
- * library itself could not, because signal handlers belong to the program. Returns 0 if the file system has no such
+ * library could not remove it, because signal handlers belong to the program. Returns 0 if the file system has no such
  * files.
  */
 static int open_nameless(spryi_output *output)
@@ -95,7 +95,7 @@ static int put_in_place(spryi_output *output)
     return rename(output->temporary, output->target) == 0;
 }
 
-/* Returns whether name[0..length) ends with the suffix, in any case, after at least one character. */
+/* Returns whether name[0..length) ends with the suffix, in upper or lower case, after at least one character. */
 static int ends_with(const char *name, size_t length, const char *suffix)
 {
     const size_t end = strlen(suffix);

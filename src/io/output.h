@@ -25,9 +25,9 @@ typedef struct spryi_output {
 typedef enum spryi_output_kind { SPRYI_OUTPUT_MTX, SPRYI_OUTPUT_CSV, SPRYI_OUTPUT_CONTAINER } spryi_output_kind;
 
 /*
- * Finds the kind of content by the name's ending, in any case: .mtx, .csv or .spry, and .gz after the first two. Names
- * without an ending, "-", and files that are not regular are Matrix Market. Returns SPRY_INVALID_ARGUMENT with a list
- * of endings if the name has another ending.
+ * Finds the kind of content by the name's ending in upper or lower case: .mtx, .csv or .spry, and .gz after the first
+ * two. Names without an ending, "-", and files that are not regular are Matrix Market. Returns SPRY_INVALID_ARGUMENT
+ * with a list of endings if the name has another ending.
  */
 spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool *gzip, spry_error *err);
 

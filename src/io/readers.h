@@ -53,7 +53,7 @@ static inline spryi_word spryi_next_word(const char **p, const char *end)
     return w;
 }
 
-/* Reads the number of the digits at p. Sets *past if the number exceeds INT64_MAX. Returns the end of the digits. */
+/* Reads the digits at p as a number. Sets *past if the number exceeds INT64_MAX. Returns the end of the digits. */
 static inline const char *spryi_read_digits(const char *p, const char *end, int64_t *value, int *past)
 {
     *value = *past = 0;
@@ -74,7 +74,7 @@ spryi_shown spryi_show_word(const char *p, const char *end);
 /* Returns the first word of a text, after a byte order mark if present, and moves *p after the word. */
 spryi_word spryi_first_word(const char **p, const char *end);
 
-/* Returns whether the word is "%%MatrixMarket", in any case. */
+/* Returns whether the word is "%%MatrixMarket", in upper or lower case. */
 bool spryi_is_banner(spryi_word w);
 
 /*
@@ -140,7 +140,7 @@ static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_or
     spryi_order_add(all, before_i, before_j, i, j);
 }
 
-/* Head of a Matrix Market file, or equivalent facts of another file. */
+/* Head of a Matrix Market file, or the same facts about a file of another kind. */
 typedef struct spryi_mtx {
     const char *name; /* of the file, in messages */
     int array;        /* the file lists all values column by column, without indices */
@@ -159,7 +159,7 @@ typedef struct spryi_mtx_entries {
     spry_type value_type; /* SPRY_PATTERN: no values */
     int64_t count;
     int64_t first_line;         /* line of the first entry if every line after it has one entry, else 0 */
-    void *rows, *cols, *values; /* dense array: rows and cols are NULL */
+    void *rows, *cols, *values; /* rows and cols are NULL if the file is an array */
     spryi_entry_order order;
 } spryi_mtx_entries;
 
@@ -230,7 +230,7 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
-/* SciPy's .npz, a zip archive. options->value_type is a type that the library stores. */
+/* SciPy's .npz, a zip archive. options->value_type must not be SPRY_TYPE_DEFAULT. */
 spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*

@@ -219,7 +219,7 @@ static spry_status unsupported(const inflater *in, spry_error *err)
                            library ? "install a newer one" : "install it (Debian, Ubuntu: libarchive13)");
 }
 
-/* Opens an archive of one packing. Rejects filters that libarchive can only run as another program. */
+/* Creates libarchive's reader for the packing. Rejects a packing that needs another program. */
 static spry_status create_archive(inflater *in, spry_error *err)
 {
     int (*add)(struct archive *);
@@ -241,7 +241,7 @@ static void destroy_inflater(spry_context *context, inflater *in)
     spryi_release(context, in);
 }
 
-/* Creates the inflater of text->packing. For SPRYI_PLAIN, text->feed is the text. */
+/* Creates the inflater of text->packing. For SPRYI_PLAIN, text->feed contains the uncompressed text. */
 static spry_status create_inflater(spryi_text *text, spry_error *err)
 {
     inflater *in = NULL;
@@ -367,7 +367,7 @@ static void find_member(inflater *in)
     }
 }
 
-/* Calls zlib once. Returns the number of bytes in the buffer. */
+/* Calls zlib once. Returns the number of bytes that are then in the buffer. */
 static int64_t inflate_some(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     int64_t before = have, given = in->z.avail_in;
@@ -857,9 +857,7 @@ static void read_blocks(reading *r, spryi_block *block, void *own)
     }
 }
 
-/*
- * Runs a reader on a thread, under the caller's memory limit, since zlib allocates memory when a reader first inflates.
- */
+/* Runs a reader on a thread, under the caller's memory limit. A reader's first inflation allocates memory in zlib. */
 static void read_all(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;

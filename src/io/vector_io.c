@@ -1,4 +1,7 @@
-/* Dense vectors in Matrix Market and CSV. Writers produce n x k arrays; readers also accept coordinate files. */
+/*
+ * Reads dense vectors from Matrix Market files, and writes them as Matrix Market or CSV. Matrix Market files are
+ * written as n x k arrays. Coordinate files can also be read.
+ */
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"

@@ -128,7 +128,7 @@ typedef struct sort_job {
     const typed_steps *steps;
     const spryi_compressed *a;
     void *scratch, *scratch_values;
-    atomic_llong longest, repeats; /* longest: the longest list that is not sorted */
+    atomic_llong longest, repeats; /* longest: length of the longest unsorted list */
 } sort_job;
 
 static void inspect_majors(void *job, int64_t begin, int64_t end)
@@ -192,7 +192,7 @@ static int in_major_order(const spry_context *context, const spryi_entries *from
     return !j.falls;
 }
 
-/* Moves an owned array out of *from. */
+/* Returns *array, an owned array, and sets *array to NULL. */
 static void *take_array(const void **array)
 {
     void *taken = (void *)(uintptr_t)*array;
@@ -516,7 +516,10 @@ done:
 
 /* ---- conversion between matrices and compressed arrays --------------------------------------------- */
 
-/* Above this number of rows per entry, offsets for all rows, 8 bytes each, cost more than sorting on one thread. */
+/*
+ * If a matrix has more than this number of rows per entry, offsets for all rows (8 bytes each) cost more than sorting
+ * the entries on one thread.
+ */
 enum { SPARSE_ROWS = 32 };
 
 spry_arrays spryi_compressed_view(const spryi_compressed *a)
@@ -751,7 +754,7 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
     arrays.sorted = SPRY_KNOWN_YES;
     arrays.unique = unique;
     arrays.symmetry = symmetry;
-    *a = (spryi_compressed){0}; /* the matrix owns the arrays, also after a failure */
+    *a = (spryi_compressed){0}; /* spryi_matrix_adopt takes over the arrays, even if it fails */
     return spryi_matrix_adopt(context, A, &arrays, field, err);
 done:
     spryi_compressed_clear(context, a);

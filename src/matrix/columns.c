@@ -12,7 +12,7 @@
 
 enum { PIECE = SPRYI_PIECE_BYTES };
 
-/* Head of the block with the pieces of a fetch. */
+/* Head of the memory block that contains the pieces of one fetch. The blocks form a list. */
 typedef struct spryi_columns_batch {
     struct spryi_columns_batch *before;
 } spryi_columns_batch;

@@ -12,8 +12,8 @@ struct spryi_device;
 struct spryi_columns_batch;
 
 /*
- * A range of entries, begin .. end - 1. base: address at which csr->indices would begin if the fetched columns of the
- * range were in their places.
+ * A range of entries, begin .. end - 1. base: address such that, as in csr->indices, the column of entry k has index k.
+ * Only columns of the range are stored there.
  */
 typedef struct spryi_range {
     int64_t begin, end;
@@ -22,7 +22,7 @@ typedef struct spryi_range {
 
 /* A reader of columns, for one thread. */
 typedef struct spryi_column_reader {
-    const spry_arrays *csr;            /* offsets are in host memory; values, if any, are with the columns */
+    const spry_arrays *csr;            /* offsets are in host memory; values, if any, are where the columns are */
     const struct spryi_device *device; /* device with the columns; NULL: columns are in host memory */
     spryi_range *ranges;               /* ranges before `fetched` are in host memory */
     int64_t count, fetched, room;

@@ -11,7 +11,7 @@ typedef struct spryi_device_result {
     const spryi_device *device;
     const spryi_matrix_functions *functions;
     spry_matrix *entries[2]; /* operands whose arrays list all entries; the second may be NULL */
-    spry_arrays made;        /* on the device; types are set, the operation sets the sizes */
+    spry_arrays made;        /* on the device; spryi_begin_on_device sets types, the operation sizes and arrays */
     spry_symmetry symmetry;  /* symmetry of the result, unless rounded sums of duplicates break it */
     bool rises;              /* columns of the result increase in every row */
     spry_arrays sorted[2];   /* sorted copies of operands */
@@ -19,7 +19,10 @@ typedef struct spryi_device_result {
     int lists;
 } spryi_device_result;
 
-/* Returns the device whose memory A is in, with functions for matrices. */
+/*
+ * Sets *device to the device whose memory contains A. Fails if the device has no operations on matrices, or if A has
+ * 64-bit indices.
+ */
 spry_status spryi_operand_device(const spryi_device **device, const spry_context *context, const char *who,
                                  const spry_matrix *A, spry_error *err);
 

@@ -48,7 +48,7 @@ static spry_status build_csr(const spry_matrix *A, spry_matrix **csr, spry_error
         return status;
     }
     made->a.symmetry = A->a.symmetry;
-    made->symmetry_holds = false; /* the file claims the symmetry; its check did not verify the claim */
+    made->symmetry_holds = false; /* the file states the symmetry; the check above has not verified it */
     made->index_base = A->index_base;
     made->field = A->field;
     *csr = made;

@@ -592,7 +592,7 @@ spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, cons
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A)
 {
-    spry_matrix *counted = (spry_matrix *)(uintptr_t)A; /* the reference count is no part of the value */
+    spry_matrix *counted = (spry_matrix *)(uintptr_t)A; /* only the reference count of A changes */
     atomic_fetch_add(&counted->references, 1);
     return counted;
 }
@@ -613,7 +613,7 @@ static void unlink_dependent(spryi_dependent *plan)
 
 void spryi_add_dependent(const spry_matrix *A, spryi_dependent *plan)
 {
-    spry_matrix *listed = (spry_matrix *)(uintptr_t)A; /* the list is no part of the value */
+    spry_matrix *listed = (spry_matrix *)(uintptr_t)A; /* only the list of plans in A changes */
     pthread_mutex_lock(&dependents_lock);
     plan->matrix = A;
     plan->change = A->changes;

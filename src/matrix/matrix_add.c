@@ -22,13 +22,13 @@ typedef struct sum_job {
     atomic_llong repeats; /* entries at the position of an earlier entry of the same operand */
 } sum_job;
 
-/* Types of the columns of A, B and C, and of their values. */
+/* Types of the column indices and of the values of A, B and C. */
 typedef struct sum_types {
     spry_index_type a, b, c;
     spry_type a_values, b_values, c_values;
 } sum_types;
 
-/* Returns the sum of the entries in column `column` from *k on, and moves *k after them. */
+/* Returns the sum of the entries in column `column`, the first of which is entry *k. Moves *k after them. */
 SPRYI_INLINE double sum_of_run(const spry_arrays *rows, spry_index_type type, spry_type values, int64_t *k, int64_t end,
                                int64_t column)
 {

@@ -1,4 +1,4 @@
-/* Checks of a matrix: the claim of symmetry, and the arrays, in host memory and on devices. */
+/* Checks a matrix: its stated symmetry, and its arrays in host memory or on a device. */
 #include "base/bisect.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -475,7 +475,7 @@ static spry_status check_one_triangle(const spry_matrix *A, spry_error *err)
     return status;
 }
 
-/* Reports claims of the caller that the entries contradict. */
+/* Fails if the entries contradict what the caller stated: sorted, unique, symmetry or triangle. */
 static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error *err)
 {
     if (A->a.sorted == SPRY_KNOWN_YES && t->unsorted.count > 0)
@@ -549,7 +549,7 @@ static spry_status check_blocks(spry_matrix *A, spry_matrix_report *report, spry
     return SPRY_OK;
 }
 
-/* Checks the CSR of a container, for the report. */
+/* Converts a container to CSR and checks the CSR, so that the report is filled in. */
 static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     spry_matrix *csr;

@@ -58,8 +58,8 @@ static bool are_equal(const spry_selection *s, const spry_selection *t)
 /* New columns of the columns of A. */
 typedef struct column_map {
     int64_t first, count; /* first column and length of a range, if place is NULL */
-    int64_t *place;       /* first new column by column of A, or -1; NULL: a range is selected */
-    int64_t *next;        /* next new column with the same column of A, or -1; NULL: there are none */
+    int64_t *place;       /* place[j]: first new column that copies A's column j, or -1; NULL: a range */
+    int64_t *next;        /* next[n]: next new column that copies the same column as n, or -1; NULL: none */
     bool complete;        /* each column is selected once */
 } column_map;
 

@@ -19,7 +19,7 @@ spry_status spryi_take_matrix_options(spry_matrix_options *o, const spry_matrix_
     SPRYI_OK_OR_RETURN(spryi_check_index_type(who, "index_type", o->index_type, err));
     if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
     if (o->index_type == SPRY_INDEX_DEFAULT) o->index_type = A->a.index_type;
-    if (o->layout == SPRY_COO) o->offset_type = SPRY_I64; /* of intermediate arrays; COO has no offsets */
+    if (o->layout == SPRY_COO) o->offset_type = SPRY_I64; /* type of intermediate offsets; COO has none */
     return SPRY_OK;
 }
 

@@ -55,7 +55,7 @@ spryi_field spryi_field_of(const spry_matrix *A, spry_type value_type, bool merg
 spry_status spryi_deliver(spry_context *context, spry_matrix **B, spryi_compressed *c, const spry_matrix_options *o,
                           const spry_matrix *A, spry_symmetry symmetry, spry_error *err);
 
-/* Does what spryi_deliver does for *c with rows as majors, whose entries may be in any order. */
+/* Does what spryi_deliver does, for *c whose majors are rows and whose entries may be in any order. */
 spry_status spryi_deliver_rows(spry_context *context, spry_matrix **B, spryi_compressed *c,
                                const spry_matrix_options *o, const spry_matrix *A, spry_symmetry symmetry,
                                spry_error *err);

@@ -129,8 +129,8 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
     made.indices = t.rows;
     made.values = t.values;
     made.ownership = SPRY_COPY;
-    made.sorted = SPRY_KNOWN_YES;         /* rows are moved in order, so columns are sorted */
-    t.offsets = t.rows = t.values = NULL; /* the matrix owns the arrays, also after a failure */
+    made.sorted = SPRY_KNOWN_YES;         /* rows are read in order, so row indices rise in every column */
+    t.offsets = t.rows = t.values = NULL; /* spryi_matrix_adopt takes over the arrays, even if it fails */
     status = spryi_matrix_adopt(context, csc, &made, A->field, err);
 done:
     spryi_release(context, t.offsets);

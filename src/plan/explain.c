@@ -119,9 +119,10 @@ static void reduce_setup(spryi_ranking *r, const spryi_choice *choice, const spr
 
 /* One explain request. */
 typedef struct request {
-    const spry_matrix *given;  /* the caller's matrix */
-    const spry_matrix *stored; /* the caller's matrix, with its storage if a plan may read that storage */
-    const spry_matrix *A;      /* its entries as arrays */
+    const spry_matrix *given; /* the caller's matrix */
+    /* The caller's matrix. If it is BSR and a format can read its blocks, `stored` has the blocks as a storage. */
+    const spry_matrix *stored;
+    const spry_matrix *A; /* its entries as arrays */
     const spry_spmv_options *o;
     const spryi_device_class *device; /* class that times are predicted for */
     const spryi_device *present;      /* the plan's device; NULL: a class was named */

@@ -407,7 +407,7 @@ static spryi_plan_workspace workspace_of(const spryi_plan *plan, int64_t kernel_
 
 /* ---- bytes that a plan owns, and bounds for memory limits --------------------------------------------- */
 
-/* Returns whether the plan has a zero of its own in the device's memory. */
+/* Returns whether the plan has a block of zero bytes of its own in the device's memory. */
 static bool has_zero_block(const spryi_plan *plan)
 {
     return !plan->map.zero && (plan->request.options.row_major || plan->work.joined > 0) &&
@@ -443,7 +443,8 @@ int64_t spryi_most_owned_bytes(const spryi_plan *plan)
 /* Returns a bound on the bytes of the plan's ordering and of the vectors that runs copy. */
 static int64_t most_for_vectors(const spryi_plan *plan)
 {
-    enum { LINE = 64, FIXED = 512 }; /* bytes of a row of joined columns; bytes of padding */
+    /* LINE: bytes of a row of joined columns. FIXED: bytes of padding. */
+    enum { LINE = 64, FIXED = 512 };
     const spry_spmv_options *o = &plan->request.options;
     const int64_t lines = spryi_add_bytes(plan->request.x_length, plan->request.y_length);
     const bool is_mapped = o->row_major || plan->map.is_changed || o->row_scaling || o->column_scaling;

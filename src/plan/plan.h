@@ -31,8 +31,8 @@ typedef struct spryi_plan_request {
 
 /*
  * Result of map: how the caller's matrix and vectors correspond to those of the storage. The storage is built from
- * plan->A. If is_changed, plan->A is a new matrix B: the caller's matrix after up to three changes. It is expanded to
- * both triangles, permuted to P A P^T (to P A if A is not square), and transposed.
+ * plan->A. If is_changed, plan->A is a new matrix B: the caller's matrix after one or more changes. The changes are
+ * expansion to both triangles, permutation to P A P^T (to P A if A is not square), and transposition.
  */
 typedef struct spryi_plan_map {
     spry_matrix *given; /* the caller's matrix; plan->A becomes given again if the storage borrows nothing from B */
@@ -298,7 +298,7 @@ typedef struct spryi_storage {
     int64_t words;       /* values and indices */
     int64_t bytes;       /* of the format's arrays, without workspace and other memory of the plan */
     int64_t padding;     /* stored entries that are not entries of A */
-    int64_t owned_bytes; /* part of bytes that a plan allocates */
+    int64_t owned_bytes; /* part of `bytes` that a plan allocates */
     bool refused;        /* the padding guard or the memory limit refuses the storage */
     char reason[320];    /* reason for the format if "auto" chose it; else "" */
 } spryi_storage;
@@ -346,8 +346,8 @@ bool spryi_has_copy(const spryi_plan *plan);
 spry_status spryi_order_values(spryi_plan *plan, spry_error *err);
 
 /*
- * Returns the bytes of the map that a run reads in addition to the storage. owned: returns the bytes that the plan
- * keeps.
+ * Returns the bytes of the map that a run reads in addition to the storage. owned: adds the bytes of the matrix's copy
+ * and of the groups that the plan keeps.
  */
 int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned);
 

@@ -481,7 +481,8 @@ spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
     if (borrows_values(plan)) return SPRY_OK;
     if (plan->stored.built_on_device) SPRYI_TRY(build_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
-    if (plan->stored.on_device) { /* streams and captured graphs use these addresses */
+    /* The caller's streams and captured graphs use the addresses of the arrays, which must not change. */
+    if (plan->stored.on_device) {
         SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
     } else {
         const spryi_plan_storage old = plan->stored;

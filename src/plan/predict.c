@@ -205,7 +205,7 @@ static spry_status measure_device(device_rates *r, const spryi_device *d)
     SPRYI_TRY(copy_rate(&r->one.memory, d, to, from, bytes));
     SPRYI_TRY(copy_rate(&r->one.cache, d, to, from, cache / 4));
     SPRYI_TRY(launch_us(&r->run_us, d, to));
-    if (r->one.cache < r->one.memory) r->one.cache = r->one.memory; /* short copies wait for their launch */
+    if (r->one.cache < r->one.memory) r->one.cache = r->one.memory; /* launches make short copies slow */
     r->all = r->one;
     r->all_run_us = r->run_us;
     r->cache_bytes = (double)cache;
@@ -282,8 +282,8 @@ static double between(double one, double all, int threads, int most)
 }
 
 /*
- * Returns the time of moving the bytes. Up to the cache's size all bytes come from the cache, from twice that size on
- * none.
+ * Returns the time of moving the bytes. If `bytes` is at most the cache's size, all bytes come from the cache. If it is
+ * twice that size or more, none do.
  */
 static double move_us(const device_rates *r, double bytes, int threads)
 {
@@ -312,7 +312,7 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
     const spry_spmv_options *o = &plan->request.options;
     const double columns = (double)(o->count > 1 ? o->count : 1);
     const bool at_once = columns > 1 && spryi_takes_columns(plan, map, o->row_major);
-    const bool spread = o->row_major && product == 0; /* a predicted product includes gathering its columns from rows */
+    const bool spread = o->row_major && product == 0; /* else `product` includes gathering columns from rows */
     const bool maps_x = !at_once && spryi_maps_x(plan, map) && (spread || spryi_changes_x(map));
     const bool maps_y = !at_once && spryi_maps_y(plan, map) && (spread || spryi_changes_y(map));
     const double size = (double)plan->request.element_bytes, rows = (double)plan->A->a.rows,
@@ -322,7 +322,7 @@ static double run_us(const spryi_plan *plan, const device_rates *r, double stora
     const bool joined = at_once && !o->row_major && plan->work.joined > 0;
     const double together = !at_once ? 1 : joined ? fmin(columns, (double)plan->work.joined) : columns;
     double bytes = product > 0 ? 0 : storage / together + x + y;
-    if (joined && product == 0) bytes += 2 * (x + y); /* a row of x is written and read, and so is one of y */
+    if (joined && product == 0) bytes += 2 * (x + y); /* row-major copies are written and read */
     if (maps_x) bytes += 2 * x;                       /* a copy is written and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
@@ -398,7 +398,7 @@ static void rank(const spry_spmv_plan *of, ranked_times *t)
     spryi_matrix_release(entries);
 }
 
-/* Returns the times that planning or an earlier query found. Otherwise finds and keeps them. */
+/* Returns the times that planning or an earlier query has found. If there are none, finds and keeps them. */
 static ranked_times times_of(const spry_spmv_plan *of)
 {
     static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;

@@ -120,7 +120,7 @@ static bool alpha_is_zero(const spryi_plan *plan, const spryi_run_args *args)
     return !args->scalars_on_device && spryi_value_at(args->alpha, plan->request.vector_type, 0) == 0;
 }
 
-/* Returns a vector map of a run, without its vectors. */
+/* Returns a vector map for a run. The caller must still set its vectors. */
 static spryi_vector_map map_of(const spryi_plan *plan, const spryi_run_args *args, int64_t length)
 {
     return (spryi_vector_map){.length = length,
@@ -159,8 +159,8 @@ static spry_status run_spread(const spryi_plan *plan, const column *c, const spr
 
 /*
  * Runs a column with an ordering or scalings. The product with diag(r) A diag(c) costs an additional pass over x and
- * one over y, works with every kernel, and needs no scaled copy of A's values. The same passes permute, and gather and
- * scatter strided columns.
+ * one over y, works with every kernel, and needs no scaled copy of A's values. The same passes also permute x and y,
+ * and copy columns with strides.
  */
 static spry_status run_mapped(const spryi_plan *plan, const column *c, bool overwrites, spry_error *err)
 {
@@ -204,7 +204,7 @@ static spry_status run_column(const spryi_plan *plan, column *c, spry_error *err
     const spryi_device *d = plan->request.device;
     const bool overwrites = !c->args.scalars_on_device &&
                             spryi_value_at(c->args.beta, plan->request.vector_type, 0) == 0;
-    const bool nothing = alpha_is_zero(plan, &c->args); /* neither A nor x is read: the rule of the BLAS */
+    const bool nothing = alpha_is_zero(plan, &c->args); /* then neither A nor x is read, as in the BLAS */
     if (nothing && c->y_stride == 1)
         return d->ops->scale(d, c->args.y, plan->request.vector_type, plan->request.y_length, c->args.beta,
                              c->args.stream, err);
@@ -346,7 +346,7 @@ typedef struct holding {
 static spry_status take_workspace(const spryi_plan *plan, holding *h, void **workspace, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
-    pthread_mutex_t *in_use = (pthread_mutex_t *)(uintptr_t)&plan->in_use; /* a lock is no part of the value */
+    pthread_mutex_t *in_use = (pthread_mutex_t *)(uintptr_t)&plan->in_use; /* only the lock of the plan changes */
     const bool shared = !*workspace && plan->work.bytes > 0 && d->driver->host_memory;
     if (plan->work.y)
         h->locked = pthread_mutex_lock(in_use) == 0;
