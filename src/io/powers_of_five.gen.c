@@ -1,8 +1,8 @@
 /*
  * The build runs this program, which writes powers_of_five.c: the first 128 bits of 5^q from its first bit that is 1.
  * Reading decimals needs q from -342 to 308, writing decimals needs q from -292 to 324. For q from -27 to -1 the powers
- * are rounded up, as the proof of the reading algorithm requires. For other q they are cut off after 128 bits. D.
- * Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (8), 2021.
+ * are rounded up, as the proof of the reading algorithm requires. For other q they are cut off after 128 bits. Source:
+ * D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (8), 2021.
  */
 #include "io/decimal.h"
 

@@ -69,8 +69,8 @@ static inline int64_t spryi_feed_held(const spryi_feed *feed)
 spry_status spryi_feed_hold(spryi_feed *feed, int64_t bytes, const char *name, spry_error *err);
 
 /*
- * Returns the buffer with all held bytes and removes it from the feed. No held byte may have been consumed. The caller
- * releases the buffer.
+ * Returns the buffer with all held bytes and removes it from the feed. No byte of the buffer may have been consumed.
+ * The caller releases the buffer.
  */
 char *spryi_feed_give(spryi_feed *feed);
 
