@@ -193,13 +193,9 @@ static int has(const signature *s, const char *p, const char *end)
 {
     if (s->offset == 0 && end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
     if (end - p < s->offset + s->bytes) return 0;
-    /* In a signature that begins with '<', a lower-case letter also matches the upper-case letter of the file. */
-    for (int b = 0; b < s->bytes; b++) {
-        const char wanted = s->magic[b], found = p[s->offset + b];
-        const int upper = found >= 'A' && found <= 'Z' && s->magic[0] == '<';
-        if (wanted != found && !(upper && (wanted | 0x20) == (found | 0x20))) return 0;
-    }
-    return 1;
+    /* a signature that begins with '<' matches upper-case and lower-case letters */
+    return s->magic[0] == '<' ? strncasecmp(p + s->offset, s->magic, (size_t)s->bytes) == 0
+                              : memcmp(p + s->offset, s->magic, (size_t)s->bytes) == 0;
 }
 
 /* Returns the number of integers at the beginning of p..end. *others: number of words that are not integers. */

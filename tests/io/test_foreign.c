@@ -29,6 +29,7 @@ static const foreign files[] = {
     {"7z", "7z\274\257\047\034", 0, 0},
     {"UTF-16", "\377\376%\0%\0", 6, 0},
     {"HTML", "<!DOCTYPE HTML>\n<html>", 0, 0},
+    {"HTML", "<!doctype html>\n<html>", 0, 0},
     {"GraphML", "<?xml version=\"1.0\"?>\n", 0, 0},
     {"JSON", "{\"nodes\": []}\n", 0, 0},
     {"Pajek", "*Vertices 3\n", 0, 0},
