@@ -1,7 +1,8 @@
 /*
- * AVX2 names for code that is instantiated by type, the same as in base/avx512_lanes.h. A register has LANES elements:
- * 4 of f64 or 8 of f32. A mask is an integer with one bit per lane. Instructions that need a mask register get one
- * whose lanes are all ones or all zeros.
+ * Macros for AVX2 instructions, with the names of the AVX-512 macros in base/avx512_lanes.h, for code that is
+ * instantiated by type. A register has LANES elements: 4 of f64 or 8 of f32. A mask is an integer with one bit per
+ * lane. For instructions that need a mask register, the macros convert the mask to a register whose lanes are all ones
+ * or all zeros.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /*
- * AVX-512 names for code that is instantiated by type (base/instantiate.h). A register has LANES elements: 8 of f64 or
- * 16 of f32. GATHER_AT(x, at) loads x at LANES indices of any type with loads and inserts, which is faster than a
- * gather instruction that is microcode.
+ * Macros for AVX-512 instructions, for code that is instantiated by type (base/instantiate.h). A register has LANES
+ * elements: 8 of f64 or 16 of f32. GATHER_AT(x, at) loads the LANES elements x[at[0]], x[at[1]], ... The indices may
+ * have any integer type. It uses loads and inserts, which are faster than gather instructions on processors that
+ * implement gathers in microcode.
  */
 #pragma once
 
@@ -13,8 +14,8 @@ typedef __mmask16 spryi_mask_f32;
 typedef __mmask8 spryi_mask_f64;
 
 /*
- * Load LANES stored values and widen them to the vector type, by the tag of a row of types. some_values loads only the
- * lanes in mask and zeros the rest.
+ * Load LANES stored values and widen them to the vector type. The end of a function's name is the tag of a row of types
+ * (base/types.h). The functions spryi_some_values load only the lanes whose bit in mask is set. The other lanes are 0.
  */
 static inline __m512 spryi_values_f32(const float *p)
 {

@@ -24,12 +24,12 @@ struct spry_context {
     int threads;
     bool no_caches;                    /* freed blocks return to the system immediately */
     spryi_simd simd;                   /* highest level that kernels may use: the CPU's, limited by SPRY_SIMD */
-    bool amd;                          /* the processor's vendor is AMD, whose rates differ (choose/rates.c) */
+    bool amd;                          /* the processor is from AMD, which has its own rates (choose/rates.c) */
     struct spryi_device_list *devices; /* device/drivers.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
     _Atomic(spryi_attached *) choose; /* choose/state.h; NULL until first use */
     _Atomic int64_t bytes, peak_bytes;
-    _Atomic int64_t references; /* the caller's handle and each object with a handle of its own */
+    _Atomic int64_t references; /* number of references: the caller's handle, and one per object with its own handle */
     void (*close)(spry_context *context);
     spryi_block_cache cached_blocks;
     spryi_pool pool;

@@ -23,7 +23,7 @@ static spryi_simd cpu_simd(void)
     if (!__get_cpuid(1, &a, &b, &c, &d)) return SPRYI_PORTABLE;
     const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28;
     if ((c & (fma | osxsave | avx)) != (fma | osxsave | avx)) return SPRYI_PORTABLE;
-    uint64_t kept = xgetbv0(); /* registers that the operating system saves: bits 1, 2 xmm, ymm; 5 to 7 masks and zmm */
+    uint64_t kept = xgetbv0(); /* registers that the system saves: bits 1 and 2: xmm and ymm; 5 to 7: masks and zmm */
     if ((kept & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return SPRYI_PORTABLE;
     const uint32_t bmi = 1u << 3, avx2 = 1u << 5, bmi2 = 1u << 8;
     const uint32_t avx512f = 1u << 16, avx512dq = 1u << 17, avx512cd = 1u << 28, avx512bw = 1u << 30,
@@ -69,7 +69,7 @@ int64_t spryi_memory_bytes(void)
     return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Reads "level", "type" or "size" of a cache of processor 0, as Linux lists it. text is "" if missing. */
+/* Reads "level", "type" or "size" of a cache of processor 0 from Linux's list. Sets text to "" if it is missing. */
 static void read_about_cache(char text[16], int index, const char *property)
 {
     char name[96];
@@ -98,8 +98,9 @@ static int64_t listed_cache_bytes(int level)
 }
 
 /*
- * Returns the size of a cache. Stores the size, since every context calls this function. Linux's list is read first: on
- * some processors the C library counts the caches of the whole socket, but a core can use only a part of them.
+ * Returns the size of a cache. Stores the size for later calls, since every context calls this function. Reads Linux's
+ * list first: on some processors the C library reports the sum of all caches of the socket, but a core can use only a
+ * part of them.
  */
 int64_t spryi_cache_bytes(int level)
 {

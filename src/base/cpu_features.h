@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Ordered: a level includes the levels before it. AVX2 means avx2, fma and bmi2. AVX512 adds bmi and avx512 f, dq, cd,
- * bw, vl.
+ * Levels of instruction sets, in ascending order. Each level includes the levels before it. AVX2 means avx2, fma and
+ * bmi2. AVX512 adds bmi and avx512 f, dq, cd, bw, vl.
  */
 typedef enum spryi_simd { SPRYI_PORTABLE = 0, SPRYI_AVX2 = 1, SPRYI_AVX512 = 2 } spryi_simd;
 

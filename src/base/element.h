@@ -19,7 +19,7 @@ static inline void spryi_set_index(void *indices, spry_index_type type, int64_t 
         ((int64_t *)indices)[k] = index;
 }
 
-/* Returns value k as a double; 1 for a pattern. */
+/* Returns value k as a double. Returns 1 if the type is SPRY_PATTERN, which has no values. */
 static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
 {
 #define SPRYI_ELEMENT_AT(name, tag, ctype, ...)                                                                        \
@@ -58,7 +58,7 @@ static inline const void *spryi_one_of(spry_type type)
     return NULL;
 }
 
-/* Return offset i, minor index k, row index k (of COO) and value k of a matrix. */
+/* Return offset i, index k (a column in CSR, a row in CSC), row index k (of COO) and value k of a matrix. */
 static inline int64_t spryi_offset_of(const spry_arrays *a, int64_t i)
 {
     return spryi_index_at(a->offsets, a->offset_type, i);

@@ -201,7 +201,8 @@ static size_t size_of(const void *options)
 
 spry_status spryi_check_struct(const void *wanted, const char *name, spry_error *err)
 {
-    const size_t size = wanted ? size_of(wanted) : 2 * sizeof(size_t); /* whole members end at multiples of size_t */
+    /* NULL passes the check. The size of every public struct is a multiple of sizeof(size_t). */
+    const size_t size = wanted ? size_of(wanted) : 2 * sizeof(size_t);
     if (size > sizeof(size_t) && size <= MOST_STRUCT_BYTES && size % sizeof(size_t) == 0) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)size, MOST_STRUCT_BYTES,
                             "%s: struct_size is %zu, expected the size of the struct: set it with SPRY_INIT", name,

@@ -10,12 +10,12 @@ int spryi_write_list(char *text, size_t size, const char *format, va_list list) 
 int spryi_write(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * Fills err unless it is NULL. Returns status, so that a precondition is one line:
+ * Fills err unless it is NULL. Returns status, so that the check of a precondition fits on one line:
  *
  *     if (n < 0) return spryi_fail(err, SPRY_INVALID_SIZE, "cols", "cols is %lld, expected >= 0", n);
  *
- * argument may be NULL. The innermost function that knows the facts reports; its callers return the status. Control
- * characters are written as in C (\n, \x1b), so a message is one line.
+ * argument may be NULL. The innermost function that knows the facts reports the failure. Its callers only return the
+ * status. Control characters of the text are written as in C (\n, \x1b), so a message is one line.
  */
 spry_status spryi_fail(spry_error *err, spry_status status, const char *argument, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -41,14 +41,14 @@ spry_status spryi_fail_file(spry_error *err, spry_status status, const char *fil
 
 /*
  * Adds the file name to an error of a function that does not know the file, such as an allocation. Does nothing if err
- * names a file. Returns status.
+ * already names a file. Returns status.
  */
 spry_status spryi_name_file(spry_error *err, spry_status status, const char *file);
 
-/* Reports an error that was kept while further attempts were possible. Returns its status. */
+/* Copies `kept`, the error of an earlier call, to err unless err is NULL. Returns the status of `kept`. */
 spry_status spryi_hand_on(spry_error *err, const spry_error *kept);
 
-/* Text of the system for an errno value. */
+/* The system's message for an errno value. */
 typedef struct spryi_reason {
     char text[128];
 } spryi_reason;
@@ -64,8 +64,8 @@ spryi_size spryi_show_size(int64_t bytes);
 spry_status spryi_fail_errno(spry_error *err, const char *file, const char *action, int number);
 
 /*
- * Stores the call's status and jumps to `done` if it failed. The function declares `spry_status status` and the
- * label.
+ * Stores the call's status in `status` and jumps to the label `done` if the call failed. The function that uses the
+ * macro declares `spry_status status` and has the label.
  */
 #define SPRYI_TRY(call)                                                                                                \
     do {                                                                                                               \
@@ -76,7 +76,10 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *acti
 /* Returns SPRY_INVALID_ARGUMENT if a reserved field of the vector is not 0. */
 spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, spry_error *err);
 
-/* Returns SPRY_INVALID_SIZE if a stride, the field of a vector, is negative, or if `count` strides exceed memory. */
+/*
+ * Returns SPRY_INVALID_SIZE if stride, the value of `field` in the vector `name`, is negative, or if `count` strides
+ * are more elements than memory can hold.
+ */
 spry_status spryi_check_stride(int64_t stride, int64_t count, const char *name, const char *field, spry_error *err);
 
 /* Returns from the function if the call failed. For functions that have nothing to release at that point. */
@@ -98,8 +101,8 @@ spry_status spryi_check_struct(const void *wanted, const char *name, spry_error 
 #define SPRYI_CHECK_OUTPUT(wanted, err) spryi_check_struct((wanted), #wanted, (err))
 
 /*
- * Fills the caller's struct up to the smaller of both sizes and clears its other fields. Its struct_size does not
- * change.
+ * Copies `ours` to the caller's struct `wanted`, up to the size of the smaller struct, and clears the rest of `wanted`.
+ * The struct_size of `wanted` does not change.
  */
 void spryi_give_struct(void *wanted, const void *ours, size_t our_size);
 #define SPRYI_GIVE(wanted, ours) spryi_give_struct((wanted), (ours), sizeof *(ours))

@@ -1,9 +1,9 @@
 /*
  * The floating-point environment of a thread.
  *
- * SPRYI_DEFAULT_FLOATS sets rounding to nearest, with denormal numbers, for the rest of a block. Leaving the block
- * restores the thread's environment, including the exception flags. Functions and parallel regions use the macro if
- * their results must not depend on the caller's environment.
+ * SPRYI_DEFAULT_FLOATS sets rounding to nearest and enables denormal numbers for the rest of a C block. Leaving the
+ * block restores the thread's environment, including the exception flags. Functions and parallel regions use the macro
+ * if their results must not depend on the caller's environment.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ static inline void spryi_leave_default_floats(const fenv_t *kept)
 
 /*
  * Rounding mode and treatment of denormal numbers. A thread that helps with a call uses the controls of the thread that
- * called. Reading takes some cycles and setting some tens, so only controls that differ are set. Exception flags and
- * traps remain those of each thread.
+ * called. Reading the controls takes some cycles and setting them takes tens of cycles, so they are set only if they
+ * differ. Each thread keeps its own exception flags and traps.
  */
 typedef uint64_t spryi_float_controls;
 
@@ -80,8 +80,8 @@ static inline void spryi_leave_floats(const spryi_float_controls *kept)
 }
 
 /*
- * Sets `controls` for the rest of a block. Leaving the block restores the thread's controls. For threads of the
- * program.
+ * Sets `controls` for the rest of a C block. Leaving the block restores the thread's controls. Threads of the user's
+ * executor use the macro.
  */
 #define SPRYI_FLOATS_OF(controls)                                                                                      \
     __attribute__((cleanup(spryi_leave_floats), unused))                                                               \

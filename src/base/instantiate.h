@@ -4,10 +4,10 @@
  * (offset) and SPRY_J (column index). SPRY_IS_F64, SPRY_P_IS_64 and SPRY_J_IS_64 are 0 or 1, for #if. The template
  * names its functions SPRY_FN(name); SPRYI_TABLE(name) lists the instances as [row][index pair].
  *
- * Macros that change the list of instances, defined before:
+ * Macros that change the list of instances. Define them before the include:
  *     SPRYI_NO_OFFSETS    the template does not use SPRY_P: one instance serves 32_32 and 64_32
- *     SPRYI_ANY_ROW       also mixed rows: the template keeps stored, vector and compute type distinct
- *     SPRYI_STORED_ROWS   the first row of each stored type, to build storages and move values; see SPRYI_INSTANCE
+ *     SPRYI_ANY_ROW       adds instances for mixed rows: the template distinguishes stored, vector and compute type
+ *     SPRYI_STORED_ROWS   has instances only for the first row of each stored type, to build storages and move values
  *
  * A file may name itself as SPRYI_TEMPLATE; the template is then the part of the file inside #ifdef SPRYI_TEMPLATE. A
  * template may call functions of templates that were instantiated before. Functions that do not use SPRY_P may exist

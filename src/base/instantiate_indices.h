@@ -1,6 +1,6 @@
 /*
- * Includes the template file SPRYI_TEMPLATE once for each index pair: instantiate.h for templates that do not use
- * values. The template uses SPRY_P (offset) and SPRY_J (column index). It names its functions SPRY_FN(name), which
+ * Includes the template file SPRYI_TEMPLATE once for each index pair. Replaces instantiate.h for templates that do not
+ * use values. The template uses SPRY_P (offset) and SPRY_J (column index). It names its functions SPRY_FN(name), which
  * expands to name_32_32, name_64_32 and name_64_64, in the order of spryi_index_pair. SPRYI_TEMPLATE is undefined at
  * the end.
  */

@@ -1,8 +1,9 @@
 /*
- * Includes the template file SPRYI_TEMPLATE once for each vector type: instantiate.h for templates that do not use
- * indices. The template uses SPRY_V. It names its functions SPRY_FN(name), which expands to name_f32 and name_f64.
- * SPRYI_BY_TYPE(type, name, (...)) calls one of them. SPRYI_TABLE_OF_TYPES(name) lists them like SPRYI_TABLE. If
- * SPRYI_ANY_ROW is defined, the template is also included for mixed rows. SPRYI_TEMPLATE is undefined at the end.
+ * Includes the template file SPRYI_TEMPLATE once for each vector type. Replaces instantiate.h for templates that do not
+ * use indices. The template uses SPRY_V. It names its functions SPRY_FN(name), which expands to name_f32 and name_f64.
+ * SPRYI_BY_TYPE(type, name, (...)) calls one of these functions. SPRYI_TABLE_OF_TYPES(name) is a table like
+ * SPRYI_TABLE(name), with the same function for all index pairs. If SPRYI_ANY_ROW is defined, the template is also
+ * included for mixed rows. SPRYI_TEMPLATE is undefined at the end.
  */
 #include "base/type_row.h"
 

@@ -16,11 +16,12 @@
 /* ---- available memory ----------------------------------------------------------------------------------- */
 
 /*
- * Available memory is the least of three limits: the machine's (MemAvailable), the limits of the process's control
- * groups (a container's limit, versions 1 and 2), and the process's own (ulimit -v and -d). Reading these small files
- * takes less time than the page faults that the caller's large block will cause.
+ * Available memory is the least of three numbers: the available memory of the machine (MemAvailable), the bytes that
+ * the process's control groups (version 1 or 2) still permit, as in a container, and the bytes that the limits of the
+ * process (ulimit -v and -d) still permit. Reading these small files takes less time than the page faults that the
+ * caller's large block will cause.
  */
-enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, for the stacks of threads */
+enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, since threads may have small stacks */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -93,8 +94,8 @@ static int64_t left_in_group(const char *root, const hierarchy *h, const char *p
 
 /*
  * Returns the bytes that a group and all groups above it may still allocate: the least of their limits. In a container,
- * the path may be a path of the host, which does not exist. The files at the mount point then have the container's
- * limit.
+ * the path may be a path of the host, which does not exist in the container. The files at the mount point then have the
+ * container's limit.
  */
 static int64_t left_in_groups(const char *root, const hierarchy *h, const char *group, size_t length)
 {
@@ -198,8 +199,9 @@ int64_t spryi_available_memory_bytes(void)
 enum { HUGE_PAGE = 2 << 20, MOST_SHARE = 8, UNUSED_SHARE = 8 };
 
 /*
- * Takes the smallest cached block of at least *bytes bytes of which at most an eighth would remain unused. *bytes
- * becomes its size, *touched the bytes that may have pages. Returns NULL if there is none.
+ * Takes the smallest cached block that has at least *bytes bytes and of which at most an eighth would remain unused.
+ * Sets *bytes to the block's size and *touched to the number of its bytes that may have memory pages. Returns NULL if
+ * there is no such block.
  */
 static void *take_cached(spry_context *context, size_t *bytes, size_t *touched)
 {
@@ -303,9 +305,9 @@ int64_t spryi_block_cache_release(spry_context *context)
 /* Header of every block. Its size keeps the block aligned. */
 typedef union block_head {
     struct {
-        int64_t bytes;   /* requested, with the header; the release hook gets this size. 0: reserved, not counted */
-        size_t capacity; /* bytes allocated: more than requested in a block that was cached or reserved */
-        size_t touched;  /* bytes that may have pages: fewer than capacity in a reserved block */
+        int64_t bytes;   /* requested bytes with the header, also for the release hook; 0: reserved, not counted yet */
+        size_t capacity; /* allocated bytes: more than requested if the block was cached or reserved */
+        size_t touched;  /* bytes that may have memory pages: fewer than capacity in a reserved block */
     };
     char padding[SPRYI_ALIGNMENT];
 } block_head;
@@ -328,7 +330,7 @@ static void *fresh_block(size_t bytes)
     return pointer;
 }
 
-/* Allocates a block. *bytes becomes its size, *touched the number of bytes that may have pages already. */
+/* Allocates a block. Sets *bytes to its size and *touched to the number of bytes that may already have memory pages. */
 static void *default_allocate(spry_context *context, size_t *bytes, size_t *touched)
 {
     void *block = NULL;
@@ -339,7 +341,7 @@ static void *default_allocate(spry_context *context, size_t *bytes, size_t *touc
     }
     if (!block) block = fresh_block(*bytes);
     if (!block) {
-        (void)spryi_block_cache_release(context); /* also blocks without pages: address space may be short */
+        (void)spryi_block_cache_release(context); /* frees address space, which blocks without pages use as well */
         block = fresh_block(*bytes);
     }
     return block;
@@ -431,7 +433,7 @@ spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status
 static spry_status refuse(size_t bytes, const char *label, spry_error *err)
 {
     const int64_t available = spryi_available_memory_bytes();
-    if ((int64_t)bytes <= available) /* refused by hooks, or by a limit that only the system knows */
+    if ((int64_t)bytes <= available) /* refused by the caller's hooks, or by a limit that only the system knows */
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, label, (int64_t)bytes, available,
                                 "out of memory: %s needs %s, but the allocation was refused", label,
                                 spryi_show_size((int64_t)bytes).text);
@@ -451,7 +453,7 @@ static spry_status allocate_block(spry_context *context, void **pointer, int64_t
                                 label, (long long)count, size);
     SPRYI_OK_OR_RETURN(check_own_limit((int64_t)bytes, label, err));
     size_t capacity = bytes;
-    /* Enlarge a medium reservation: address space is free, and only large blocks keep their pages in the cache. */
+    /* Enlarge a reservation to HUGE_FROM bytes: address space costs nothing, and smaller blocks are not cached. */
     if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
                                          : default_allocate(context, &capacity, &touched);
@@ -484,7 +486,7 @@ void spryi_shrink(spry_context *context, void **pointer, int64_t bytes)
     block_head *head = (block_head *)*pointer - 1;
     const size_t all = (size_t)bytes + sizeof *head;
     if (head->capacity < HUGE_FROM) {
-        block_head *exact = fresh_block(all); /* heap memory may have pages already, so reduce the block to its size */
+        block_head *exact = fresh_block(all); /* the unused part may already have pages: copy to a smaller block */
         if (exact) {
             memcpy(exact, head, all);
             free(head);

@@ -37,7 +37,7 @@ void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
  */
 typedef struct spryi_memory_limit {
     int64_t most;
-    int64_t asked;  /* the caller's limit; most may be larger while the head of a file is read */
+    int64_t asked;  /* the caller's limit; `most` may be larger while the head of a file is read */
     int64_t enough; /* a limit that suffices; 0: not known */
     _Atomic int64_t held;
     _Atomic int64_t needed; /* bytes that a refused allocation would have needed in total; 0: none was refused */
@@ -54,12 +54,13 @@ void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most);
 spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err);
 
 /*
- * Stores a limit that suffices for the rest of the call; a refusal reports that limit. Makes the caller's limit
- * effective. Returns SPRY_OUT_OF_MEMORY if `least` bytes, in addition to the bytes held, would exceed the limit.
+ * Stores `enough`, a limit that suffices for the rest of the call, for the message of a refusal. Sets the limit to
+ * `asked`, the caller's limit. Returns SPRY_OUT_OF_MEMORY if `least` bytes, in addition to the bytes held, would exceed
+ * the limit.
  */
 spry_status spryi_note_needs(int64_t least, int64_t enough, const char *label, spry_error *err);
 
-/* Sets the limit of the calling thread, which works for another thread; NULL: none. Returns the previous limit. */
+/* Gives the calling thread the limit of the thread that it works for; NULL: no limit. Returns the previous limit. */
 spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
 spryi_memory_limit *spryi_get_memory_limit(void);
 
@@ -73,7 +74,7 @@ static inline bool spryi_overlap(const void *p, int64_t p_bytes, const void *q, 
     return p && q && p_bytes > 0 && q_bytes > 0 && a < b + (uintptr_t)q_bytes && b < a + (uintptr_t)p_bytes;
 }
 
-/* Returns a + b, or INT64_MAX if the sum overflows. Both are 0 or more. */
+/* Returns a + b, or INT64_MAX if the sum overflows. a and b are 0 or more. */
 static inline int64_t spryi_add_bytes(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
@@ -93,8 +94,8 @@ void spryi_release(spry_context *context, void *pointer);
 int64_t spryi_available_memory_bytes(void);
 
 /*
- * Like spryi_available_memory_bytes, with the system's files below `root` ("" for the real ones) and limits of address
- * space and data as from getrlimit. Returns INT64_MAX if nothing is known.
+ * Like spryi_available_memory_bytes, but reads the system's files below the folder `root` ("" for the real files) and
+ * uses the given limits of address space and data. UINT64_MAX means no limit. Returns INT64_MAX if nothing is known.
  */
 int64_t spryi_available_memory_under(const char *root, uint64_t address_limit, uint64_t data_limit);
 
@@ -102,23 +103,23 @@ int64_t spryi_available_memory_under(const char *root, uint64_t address_limit, u
 
 /*
  * A context keeps large freed blocks ("cached blocks") for its next large allocations. The system must clear the pages
- * of a new block. Clearing takes as long as filling the block, which is half of the time to build a plan's storage.
+ * of a new block. Clearing takes as long as filling the block, so it takes half of the time to build a plan's storage.
  *
  * Cached blocks are offered to the system (MADV_FREE), which takes their pages when memory is short. They do not count
- * in spry_context_bytes. The cache has at most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's memory.
- * Including the cache, a context holds at most its peak, plus an eighth if blocks serve smaller requests. Nothing is
- * cached if the user's hooks allocate, if the context has no caches, or under AddressSanitizer, which would miss uses
- * after release.
+ * in spry_context_info.bytes. The cache has at most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's
+ * memory. The bytes in use and the cache together are at most the peak of the bytes in use. They may exceed the peak by
+ * an eighth if cached blocks serve smaller requests. Nothing is cached if the user's hooks allocate, if the context has
+ * no caches, or under AddressSanitizer, which would miss uses after release.
  */
 enum { SPRYI_MOST_CACHED_BLOCKS = 16 };
 
 typedef struct spryi_block_cache {
     pthread_mutex_t lock;
     int count;
-    int64_t bytes; /* bytes of all blocks that may have pages */
+    int64_t bytes; /* sum of `touched` */
     struct {
         void *block;
-        size_t bytes, touched;        /* address space; bytes from the start that may have pages */
+        size_t bytes, touched;        /* size of the block; bytes from its start that may have memory pages */
     } list[SPRYI_MOST_CACHED_BLOCKS]; /* oldest first */
 } spryi_block_cache;
 

@@ -69,13 +69,13 @@ SPRYI_ANYWHERE uint16_t spryi_round_to_16_bits(double value, int exponent_bits, 
     const uint16_t infinite = (uint16_t)(((1u << exponent_bits) - 1) << fraction_bits);
     const int bias = (1 << (exponent_bits - 1)) - 1, exponent = (int)(bits >> 52 & 2047) - 1023;
     uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
-    if (exponent == 1024) /* a NaN remains a NaN, quiet */
+    if (exponent == 1024) /* infinity, or a NaN, which becomes a quiet NaN */
         return (uint16_t)(sign | infinite |
                           (fraction ? 1u << (fraction_bits - 1) | (unsigned)(fraction >> (52 - fraction_bits)) : 0));
     if (exponent > -1023) fraction |= UINT64_C(1) << 52;
     const int below = exponent < 1 - bias ? 1 - bias - exponent : 0; /* denormal numbers have fewer bits */
     const int dropped = 52 - fraction_bits + below;
-    if (dropped > 54) return sign; /* under half of the least number */
+    if (dropped > 54) return sign; /* less than half of the smallest positive number: rounds to 0 */
     const uint64_t kept = fraction >> dropped, rest = fraction & ((UINT64_C(1) << dropped) - 1);
     const uint64_t half = UINT64_C(1) << (dropped - 1);
     const uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));

@@ -14,7 +14,7 @@ enum { SPRYI_SET_MARK_SHIFT = 40 };
 typedef struct spryi_number_set {
     uint64_t *slots, mark; /* mark: 1 or more */
     int64_t count;
-    int bits; /* 2^bits slots, of which at most three quarters are used; a full set ignores further integers */
+    int bits; /* the set has 2^bits slots and uses at most three quarters; a full set ignores further integers */
 } spryi_number_set;
 
 /* Creates an empty set. The caller releases its slots with spryi_release. */

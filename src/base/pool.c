@@ -29,8 +29,8 @@
 #endif
 
 /*
- * Returns the least of `processors` and the quotas of a group and all groups above it. cpu.max has "max 100000", or
- * quota and period in microseconds. path is changed.
+ * Returns the least of `processors` and the quotas, in processors, of a control group and all groups above it. The file
+ * cpu.max of a group has "max 100000" (no quota), or quota and period in microseconds. path is changed.
  */
 static int least_quota(char *path, size_t mount, int processors)
 {
@@ -53,7 +53,7 @@ static int processors_of_thread(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than cpu_set_t has bits */
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* the system has more processors than cpu_set_t has bits */
     return online > 0 ? (int)online : 1;
 }
 
@@ -78,7 +78,7 @@ static int allowed_processors(void)
 
 /*
  * had_threads: other threads existed when this thread last forked. lost_team: this thread runs in the child process of
- * such a fork, which has none of these threads. Both are false in threads that a child starts.
+ * such a fork, and the other threads do not exist in it. Both flags are false in threads that a child starts.
  */
 static _Thread_local bool had_threads, lost_team;
 static atomic_int forks;
@@ -114,7 +114,7 @@ static int forks_so_far(void)
     return atomic_load(&forks);
 }
 
-/* Returns the first number of OMP_NUM_THREADS, which may list one per level; 0 if the variable has no usable number. */
+/* Returns the first number of OMP_NUM_THREADS, which may list one number per nesting level; 0: no usable number. */
 static int threads_of_environment(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -143,14 +143,14 @@ enum {
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* pauses of a spinning thread between two readings of the clock */
     WOKEN_AT_ONCE = 4, /* number of threads that one thread wakes; each woken thread wakes the same number */
-    LATE = 4,          /* a thread has lost its processor if the wait exceeds this many times the work of all threads */
-    ALONE_FOR = 8,     /* after such a wait, calls run on the calling thread for this many times the wait */
+    LATE = 4,      /* a wait of more than LATE times the work of the other threads: a thread has lost its processor */
+    ALONE_FOR = 8, /* after such a wait, calls run only on the calling thread for ALONE_FOR times the wait */
     STACK_BYTES = 1 << 20
 };
 
 /* ---- sleeping ------------------------------------------------------------------------------------------ */
 
-/* Sleeps while the word equals `seen`. Also returns if woken, or spuriously. */
+/* Sleeps until another thread wakes this thread. Does not sleep if *word differs from `seen`. May return early. */
 static void sleep_on(atomic_uint *word, unsigned seen)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -161,7 +161,7 @@ static void wake(atomic_uint *word, int threads)
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
 }
 
-/* Spins while the word equals `seen`, until the given time. Returns whether the word changed. */
+/* Spins until *word differs from `seen` or the time `until` has come. Returns whether *word changed. */
 static bool changes_until(const atomic_uint *word, unsigned seen, double until)
 {
     do {
@@ -175,7 +175,7 @@ static bool changes_until(const atomic_uint *word, unsigned seen, double until)
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
 
-/* Claims a task of the current call: `own` if possible. Returns -1 if all are claimed. */
+/* Claims a task of the current call, if possible task `own`. Returns the index of the task; -1: all are claimed. */
 static int claim(spryi_pool *pool, int own)
 {
     const int masks = atomic_load_explicit(&pool->call.masks, memory_order_relaxed);
@@ -193,7 +193,7 @@ static int claim(spryi_pool *pool, int own)
     return -1;
 }
 
-/* Runs tasks while there are any, perhaps of consecutive calls. Returns the number of tasks. */
+/* Claims and runs tasks until all are claimed, perhaps those of consecutive calls. Returns the number of tasks run. */
 static unsigned do_tasks(spryi_pool *pool, int own)
 {
     unsigned done = 0;
@@ -219,9 +219,9 @@ static void do_lent(void *argument, int index)
 }
 
 /*
- * Moves the thread away from the caller's processor, where it would only slow the caller down. The system would leave
- * the thread there while the other processors are busy. On the other processors, the thread competes with other
- * programs.
+ * Moves this thread of the pool away from `processor`, where the calling thread runs and would be slowed down. The
+ * system would leave this thread there while the other processors are busy. On the other processors, this thread
+ * competes with other programs.
  */
 static void leave(int processor, const cpu_set_t *allowed)
 {
@@ -235,7 +235,7 @@ static void *work(void *argument)
 {
     spryi_pool *pool = argument;
     const int own = atomic_fetch_add(&pool->arrivals, 1) + 1;
-    (void)fesetenv(FE_DFL_ENV); /* the thread that started this one may have enabled traps */
+    (void)fesetenv(FE_DFL_ENV); /* the thread that started this thread may have enabled floating-point traps */
     if (CPU_COUNT(&pool->allowed) > 0) (void)sched_setaffinity(0, sizeof pool->allowed, &pool->allowed);
     for (;;) {
         const unsigned seen = atomic_load(&pool->calls); /* read first, so that no call and no stop is missed */
@@ -255,8 +255,8 @@ static void *work(void *argument)
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
 /*
- * Starts threads for `tasks` tasks, as many as possible. Signals are blocked: they are for the program's own
- * threads.
+ * Starts threads until the pool has tasks - 1 threads, or as many as the system permits. The new threads block all
+ * signals, which are for the program's own threads.
  */
 static void start_threads(spryi_pool *pool, int tasks)
 {
@@ -277,8 +277,8 @@ static void start_threads(spryi_pool *pool, int tasks)
 }
 
 /*
- * Returns whether the calling process may use the pool. In a forked child, resets the pool: the child has no threads,
- * and no call runs. Returns false while another thread resets it.
+ * Returns whether the calling process may use the pool. In a forked child, first resets the pool, because the pool's
+ * threads and its calls exist only in the parent. Returns false while another thread resets the pool.
  */
 static bool is_of_this_process(spryi_pool *pool)
 {
@@ -299,8 +299,8 @@ static bool is_of_this_process(spryi_pool *pool)
 }
 
 /*
- * Waits until all tasks are done. judged: after waiting for a thread that lost its processor, the next judged calls run
- * on the calling thread for a while.
+ * Waits until all tasks are done. judged: if the wait shows that a thread lost its processor (LATE), the next judged
+ * calls run only on the calling thread for a while (ALONE_FOR).
  */
 static void wait_for_tasks(spryi_pool *pool, int tasks, double began, bool judged)
 {
@@ -386,7 +386,7 @@ int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void 
 
 void spryi_pool_close(spryi_pool *pool)
 {
-    if (atomic_load(&pool->forks) != forks_so_far()) return; /* the threads are the parent's */
+    if (atomic_load(&pool->forks) != forks_so_far()) return; /* the threads exist only in the parent process */
     atomic_store(&pool->stop, 1);
     atomic_fetch_add(&pool->calls, 1);
     wake(&pool->calls, INT_MAX);
@@ -407,7 +407,7 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
  * blocks remain in the thread's cache and on its NUMA node. A thread whose queue is empty takes blocks from other
  * queues, so that nobody waits for a slow processor.
  */
-enum { MOST_QUEUES = 64 }; /* more threads work without queues */
+enum { MOST_QUEUES = 64 }; /* with more threads, each thread has a fixed share of the blocks instead of a queue */
 
 /* Blocks of one thread that are not yet taken. */
 typedef struct work_queue {
@@ -425,8 +425,9 @@ static void fill_queues(work_queue *queues, int threads, int64_t blocks)
 }
 
 /*
- * Returns the next block for thread `own`, -1 if all are taken. *queue is the queue to take from, counted from the own
- * queue: 0 initially, kept between calls. backwards: from a queue's last block to its first.
+ * Returns the next block for thread `own`, or -1 if all blocks are taken. *queue is the number of the queue to take
+ * from, counted from the thread's own queue. The caller sets *queue to 0 initially and keeps it between calls.
+ * backwards: takes the blocks of a queue from last to first.
  */
 static inline int64_t take_block(work_queue *queues, int threads, int own, bool backwards, int *queue)
 {
@@ -440,7 +441,7 @@ static inline int64_t take_block(work_queue *queues, int threads, int own, bool 
 
 /* Blocks for threads to take. Without queues, each thread has a fixed share. */
 typedef struct dealt_blocks {
-    spryi_range_fn run; /* NULL: the blocks are ranges of a loop with one of the two bodies */
+    spryi_range_fn run; /* NULL: a block is a range of `grain` loop items for body or body_of_part */
     const void *argument;
     spryi_loop_fn body;
     spryi_part_fn body_of_part;
@@ -486,7 +487,7 @@ static void work_off_own(void *argument, int own)
     while (first < end) do_block(d, d->backwards ? --end : first++, own);
 }
 
-/* Runs the blocks on at least two threads, with at least one block per thread. */
+/* Runs the blocks on d->threads threads. There are at least two threads and at least one block per thread. */
 static void deal(spryi_pool *pool, dealt_blocks *d)
 {
     if (d->threads > MOST_QUEUES) {
@@ -525,7 +526,8 @@ void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t bloc
 
 static void run_loop(const spry_context *context, dealt_blocks d)
 {
-    enum { RANGES = 16, UNIT = 64 }; /* ranges per thread; long automatic ranges are a multiple of UNIT items */
+    /* RANGES: ranges per thread if grain is 0. If such a range has more than UNIT items, it is a multiple of UNIT. */
+    enum { RANGES = 16, UNIT = 64 };
     if (d.items <= 0) return;
     if (d.grain <= 0) {
         d.grain = d.items / d.threads / RANGES + 1;

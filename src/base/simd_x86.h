@@ -1,4 +1,4 @@
-/* Vector operations that kernels for AVX2 and AVX-512 share, and names for code that is instantiated by type. */
+/* Vector operations that kernels for AVX2 and AVX-512 share, and macros for code that is instantiated by type. */
 #pragma once
 
 #include "base/type_row.h"
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * For code in templates of base/instantiate.h. SPRYI_TYPED(name) is name_f32 or name_f64, by the vector type.
+ * Macros for templates of base/instantiate.h. SPRYI_TYPED(name) is name_f32 or name_f64, depending on the vector type.
  * SPRYI_MM256(add) is _mm256_add_ps or _mm256_add_pd.
  */
 #define SPRYI_TYPED(name) SPRYI_JOIN(name, SPRYI_VECTOR_TAG)
@@ -17,11 +17,11 @@
 #define SPRYI_PS_f64 pd
 
 /*
- * Prefetch distances for the matrix, in bytes. Hardware prefetchers stop at a page and keep too few lines in flight;
- * bench/README.md lists the gains. Loops that gather x prefetch into the first-level cache, SPRYI_AHEAD_NEAR bytes
- * ahead, since gathers leave few loads in flight. Loops that load x in order prefetch into the second-level cache,
- * SPRYI_AHEAD bytes ahead. Loops that read multiple rows together prefetch SPRYI_AHEAD_STEPPED bytes ahead. The address
- * may be past the arrays, since a prefetch never faults.
+ * Prefetch distances for the matrix, in bytes. Hardware prefetchers stop at the end of a memory page and keep too few
+ * cache lines in flight. bench/README.md lists the gains. Loops that gather x prefetch into the first-level cache,
+ * SPRYI_AHEAD_NEAR bytes ahead, since gathers leave few loads in flight. Loops that load x in order prefetch into the
+ * second-level cache, SPRYI_AHEAD bytes ahead. Loops that read multiple rows together prefetch SPRYI_AHEAD_STEPPED
+ * bytes ahead. The address may be past the arrays, since a prefetch never faults.
  */
 enum { SPRYI_AHEAD = 4096, SPRYI_AHEAD_NEAR = 2048, SPRYI_AHEAD_STEPPED = 12288 };
 
@@ -39,8 +39,8 @@ SPRYI_PREFETCHER spryi_prefetch_near(const void *base, int64_t bytes)
 }
 
 /*
- * Prefetches the values and columns of entries k .. end - 1, SPRYI_AHEAD_NEAR bytes ahead, one request per cache
- * line.
+ * Prefetches the cache lines that are SPRYI_AHEAD_NEAR bytes after the values and after the columns of entries
+ * k .. end - 1.
  */
 SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t k, int64_t end, int value_bytes,
                                         int index_bytes)
@@ -50,10 +50,10 @@ SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t 
 }
 
 /*
- * Returns how many rows ahead to prefetch the row of x that a row's last entry multiplies, for multiple vectors: the
- * number of rows with 160 entries, at most 32. The columns of these rows are in the caches by then. Returns `rows`,
- * which means no prefetch, if fewer than 16 rows have 160 entries: in long rows the last entry seldom needs a new row
- * of x.
+ * Returns a prefetch distance in rows, for products with multiple vectors. A kernel prefetches the row of x that the
+ * last entry of a matrix row multiplies. The distance is the number of rows that have 160 entries together, at most 32.
+ * The columns of these rows are in the caches by then. Returns `rows`, which means no prefetch, if fewer than 16 rows
+ * have 160 entries together: in long rows the last entry seldom needs a new row of x.
  */
 static inline int64_t spryi_rows_to_prefetch(int64_t rows, int64_t entries)
 {
@@ -62,7 +62,7 @@ static inline int64_t spryi_rows_to_prefetch(int64_t rows, int64_t entries)
     return ahead < LEAST ? rows : ahead < MOST ? ahead : MOST;
 }
 
-/* Loads four elements with loads and inserts. Gathers are microcode on many processors, and no faster on others. */
+/* Loads four elements with loads and inserts. Gather instructions are microcode on many processors, or no faster. */
 static inline __m128 spryi_four_ps(const float *a, const float *b, const float *c, const float *d)
 {
     __m128 v = _mm_insert_ps(_mm_load_ss(a), _mm_load_ss(b), 0x10);
@@ -87,7 +87,7 @@ static __attribute__((noinline, unused)) void spryi_stream_parts(void *to, const
     while (--parts > 0);
 }
 
-/* Returns a mask of the first `count` lanes, loaded from a sliding window over ones and zeros. */
+/* Returns a register whose first `count` lanes are all ones and whose other lanes are 0. */
 static inline __m256i spryi_first_lanes_f64(int count)
 {
     static const int64_t ones[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
@@ -144,8 +144,9 @@ static inline __m512d spryi_join_pd(const __m256d v[2])
 }
 
 /*
- * Transposes four columns of eight rows in place: lane r of v[j] becomes column j of row r. On entry, the lower halves
- * of v[0] .. v[3] have the four columns of rows 0, 1, 4 and 5, the upper halves those of rows 2, 3, 6 and 7.
+ * Transposes eight rows of four columns in place. On entry, each half of a register is a row: the lower halves of v[0],
+ * v[1], v[2], v[3] are rows 0, 1, 4, 5, and the upper halves are rows 2, 3, 6, 7. On return, lane r of v[j] is column j
+ * of row r.
  */
 static inline void spryi_transpose_4x8_pd(__m512d v[4])
 {
@@ -158,7 +159,7 @@ static inline void spryi_transpose_4x8_pd(__m512d v[4])
 }
 #endif
 
-/* Returns the sums of the eight lanes of each row, row r in lane r, added as ((0+1)+(2+3))+((4+5)+(6+7)). */
+/* Returns a register whose lane r is the sum of the lanes of row[r], added as ((0+1)+(2+3))+((4+5)+(6+7)). */
 static inline __m256 spryi_sum_rows_ps(const __m256 row[8])
 {
     __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(row[0], row[1]), _mm256_hadd_ps(row[2], row[3]));
@@ -197,7 +198,7 @@ SPRYI_INLINE void spryi_transpose_ps(__m256 v[8])
 }
 
 #ifdef __AVX512F__
-/* Names for a register of eight elements in code that is instantiated by type: EIGHT(add)(a, b). */
+/* Types and functions of registers with eight elements, in code that is instantiated by type: EIGHT(add)(a, b). */
 typedef __m256 eight_f32;
 typedef __m512d eight_f64;
 #define EIGHT(name) SPRYI_TYPED(EIGHT)(name)

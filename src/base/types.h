@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 /*
- * For functions with `const int` parameters that are constants in each call: one source, and a specialised copy for
- * each case.
+ * Attribute of functions whose `const int` parameters are constants in each call. The compiler generates a specialised
+ * copy for each call.
  */
 #define SPRYI_INLINE static inline __attribute__((always_inline))
 
@@ -42,7 +42,7 @@
 #define SPRYI_PLAIN_ROWS(X, argument) SPRYI_ROW_0(X, argument) SPRYI_ROW_1(X, argument)
 #define SPRYI_MIXED_ROWS(X, argument) SPRYI_ROW_2(X, argument) SPRYI_ROW_3(X, argument) SPRYI_ROW_4(X, argument)
 
-/* spryi_f32 is float, spryi_bits_f32 an integer of the same width, spryi_type_f32 equals SPRY_F32. */
+/* For f32: spryi_f32 is float, spryi_bits_f32 is an integer of the same width, and spryi_type_f32 equals SPRY_F32. */
 #define SPRYI_TYPE_NAMES(name, tag, type, bits, ...)                                                                   \
     typedef type spryi_##tag;                                                                                          \
     typedef bits spryi_bits_##tag;                                                                                     \
@@ -91,15 +91,15 @@ static inline int spryi_value_slot(spry_type type)
     return spryi_value_row(type, type);
 }
 
-/* Returns the index of an offset and column type in tables: 32/32, 64/32, 64/64; -1 if the pair is not legal. */
+/* Returns an index for tables: 0 for 32-bit offsets and columns, 1 for 64/32 bits, 2 for 64/64; -1 for other pairs. */
 enum { SPRYI_INDEX_PAIRS = 3 };
 int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
 
 size_t spryi_index_type_bytes(spry_index_type type); /* 4 or 8; 0: no such type */
 
 /*
- * Returns the default type of vectors for a stored type: the same type, else the vector type of the first row that
- * stores it. SPRY_F64 for a pattern.
+ * Returns the default type of vectors for a stored type: the vector type of the first row with this stored type, which
+ * is the same type if vectors may have it. Returns SPRY_F64 for a pattern.
  */
 static inline spry_type spryi_usual_vectors(spry_type stored)
 {
@@ -112,8 +112,8 @@ static inline spry_type spryi_usual_vectors(spry_type stored)
 }
 
 /*
- * Calls name_f32 or name_f64, by the vector type `type`, with `arguments` in parentheses (base/instantiate_types.h).
- * The functions return nothing.
+ * Calls name_f32 or name_f64, depending on the vector type `type`. `arguments` has its own parentheses
+ * (base/instantiate_types.h). The functions return nothing.
  */
 #define SPRYI_BY_TYPE(type, name, arguments) (SPRYI_PLAIN_ROWS(SPRYI_TYPE_CALL, (type, name, arguments))(void) 0)
 #define SPRYI_TYPE_CALL(tag, s, v, c, call) SPRYI_TYPE_CALL_(spryi_type_##v, tag, SPRYI_UNWRAP call)
