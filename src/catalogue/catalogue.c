@@ -24,7 +24,7 @@
 static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Formats and kernels of all families and drivers in one list per kind, since planning iterates them often. */
+/* One list of all formats and one of all kernels, of all families and drivers, since planning iterates them often. */
 enum { MOST_FORMATS = 64, MOST_KERNELS = 512 };
 static const spryi_format *formats[MOST_FORMATS];
 static const spryi_kernel *kernels[MOST_KERNELS];
@@ -190,8 +190,8 @@ static const char *operations_of(const spryi_kernel *kernel)
 }
 
 /*
- * Returns kernel `index` of the kernels that have one of the operations. Kernels of sparse products are listed by
- * device.
+ * Returns kernel `index` of the kernels that have one of the operations. If the operation is SpGEMM, the kernels are
+ * counted device by device.
  */
 static const spryi_kernel *kernel_with(unsigned operations, int index)
 {
@@ -253,7 +253,7 @@ static void list_parameters(char *text, size_t size, const owner *of)
     }
 }
 
-/* Returns the index of a word of `length` bytes, from 1; 0 if the list does not have the word. */
+/* Returns the position of `text`, a word of `length` bytes, in the list `words`, counted from 1; 0: not in the list. */
 static int64_t number_of_word(const char *const *words, const char *text, size_t length)
 {
     for (int w = 0; words[w]; w++)
@@ -314,7 +314,7 @@ static spry_status parse_parameters(const owner *of, int64_t parameters[SPRYI_PA
     return SPRY_OK;
 }
 
-/* Returns SPRY_UNKNOWN_NAME. The message lists the formats, and suggests a name that differs only in upper case. */
+/* Returns SPRY_UNKNOWN_NAME. The message lists the formats and suggests a name that equals text except for case. */
 static spry_status fail_unknown_format(const char *text, size_t length, spry_error *err)
 {
     char known[256] = "auto", suggestion[64] = "";
@@ -347,8 +347,8 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
 }
 
 /*
- * Returns SPRY_UNKNOWN_NAME. The message lists the operation's kernels, as many as fit, without those for
- * comparison.
+ * Returns SPRY_UNKNOWN_NAME. The message lists the kernels that have the operation, as many as fit. It does not list
+ * kernels of studies.
  */
 static spry_status fail_unknown_kernel(const char *text, size_t length, unsigned operation, spry_error *err)
 {
@@ -397,8 +397,8 @@ bool spryi_is_stored_as(const spryi_stored *stored, const char *format)
 /* ---- selection of a device and a kernel ------------------------------------------------------------------ */
 
 /*
- * Returns the kernel that the request names. Returns NULL if the request names no kernel, or no kernel with its kind of
- * operation.
+ * Returns the kernel that the request names. Returns NULL if the request names no kernel, or if the request is for
+ * SpGEMM and the kernel is for products with vectors, or the reverse.
  */
 static const spryi_kernel *named_kernel(const spryi_selection_request *request)
 {
@@ -459,7 +459,7 @@ static bool has_row(const spryi_run_table *table, int row)
     return false;
 }
 
-/* Returns whether the functions have the request's product for its types. */
+/* Returns whether the functions include the request's product for the request's types. */
 static bool has_product(const spryi_kernel_functions *functions, const spryi_selection_request *request)
 {
     return request->operation == SPRYI_OP_SPGEMM ||

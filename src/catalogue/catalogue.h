@@ -19,7 +19,7 @@ const spryi_format *spryi_format_at(int index);
 /* Kernels of a format and device are listed from slow to fast: the last available one is the default. */
 const spryi_kernel *spryi_kernel_at(int index);
 
-/* Formats with an estimator, by index from 0; NULL past the last. The baseline, csr, is the first. */
+/* Returns format `index`, from 0, of the formats that have an estimator; NULL past the last. The first is csr. */
 const spryi_format *spryi_estimated_at(int index);
 /* Returns the index of a format with an estimator; -1 if the format has no estimator. */
 int spryi_estimated_index(const char *format);
@@ -43,7 +43,7 @@ enum { SPRYI_MOST_PARAMETER_TEXT = 90 };
 spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                unsigned operation, spry_error *err);
 
-/* Returns the number of kernels of a format with one of the operations. format NULL: of all formats. */
+/* Returns the number of kernels that read the format (NULL: any format) and have one of the operations. */
 int spryi_count_kernels(unsigned operations, const char *format);
 
 /* Returns whether `format` names the format of a container and has only parameters that equal the container's. */
@@ -72,20 +72,20 @@ const struct spryi_generator *spryi_generator_at(int n);
 /* Request for a device and a kernel: what the caller asked for, and the devices of the operands. */
 typedef struct spryi_selection_request {
     unsigned operation; /* SPRYI_OP_ bit */
-    int device;         /* public number; SPRY_DEVICE_DEFAULT: the kernel's device, else that of the operands */
+    int device;         /* public number; SPRY_DEVICE_DEFAULT: the named kernel's device, else the operands' device */
     const char *kernel; /* NULL: the library's choice */
     const char *format; /* required format of the kernel; NULL: any */
     bool allow_nondeterministic;
     int row; /* row of the kernels' tables: spryi_value_row */
     int operand_device;
     int result_device;
-    /* for messages: "the matrix", "vector_device", "vector_device", "the plan's own device" */
+    /* texts for messages, for example "the matrix", "vector_device", "vector_device", "the plan's own device" */
     const char *operand, *result_argument, *result, *result_place;
 } spryi_selection_request;
 
 /*
- * Selects the named device, else the kernel's, else the device of the operands. Operands and results must be on that
- * device or on the host.
+ * Selects the device that the request names. If it names no device, selects the device of the named kernel, else the
+ * device of the operands. Operands and results must be on the selected device or on the host.
  */
 spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
                                 const spryi_selection_request *request, spry_error *err);

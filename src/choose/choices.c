@@ -3,12 +3,12 @@
  *
  *     spry-choices 0.3.0       first: the library's version
  *     4f0c... 15 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
- *                              times in us (measured, of csr, predicted, of csr), date
+ *                              times in us (measured, measured of csr, predicted, predicted of csr), date
  *     end 19b3...              last: the checksum of all lines before
  *
- * Blanks inside a word are written as "_". Any other deviation is reported as damage. To change a file, the library
- * locks its folder, reads the file again and replaces the whole file. A lock of the file itself would be lost in the
- * replacement.
+ * Blanks inside a word are written as "_". A file that does not have this form is reported as damaged. To change a
+ * file, the library locks its folder, reads the file again and replaces the whole file. A lock of the file itself would
+ * be lost in the replacement.
  */
 #include "choose/choices.h"
 
@@ -100,8 +100,8 @@ static bool parse_text(char *to, size_t size, const char *word)
 }
 
 /*
- * Copies a name of the library, which has no blanks but may have "_". Returns false if the name is empty or too
- * long.
+ * Copies a word in which "_" does not stand for a blank, such as the name of a format. Returns false if the word is
+ * empty or too long.
  */
 static bool parse_name(char *to, size_t size, const char *word)
 {
@@ -293,8 +293,9 @@ static spry_status write_file(spry_context *context, const char *path, const spr
 /* ---- the lock -------------------------------------------------------------------------------------------- */
 
 /*
- * Locks the folder of the file. The caller closes *lock. If the file system has no locks, *lock is -1, and the last of
- * two writers wins. Fails if another process holds the lock for a second.
+ * Locks the folder of the file. The caller closes *lock unless it is -1. If the folder cannot be locked, for example
+ * because the file system has no locks, returns SPRY_OK: of two writers, the last one then wins. Fails if another
+ * process holds the lock for a second.
  */
 static spry_status take_lock(int *lock, const char *path, spry_error *err)
 {
@@ -455,7 +456,7 @@ static spry_status clear_file(spry_context *context, const char *path, spry_erro
     char *absolute = NULL;
     spry_status status = SPRY_OK;
     int lock = -1;
-    SPRYI_TRY(make_absolute(context, &absolute, path, err)); /* here, "-" is the name of a file */
+    SPRYI_TRY(make_absolute(context, &absolute, path, err)); /* so that "-" is a file and not standard output */
     SPRYI_TRY(take_lock(&lock, absolute, err));
     SPRYI_TRY(check_ours(path, err));
     SPRYI_TRY(write_file(context, absolute, &none, err));

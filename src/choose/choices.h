@@ -1,6 +1,6 @@
 /*
- * Choices of the policy "measure", which a context remembers in memory and, if the user named one, in a file.
- * plan/policy_measure.c reads and adds them.
+ * Choices that plans with the policy "measure" made. A context remembers the choices in memory. If the user named a
+ * file, they are also written to the file. plan/policy_measure.c reads and adds choices.
  */
 #pragma once
 

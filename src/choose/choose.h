@@ -19,7 +19,7 @@ spry_status spryi_check_policy(const char *policy, spry_error *err);
 
 /* Returns the rates of a device: the context's table for the device's class, else the library's. */
 const spryi_device_class *spryi_class_of(const spryi_device *device);
-/* Returns whether the policy is "measure". It chooses like "cost" if nothing is measured (plan/policy_measure.c). */
+/* Returns whether the policy is "measure". The policy chooses like "cost" if nothing is measured. */
 bool spryi_is_measured(const char *policy);
 
 /*
@@ -41,10 +41,10 @@ typedef struct spryi_digits {
 } spryi_digits;
 spryi_digits spryi_three_digits(double value);
 
-/* Adds to a reason that the format stores A^T. */
+/* Appends to a reason that the plan builds A^T. */
 void spryi_write_transposed_reason(char *reason, size_t size);
 
-/* Returns the number of products that set-up is counted over: those expected after each conversion. */
+/* Returns the number of products that are expected after each conversion. Rankings spread set-up over this number. */
 int64_t spryi_calls_counted(const spry_spmv_options *options);
 
 /* Ranks the formats for a plan with these options, even if an inspection does not pay. A has entries. */
@@ -52,8 +52,8 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                            const spryi_device_class *device, spry_error *err);
 
 /*
- * Returns true if formats are ranked: a conversion may save more time than it takes, and an inspection of *effort costs
- * little. Returns false if the choice needs no inspection.
+ * Returns true if formats are ranked: a conversion may save more time than it takes, and an inspection with the effort
+ * *effort costs little. Returns false if the choice needs no inspection.
  */
 bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                        const spryi_device_class *device);
@@ -62,8 +62,8 @@ bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_sp
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place);
 
 /*
- * Like spryi_choose_format, for a class of devices, present or not. ranking: from spryi_rank_for; NULL: computed if
- * needed.
+ * Like spryi_choose_format, for a class of devices, even if this machine has no such device. ranking: the result of
+ * spryi_rank_for; NULL: this function ranks if needed.
  */
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
                             const spryi_ranking *ranking, spryi_choice *choice, spry_error *err);

@@ -16,7 +16,7 @@
 
 /* ---- row lengths ----------------------------------------------------------------------------------------- */
 
-enum { LENGTHS = 4096 }; /* longer rows share a bin */
+enum { LENGTHS = 4096 }; /* rows with at least this many entries share the last bin */
 
 typedef struct length_counts {
     int64_t rows[LENGTHS + 1];
@@ -24,7 +24,7 @@ typedef struct length_counts {
     int64_t last;     /* last bin that has rows */
 } length_counts;
 
-/* Returns the deviation over the mean of the row lengths, without the longest `drop` rows. */
+/* Returns the standard deviation of the row lengths divided by their mean, without the longest `drop` rows. */
 static double deviation_without(const length_counts *c, int64_t drop)
 {
     double rows = 0, sum = 0, squares = 0;
@@ -84,8 +84,8 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
 }
 
 /*
- * Counts the lengths of all rows, or of blocks of rows if there are many and the effort is quick. *longest is the index
- * of the longest row found. Returns the number of rows counted.
+ * Counts the lengths of all rows. If there are many rows and the effort is quick, counts only the rows of some blocks.
+ * Sets *longest to the index of the longest row found. Returns the number of rows counted.
  */
 static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort effort, int64_t *longest)
 {
@@ -158,10 +158,10 @@ enum {
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
-    int64_t sorted_places;        /* samples of SORTED rows */
-    int64_t places, least_places; /* samples of NEAR_ROWS rows */
-    int64_t entries;              /* approximate number of entries in all samples */
-    int64_t most_entries;         /* most entries of one sample */
+    int64_t sorted_places;        /* number of samples of SORTED rows each */
+    int64_t places, least_places; /* largest and smallest number of samples of NEAR_ROWS rows each */
+    int64_t entries;              /* approximate number of entries in all samples together */
+    int64_t most_entries;         /* largest number of entries in one sample */
     int set_bits;                 /* `bits` of a number set with room for the sectors of a sample */
 } sample_sizes;
 
@@ -173,9 +173,9 @@ static const sample_sizes *sizes_of(spryi_effort effort)
 
 /* ---- slots -------------------------------------------------------------------------------------------- */
 
-/* Sums over slices of LANES rows, with rows sorted by length. */
+/* Sums over slices of LANES rows. The rows are sorted by length before they are divided into slices. */
 typedef struct slot_sums {
-    double entries, slots, whole; /* whole: slots that all rows of a slice have */
+    double entries, slots, whole; /* whole: number of slots up to the length of the shortest row of each slice */
 } slot_sums;
 
 /* Adds rows first .. end - 1, at most SORTED rows, to *sums. A row counts with at most `most` entries. */
@@ -197,10 +197,10 @@ static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, in
 }
 
 /*
- * Computes slots and ragged. Samples would miss the few long rows. The samples therefore cut rows after `most` entries,
- * and the cut entries are counted from the lengths of all rows. The cut entries fill additional slices: the long rows
- * of a group share one slice, as wide as the longest of them. If a group has multiple long rows, the width is assumed
- * to be twice the mean of their cut lengths.
+ * Computes f->slots and f->ragged. Samples would miss the few long rows. The samples therefore cut rows after `most`
+ * entries, and the cut entries are counted from the lengths of all rows. The cut entries fill additional slices: the
+ * long rows of a group of SORTED rows share one slice, as wide as the longest of them. If a group has multiple long
+ * rows, the width is assumed to be twice the mean of their cut lengths.
  */
 static void find_slots(spryi_features *f, const spry_arrays *csr)
 {
@@ -223,14 +223,14 @@ static void find_slots(spryi_features *f, const spry_arrays *csr)
 /* ---- sectors of x -------------------------------------------------------------------------------------- */
 
 /*
- * Numbers of distinct sectors of x that entries read, counted in the orders in which different kernels read the
- * entries.
+ * Sums over samples: the number of entries, and numbers of distinct sectors of x that these entries read. Each of these
+ * numbers is for another order of reading the entries: see slot_sectors .. far_sectors of spryi_features.
  */
 typedef struct sector_sums {
     double entries, slots, warps, near, far;
 } sector_sums;
 
-/* A sample: rows first .. end - 1 of csr, with entries up to `last`. */
+/* A sample: rows first .. end - 1 of csr, only with entries before entry `last`. A sector has per_sector elements. */
 typedef struct place {
     const spry_arrays *csr;
     int64_t first, end, last, per_sector;
@@ -325,15 +325,16 @@ static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_
 
 /*
  * A matrix is scattered if neighbouring entries read x at distant positions. Each entry then reads its own sector from
- * the second-level cache, which limits kernels by rows. Row blocks that sweep x are faster, for any row lengths.
+ * the second-level cache, which limits the speed of kernels that process the matrix row by row. The format swept, whose
+ * blocks of rows read x from left to right together, is then faster for any row lengths.
  *
- * The test samples tiles of consecutive entries, as a block of threads reads them, and computes the share of distinct
- * sectors of x. On the lists of bench/README.md it is at least 0.86 for R-MAT, random and shuffled matrices, and at
- * most 0.35 for all others. If only the entries of single warps are scattered, row blocks are still faster than csr for
- * large matrices of f32, half of whose bytes are columns.
+ * The test samples tiles of consecutive entries, as a block of threads reads them. It divides the number of distinct
+ * sectors of x by the number of entries. For the matrices in bench/README.md, the quotient is at least 0.86 for R-MAT,
+ * random and shuffled matrices, and at most 0.35 for all others. If the quotient is large only for the entries of one
+ * warp, swept is still faster than csr for large f32 matrices. Half of the bytes of such matrices are columns.
  */
 static const double SCATTERED = 0.5, SCATTERED_WARPS = 0.65;
-static const double MOST_LONGEST = 8; /* times the mean row: only swept cuts longer rows */
+static const double MOST_LONGEST = 8; /* rows over this many times the mean length are long; only swept cuts them */
 enum {
     TILES = 64,
     QUICK_TILES = 8,
@@ -349,8 +350,8 @@ static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
 }
 
 /*
- * Returns the share of distinct sectors of x among `entries` consecutive entries of the sampled tiles. range: index of
- * the first tile in the reader.
+ * Divides the sampled tiles into runs of `entries` consecutive entries and counts the distinct sectors of x in each
+ * run. Returns the sum of the counts divided by the number of entries. range: index of the first tile in the reader.
  */
 static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range,
                               int64_t per_sector, int64_t entries, int64_t tiles)
@@ -392,7 +393,7 @@ typedef struct inspection_job {
     spryi_features *f;
     spry_arrays csr, with_values;      /* the matrix; with_values has a value type for formats that store a pattern's
                                         * ones */
-    const struct spryi_device *device; /* memory of the columns; NULL: host memory */
+    const struct spryi_device *device; /* device whose memory contains the columns; NULL: host memory */
     const spryi_inspection *inspection;
 } inspection_job;
 
@@ -442,7 +443,7 @@ static spry_status guess(const inspection_job *l, int index, spry_error *err)
     return status;
 }
 
-/* Parts of an inspection, which threads process in parallel. The guesses of formats are tasks before these parts. */
+/* Parts of an inspection. Each part is a task for the threads. The tasks before them are the guesses of formats. */
 static const struct {
     spry_status (*inspect)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
     bool guesses_follow; /* the guesses that need relations run after this part */

@@ -1,4 +1,4 @@
-/* Features of a matrix for the choice: exact row lengths, and columns from samples. */
+/* Features of a matrix for the choice: row lengths, and properties of the columns that are found from samples. */
 #pragma once
 
 #include "core/device.h"
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Computes the row profile of a matrix whose offsets are in host memory, and for COO or CSC also the indices.
- * With SPRYI_QUICK and many rows, counts only a part of the rows; the longest row is then a guess.
+ * Computes the row profile of a matrix. The offsets of CSR, or the row indices of COO or CSC, must be in host memory.
+ * If effort is SPRYI_QUICK and there are many rows, counts only a part of the rows. The longest row is then a guess.
  */
 spry_status spryi_find_row_profile(spryi_row_profile *profile, spry_context *context, const spry_arrays *A,
                                    spryi_effort effort, spry_error *err);
@@ -27,8 +27,8 @@ typedef struct spryi_inspection {
 spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type);
 
 /*
- * Inspects samples of the columns of csr, which has entries, and of its values if they are in host memory. device:
- * memory of the columns; NULL: host memory. features->guesses: zeroed memory for the guesses.
+ * Inspects samples of the columns of csr, and of its values if they are in host memory. csr has entries. device: the
+ * device whose memory contains the columns; NULL: host memory. features->guesses: zeroed memory for the guesses.
  */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,

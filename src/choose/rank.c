@@ -25,8 +25,9 @@
 enum { SECTOR = 32 };
 
 /*
- * Sectors of x far from the diagonal come from the last cache. If x is larger than the cache, they come from memory,
- * which takes FROM_MEMORY times as long. Returns the factor of their time.
+ * Returns the factor of the time for sectors of x far from the diagonal. If x fits half of the last cache, the sectors
+ * come from that cache and the factor is 1. If x is larger than the cache, they come from memory and the factor is
+ * FROM_MEMORY. The factor grows linearly between these sizes.
  */
 static double far_factor(const spryi_features *f, double cache)
 {
@@ -35,7 +36,7 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-/* Returns the description of a product for the estimator of the format with an index. */
+/* Returns the description of a product for the estimator of format `index` (spryi_estimated_at). */
 static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f,
                                 bool vectorized)
 {
@@ -65,7 +66,7 @@ spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *
     return w;
 }
 
-/* Returns why a format, with a kernel that has its own rates, is not suitable; NULL if it is. */
+/* Returns why the format and the kernel of a row of rates are not suitable; NULL: they are suitable. */
 static const char *why_refused(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
                                bool vectorized)
 {
@@ -193,8 +194,8 @@ done:
  * the device.
  */
 typedef struct inspected {
-    spry_arrays csr;                   /* values may be missing; with `device`, the offsets are a copy */
-    const struct spryi_device *device; /* memory of csr's columns; NULL: host memory */
+    spry_arrays csr;                   /* values may be missing; if `device` is set, the offsets are a copy */
+    const struct spryi_device *device; /* device whose memory contains csr's columns; NULL: host memory */
     spry_matrix *whole;                /* copy or conversion of the matrix; NULL: none */
     spry_context *context;
 } inspected;
@@ -243,8 +244,8 @@ static void close_inspected(inspected *at)
 }
 
 /*
- * Samples columns on the device, or copies all columns if an inspection would fetch nearly all. The caller closes
- * *at.
+ * Prepares *at. The columns remain on the device if is_sampled returns true, else *at is CSR in host memory. The caller
+ * closes *at.
  */
 static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
 {
@@ -262,9 +263,9 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /* ---- too few products for an inspection --------------------------------------------------------------------- */
 
 /*
- * The kernels of csr differ in the time of their preparation (on a GPU 10 us to some hundreds) and in their time for
- * long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. On a
- * device, it uses the lengths of all rows. Features of columns are set to typical values.
+ * The kernels of csr differ in the time of their preparation (on a GPU, 10 us to some hundreds of us) and in their time
+ * for long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. If the
+ * matrix is on a device, it uses the lengths of all rows. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -384,7 +385,7 @@ static double inspection_us(const spry_arrays *a, spryi_effort effort)
 /* Returns an estimate of the time in us to copy the data of an inspection to the host. */
 static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
-    static const double BYTES = 10000, COPY = 12; /* bytes per us; us */
+    static const double BYTES = 10000, COPY = 12; /* speed of copies in bytes per us; us to start a copy */
     static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
     const double columns = (double)columns_bytes(a);
     const double offsets = (double)((a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
@@ -394,8 +395,8 @@ static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 }
 
 /*
- * Returns the predicted time of a product in csr in us, from the sizes alone. On a CPU, omits the launch: one thread
- * wakes no other threads.
+ * Returns the predicted time of a product in csr in us, from the sizes alone. On a CPU, omits the time of waking
+ * threads (launch).
  */
 static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
@@ -469,10 +470,11 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
  * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply vectors together read the matrix once, or
  * once for each vectors_in_place column-major vectors.
  *
- * Measured with 8 vectors on two cores of a Zen 3: csr took 0.8 to 1.2 times the time of the bytes on grids, finite
- * elements and random geometric graphs, and 1.1 to 1.4 times with column-major vectors. Compared with csr, sell took
- * 1.3 to 1.7 times as long, bsr 0.6 to 1.8 times and packed 1.7 to 3 times. With 2 to 16 row-major vectors, packed took
- * 1.5 to 3.6 times as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
+ * Measurements with 8 vectors on two cores of a Zen 3, for grids, finite elements and random geometric graphs: The time
+ * of csr, divided by the time to stream the bytes, was 0.8 to 1.2 with row-major vectors and 1.1 to 1.4 with
+ * column-major vectors. Times of other formats, divided by the time of csr, were 1.3 to 1.7 for sell, 0.6 to 1.8 for
+ * bsr and 1.7 to 3 for packed. With 2 to 16 row-major vectors, on one thread of a Zen 3 and of a Xeon with AVX-512, the
+ * quotient for packed was 1.5 to 3.6.
  */
 static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q, double vectors,
                          double moved)
@@ -493,12 +495,12 @@ static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_r
 /*
  * Computes time and bytes of multiple vectors on a GPU, for a kernel that multiplies them together. The rates were
  * fitted with 2 to 64 vectors, f32 and f64, to a grid, finite elements, a random geometric graph and a road network.
- * Measured times were 0.8 to 1.4 of the predictions, most 0.9 to 1.15.
+ * Measured times divided by predicted times were between 0.8 and 1.4, most between 0.9 and 1.15.
  */
 static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_ranking *ranking, double vectors,
                          double moved)
 {
-    static const double MEMORY = 4.1e6, CSR_MEMORY = 3.023e6; /* an H200's bytes per us: of a copy, and of csr */
+    static const double MEMORY = 4.1e6, CSR_MEMORY = 3.023e6; /* bytes per us on an H200: of a copy; of csr */
     static const double SECTOR = 32;                          /* bytes */
     const spryi_features *f = &ranking->features;
     const spryi_product product = product_of_estimate(e, ranking);

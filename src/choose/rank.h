@@ -23,9 +23,9 @@ typedef struct spryi_estimate {
     const char *format, *kernel; /* kernel: NULL: the format's default */
     int index;                   /* of the format, spryi_estimated_index */
     double us;                   /* time of a product */
-    double setup_us;             /* time of the conversion; if the class is a GPU, on the GPU and without the upload */
+    double setup_us;             /* time of the conversion; for a GPU: of a conversion on the GPU, without the upload */
     double bytes;                /* bytes that a product streams */
-    const char *refused;         /* why the format must not be chosen, for people; NULL: it may be */
+    const char *refused;         /* why the format must not be chosen, for people; NULL: it may be chosen */
 } spryi_estimate;
 
 /*
@@ -49,18 +49,18 @@ typedef struct spryi_ranking {
     int64_t columns;         /* vectors of a product; times and bytes are for all vectors */
     spryi_features features; /* its guesses are the following array */
     spryi_guess guesses[SPRYI_MOST_ESTIMATED];
-    int count, allowed;                    /* estimates; the first `allowed` may be chosen */
+    int count, allowed;                    /* number of estimates; only the first `allowed` may be chosen */
     spryi_estimate list[SPRYI_MOST_RATES]; /* sorted by the time of a product */
-    int taken, csr; /* positions in the list: `taken` has the least time with set-up, `csr` is csr */
+    int taken, csr; /* positions in the list: least time with set-up of all formats, and of the kernels of csr */
 } spryi_ranking;
 
-/* Expected calls, if the caller states none. */
+/* Number of calls that is assumed if the caller states none. */
 enum { SPRYI_MANY_CALLS = 10000 };
 
 /*
  * Returns true if an inspection of A costs at most 3 % of the time of `calls` products of csr, or at most 30 us.
  * *effort becomes the largest effort within that limit. The cost includes copying columns to the host if A is in device
- * memory or if a GPU transposes A. The time of conversions is no part of it; the ranking counts that time.
+ * memory or if a GPU transposes A. The cost does not include the time of conversions, which the ranking counts.
  */
 bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
                            int64_t calls);
@@ -68,13 +68,13 @@ bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op o
 /* Input of a ranking: products of op(A) with all columns of x. */
 typedef struct spryi_rank_request {
     const spry_matrix *A; /* valid, with entries */
-    spry_op op;           /* SPRY_TRANSPOSE: with a copy of A^T as CSR */
+    spry_op op;           /* SPRY_TRANSPOSE: formats are ranked for A^T, which is built as CSR */
     spry_type vector_type;
     const spryi_device_class *device;
     int threads;
     int64_t calls;   /* > 0 */
-    int64_t columns; /* of x; row_major: the vectors are stored row-major */
-    bool row_major;
+    int64_t columns; /* number of vectors in x */
+    bool row_major;  /* the vectors are stored row-major */
     spryi_effort effort;
 } spryi_rank_request;
 
@@ -83,8 +83,8 @@ spry_status spryi_rank(spryi_ranking *ranking, const spryi_rank_request *request
 
 /*
  * Returns the csr kernel with the least time for set-up and `calls` products, from the lengths of some rows. Returns
- * NULL, which means the default kernel, if only that kernel has rates or A is not CSR. A has entries. Takes 2 to 5 us,
- * or about 25 us for a matrix on a device if another kernel may be faster.
+ * NULL, which means the default kernel, if only that kernel has rates or A is not CSR. A has entries. The function
+ * takes 2 to 5 us. It takes about 25 us if A is on a device and another kernel may be faster.
  */
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls);

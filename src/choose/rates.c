@@ -154,7 +154,7 @@ spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *
     for (int n = 0; n < count; n++) {
         const int at = place_of(state, classes[n]->name);
         if (at < state->class_count)
-            spryi_release(context, (void *)(uintptr_t)state->classes[at]); /* allocated with it as first member */
+            spryi_release(context, (void *)(uintptr_t)state->classes[at]); /* first member of a spryi_own_class */
         else
             state->class_count++;
         state->classes[at] = &classes[n]->c;

@@ -17,10 +17,10 @@ typedef struct spryi_device_class {
     const char *fitted;              /* machine and date of the fit */
     const char *driver;              /* "cpu", "cuda" */
     double cache_bytes;              /* size of the last cache; on a CPU, the share of one thread */
-    double most_memory;              /* bytes per us that all threads together read from memory */
-    double copy;                     /* bytes per us of a copy in memory, read and written; 0: unknown */
-    double faster_memory;            /* factor for all rates of memory; 0: 1 */
-    const spryi_format_rates *rates; /* csr's first */
+    double most_memory;              /* largest number of bytes per us that all threads together read from memory */
+    double copy;                     /* speed of a copy in memory, in bytes read and written per us; 0: unknown */
+    double faster_memory;            /* factor for the rate `memory` of each format; 0 means 1 */
+    const spryi_format_rates *rates; /* the first is for csr */
     int formats;
 } spryi_device_class;
 
@@ -28,7 +28,7 @@ typedef struct spryi_device_class {
 const spryi_device_class *spryi_device_class_at(int n);
 const spryi_device_class *spryi_device_class_named(const char *name);
 
-/* Returns whether the class is of CPUs, whose times are compared as shares of csr's. */
+/* Returns whether the devices of the class are CPUs. Messages show times of CPUs as shares of the time of csr. */
 static inline bool spryi_class_is_cpu(const spryi_device_class *c)
 {
     return strcmp(c->driver, "cpu") == 0;
@@ -40,7 +40,7 @@ static inline bool spryi_class_is_cpu(const spryi_device_class *c)
 typedef struct spryi_rate_name {
     const char *name;
     size_t offset; /* of the rate in its struct */
-    double least;  /* least value in a table; 0 means that there is no such work */
+    double least;  /* smallest value that a table may have; a rate of 0 means that the format has no such work */
 } spryi_rate_name;
 
 extern const spryi_rate_name spryi_rate_names[];  /* of spryi_format_rates; the last name is NULL */
@@ -53,7 +53,7 @@ static inline double *spryi_rate(void *of, const spryi_rate_name *name)
 
 /* ---- tables of a context ---- */
 
-/* A class with the memory of its texts and rates. */
+/* A class, with the memory that contains its texts and rates. */
 typedef struct spryi_own_class {
     spryi_device_class c;
     spryi_format_rates rates[SPRYI_MOST_RATES];
@@ -65,8 +65,9 @@ void spryi_copy_class(spryi_own_class *own, const spryi_device_class *c); /* at 
 enum { SPRYI_MOST_OWN_CLASSES = 8 };
 
 /*
- * Adopts classes that were allocated from the context. Each replaces the class of the same name. Adopts none and
- * returns SPRY_TOO_LARGE if there are too many. No other thread may use the context during the call.
+ * Adds classes to the context, which owns them from then on. They were allocated by the context's allocator. Each class
+ * replaces the context's class of the same name. If the context would have too many classes, adds none and returns
+ * SPRY_TOO_LARGE. No other thread may use the context during the call.
  */
 spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *const *classes, int count,
                                         spry_error *err);

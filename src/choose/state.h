@@ -26,7 +26,7 @@ spry_status spryi_choose_state_get(spry_context *context, spryi_choose_state **s
 /* Releases the state if it holds nothing. No other thread may use the context during the call. */
 void spryi_choose_state_release_empty(spry_context *context);
 
-/* Returns the loaded sizes of CSR-k's groups; NULL if there are none. */
+/* Returns the sizes of CSR-k's groups that were loaded, or zeros if none were loaded; NULL if there is no state. */
 static inline const spryi_group_table *spryi_loaded_groups(const spry_context *context)
 {
     const spryi_choose_state *state = spryi_choose_state_of(context);

@@ -49,7 +49,7 @@ typedef struct line {
     const char *path;
 } line;
 
-/* Classes that were read; lines belong to the last one. */
+/* Classes that were read. The next lines of the table belong to the last class. */
 typedef struct classes_read {
     spryi_own_class *list[SPRYI_MOST_OWN_CLASSES];
     int count;
@@ -219,8 +219,8 @@ static spry_status parse_number(void *to, const spryi_rate_name *name, const cha
 }
 
 /*
- * Returns the rates of "csr" or "csr:csr_vector_cuda", added if missing. NULL: no such format or kernel, or the table
- * is full.
+ * Returns the rates of a format, word "csr", or of one of its kernels, word "csr:csr_vector_cuda". Adds the rates if
+ * they are missing. Returns NULL if there is no such format or kernel, or if the table is full.
  */
 static spryi_format_rates *rates_of(spryi_own_class *own, const char *word)
 {

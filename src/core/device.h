@@ -1,10 +1,10 @@
 /*
  * A device is an interface. Each driver (device/drivers.c) supplies one kind of device, "cpu" or "cuda": it finds the
- * devices and provides a table of functions. Code above does not ask for the kind. Kinds differ in properties
- * (host_memory, massively_parallel) or functions.
+ * devices and provides a table of functions. Code that uses devices does not test for the kind. It tests properties
+ * (host_memory, massively_parallel) or whether a function is NULL.
  *
- * Devices of a context are numbered as in spry.h: 0 is the CPU. A kind without a usable device has one entry, whose
- * `reason` says why.
+ * Devices of a context are numbered as in spry.h: 0 is the CPU. If no device of a kind is usable, the kind has one
+ * entry in the list, whose `reason` says why.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ typedef struct spryi_prepare_request {
 
 /* The functions of one kernel. */
 typedef struct spryi_kernel_functions {
-    const char *name; /* the descriptor's */
+    const char *name; /* as in spryi_kernel */
     const spryi_run_table *spmv, *spmv_t;
     /*
      * Creates data that the kernel keeps on the device in addition to the storage, such as row blocks or merge splits.
@@ -49,21 +49,21 @@ typedef struct spryi_kernel_functions {
      */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm;   /* SpGEMM in device memory (spgemm/spgemm.h) */
-    unsigned multi_row_major, multi_column_major;      /* the descriptor's */
-    int (*supports_column_major)(const void *storage); /* 1: multi_column_major applies to the storage; NULL: to all */
+    unsigned multi_row_major, multi_column_major;      /* as in spryi_kernel */
+    int (*supports_column_major)(const void *storage); /* as in spryi_kernel */
 } spryi_kernel_functions;
 
 /* A storage to build on the device, from CSR in device memory. */
 typedef struct spryi_conversion {
     const spryi_build_request *request; /* its csr and the arrays of its A must not be read */
     spry_arrays csr;                    /* device addresses; values of the request's value_type, 32-bit columns */
-    /* Is spryi_check_storage. The converter calls guard when it knows the cost, before it allocates the arrays. */
+    /* Equals spryi_check_storage. The converter calls guard when it knows the cost, before it allocates the arrays. */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
-    /* Result: the cost, the struct (zeroed before), and its device arrays, except arrays that belong to csr. */
+    /* Results. The caller allocates and zeroes the struct *storage. made: the struct's arrays that are not csr's. */
     spryi_cost cost;
     void *storage;
-    void *made[SPRYI_MOST_SECTIONS]; /* owned by the caller, even after a failure */
+    void *made[SPRYI_MOST_SECTIONS]; /* device arrays that the caller owns, even after a failure */
     int built_count;
     int64_t built_bytes;
     const spryi_device *device; /* must be current */
@@ -88,14 +88,14 @@ typedef struct spryi_converter {
 typedef struct spryi_vector_map {
     void *to;
     const void *from;               /* may equal `to` if there is no permutation */
-    int64_t to_stride, from_stride; /* elements from one to the next; 0 means 1 */
+    int64_t to_stride, from_stride; /* distance between consecutive elements, in elements; 0 means 1 */
     const int32_t *permutation;     /* in memory that the device reads */
-    const void *scaling;            /* of `type`; only on devices that use host memory */
+    const void *scaling;            /* factors of type `type`; only on devices that use host memory */
     int scaling_of_to;
     int64_t length; /* of `to` */
     int64_t columns, to_column_stride,
-        from_column_stride; /* number of vectors and their distances; over 1 only without permutation and
-                                            * scaling */
+        from_column_stride; /* number of vectors, and distances between them in elements. If columns is over 1,
+                                            * permutation and scaling are NULL. */
     spry_type type;
     const void *beta; /* of `type`; if NULL or 0, `to` is not read */
     int beta_on_device;
@@ -104,11 +104,11 @@ typedef struct spryi_vector_map {
     void *stream;
 } spryi_vector_map;
 
-/* Copies pieces of an array in device memory to consecutive host memory. A piece has SPRYI_PIECE_BYTES bytes. */
+/* Request to copy pieces of an array from device memory to consecutive host memory. A piece has SPRYI_PIECE_BYTES. */
 enum { SPRYI_PIECE_BYTES = 64 };
 typedef struct spryi_gather {
     void *to;              /* host memory for count pieces; the last piece of the array may be partial */
-    const void *from;      /* device memory, a multiple of 4 */
+    const void *from;      /* device memory; the address is a multiple of 4 */
     int64_t bytes;         /* size of `from`, a multiple of 4 */
     const int64_t *pieces; /* host memory: indices of the pieces, in any order, repeats allowed */
     int64_t count;
@@ -133,8 +133,8 @@ typedef struct spryi_device_term {
 typedef struct spryi_device_selection {
     const int64_t *rows; /* rows of A; NULL: rows from first_row on */
     int64_t first_row;
-    const int64_t *place; /* first new column of each column of A, or -1; NULL: columns from first_column on */
-    const int64_t *next;  /* next new column from the same column of A, or -1; NULL: each column is selected once */
+    const int64_t *place; /* by column of A: the first new column that copies it, or -1; NULL: from first_column on */
+    const int64_t *next;  /* by new column: the next one that copies the same column of A, or -1; NULL: always -1 */
     int64_t first_column;
     bool all_columns; /* place is NULL and all columns are selected */
 } spryi_device_selection;
@@ -142,29 +142,29 @@ typedef struct spryi_device_selection {
 /*
  * Operations on CSR in device memory with 32-bit columns. Work is in the default stream and has ended on return.
  *
- * The caller sets rows, cols, index_type, value_type and offset_type of *made; the default offset_type becomes the
- * smallest that holds the entries. A function fills in nnz and the arrays, which it allocates on the device. They are
- * the caller's, also after a failure.
+ * The caller sets rows, columns, index_type, value_type and offset_type of *made. If offset_type is the default, the
+ * function replaces it by the smallest type that suffices. A function fills in nnz and the arrays, which it allocates
+ * on the device. The caller owns the arrays, also after a failure.
  */
 typedef struct spryi_matrix_functions {
     spry_status (*inspect)(const spryi_device *device, spryi_row_order *order, const spry_arrays *a, spry_error *err);
-    /* Entries of a row of A^T keep the order of A's rows. */
+    /* Entries of a row of A^T are in the order of their rows in A. */
     spry_status (*transpose)(const spryi_device *device, spry_arrays *made, const spry_arrays *a, spry_error *err);
     /*
-     * Sorts the rows, stably. Sums entries at one position in f64 unless duplicates are kept. *repeats: a has
-     * duplicates. The value type of *made may differ from that of a.
+     * Sorts the entries of each row by column, stably. Adds duplicates, entries at the same position, in f64 unless
+     * keep_duplicates is true. Sets *repeats to whether a has duplicates. The value type of *made may differ from a's.
      */
     spry_status (*sort)(const spryi_device *device, spry_arrays *made, bool *repeats, const spry_arrays *a,
                         bool keep_duplicates, spry_error *err);
     spry_status (*add)(const spryi_device *device, spry_arrays *made, const spryi_device_term *a,
                        const spryi_device_term *b, spry_error *err);
-    /* Entries of a row keep the order of A; copies of an entry follow each other. */
+    /* Entries of a row keep the order that they have in A. Copies of the same entry follow each other. */
     spry_status (*extract)(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
                            const spryi_device_selection *selection, spry_error *err);
-    /* Vectors without data are ones. The factor of the smaller index is multiplied first. */
+    /* A vector without data means factors of 1. Multiplies entry (i, j) first by the factor for the smaller index. */
     spry_status (*scale)(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
                          const spry_const_vector *row, const spry_const_vector *column, spry_error *err);
-    /* Sums entries at one position in stored order. */
+    /* Adds entries at the same position in the order in which they are stored. */
     spry_status (*diagonal)(const spryi_device *device, const spry_vector *d, const spry_arrays *a, spry_error *err);
 } spryi_matrix_functions;
 
@@ -173,8 +173,8 @@ typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVIC
 /* ---- the interface --------------------------------------------------------------------------------------- */
 
 /*
- * Functions of a device. All leave the caller's current device unchanged, except enter. A stream is the caller's; NULL
- * is the default stream.
+ * Functions of a device. All functions except enter leave the caller's current device unchanged. `stream` is a stream
+ * of the caller; NULL is the default stream.
  */
 typedef struct spryi_device_ops {
     /*
@@ -185,13 +185,15 @@ typedef struct spryi_device_ops {
                             spry_error *err);
     void (*release)(const spryi_device *device, void *pointer);
     /*
-     * Allocates and releases in the order of the default stream, without waiting. For memory that only the default
-     * stream uses until the caller waits for that stream. Both release functions accept memory of either kind.
+     * Allocate and release memory in the order of the default stream, without waiting. Until the caller waits for the
+     * default stream, only work in that stream may use the memory. release and release_in_order accept memory of both
+     * allocation functions.
      */
     spry_status (*allocate_in_order)(const spryi_device *device, void **pointer, int64_t bytes, const char *label,
                                      spry_error *err);
     void (*release_in_order)(const spryi_device *device, void *pointer);
-    spry_status (*clear)(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err); /* at once */
+    /* Sets memory to zero. Returns when the work is done. */
+    spry_status (*clear)(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err);
     /* Copies in the order of the stream. With pageable host memory, returns when the host memory may be used again. */
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
@@ -201,9 +203,8 @@ typedef struct spryi_device_ops {
      */
     spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
                                   int checked, spry_error *err);
-    spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* NULL on devices
-                                                                                                      * that use host
-                                                                                                      * memory */
+    /* NULL on devices that use host memory. */
+    spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
     /* Waits for the work of all streams. NULL on devices that use host memory. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);
@@ -214,7 +215,7 @@ typedef struct spryi_device_ops {
     spry_status (*scale)(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
                          void *stream, spry_error *err);
     spry_status (*map)(const spryi_device *device, const spryi_vector_map *request, spry_error *err);
-    /* Measures the median GB/s, read and written, of copies of `bytes` bytes on the device. NULL: not measured. */
+    /* Measures the median GB/s of copies of `bytes` bytes, with bytes read and written counted. NULL: not measured. */
     spry_status (*copy_bandwidth)(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err);
     /*
      * Returns 1 and the kernel's functions, or 0 and a constant text: the reason why the device cannot run the
@@ -226,8 +227,8 @@ typedef struct spryi_device_ops {
     const spryi_converter *(*find_converter)(const spryi_device *device, const char *format);
     /* Vector operations of the solvers (device/vector_ops.h). NULL: none. */
     const struct spryi_vector_ops *(*vector_ops)(const spryi_device *device);
-    const spryi_matrix_functions *matrix;        /* NULL: the host does them */
-    const struct spryi_spgemm_functions *spgemm; /* SpGEMM, in addition to kernels; NULL: nothing */
+    const spryi_matrix_functions *matrix;        /* NULL: operations on matrices run on the host */
+    const struct spryi_spgemm_functions *spgemm; /* functions that SpGEMM needs in addition to kernels; NULL: none */
 } spryi_device_ops;
 
 struct spryi_device {
@@ -238,8 +239,8 @@ struct spryi_device {
     int ordinal; /* the driver's index */
     char name[16], description[256];
     const char *reason; /* "" if usable; lives as long as the context */
-    const char *simd;   /* level that kernels may use on a CPU; NULL: none */
-    bool uncached;      /* the context wants memory returned immediately */
+    const char *simd;   /* instruction set level that kernels may use on a CPU; NULL: none */
+    bool uncached;      /* freed memory returns to the system immediately, since the context has no caches */
     int units;          /* cores or multiprocessors */
     int shared_bytes;   /* shared memory of a thread block */
     int major, minor;   /* compute capability */
@@ -253,9 +254,9 @@ struct spryi_driver {
     const char *device_title; /* in "there are 2 CUDA devices" */
     bool host_memory;         /* uses the host's memory and threads; arrays and vectors need no copies */
     bool massively_parallel;  /* formats and their parameters should suit thousands of threads */
-    const char *indices;      /* index pairs of its kernels: "32/32 64/32" */
+    const char *indices;      /* bits of offsets and columns that its kernels support: "32/32 64/32" */
     double start_us;          /* time to start the driver, allocate memory and load the first kernel */
-    /* Kernels in the driver's folder that belong to no family; the last is NULL. NULL: none. */
+    /* List of the kernels in the driver's folder that belong to no family. It ends with NULL. NULL: no kernels. */
     const spryi_kernel *const *kernels;
     /*
      * Finds the devices that this process can use. Fills at most `most` devices (ops, ordinal, properties) and returns
@@ -265,19 +266,19 @@ struct spryi_driver {
     int (*find)(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size);
     int64_t (*trim)(const void *state);         /* Frees cached memory. Returns its bytes. NULL: no cache */
-    int64_t (*cached_bytes)(const void *state); /* bytes that trim would free; exists if trim does */
+    int64_t (*cached_bytes)(const void *state); /* Returns the bytes that trim would free. NULL if trim is NULL. */
     void (*close)(const void *state);           /* called when the context is destroyed; NULL: nothing to do */
 };
 
 /* ---- devices of a context ------------------------------------------------------------------------------ */
 
-/* Returns the device of an index, found at first need. NULL: no such device. */
+/* Returns the device with an index; NULL: no such device. The first call for another index than 0 finds all devices. */
 const spryi_device *spryi_device_at(const spry_context *context, int number);
 
 /* Converts a public device number to an index in the context's device list. SPRY_CPU and 0 mean the CPU, index 0. */
 int spryi_device_number(int device);
 
-/* Returns the vector with its defaults in place of 0: columns, strides and the device's index. */
+/* Returns the vector with count and strides set to their defaults where they are 0, and with the device's index. */
 static inline spry_const_vector spryi_resolved(spry_const_vector v)
 {
     if (v.count == 0) v.count = 1;

@@ -11,12 +11,12 @@
 
 #include <stdbool.h>
 
-/* Shares that are added to a predicted time, per unit of the spryi_work member of the same name. */
+/* Factors of spryi_work members. Except for `ahead`, a time t becomes t * (1 + factor * member of the same name). */
 typedef struct spryi_share_rates {
-    double uneven;   /* deviation of row lengths */
-    double holes;    /* blocks with holes */
-    double longest;  /* steps of the heaviest window */
-    double heaviest; /* work of the heaviest window */
+    double uneven;   /* for the deviation of row lengths */
+    double holes;    /* for blocks with zeros, or for the share of empty rows */
+    double longest;  /* for the number of steps of the longest window */
+    double heaviest; /* for the work of the heaviest window */
     double ahead;    /* share of the streaming that prefetching hides */
 } spryi_share_rates;
 
@@ -25,16 +25,16 @@ typedef struct spryi_setup_rates {
     double us, entry, row, value;
 } spryi_setup_rates;
 
-/* Rates of a kernel. Times are in us, speeds in bytes per us; those of a CPU are for one thread. */
+/* Rates of a kernel. Times are in us, speeds in bytes per us. Rates of a CPU are for one thread. */
 typedef struct spryi_format_rates {
     const char *format; /* name in the catalogue */
     const char *kernel; /* NULL: the format's default kernel */
     double launch, sharp;
     double cached, memory;     /* speed of streaming from the last cache, and from memory */
-    double gather, near;       /* speeds of gathering `sectors` and `near` sectors of spryi_work */
-    double far;                /* speed of gathering `far` sectors, which are far from the diagonal */
+    double gather, near;       /* speeds of gathering the sectors that spryi_work.sectors and spryi_work.near count */
+    double far;                /* speed of gathering the sectors that spryi_work.far counts, far from the diagonal */
     double step, slice, block; /* times of a step, a slice (32 rows or one row) and a block: <family>_work.c */
-    double ragged, column;     /* times of a slot that some rows of a slice lack, and of one of spryi_work.columns */
+    double ragged, column;     /* times per unit of spryi_work.ragged and spryi_work.columns: <family>_work.c */
     double chain;              /* time of an entry of the longest row */
     spryi_share_rates shares;
     spryi_setup_rates setup;
@@ -50,32 +50,32 @@ typedef struct spryi_rates_row {
 typedef struct spryi_row_profile {
     double mean, longest;  /* entries */
     int64_t longest_row;   /* index of a row of that length */
-    double deviation;      /* standard deviation over mean */
-    double body_deviation; /* deviation without the longest hundredth of the rows */
+    double deviation;      /* standard deviation of the lengths divided by their mean */
+    double body_deviation; /* `deviation` without the longest hundredth of the rows */
     double empty;          /* share of rows without entries */
-    double long_rows;      /* number of rows over SPRYI_LONG_ROW times the mean */
-    double excess;         /* entries of these rows beyond that length */
-    double beyond_mean;    /* entries of all rows beyond the rounded mean */
+    double long_rows;      /* number of rows that are longer than SPRYI_LONG_ROW times the mean */
+    double excess;         /* number of entries of these long rows after the first SPRYI_LONG_ROW times the mean */
+    double beyond_mean;    /* number of entries of all rows after the first ones, as many as the rounded mean */
     double variance;
     double quantiles[3]; /* median, 90th and 99th percentile */
 } spryi_row_profile;
 
 #define SPRYI_VECTORS_STEP_US 0.15 /* us per entry of the longest row, in kernels with a thread per row and vector */
-#define SPRYI_LONG_ROW 8           /* times the mean */
+#define SPRYI_LONG_ROW 8           /* a row is long if its length is over this many times the mean */
 #define SPRYI_UNIFORM 0.5          /* largest body_deviation of uniform rows */
 
-/* Similarity of neighbouring rows: shares of all entries. */
+/* Similarity of neighbouring rows. Each member is a number of entries divided by the number of all entries. */
 typedef struct spryi_row_relations {
-    double adjacent; /* entries whose right neighbour is an entry */
-    double repeated; /* entries of rows with the columns of the row before, or all columns one further */
-    double moved;    /* entries of rows with all columns one further */
+    double adjacent; /* entries (i, j) for which (i, j + 1) is also an entry */
+    double repeated; /* entries of rows whose columns are those of the row before, or those plus 1 */
+    double moved;    /* entries of rows whose columns are those of the row before plus 1 */
 } spryi_row_relations;
 
 typedef struct spryi_column_reader spryi_column_reader; /* matrix/columns.h */
 
 enum { SPRYI_MOST_ESTIMATED = 12, SPRYI_GUESS_BYTES = 128 };
 
-/* Result of a format's guess: a struct of the family. */
+/* Memory for the result of spryi_estimator.guess. Each family stores its own struct in it. */
 typedef union spryi_guess {
     double align;
     char bytes[SPRYI_GUESS_BYTES];
@@ -91,13 +91,13 @@ typedef struct spryi_features {
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
     spryi_row_relations relations;
-    double slots;         /* per entry, if slices of 32 rows, sorted by length within 256 rows, are padded */
-    double ragged;        /* share of these slots that some rows of the slice lack */
+    double slots;         /* slots per entry in padded slices of 32 rows, with each 256 rows sorted by length */
+    double ragged;        /* share of these slots that are beyond the end of the shortest row of the slice */
     double slot_sectors;  /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
     double warp_sectors;  /* per entry: distinct sectors that 32 consecutive entries read */
     double near_sectors;  /* per entry: distinct sectors that 128 consecutive rows read */
-    double far_sectors;   /* part of near_sectors that is over 512 KB of x from the diagonal */
-    bool scattered;       /* neighbouring entries read sectors all over x */
+    double far_sectors;   /* per entry: the near sectors that are over 512 KB of x away from the diagonal */
+    bool scattered;       /* neighbouring entries read distant sectors of x (choose/features.c) */
     spryi_guess *guesses; /* one per format, at spryi_estimated_index; NULL: none */
 } spryi_features;
 
@@ -120,7 +120,7 @@ static inline const char *spryi_why_padded(double slots)
     return slots > 2.5 ? "over 2.5 slots an entry: padding" : NULL;
 }
 
-/* Work that all GPU kernels by rows have. */
+/* Returns the work that all GPU kernels that process rows have in common. */
 static inline spryi_work spryi_gpu_row_work(const spryi_features *f)
 {
     enum { LANES = 32 };
@@ -131,7 +131,7 @@ static inline spryi_work spryi_gpu_row_work(const spryi_features *f)
                         .uneven = f->lengths.body_deviation};
 }
 
-/* A product in a format, for questions to an estimator. */
+/* Description of a product in a format: the argument of the functions of an estimator. */
 typedef struct spryi_product {
     const spryi_features *features;
     const void *guess;  /* written by the format's guess; zeros if it has none */
@@ -150,13 +150,13 @@ typedef enum spryi_vectors_way {
 
 /* Rates of a GPU product with multiple vectors, fitted to an H200. */
 typedef struct spryi_vectors_rates {
-    double matrix;     /* times the time to stream the matrix */
-    double entry, row; /* 1e-6 us per entry and per row */
-    double vectors;    /* times the time to stream x and y */
+    double matrix;     /* factor of the time to stream the matrix */
+    double entry, row; /* time per entry and time per row, in 1e-6 us */
+    double vectors;    /* factor of the time to stream x and y */
     double x;          /* bytes of x per us that first-level caches deliver */
-    double sector;     /* 1e-6 us per sector of x, if columns are scattered */
-    double odd;        /* times the total, if rows of x are not a multiple of 16 bytes */
-    double step;       /* us per entry of the longest row */
+    double sector;     /* time per sector of x in 1e-6 us, if columns are scattered */
+    double odd;        /* factor of the total time, if the bytes of a row of x are not a multiple of 16 */
+    double step;       /* time per entry of the longest row in us */
 } spryi_vectors_rates;
 
 /* A feature that explain reports. */
@@ -167,18 +167,18 @@ typedef struct spryi_feature_value {
 
 enum { SPRYI_CPU, SPRYI_GPU, SPRYI_DEVICE_KINDS, SPRYI_MOST_FAMILY_FEATURES = 4 };
 
-/* Answers of a family to the choice, for one format. */
+/* Functions and data with which a family describes one of its formats to the choice. */
 typedef struct spryi_estimator {
     const spryi_rates_row *rates; /* the last row has the table NULL */
     /* Computes the work of a product. NULL: the format is not ranked on that kind of device. */
     spryi_work (*work[SPRYI_DEVICE_KINDS])(const spryi_product *product);
-    /* Returns why the format is not suitable, for people; NULL if it is suitable. NULL: it always is. */
+    /* Returns why the format is not suitable, for people, or NULL if it is. If why_not is NULL, it always is. */
     const char *(*why_not)(const spryi_product *product);
     /* Inspects a sample of the matrix and fills in the family's struct *guess, which the caller clears. NULL: none. */
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
     int64_t setup_calls;    /* the build reads the entries only if at least this many calls are expected; 0: always */
-    bool guess_stores_ones; /* the matrix that guess reads has the type of the ones that the format stores */
+    bool guess_stores_ones; /* for guess, a pattern has a value type, since the format stores ones */
     bool guess_needs_relations; /* features->relations must be known before the guess */
     /* Writes the format's parameters that the guess found. NULL: the format decides. */
     void (*set_parameters)(int64_t *parameters, const void *guess);
@@ -187,8 +187,9 @@ typedef struct spryi_estimator {
 
     /* Products with multiple vectors. */
     spryi_vectors_way (*limit_way)(const spryi_product *product); /* restricts SPRYI_ANY_LAYOUT; NULL: no restriction */
-    int vectors_in_place;      /* column-major vectors that a CPU kernel multiplies together; 0: none */
-    double cpu_vectors_factor; /* CPU time over the time of the bytes; 0: 1 */
+    int vectors_in_place;      /* number of column-major vectors that a CPU kernel multiplies together; 0: none */
+    double cpu_vectors_factor; /* CPU time divided by the time to stream the bytes; 0: a default (choose/rank.c) */
     bool always_together;      /* CPU kernels never multiply row-major vectors one by one */
-    spryi_vectors_rates (*vectors_rates)(const spryi_product *product); /* GPU; NULL: no kernel multiplies together */
+    /* Returns the rates on a GPU. NULL: no GPU kernel multiplies vectors together. */
+    spryi_vectors_rates (*vectors_rates)(const spryi_product *product);
 } spryi_estimator;

@@ -1,4 +1,4 @@
-/* Functions of storages: they call the format's function, or do the default for NULL. */
+/* Functions of storages. Each calls the format's function, or does the default if the format's function is NULL. */
 #include "core/kernel.h"
 
 #include "base/error.h"

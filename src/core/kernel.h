@@ -1,6 +1,7 @@
 /*
  * Descriptors of formats and kernels. The choice among formats, the tests, the benchmark, `spry kernels` and the tables
- * of the documentation iterate these lists. Each listed format and kernel is therefore tested, measured and documented.
+ * of the documentation iterate the lists of descriptors. Each listed format and kernel is therefore tested, measured
+ * and documented.
  *
  * A new kernel is one file in src/formats/<family>/ or src/spgemm/ and one line in its family's list.
  */
@@ -29,11 +30,11 @@ typedef struct spryi_parameter {
     const char *text; /* description, one line */
 } spryi_parameter;
 
-enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* a 0 that the user set, if the least is 0 */ };
+enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that the user set */ };
 
 /* Parameters of a format or a kernel. All NULL: none. */
 typedef struct spryi_parameters {
-    const spryi_parameter *list; /* up to SPRYI_PARAMETERS, the last with name NULL */
+    const spryi_parameter *list; /* at most SPRYI_PARAMETERS parameters; the end has the name NULL */
     /* Words for the values 1, 2, ... of a parameter, then NULL. NULL: the parameter is given as a number. */
     const char *const *words[SPRYI_PARAMETERS];
     const char *text; /* for help texts: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
@@ -64,9 +65,9 @@ typedef struct spryi_run_args {
     const void *x;       /* one vector or multiple vectors, on the kernel's device */
     void *y;
     int64_t columns; /* number of vectors; over 1 only for operations in `multi_row_major` or `multi_column_major` */
-    int64_t x_stride, y_stride; /* elements between rows of multiple vectors, at most 2^31 - 1 on a GPU */
+    int64_t x_stride, y_stride; /* distance between rows of multiple vectors in elements, at most 2^31 - 1 on a GPU */
     int64_t x_column_stride,
-        y_column_stride;     /* elements between multiple vectors: 1 if row-major; otherwise the strides are 1 */
+        y_column_stride;     /* distance between vectors in elements. If not 1, x_stride and y_stride are 1 */
     void *workspace;         /* workspace_bytes(storage) bytes; content is not kept between runs */
     spry_type vector_type;   /* of alpha, beta, x and y: the compute type */
     int threads;             /* at most this many threads of `pool` */
@@ -81,7 +82,7 @@ typedef struct spryi_run_args {
 
 typedef spry_status (*spryi_run_fn)(const spryi_run_args *args, spry_error *err);
 
-/* [spryi_value_row][index pair]; NULL if the combination is not supported. */
+/* Functions by spryi_value_row and spryi_index_pair. NULL: the combination is not supported. */
 typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS];
 
 typedef struct spryi_kernel {
@@ -97,7 +98,7 @@ typedef struct spryi_kernel {
     const spryi_run_table *spmv;                   /* NULL: not supported */
     const spryi_run_table *spmv_t;                 /* NULL: not supported */
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not supported */
-    /* Operations (SPRYI_OP_ bits) that can multiply multiple vectors together: row-major, column-major. */
+    /* Operations (SPRYI_OP_ bits) that can multiply row-major, or column-major, vectors together instead of singly. */
     unsigned multi_row_major, multi_column_major;
     /*
      * Returns 1 if multi_column_major applies to the storage. NULL: it applies to all storages. Only CPU kernels set
@@ -106,8 +107,8 @@ typedef struct spryi_kernel {
     int (*supports_column_major)(const void *storage);
     /*
      * `operations`: the kernel's operations (SPRYI_OP_ bits). `mixed`: those operations that also support mixed rows of
-     * types (base/types.h). Only CUDA kernels set them, since the functions of CUDA kernels are in the plug-in.
-     * operations 0: the tables above show both.
+     * types (base/types.h). Only CUDA kernels set them, since the functions of CUDA kernels are in the plug-in. If
+     * `operations` is 0, the tables `spmv` and `spmv_t` show which operations and types the kernel supports.
      */
     unsigned operations, mixed;
     spryi_parameters parameters;
@@ -122,8 +123,8 @@ typedef struct spryi_build_request {
     const spry_matrix *A;
     /*
      * A as CSR with values of value_type: A itself if suitable, else a conversion that the plan releases after the
-     * build. A build that borrows its arrays retains it. NULL for formats that accept any layout. Rows may be unsorted
-     * and have duplicates.
+     * build. A build that borrows arrays of csr retains csr. csr is NULL for formats that accept any layout. Rows may
+     * be unsorted and have duplicates.
      */
     spry_matrix *csr;
     const struct spryi_kernel *kernel; /* kernel that will run; NULL: not chosen */
@@ -133,10 +134,10 @@ typedef struct spryi_build_request {
     int compute_major;                 /* major compute capability; 0: unknown */
     int units;                         /* multiprocessors; 0: unknown */
     int shared_bytes;                  /* shared memory of a thread block; 0: unknown */
-    bool only_cpu_reads;               /* a plan on a CPU runs the storage, and nothing else reads it */
+    bool only_cpu_reads;               /* only products on a CPU read the storage */
     bool copied;                       /* the storage will be copied to a device, so the plan owns all arrays */
-    int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: not set; SPRYI_GIVEN_ZERO */
-    int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the named kernel; all 0: none */
+    int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: the user did not set it */
+    int64_t kernel_parameters[SPRYI_PARAMETERS]; /* in the order of the kernel's list; all 0: none was set */
     const struct spryi_group_table *group_table; /* loaded sizes of CSR-k's groups; NULL: none */
     struct spryi_cost *cost;                     /* if not NULL, build stores the cost here, as predict does */
 } spryi_build_request;
@@ -151,12 +152,12 @@ typedef struct spryi_cost {
     char parameters[64];     /* parameters used: "c=16:sigma=4096"; "" if none */
 } spryi_cost;
 
-/* One array of a storage, or numbers inside the struct. A container consists of these sections. A count may be 0. */
+/* One array of a storage, or numbers inside the storage's struct. Sections are the content of a container. */
 typedef struct spryi_section {
     char name[16];
-    void **array; /* address of the array's pointer; NULL: the data are inside the struct */
-    void *inside; /* address of the data if `array` is NULL */
-    int64_t count, item_bytes;
+    void **array;              /* address of the array's pointer; NULL: the data are inside the struct */
+    void *inside;              /* address of the data if `array` is NULL */
+    int64_t count, item_bytes; /* number of items, which may be 0; bytes of an item */
 } spryi_section;
 
 enum { SPRYI_MOST_SECTIONS = 16 };
@@ -171,7 +172,7 @@ typedef struct spryi_window {
 typedef struct spryi_windows {
     spryi_window *parts;
     int64_t count;
-    int64_t numbers; /* elements of all windows */
+    int64_t numbers; /* number of elements of all windows together */
 } spryi_windows;
 
 /* Sizes and arrays of a format's storage. */
@@ -179,29 +180,29 @@ typedef struct spryi_storage_layout {
     size_t size;
     size_t windows_at; /* offset of a spryi_windows in the storage, for transposed products; 0: none */
     /*
-     * Lists what a container needs to restore the storage, at most SPRYI_MOST_SECTIONS, numbers inside the storage
-     * first. A zeroed storage with these numbers suffices to list the counts of the arrays. NULL: containers keep this
-     * format as CSR.
+     * Lists the sections that a container needs to restore the storage, at most SPRYI_MOST_SECTIONS. Numbers inside the
+     * storage come first. The function can list the counts of the arrays even if only these numbers of the storage are
+     * set and all else is zero. NULL: containers store CSR instead of this format.
      */
     int (*sections)(void *storage, spryi_section *sections);
-    /* Lists the arrays that a GPU needs, without numbers. NULL: all sections that are not empty, except host_only. */
+    /* Lists the arrays that a GPU needs. NULL: all arrays of the sections that are not empty, except host_only. */
     int (*device_sections)(void *storage, spryi_section *sections);
-    const char *host_only;      /* name of a section */
+    const char *host_only;      /* name of a section that GPUs do not need; NULL: none */
     bool sections_lack_columns; /* build adds data for transposed products that the sections lack */
 } spryi_storage_layout;
 
 /* Members that only the choice among formats uses. */
 typedef struct spryi_format_choice {
     unsigned tree_answers; /* SPRYI_TREE_ bits that choose this format */
-    /* Returns the default kernel on a GPU for this matrix. NULL: the last in the list. */
+    /* Returns the default kernel on a GPU for this matrix. If gpu_kernel is NULL, it is the last kernel in the list. */
     const char *(*gpu_kernel)(const spry_matrix *A, const int64_t *parameters);
     const struct spryi_estimator *estimator; /* core/estimate.h; NULL: the format is never chosen by cost */
 } spryi_format_choice;
 
 /*
- * A storage layout that a plan may use. build fills a zeroed storage of a sound matrix. It borrows what it can of A's
- * arrays (the plan keeps A alive) and owns the rest. Before it allocates, it refuses what spryi_check_storage refuses.
- * If it fails, its caller, spryi_storage_build, destroys the storage.
+ * A storage layout that a plan may use. build fills a zeroed storage from a valid matrix. The storage borrows those
+ * arrays of A that it can use unchanged (the plan keeps A alive) and owns the others. build fails before it allocates
+ * if spryi_check_storage fails. If build fails, its caller, spryi_storage_build, destroys the storage.
  */
 typedef struct spryi_format {
     const char *name, *title;
@@ -214,30 +215,32 @@ typedef struct spryi_format {
                            spry_error *err);
     spry_status (*build)(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err);
     /*
-     * The next five may be NULL and are called by the spryi_storage_ functions. NULL means that the storage owns the
-     * arrays of its sections and its windows. Such a storage keeps no values of a pattern, and its runs need only the
-     * windows' workspace. Every storage begins with a spry_arrays: sizes and types, and borrowed arrays if there are
-     * any.
+     * The next five functions may be NULL. NULL means that the storage owns the arrays of its sections and its windows.
+     * Such a storage stores no values if the matrix is a pattern, and its runs need only the windows' workspace. Every
+     * storage begins with a spry_arrays, which has sizes and types, and borrowed arrays if there are any.
      */
     void (*destroy)(spry_context *context, void *storage);
-    int64_t (*storage_bytes)(const void *storage); /* read by a run, borrowed arrays included */
-    int64_t (*owned_bytes)(const void *storage);   /* allocated by build; NULL: storage_bytes */
-    int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* needed by a run */
-    int64_t (*growth_bytes)(const void *storage); /* most growth of owned_bytes if values change; NULL: 0 */
-    /* Converts the storage to CSR that owns its arrays, without padding. NULL for the matrix's own layouts. */
+    int64_t (*storage_bytes)(const void *storage); /* bytes that a run reads, borrowed arrays included */
+    int64_t (*owned_bytes)(const void *storage);   /* bytes that build allocated; NULL: storage_bytes */
+    int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* bytes of workspace that a run needs */
+    int64_t (*growth_bytes)(const void *storage); /* largest growth of owned_bytes when values change; NULL: 0 */
+    /* Converts the storage to CSR that owns its arrays, without padding. NULL for csr, csc and coo. */
     spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
     /*
      * Creates a storage of SPRY_BSR arrays in host memory. The storage borrows the arrays and owns only its struct.
-     * *storage is NULL if the format cannot read the arrays. NULL for all formats except one.
+     * Sets *storage to NULL if the format cannot read the arrays. Only the format bsr has this function.
      */
     spry_status (*borrow_blocks)(spry_context *context, void **storage, const spry_arrays *a, spry_error *err);
-    /* Checks a restored storage. SPRY_OK: products and to_csr access nothing outside its arrays and the vectors. */
+    /* Checks a restored storage. SPRY_OK means: products and to_csr access no memory outside its arrays and vectors. */
     spry_status (*check)(const spry_context *context, const void *storage, spry_error *err);
     spryi_storage_layout layout;
     spryi_format_choice choice;
 } spryi_format;
 
-/* Call the format's functions, or do the default for NULL. device_sections lists at most SPRYI_MOST_SECTIONS. */
+/*
+ * Call the format's functions, or do the default if these are NULL. spryi_storage_device_sections lists at most
+ * SPRYI_MOST_SECTIONS sections.
+ */
 spry_status spryi_storage_build(spry_context *context, const spryi_format *format, void **storage,
                                 const spryi_build_request *request, spry_error *err);
 void spryi_storage_destroy(spry_context *context, const spryi_format *format, void *storage);
