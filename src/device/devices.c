@@ -118,7 +118,7 @@ static void init_hooked_memory(spry_context *context, const spry_device_hooks *h
     memory->user = hooks->user;
 }
 
-/* Frees the list of blocks. Blocks that were not released remain in the caller's memory. */
+/* Frees the records of blocks that were not released. Their device memory remains allocated by the caller's hooks. */
 static void close_hooked_memory(spry_context *context)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
@@ -165,8 +165,8 @@ static void append_devices(spry_context *context, spryi_device_list *list, int d
 }
 
 /*
- * Returns the bytes that drivers keep for reuse, or frees them and returns the freed bytes. Drivers without state keep
- * none.
+ * Returns the number of bytes that drivers keep for reuse. If trims is true, frees these bytes. Drivers without state
+ * keep none.
  */
 static int64_t kept_bytes(const spry_context *context, bool trims)
 {
@@ -181,7 +181,7 @@ static int64_t kept_bytes(const spry_context *context, bool trims)
     return bytes;
 }
 
-/* Returns the complete list. Fills it in on the first call; no other part of a context changes after its creation. */
+/* Returns the complete list. The first call finds the devices of all drivers; the list does not change afterwards. */
 static const spryi_device_list *known_devices(const spry_context *context)
 {
     spryi_device_list *list = context->devices;

@@ -22,8 +22,9 @@ extern const spryi_driver *const spryi_drivers[]; /* the first is the CPU's */
 extern const int spryi_driver_count;
 
 /*
- * Device memory from the caller's hooks (spry_context_options.device_hooks). A copy of the driver's table has functions
- * that call the hooks. The list keeps the size of each block, because the release hook receives the size.
+ * Device memory from the caller's hooks (spry_context_options.device_hooks). A context with hooks uses copies of the
+ * drivers' tables, in which the functions for memory call the hooks. `chains` records the size of each block, because
+ * the release hook receives the size.
  */
 enum { SPRYI_HOOKED_CHAINS = 256 };
 
@@ -31,7 +32,7 @@ typedef struct spryi_hooked_memory {
     void *(*allocate)(void *user, int device, int64_t bytes); /* NULL: no hooks */
     void (*release)(void *user, int device, void *pointer, int64_t bytes);
     void *user;
-    pthread_mutex_t lock; /* protects the chains, hashed by address */
+    pthread_mutex_t lock; /* protects `chains`, a hash table of the blocks by address */
     struct spryi_hooked_block *chains[SPRYI_HOOKED_CHAINS];
 } spryi_hooked_memory;
 

@@ -1,9 +1,9 @@
 /*
- * The scalars of CG and PageRank, and the rules that update them between passes. The scalars are stored with the
- * vectors. A pass reads its factors from the state and leaves its sums there. Then a function of this file computes the
- * next factors from the sums. On the CPU the pass calls this function; on a GPU the pass's last thread block does. If
- * the function sets `stop`, later passes do not change the vectors. Many iterations can therefore be started ahead: the
- * vectors remain those of the iteration that stopped.
+ * The scalars of CG and PageRank, and the rules that update them between passes. The scalars are in the "state", a
+ * struct that is stored on the same device as the vectors. A pass reads its factors from the state and computes sums.
+ * Then a function of this file computes the next factors from the sums. On the CPU the pass calls this function; on a
+ * GPU the pass's last thread block calls it. If the function sets `stop`, later passes do not change the vectors. Many
+ * iterations can therefore be started ahead: the vectors remain those of the iteration that stopped.
  *
  * Plain C, also compiled by nvcc.
  */
@@ -30,7 +30,7 @@ typedef enum spryi_stop {
     SPRYI_STAGNATES,
     SPRYI_NOT_FINITE,
     SPRYI_NEGATIVE_CURVATURE,
-    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums are unreliable (spryi_cg_guard) */
+    SPRYI_B_OUT_OF_RANGE, /* CG: b (below: A) is so large or so small that sums are unreliable (spryi_cg_guard) */
     SPRYI_A_OUT_OF_RANGE,
     SPRYI_REPLACE,           /* CG: the recurrent residual is to be replaced by b - A x */
     SPRYI_BAD_PRECONDITIONER /* CG: r.Mr <= 0 */
@@ -45,15 +45,16 @@ SPRYI_BOTH_SIDES bool spryi_finite(double value)
 
 /*
  * Guards against underflow and overflow of sums of squares, which occur long before vectors themselves underflow or
- * overflow. A guard stops the iteration if a size leaves the range 1/reach .. reach: B checks the norm of b, A checks
- * 1/alpha or the mean of 1/D. The caller then scales the system by powers of two, removes the guard and restarts.
+ * overflow. A guard stops the iteration if a number leaves the range 1/reach .. reach. SPRYI_GUARD_B checks the norm of
+ * b. SPRYI_GUARD_A checks alpha and the quotient r.z / r.r. The caller then scales the system by powers of two, removes
+ * the guard and restarts.
  */
 typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_guard;
 
 /* Parameters of an iteration, from the options. */
 typedef struct spryi_cg_rules {
     double tolerance;    /* bound of the relative residual */
-    double absolute;     /* bound of the residual's norm; the larger of both bounds counts */
+    double absolute;     /* bound of the residual's norm; the larger of the two bounds counts */
     double replacements; /* factor by which the residual decreases before it is replaced; 0: never */
     double reach;        /* bound of the guards (spryi_cg_guard), a power of two */
     int guards;          /* active guards, a sum of spryi_cg_guard */
@@ -67,7 +68,7 @@ typedef struct spryi_cg_rules {
 typedef struct spryi_cg_marks {
     double goal;         /* residual to reach, from tolerance and absolute */
     double replace_at;   /* the residual is replaced if it is below this value */
-    double floor;        /* b - A x is computed below this value, since the recurrent residual is unreliable */
+    double floor;        /* below this value the recurrent residual is unreliable, so b - A x is computed */
     double smallest;     /* smallest residual so far */
     int64_t smallest_at; /* iteration of `smallest` */
 } spryi_cg_marks;
@@ -139,8 +140,8 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 }
 
 /*
- * Updates the state after replace. sums: r.r of the new r, and with M = D also r.z. With a separate M, the passes for z
- * = M r and turn follow, with the beta of the old rz.
+ * Updates the state after replace. sums: r.r of the new r, and with M = D also r.z. With a separate M, the passes for
+ * z = M r and turn follow. They compute beta with the old rz.
  */
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {
@@ -171,8 +172,9 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
 }
 
 /*
- * Updates the state after dots. sums: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in
- * exact arithmetic. If qq underflows or overflows, the step is done in halves, which need no qq.
+ * Updates the state after dots. sums: p.q, q.Dq. The next r.z is predicted: (r - alpha q).D(r - alpha q) =
+ * alpha^2 q.Dq - rz, since z.q = p.q in exact arithmetic. If the prediction is too small or not finite, the step is
+ * done in halves, which compute r.z instead.
  */
 SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
 {
@@ -242,8 +244,8 @@ SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
 
 /*
  * Updates the state after a GPU's dots. First applies the sums of the previous step, r.r and r.z, then the sums of
- * dots. So the product between step and dots waits for no update. If the previous step was a first half, this round's
- * step is the second half and the sums of dots are not used.
+ * dots. The product between step and dots therefore does not wait for an update of the state. If the previous step was
+ * a first half, this round's step is the second half and the sums of dots are not used.
  */
 SPRYI_BOTH_SIDES void spryi_cg_stepped_and_dotted(spryi_cg_state *s, const double *step, const double *dots)
 {

@@ -1,7 +1,7 @@
 /*
  * Interface between libspry and libspry-cuda.so. libspry knows the names and descriptions of the CUDA kernels and links
- * nothing of CUDA. The plug-in is a shared library that is loaded at run time and contains the functions. Both must
- * come from the same build: the loader rejects plug-ins of other builds (build_id).
+ * nothing of CUDA. The plug-in is a shared library that is loaded at run time and contains the functions. The library
+ * and the plug-in must come from the same build: the loader rejects plug-ins of other builds (build_id).
  */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct spryi_plugin {
     const spryi_device_ops *ops;
     /* Returns the number of devices. Writes the reason if there are none or the driver cannot be used. */
     int (*count)(char *reason, size_t reason_size);
-    /* Fills in the device's ordinal, description, units and other properties. Reads no field. */
+    /* Fills in the description, units and other properties of the device with this ordinal. Reads no field. */
     spry_status (*describe)(int ordinal, spryi_device *device, spry_error *err);
     int64_t (*trim)(void);         /* frees unused kept memory on all devices; returns the freed bytes */
     int64_t (*cached_bytes)(void); /* upper bound of the bytes that trim would free */

@@ -51,8 +51,9 @@ typedef struct spryi_cg_vectors {
 } spryi_cg_vectors;
 
 /*
- * M as blocks on the diagonal, `size` rows each; the last may have fewer. The blocks are symmetric. Only their lower
- * triangles are stored, by rows: entry e of block t is at e*count + t.
+ * M as blocks on the diagonal. Each block has `size` rows; the last block may have fewer. The blocks are symmetric, and
+ * only their lower triangles are stored. Entry e of block t, counted row by row in the lower triangle, is element
+ * e*count + t of `entries`.
  */
 typedef struct spryi_cg_blocks {
     int size;
@@ -68,7 +69,7 @@ typedef struct spryi_cg_polynomial_step {
     bool is_last;    /* also computes r.z_before, like weigh */
 } spryi_cg_polynomial_step;
 
-/* start, dots and step with M = blocks. b has the vectors' type. */
+/* The passes start, dots and step of spryi_cg_passes for M in blocks instead of M = D. b has the vectors' type. */
 typedef struct spryi_cg_block_passes {
     int least, most; /* smallest and largest size of blocks */
     spry_status (*start)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
@@ -80,9 +81,10 @@ typedef struct spryi_cg_block_passes {
 } spryi_cg_block_passes;
 
 /*
- * Passes of Conjugate Gradient. With M = D, that is z = D r: start; then dots, step (and next_direction) per iteration.
- * With a separate M: start, z = M r, turn; then dots, shrink, z = M r, turn per iteration. z = M r is the pass
- * `blocks`, or repeated passes `polynomial`, or the caller's function followed by `weigh`.
+ * Passes of Conjugate Gradient. With M = D, that is z = D r, a method runs start once, then dots, step and, if not
+ * NULL, next_direction in each iteration. With a separate M, it runs start, z = M r and turn once, then dots, shrink,
+ * z = M r and turn in each iteration. z = M r is the pass `blocks`, or repeated passes `polynomial`, or the caller's
+ * function followed by `weigh`.
  */
 typedef struct spryi_cg_passes {
     const spryi_cg_block_passes *within; /* passes with M = blocks instead of D; NULL: blocks are a separate M */
@@ -139,9 +141,9 @@ typedef struct spryi_rank_passes {
     spry_status (*start)(const spryi_vector_work *w, void *z, void *y, const void *x, const void *s, const void *v,
                          spry_error *err);
     /*
-     * Computes x_k from y, x_(k-1) from y_before, and z from x_k. norm equals the state's. z may be y_before, which is
-     * no longer needed. After `stop` is set, the next pass stores x_k of y_before in z. Products that were already
-     * started only read z.
+     * Computes x_k from y, x_(k-1) from y_before, and z from x_k. norm equals the state's norm. z may be y_before,
+     * which is no longer needed. After `stop` is set, the next pass stores in z the final x_k, which it computes from
+     * y_before. Products that were already started only read z.
      */
     spry_status (*step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
                         const void *v, spry_norm norm, spry_error *err);
@@ -184,17 +186,18 @@ typedef struct spryi_links_passes {
 } spryi_links_passes;
 
 typedef struct spryi_vector_ops {
-    int64_t block, most_blocks; /* elements per block; maximal blocks, for long vectors with several pieces each */
-    int ahead;                  /* maximal number of iterations that are started before the state is read */
+    int64_t block, most_blocks; /* elements per block; most blocks: in longer vectors, a block has multiple pieces */
+    int ahead;                  /* largest number of iterations that are started before the state is read */
     const spryi_cg_passes *cg;
     const spryi_rank_passes *rank;
 
     /* ---- recorded rounds ---------------------------------------------------------------------------------- */
 
     /*
-     * record stores the work that `start` starts in its stream as *rounds. replay starts that work in w->stream, and
-     * then a copy of the state. see waits for the oldest copy that it has not returned; up to two may be pending.
-     * forget accepts NULL. All four are NULL if a device cannot record; work is then started each time.
+     * record stores in *rounds the work that `start` starts in its stream. replay starts this work in w->stream, and
+     * then starts a copy of the state to the host. see waits for the oldest copy that it has not returned yet, and
+     * copies it to *state. At most two copies may be pending. forget frees rounds; NULL is allowed. All four functions
+     * are NULL if a device cannot record. Each iteration then starts its work itself.
      */
     spry_status (*record)(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err);
     spry_status (*replay)(const spryi_vector_work *w, void *rounds, spry_error *err);

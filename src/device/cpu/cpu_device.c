@@ -80,7 +80,7 @@ static spry_status map(const spryi_device *device, const spryi_vector_map *reque
     return SPRY_OK;
 }
 
-/* Returns the fastest passes that the processor, or SPRY_SIMD, permits. */
+/* Returns the fastest passes that the processor and SPRY_SIMD permit. */
 static const spryi_vector_ops *vector_ops(const spryi_device *device)
 {
 #ifdef SPRY_HAVE_X86

@@ -1,7 +1,7 @@
 /*
  * Passes of vector_ops.h for vectors of type SPRY_V, included by vector_ops_level.tmpl.c once per type. Callers pass
  * the factors; sums are stored in w->partials. A function *_block processes one block of `length` elements. `scaled` is
- * a constant in every call, so that the loops with and without D (s) are separate.
+ * a constant in every call, so that the loops with and without D (for PageRank: s) are separate.
  */
 
 /* ---- Conjugate Gradient ------------------------------------------------------------------------- */
@@ -364,8 +364,9 @@ typedef struct SPRY_FN(rank_scalars) {
 typedef SPRY_V SPRY_FN(rank_piece) __attribute__((vector_size(RANK_LANES * sizeof(SPRY_V))));
 
 /*
- * Processes the elements of a block except a remainder below RANK_LANES. Returns their number. Stores the sums by lane.
- * Written with vector types, because compilers vectorize the equivalent loop across the lanes, with shuffles.
+ * Processes the elements of a block in groups of RANK_LANES. Returns the number of processed elements; the rest is less
+ * than a group. Stores the sums by lane. The loop uses vector types, because compilers vectorize the equivalent loop
+ * over scalars across the lanes, with shuffles.
  */
 static inline int64_t SPRY_FN(rank_lanes)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
                                           const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
@@ -424,7 +425,7 @@ static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, 
         before[i] = factor * x;
         d1[l] += d;
         if (norm == SPRY_NORM_2) dn[l] += d * d;
-        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* a NaN shows in d1 */
+        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* ignores a NaN, since d1 becomes NaN */
         mass[l] += at;
         if (scaled) zero[l] += factor == 0 ? at : 0;
     }

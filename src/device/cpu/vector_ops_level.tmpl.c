@@ -1,6 +1,6 @@
 /*
  * Vector passes on the CPU. The including file defines TABLE, the table's name, and is compiled for a processor level.
- * No level contracts a*b + c, so all levels give the same bits.
+ * At no level is a*b + c compiled to a fused multiply-add, so all levels give the same bits.
  * Idea: a pass streams its vectors once. If a pass follows another one over the same vectors, it runs in the opposite
  * direction and reuses the data that the first left in the cache (dots backwards, step forwards). Within a block, LANES
  * separate sums let compilers vectorize without reordering additions.

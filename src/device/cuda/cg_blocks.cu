@@ -1,5 +1,5 @@
 /*
- * Conjugate Gradient on a GPU with M = blocks on the diagonal: start, dots and step as with jacobi (cg_passes.cu), but
+ * Conjugate Gradient on a GPU with M = blocks on the diagonal: the passes start, dots and step as in cg_passes.cu, but
  * with z = M r instead of z = D r.
  * Idea: a thread has a block of M and its rows, so that z remains in registers. beta can be predicted as with jacobi:
  * (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
@@ -13,7 +13,7 @@
 
 enum { MOST_SIZE = 4 };
 
-/* Loads the B rows of the thread's block t; 0 past the end. */
+/* Loads the elements of `from` in the B rows of block t. Elements past the end are 0. */
 template <int B, typename V>
 static __device__ __forceinline__ void load_rows(V (&to)[B], const V *from, int64_t t, int64_t n)
 {

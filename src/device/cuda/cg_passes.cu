@@ -104,7 +104,7 @@ template <typename V> static __device__ void second_half_pieces(const column<V> 
     }
 }
 
-/* Computes the first half of a step, or all of it. */
+/* Computes a whole step if WHOLE is true, else its first half. */
 template <bool WHOLE, typename V>
 static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__restrict__ r, V *__restrict__ p,
                                    const V *__restrict__ q, const V *__restrict__ D, double (&sums)[2])
@@ -261,7 +261,7 @@ template <typename V> static __global__ void weigh_kernel(column<V> first)
     finish<weighed>(c.state, c.partials, sums);
 }
 
-/* One thread per row. Threads of a block of M read its entries and its part of r together. */
+/* A thread computes one row of z. Threads whose rows are in the same block of M read its entries together. */
 template <typename V> static __global__ void blocks_kernel(column<V> first, spryi_cg_blocks M)
 {
     begin_pass();

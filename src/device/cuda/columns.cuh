@@ -1,12 +1,12 @@
 /*
  * Columns of x and y for kernels that multiply a matrix with multiple columns at a time.
  *
- *     row-major     x_j = c c c c c c c c   a thread has C pieces of W columns of one row of y:
- *                         0 0 1 1 2 2 3 3   lanes 0 .. 3 and W = 2, C = 1
+ *     row-major     x_j = c c c c c c c c   a thread has C pieces of W columns of one row of y. Below each column c is
+ *                         0 0 1 1 2 2 3 3   its thread, for 4 threads per row (`lanes`), W = 2 and C = 1
  *     column-major  a thread has one row of y and C columns; consecutive threads have consecutive rows
  *
- * A warp reads and writes 32-byte sectors as completely as the layout permits. If one set of `lanes` threads, or
- * of C columns, does not cover all columns, there are multiple sets.
+ * A warp reads and writes 32-byte sectors as completely as the layout permits. If there are more columns than one set
+ * has (see `sets`), there are multiple sets.
  */
 #pragma once
 
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void put_columns(const many_columns<V> &m, con
     }
 }
 
-/* Returns the columns of a run. The kernel sets lanes and sets. */
+/* Returns the columns of a run. The caller then sets `lanes` and `sets`. */
 template <typename V> static inline many_columns<V> columns_of(const spryi_run_args *args)
 {
     many_columns<V> m = {};

@@ -1,4 +1,4 @@
-/* Common steps of conversions. Sorts and scans are CUB's, from the toolkit, instantiated once. */
+/* Common steps of conversions. Sorts and scans use CUB, a part of the CUDA toolkit, and are instantiated only here. */
 #include "device/cuda/convert.cuh"
 
 #include <cub/device/device_radix_sort.cuh>

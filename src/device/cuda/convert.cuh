@@ -43,7 +43,7 @@ struct scratch {
     }
 };
 
-enum { CONVERT_THREADS = 256, CONVERT_TILE = 2048 }; /* for kernels that are divided by entries or slots */
+enum { CONVERT_THREADS = 256, CONVERT_TILE = 2048 }; /* threads per block; entries or slots per block */
 
 /* Returns the number of blocks of CONVERT_THREADS threads for `count` elements, one per thread. */
 static inline unsigned convert_blocks(int64_t count)
@@ -95,9 +95,9 @@ spry_status spry_cuda_sort_keys(const spryi_device *device, uint64_t **keys, uin
                                 int end, spry_error *err);
 
 /*
- * Sorts the entries by columns of `width` matrix columns; entries of the same column keep their order. A key has the
- * column in its upper 32 bits and the index of the entry in its lower 32 bits (KEY_ENTRY). *keys and *other are two
- * arrays of nnz elements and may be exchanged; *keys is the result.
+ * Sorts the entries by block columns, groups of `width` columns. Entries of the same block column keep their order. A
+ * key has the index of the block column in its upper 32 bits (KEY_MAJOR) and the index of the entry in its lower 32
+ * bits (KEY_ENTRY). *keys and *other are two arrays of nnz elements and may be exchanged; *keys is the result.
  */
 enum { KEY_BITS = 32 };
 #define KEY_MAJOR(key) ((uint32_t)((key) >> KEY_BITS))
@@ -106,8 +106,8 @@ spry_status spry_cuda_order_columns(const spryi_device *device, const spry_array
                                     uint64_t **other, spry_error *err);
 
 /*
- * Sorts the entries by rows of `height` matrix rows, then by columns of `width` matrix columns. The upper 32 bits of a
- * key are the row. row_of is the result of spry_cuda_rows_of.
+ * Sorts the entries by block rows, groups of `height` rows, and within a block row by block columns, groups of `width`
+ * columns. The upper 32 bits of a key are the index of the block row. row_of is the result of spry_cuda_rows_of.
  */
 spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
                                    uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err);
@@ -140,7 +140,7 @@ static __device__ __forceinline__ int64_t owner_of(const P *__restrict__ offsets
     return low;
 }
 
-/* Returns the number of keys before the first with a major of at least `major`. */
+/* Returns the index of the first key whose upper 32 bits are at least `major`, or count if there is none. */
 static __device__ __forceinline__ int64_t first_of_major(const uint64_t *__restrict__ keys, int64_t count,
                                                          int64_t major)
 {
@@ -156,8 +156,8 @@ static __device__ __forceinline__ int64_t first_of_major(const uint64_t *__restr
 }
 
 /*
- * Finds the owners of entries begin and end - 1, by two threads. The whole block must call. The owners of all entries
- * of the tile are in range[0] .. range[1].
+ * Finds the owners of entries begin and end - 1, by two threads. All threads of the block must call this function. The
+ * owners of all entries of the tile are from range[0] to range[1].
  */
 template <typename P> static __device__ void owners_of_tile(const P *__restrict__ offsets, int64_t count, int64_t begin,
                                                             int64_t end, int64_t *range)

@@ -54,7 +54,7 @@ static inline void spry_cuda_ignore(cudaError_t code)
     if (code != cudaSuccess) (void)cudaGetLastError();
 }
 
-/* Waits for all work of the current device. Excludes captures of iterations by other threads (vector_ops_cuda.cu). */
+/* Waits for all work of the current device, but not while another thread captures a graph (vector_ops_cuda.cu). */
 cudaError_t spry_cuda_wait_for_device(void);
 
 /*
@@ -135,8 +135,8 @@ SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
 #undef SPRY_CUDA_LOAD_ONCE
 
 /*
- * Loads a stored value as type V, exactly: S is V or narrower (base/types.h). element_at uses load_once, element_kept
- * caches in L1.
+ * Loads a stored value as type V, without rounding, since S is V or a narrower type (base/types.h). element_at uses
+ * load_once. element_kept keeps the value in the L1 cache.
  */
 template <typename S> static __device__ __forceinline__ S load_once(const S *p)
 {
@@ -257,7 +257,7 @@ template <typename F> static inline auto call_with_type(spry_type type, F call)
     SPRYI_PLAIN_ROWS(SPRY_CALL_IF, call)
     return call(spryi_f32());
 }
-/* SPRY_BY_STORED(type, S, expression) does so for stored types. */
+/* SPRY_BY_STORED(type, S, expression) evaluates the expression with S as the C type of a stored type. */
 #define SPRY_BY_STORED(type_number, S, ...)                                                                            \
     call_with_stored(type_number, [&](auto of_type) {                                                                  \
         typedef decltype(of_type) S;                                                                                   \

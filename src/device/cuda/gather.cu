@@ -2,7 +2,8 @@
  * Copies pieces of a device array to consecutive host memory.
  * Work distribution: 16 threads copy a piece, four bytes each.
  * Cost: each piece once. If there are few pieces, the kernel reads their list from host memory and writes the pieces to
- * host memory, in a third of the time of two copies. More pieces are packed on the device and copied.
+ * host memory, which takes a third of the time of two copies. If there are more pieces, the kernel packs them in device
+ * memory, and a copy to the host follows.
  */
 #include "device/cuda/cuda_common.cuh"
 

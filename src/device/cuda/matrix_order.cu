@@ -1,8 +1,8 @@
 /*
  * The order of rows: inspection, transposition, sorting. A sort uses a key for each entry, with the row in the upper
- * bits and the entry's index in the lower (convert.cuh). Entries at the same position become neighbours. A scan over
- * the first entries of all positions gives the places of sums. All steps are divided by entries, so that many blocks
- * share a long row.
+ * bits and the entry's index in the lower (convert.cuh). Entries at the same position become neighbours. A scan that
+ * counts the first entry at each position gives the places of the sums. The work of all steps is divided by entries, so
+ * that many thread blocks share a long row.
  */
 #include "device/cuda/matrix_rows.cuh"
 
@@ -51,8 +51,8 @@ spry_status spry_cuda_copy_offsets(const spry_arrays *to, const void *from, spry
 enum { FALLS, REPEATS, FINDINGS };
 
 /*
- * Sets found[FALLS] if a column is below the column before in its row, and found[REPEATS] if both are equal. Uses a
- * warp per row.
+ * Sets found[FALLS] if a column is less than the previous column of its row, and found[REPEATS] if it equals the
+ * previous column. Uses a warp per row.
  */
 static __global__ void __launch_bounds__(CONVERT_THREADS) find_order(gpu_rows a, int *found)
 {
@@ -147,7 +147,7 @@ static __global__ void gather_entries(sorted_entries s, gpu_rows a, int32_t *col
         set_value(values, type, p, a.value(KEY_ENTRY(s.keys[p])));
 }
 
-/* The thread of the first entry at a position sums all of them. */
+/* The thread of the first entry at a position adds all entries at this position. */
 static __global__ void sum_entries(sorted_entries s, gpu_rows a, int32_t *columns, void *values, spry_type type)
 {
     const int64_t p = thread_index();

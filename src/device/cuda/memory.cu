@@ -1,13 +1,13 @@
 /*
  * Device memory that the process keeps for reuse, because cudaMalloc and cudaFree take as long as a product of small
- * matrices (docs/decisions.md, 15). There are two kinds of calls:
+ * matrices (docs/decisions.md, 15). There are two kinds of functions that allocate and release:
  *   any stream   like cudaMalloc and cudaFree: usable in all streams, released after all work of the device;
  *   in order     usable only in the default stream; no call waits.
  * Memory from either kind may be released by the other.
  * Blocks below LARGE bytes come from a CUDA memory pool of the library. Larger blocks come from cudaMalloc, which takes
- * a tenth of the time in which a pool maps new memory, and are kept in a list. The pool and the list each keep at most
- * 1/KEPT_SHARE of the device's memory; the pool's limit includes used memory. Kept memory is freed by trim and when the
- * last context is destroyed.
+ * a tenth of the time that a pool takes to map new memory. After their release, they are kept in a list. The pool and
+ * the list each keep at most 1/KEPT_SHARE of the device's memory; the pool's limit includes used memory. Kept memory is
+ * freed by trim and when the last context is destroyed.
  * The library calls cudaMalloc and cudaFree directly if a device has no pools, if the environment sets SPRY_CUDA_POOL
  * to "off", and for contexts without caches. The lists do not contain such blocks.
  */
@@ -28,7 +28,7 @@ typedef struct large_block {
 typedef struct device_pool {
     bool resolved;
     cudaMemPool_t pool;  /* NULL: none, cudaMalloc is used */
-    cudaStream_t stream; /* only orders allocations for any stream */
+    cudaStream_t stream; /* orders the pool's allocations that are for any stream; runs no kernels */
     size_t most_kept, kept_bytes;
     int live_count, kept_count;
     large_block live[MOST_LIVE], kept[MOST_KEPT]; /* kept: the oldest first */
@@ -86,8 +86,8 @@ static void forget(large_block *list, int *count, int b)
 }
 
 /*
- * Removes the smallest kept block that is large enough and wastes at most 1/SPARE_SHARE. Returns an empty block if
- * there is none.
+ * Takes the smallest kept block that is large enough and of which at most 1/SPARE_SHARE would be unused, and records it
+ * as in use. Returns an empty block if there is none.
  */
 static large_block take_kept(device_pool *p, size_t bytes)
 {
@@ -181,8 +181,8 @@ static int64_t trim(device_pool *p)
 }
 
 /*
- * Returns the bytes that are kept: large blocks, and the unused part of the pool. The driver cannot free all of that
- * part if used memory shares its blocks.
+ * Returns the number of bytes that are kept: large blocks, and the unused part of the pool. The driver cannot free all
+ * of the unused part if used memory is in the same blocks of the pool.
  */
 static int64_t cached_bytes(device_pool *p)
 {
@@ -257,7 +257,7 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
 
 /*
  * A block of host memory that kernels access directly, for data so small that a copy would take longer than the kernel
- * takes. The process has one, from the first use until the last context is destroyed.
+ * takes. The process has one such block, from the first use until the last context is destroyed.
  */
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *host_block;
@@ -299,7 +299,7 @@ spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **point
     return allocate(device, pointer, bytes, what, false, err);
 }
 
-/* cudaFree of pool memory does not wait, and leaves the memory counted as used. */
+/* Memory of the pool is not released by cudaFree, which would not wait and would leave the memory counted as used. */
 void spry_cuda_release(const spryi_device *device, void *pointer)
 {
     if (!pointer) return;

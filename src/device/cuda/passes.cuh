@@ -22,12 +22,12 @@ extern "C" {
 
 enum { THREADS = 256, TILE = 1024 /* elements per thread block */, MOST_BLOCKS = 528 };
 
-/* Elements of a piece per thread: 32 bytes of every type. */
+/* Number of elements that a thread has in a piece: 32 bytes for every type. */
 template <typename V> constexpr int PER = 32 / (int)sizeof(V);
 
 /*
- * Starts a pass: permits the next kernel to launch, which then waits for this kernel's end, and waits for the previous
- * kernel.
+ * Starts a pass. Permits the next kernel to launch; that kernel waits for the end of this kernel. Then waits for the
+ * end of the previous kernel.
  */
 static __device__ __forceinline__ void begin_pass(void)
 {
@@ -136,8 +136,8 @@ add_partials(const STATE *state, const double *partials, int first, double (&sum
 }
 
 /*
- * load_state copies a state to shared memory, store_state copies it back except the counters of blocks. All threads of
- * a block call.
+ * load_state copies a state to shared memory. store_state copies it back, except the counters of blocks. All threads of
+ * a block must call these functions.
  */
 template <typename STATE> static __device__ __forceinline__ void load_state(STATE *copy, const STATE *state)
 {
@@ -204,8 +204,8 @@ static inline spry_status enter(const spryi_vector_work *w, int *previous, spry_
 }
 
 /*
- * Launches a row of thread blocks for each column, early as launch_early does. together: a cooperative launch, in which
- * all blocks run at the same time.
+ * Launches w->blocks thread blocks for each column, early like launch_early. together: the launch is cooperative, so
+ * that all blocks run at the same time.
  */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static void launch_blocks(const spryi_vector_work *w, bool together, void (*kernel)(PARAMETERS...), ARGUMENTS... a)

@@ -2,11 +2,11 @@
  * PageRank's set-up on a GPU: the passes of spryi_links_passes.
  *
  * Idea: properties of entries and sums are counts and first indices, which atomics combine in any order. A warp
- * computes the sum of a row in f64. Rows with more than LONG_ROW entries are put on a list; a thread block computes
- * each.
+ * computes the sum of a row in f64. Rows with more than LONG_ROW entries are put on a list. Then a thread block
+ * computes the sum of each row of the list.
  * The order of additions depends only on the row: every run gives the same bits.
- * Cost: values twice, offsets once, sums and factors once, at memory bandwidth, plus launches and four waits. The
- * transpose: csc_convert.cu.
+ * Cost: values twice, offsets once, sums and factors once, at memory bandwidth, plus launches and four waits. For the
+ * cost of the transpose, see csc_convert.cu.
  * Source: this library.
  */
 extern "C" {
@@ -21,7 +21,7 @@ enum { THREADS = 256, MOST_BLOCKS = 2048, LONG_ROW = 1 << 14, LONG_THREADS = 512
 typedef struct link_words {
     unsigned long long first_bad, first_zero, zeros;
     unsigned not_ones;  /* 1: some value is not 1 */
-    unsigned long_rows; /* length of the list */
+    unsigned long_rows; /* number of rows in the list of long rows */
 } link_words;
 static const unsigned long long NOWHERE = ~0ull;
 

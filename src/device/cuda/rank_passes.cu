@@ -15,7 +15,7 @@ static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *, int)
     return false;
 }
 
-/* The state in a step. ONE: in the 1-norm, which needs no fourth sum. */
+/* The state in a step. ONE: the norm is the 1-norm, so that there is no fourth sum. */
 template <bool ONE> struct state_of_step : spryi_rank_state {
 };
 template <bool ONE> static __device__ __forceinline__ bool is_maximum(const state_of_step<ONE> *state, int s)
@@ -126,7 +126,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
                       w->n, partials_of(w)));
 }
 
-/* z may be y_before, so neither pointer is __restrict__ */
+/* x may be equal to y, so neither pointer is __restrict__ */
 template <typename V>
 static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, const V *v, int64_t n)
 {

@@ -82,9 +82,9 @@ static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, cons
 }
 
 /*
- * Adds a part of a row's sum. All threads of the block call. Thread 0 has the part in *sum and stores it in
- * partial[part]. Returns true in the last of the `parts` blocks. There, thread 0's *sum is then the row's sum, added in
- * a fixed order. *arrived is zero before the first block and after the last.
+ * Adds a part of a row's sum. All threads of the block must call this function. Thread 0 has the part in *sum and
+ * stores it in partial[part]. Returns true in the last of the `parts` blocks. In that block, *sum of thread 0 becomes
+ * the sum of the row, added in a fixed order. *arrived is zero before the first block and after the last.
  */
 template <int THREADS, typename V>
 static __device__ bool add_part(V *sum, int64_t part, int64_t parts, V *partial, unsigned *arrived, V *scratch)

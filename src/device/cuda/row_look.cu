@@ -3,14 +3,14 @@
  * offsets and indices are those of a matrix.
  * Work distribution: threads read entries, then rows, in a grid-stride loop. A thread block combines its results and
  * writes them to host memory, where the host combines the blocks.
- * Cost: offsets once, and indices once if checked. If only offsets are read, launch and wait take longer.
+ * Cost: offsets once, and indices once if checked. If only offsets are read, launch and wait take longer than reading.
  * A check reports only that the arrays are invalid. The host then searches for the place and the reason.
  */
 #include "device/cuda/reduce.cuh"
 
 enum { THREADS = 512, MOST_BLOCKS = 264, MOST_CHECKING = 1056 };
 
-/* Longer rows count with this length, so that sums of squares remain below 2^64. */
+/* In sums of squares, longer rows count as if they had this length, so that the sums remain below 2^64. */
 static const long long MOST_SQUARED = 1 << 20;
 
 typedef struct row_words {
@@ -44,7 +44,7 @@ template <typename P, typename I> static __global__ void __launch_bounds__(THREA
 #pragma unroll 4
     for (int64_t k = first; Aj && k < nnz; k += step) bad |= Aj[k] < 0 || Aj[k] >= cols;
 #pragma unroll 4
-    for (int64_t i = first; i < rows; i += step) { /* last: the next kernels find offsets in the cache */
+    for (int64_t i = first; i < rows; i += step) { /* offsets are read last, so that they remain in the cache */
         const long long length = (long long)(Ap[i + 1] - Ap[i]), cut = length < MOST_SQUARED ? length : MOST_SQUARED;
         bad |= length < 0;
         longest = (unsigned long long)length > longest ? (unsigned long long)length : longest;
@@ -64,7 +64,7 @@ template <typename P> static void start_of_offsets(const spry_arrays *a, int che
                                               a->columns, a->nnz, words);
 }
 
-/* Summarizes the rows. The words of all blocks are in host memory on return. */
+/* Summarizes the rows. On return, words, an array in host memory, has the results of all blocks. */
 static cudaError_t summarize_rows(const spry_arrays *csr, int checked, int blocks, row_words *words)
 {
     if (csr->offset_type == SPRY_I32)

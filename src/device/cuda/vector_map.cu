@@ -3,11 +3,12 @@
  *
  * Idea: elements are written in order and read by index. The vector read at random fits the L2 cache of a large GPU.
  * Random writes would take 1.6 to 2.6 times as long on an H200, since they write parts of sectors.
- * Work distribution: one element per thread; two, four or eight were not faster, since the L2 cache is the bottleneck.
+ * Work distribution: one element per thread. More elements per thread (2, 4, 8) were not faster, since the L2 cache is
+ * the bottleneck.
  * Multiple vectors pass through shared memory in tiles of TILE_ROWS by TILE_COLUMNS, so that row-major and column-major
  * vectors are both read and written in whole sectors.
- * Cost: 4 bytes and two values per element, one more if beta is not 0; a 32-byte sector of the L2 cache per gathered
- * element.
+ * Cost: 4 bytes and two values per element, and a third value if beta is not 0. Each gathered element takes a 32-byte
+ * sector of the L2 cache.
  */
 #include "device/cuda/cuda_common.cuh"
 

@@ -17,7 +17,7 @@ extern "C" {
 
 enum { COPIES = 2 };
 
-/* CUDA rejects a wait for the device while a stream of the process captures, and ends the capture. */
+/* CUDA rejects a wait for the device while any stream of the process captures a graph, and ends that capture. */
 static pthread_rwlock_t capture_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 cudaError_t spry_cuda_wait_for_device(void)
@@ -28,7 +28,7 @@ cudaError_t spry_cuda_wait_for_device(void)
     return code;
 }
 
-/* Rounds, and host copies of the states that follow them, used cyclically. */
+/* Recorded rounds, and host copies of the states after each replay. The copies are used cyclically. */
 typedef struct recorded {
     cudaGraphExec_t graph;
     cudaEvent_t copied[COPIES];
