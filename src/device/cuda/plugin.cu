@@ -120,7 +120,7 @@ static __global__ void copy_kernel(double2 *to, const double2 *from, int64_t len
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < length; i += step) to[i] = from[i];
 }
 
-/* Kernels compiled for less than compute capability 9.0 do not wait for the previous kernel and must not start early. */
+/* Kernels compiled for less than capability 9.0 do not wait for the previous kernel. They must not start early. */
 bool spry_cuda_launches_early(int device)
 {
     enum { MOST = 64, NO = 1, YES = 2 };
