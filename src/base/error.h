@@ -82,7 +82,7 @@ spry_status spryi_check_reserved(const spry_const_vector *v, const char *name, s
  */
 spry_status spryi_check_stride(int64_t stride, int64_t count, const char *name, const char *field, spry_error *err);
 
-/* Returns from the function if the call failed. For functions that have nothing to release at that point. */
+/* Returns from the function if the call failed. Use it where the function has nothing to release. */
 #define SPRYI_OK_OR_RETURN(call)                                                                                       \
     do {                                                                                                               \
         const spry_status failure = (call);                                                                            \
@@ -91,7 +91,8 @@ spry_status spryi_check_stride(int64_t stride, int64_t count, const char *name, 
 
 /*
  * Copies the caller's options to the library's struct, or clears the struct if options is NULL. The caller's header may
- * be of another version. Fields that an older header lacks are 0. Fields that only a newer header has must be 0.
+ * be of another version. If it is older, the fields that it lacks become 0. If it is newer, the fields that the library
+ * does not know must be 0.
  */
 spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, const char *name, spry_error *err);
 #define SPRYI_TAKE(ours, options, err) spryi_take_struct((ours), sizeof *(ours), (options), #options, (err))

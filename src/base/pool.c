@@ -143,7 +143,7 @@ enum {
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* pauses of a spinning thread between two readings of the clock */
     WOKEN_AT_ONCE = 4, /* number of threads that one thread wakes; each woken thread wakes the same number */
-    LATE = 4,      /* a wait of more than LATE times the work of the other threads: a thread has lost its processor */
+    LATE = 4,      /* a wait over LATE times the work of the other threads means that one of them lost its processor */
     ALONE_FOR = 8, /* after such a wait, calls run only on the calling thread for ALONE_FOR times the wait */
     STACK_BYTES = 1 << 20
 };

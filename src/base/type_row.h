@@ -1,6 +1,7 @@
 /*
- * Macros for templates, from the row of base/types.h that SPRYI_ROW names. SPRY_S is the stored type, SPRY_B an integer
- * of the same width, SPRY_V the vector type and SPRY_C the compute type. SPRY_IS_F64 and SPRY_IS_MIXED are for #if.
+ * Macros for templates. They describe the row of base/types.h that SPRYI_ROW names. SPRY_S is the stored type, SPRY_B
+ * an integer of the same width, SPRY_V the vector type and SPRY_C the compute type. SPRY_IS_F64 and SPRY_IS_MIXED are 0
+ * or 1, for #if.
  */
 #pragma once
 
@@ -20,7 +21,7 @@
  */
 #define SPRY_VALUE(stored) ((SPRY_C)SPRYI_ROW(SPRYI_ROW_WIDEN, 0)(stored))
 #define SPRY_ROUNDED(wide) SPRYI_ROW(SPRYI_ROW_NARROW, 0)(wide)
-/* Value of a spryi_scalar of the vector type. */
+/* The value of a spryi_scalar that contains an element of the vector type, as the compute type. */
 #define SPRY_SCALAR(scalar) ((SPRY_C)(scalar).SPRYI_ROW(SPRYI_ROW_MEMBER, 0))
 
 #define SPRYI_ROW_STORED(tag, stored, vector, compute, argument) spryi_##stored

@@ -93,8 +93,8 @@ bool spryi_is_measured(const char *policy)
  *
  *   column operations   the transposed product
  *   memory-constrained, unpredictable   stated by the caller: "tree:memory", "tree:unpredictable"
- *   uniform      without the longest hundredth of the rows (HYB is for a few long rows), the deviation of the row
- *                lengths is at most UNIFORM of their mean
+ *   uniform      without the longest hundredth of the rows (HYB is for a few long rows), the standard deviation of the
+ *                row lengths is at most UNIFORM times their mean
  *   longest ~    the longest row has at most NEAR times the mean length
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  */

@@ -330,8 +330,9 @@ static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_
  *
  * The test samples tiles of consecutive entries, as a block of threads reads them. It divides the number of distinct
  * sectors of x by the number of entries. For the matrices in bench/README.md, the quotient is at least 0.86 for R-MAT,
- * random and shuffled matrices, and at most 0.35 for all others. If the quotient is large only for the entries of one
- * warp, swept is still faster than csr for large f32 matrices. Half of the bytes of such matrices are columns.
+ * random and shuffled matrices, and at most 0.35 for all others. If the quotient is large only among 32 consecutive
+ * entries, which a warp reads together, swept is still faster than csr for large f32 matrices with long rows. Half of
+ * the bytes of such matrices are columns.
  */
 static const double SCATTERED = 0.5, SCATTERED_WARPS = 0.65;
 static const double MOST_LONGEST = 8; /* rows over this many times the mean length are long; only swept cuts them */

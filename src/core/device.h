@@ -60,10 +60,10 @@ typedef struct spryi_conversion {
     /* Equals spryi_check_storage. The converter calls guard when it knows the cost, before it allocates the arrays. */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
-    /* Results. The caller allocates and zeroes the struct *storage. made: the struct's arrays that are not csr's. */
+    /* Results. The caller allocates the struct *storage and sets it to zero. The caller owns `made` after a failure. */
     spryi_cost cost;
     void *storage;
-    void *made[SPRYI_MOST_SECTIONS]; /* device arrays that the caller owns, even after a failure */
+    void *made[SPRYI_MOST_SECTIONS]; /* allocated device arrays of the storage: all that are not arrays of csr */
     int built_count;
     int64_t built_bytes;
     const spryi_device *device; /* must be current */
@@ -133,7 +133,7 @@ typedef struct spryi_device_term {
 typedef struct spryi_device_selection {
     const int64_t *rows; /* rows of A; NULL: rows from first_row on */
     int64_t first_row;
-    const int64_t *place; /* by column of A: the first new column that copies it, or -1; NULL: from first_column on */
+    const int64_t *place; /* by column of A: first new column that copies it, or -1; NULL: all from first_column on */
     const int64_t *next;  /* by new column: the next one that copies the same column of A, or -1; NULL: always -1 */
     int64_t first_column;
     bool all_columns; /* place is NULL and all columns are selected */

@@ -54,8 +54,8 @@ typedef struct spryi_row_profile {
     double body_deviation; /* `deviation` without the longest hundredth of the rows */
     double empty;          /* share of rows without entries */
     double long_rows;      /* number of rows that are longer than SPRYI_LONG_ROW times the mean */
-    double excess;         /* number of entries of these long rows after the first SPRYI_LONG_ROW times the mean */
-    double beyond_mean;    /* number of entries of all rows after the first ones, as many as the rounded mean */
+    double excess;         /* sum over these long rows of: length - SPRYI_LONG_ROW times the mean */
+    double beyond_mean;    /* sum over all rows of: max(0, length - rounded mean) */
     double variance;
     double quantiles[3]; /* median, 90th and 99th percentile */
 } spryi_row_profile;
@@ -85,9 +85,9 @@ typedef union spryi_guess {
 typedef struct spryi_features {
     spryi_effort effort;
     int64_t rows, cols, nnz;
-    int value_bytes;  /* 0: the matrix is a pattern */
-    int stored_bytes; /* of a value in formats that store the ones of a pattern */
-    int number_bytes; /* of an element of x and y */
+    int value_bytes;  /* bytes of a value of the matrix; 0: the matrix is a pattern */
+    int stored_bytes; /* bytes of a value in formats that store ones for a pattern */
+    int number_bytes; /* bytes of an element of x and y */
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
     spryi_row_relations relations;

@@ -54,7 +54,7 @@ typedef enum spryi_tree_answer {
     SPRYI_TREE_OTHER = 1 << 6
 } spryi_tree_answer;
 
-/* Size of the samples that a format's guesses use. */
+/* Size of the samples that an inspection uses. */
 typedef enum spryi_effort { SPRYI_QUICK, SPRYI_FULL } spryi_effort;
 
 /* One product. All arguments are validated; kernels check nothing. */
@@ -74,7 +74,7 @@ typedef struct spryi_run_args {
     struct spryi_pool *pool; /* base/pool.h; NULL: one thread */
     /* only for GPUs */
     bool scalars_on_device;           /* alpha and beta are device addresses */
-    int device;                       /* CUDA's index, current while a kernel is launched */
+    int device;                       /* CUDA's index of the device that is current while a kernel is launched */
     const void *auxiliary;            /* created by the kernel's prepare */
     const int64_t *kernel_parameters; /* SPRYI_PARAMETERS values in the order of the kernel's list, as in a build */
     void *stream;
@@ -142,10 +142,10 @@ typedef struct spryi_build_request {
     struct spryi_cost *cost;                     /* if not NULL, build stores the cost here, as predict does */
 } spryi_build_request;
 
-/* Memory that a format needs for a matrix, exact, known before the build. */
+/* Memory that a format needs for a matrix. The numbers are exact and known before the build. */
 typedef struct spryi_cost {
-    int64_t bytes;           /* arrays of the format, without data that a plan adds (row blocks, runs) */
-    int64_t words;           /* elements of these arrays, values and indices alike: the count of Sparse Methods */
+    int64_t bytes;           /* bytes of the format's arrays, without data that a plan adds, such as row blocks */
+    int64_t words;           /* number of elements of these arrays, values and indices alike, as in Sparse Methods */
     int64_t borrowed;        /* part of bytes: arrays of A that the storage borrows; the plan owns the rest */
     int64_t padding;         /* stored entries that A does not have */
     int64_t extra_workspace; /* workspace that only this format needs, in bytes */

@@ -30,7 +30,7 @@ typedef enum spryi_stop {
     SPRYI_STAGNATES,
     SPRYI_NOT_FINITE,
     SPRYI_NEGATIVE_CURVATURE,
-    SPRYI_B_OUT_OF_RANGE, /* CG: b (below: A) is so large or so small that sums are unreliable (spryi_cg_guard) */
+    SPRYI_B_OUT_OF_RANGE, /* CG: b is so large or so small that sums are unreliable (spryi_cg_guard) */
     SPRYI_A_OUT_OF_RANGE,
     SPRYI_REPLACE,           /* CG: the recurrent residual is to be replaced by b - A x */
     SPRYI_BAD_PRECONDITIONER /* CG: r.Mr <= 0 */
@@ -125,7 +125,7 @@ SPRYI_BOTH_SIDES bool spryi_within(double value, double reach)
     return value >= 1 / reach && value <= reach;
 }
 
-/* Updates the state for a residual that was computed, not carried in the recurrence. sums: r.r, r.z. */
+/* Updates the state for a residual that was computed as b - A x instead of by the recurrence. sums: r.r, r.z. */
 SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 {
     s->rr = sums[0];

@@ -1,9 +1,9 @@
 /*
- * Vector passes of CG and PageRank. A pass does all work that its data permits while reading them once. Each device has
- * a table of passes, the GPU's in the CUDA plug-in. The methods do not depend on where vectors are stored. All vectors
- * of a call have w->n elements of w->type, are in the memory of the work's device, and do not overlap unless stated. A
- * pass reads its factors from the state. It stores sums, and the factors that iteration.h computes from them, in the
- * state. If the state's `stop` is set, a pass does nothing.
+ * Vector passes of CG and PageRank. A pass reads its vectors once and does all work that these vectors permit. Each
+ * device has a table of passes; the table of GPUs is in the CUDA plug-in. The methods do not depend on where vectors
+ * are stored. All vectors of a call have w->n elements of w->type, are in the memory of the work's device, and do not
+ * overlap unless stated. A pass reads its factors from the state. It stores sums, and the factors that iteration.h
+ * computes from them, in the state. If the state's `stop` is set, the passes of an iteration do nothing unless stated.
  *
  * A GPU's functions only start the work in w->stream. spryi_vector_get (solve/solve.h) waits for it.
  *
@@ -186,7 +186,7 @@ typedef struct spryi_links_passes {
 } spryi_links_passes;
 
 typedef struct spryi_vector_ops {
-    int64_t block, most_blocks; /* elements per block; most blocks: in longer vectors, a block has multiple pieces */
+    int64_t block, most_blocks; /* elements per block; largest number of blocks, which have more elements if needed */
     int ahead;                  /* largest number of iterations that are started before the state is read */
     const spryi_cg_passes *cg;
     const spryi_rank_passes *rank;
@@ -197,7 +197,7 @@ typedef struct spryi_vector_ops {
      * record stores in *rounds the work that `start` starts in its stream. replay starts this work in w->stream, and
      * then starts a copy of the state to the host. see waits for the oldest copy that it has not returned yet, and
      * copies it to *state. At most two copies may be pending. forget frees rounds; NULL is allowed. All four functions
-     * are NULL if a device cannot record. Each iteration then starts its work itself.
+     * are NULL if a device cannot record. The solver then starts the work of each iteration anew.
      */
     spry_status (*record)(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err);
     spry_status (*replay)(const spryi_vector_work *w, void *rounds, spry_error *err);

@@ -87,7 +87,7 @@ static inline void SPRY_FN(first_half_block)(int64_t length, SPRY_V *restrict r,
     sums[1] = add_lanes(rz);
 }
 
-/* SUMS: the sums of block b. AT: pointer to v's elements of block b, or NULL. */
+/* SUMS(b) points to the sums of block b. AT(v, b) points to the elements of v in block b; NULL if v is NULL. */
 #define SUMS(b) ((double *)g->w->partials.data + (b)*SPRYI_MOST_SUMS)
 #define AT(v, b) ((v) ? (SPRY_V *)(uintptr_t)(v) + (b)*BLOCK : NULL)
 

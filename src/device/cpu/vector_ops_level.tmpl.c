@@ -16,7 +16,7 @@
 enum { BLOCK = 2048 };
 enum { LANES = 8, RANK_LANES = 4 /* lanes of each of PageRank's four sums, which fit in registers */ };
 
-/* PageRank's sums by lane, as doubles and as bits, in vector extensions of the compiler. */
+/* PageRank's sums by lane, as doubles and as bits. The types are vector extensions of the compiler. */
 typedef double rank_wide __attribute__((vector_size(RANK_LANES * sizeof(double))));
 typedef int64_t rank_bits __attribute__((vector_size(RANK_LANES * sizeof(int64_t))));
 

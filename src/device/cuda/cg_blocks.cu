@@ -1,7 +1,7 @@
 /*
  * Conjugate Gradient on a GPU with M = blocks on the diagonal: the passes start, dots and step as in cg_passes.cu, but
  * with z = M r instead of z = D r.
- * Idea: a thread has a block of M and its rows, so that z remains in registers. beta can be predicted as with jacobi:
+ * Idea: a thread has a block of M and its rows, so that z remains in registers. beta can be predicted as with M = D:
  * (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
  * Work distribution: consecutive threads have consecutive blocks of M; a grid's threads advance together. A thread's
  * rows are consecutive, so a warp's loads of row j have a stride of the block size. The loads of the other rows find

@@ -118,7 +118,7 @@ spry_status spry_cuda_order_columns(const spryi_device *device, const spry_array
                                err);
 }
 
-/* Sorts are stable, so the second keeps the order of columns in each row. */
+/* Sorts are stable, so the second sort, by block rows, keeps the order of block columns within each block row. */
 spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
                                    uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err)
 {

@@ -35,7 +35,7 @@ template <typename V> static inline scalar<V> scalar_of(const void *pointer, int
 #define SPRY_ALPHA(V, args) scalar_of<V>((args)->alpha, (args)->scalars_on_device)
 #define SPRY_BETA(V, args) scalar_of<V>((args)->beta, (args)->scalars_on_device)
 
-/* Stores y_i = alpha*sum + beta*y_i by the rules of the BLAS: the operand of a zero factor is not read. */
+/* Stores y_i = alpha*sum + beta*y_i by the rules of the BLAS: if a factor is zero, its operand is not used. */
 template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i, V sum, V alpha, V beta)
 {
     V result = alpha == 0 ? V(0) : alpha * sum;

@@ -125,7 +125,7 @@ static spry_status add(const spryi_device *device, spry_arrays *made, const spry
 
 /* ---- extraction ------------------------------------------------------------------------------------------- */
 
-/* Entries of the selected rows, in order, with their sources. */
+/* The entries of the selected rows in order, with functions that find the entries of A that they copy. */
 struct gpu_picked {
     gpu_rows a;
     spryi_device_selection s;

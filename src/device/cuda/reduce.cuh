@@ -4,8 +4,8 @@
 #include "device/cuda/cuda_common.cuh"
 
 /*
- * Returns the sum over the `width` lanes of a group to its first lane. width: a power of two up to 32. The whole warp
- * must call.
+ * Adds the values of the `width` lanes of a group. Returns the sum in the group's first lane. width: a power of two up
+ * to 32. All lanes of the warp must call this function.
  */
 template <typename V> static __device__ __forceinline__ V lanes_sum(V sum, int width)
 {
@@ -18,7 +18,7 @@ static __device__ __forceinline__ int lane_of_warp()
     return (int)threadIdx.x % 32;
 }
 
-/* Returns the sum of the values of this lane and the lanes before it. The whole warp must call. */
+/* Returns the sum of the values of this lane and the lanes before it. All lanes of the warp must call this function. */
 template <typename T> static __device__ __forceinline__ T warp_scan(T value)
 {
     for (int step = 1; step < 32; step *= 2) {
@@ -28,7 +28,7 @@ template <typename T> static __device__ __forceinline__ T warp_scan(T value)
     return value;
 }
 
-/* Returns the sum of the values of the threads before this one, in a block of 1024 threads. *total: the block's sum. */
+/* Returns the sum of the values of the threads before this thread. Sets *total to the sum of the 1024-thread block. */
 template <typename T> static __device__ T sum_before(T own, T *total)
 {
     __shared__ T of_warp[32];
@@ -44,8 +44,8 @@ template <typename T> static __device__ T sum_before(T own, T *total)
 }
 
 /*
- * Returns the sum over a block of THREADS threads to thread 0. scratch: THREADS / 32 shared elements, which may be
- * reused on return.
+ * Adds the values of a block of THREADS threads. Returns the sum in thread 0. scratch: THREADS / 32 elements in shared
+ * memory, which may be reused on return.
  */
 template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *scratch)
 {
