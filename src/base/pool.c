@@ -106,8 +106,8 @@ int spryi_team(int threads)
 }
 
 /*
- * Returns the number of forks that led to this process. If a thread started at another count, it exists only in a
- * parent process.
+ * Returns the number of forks that led to this process. A thread of a pool that was started when this number was
+ * different exists only in a parent process.
  */
 static int forks_so_far(void)
 {

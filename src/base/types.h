@@ -20,7 +20,7 @@
 /*
  * Element types: X(public name, tag, C type, integer of the same width, epsilon, largest, least normal, least). A
  * pattern has no values and is not in the table. Code reads and writes elements with spryi_widen_TAG and
- * spryi_narrow_TAG (base/narrow.h), since C has no 16-bit types.
+ * spryi_narrow_TAG (base/narrow.h), since C has no 16-bit floating-point types.
  */
 #define SPRYI_TYPES(X)                                                                                                 \
     X(SPRY_F32, f32, float, uint32_t, FLT_EPSILON, FLT_MAX, FLT_MIN, FLT_TRUE_MIN)                                     \

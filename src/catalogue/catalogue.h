@@ -53,12 +53,12 @@ bool spryi_is_stored_as(const spryi_stored *stored, const char *format);
 bool spryi_has_pattern_kernel(const spryi_format *format);
 
 /*
- * Returns whether the kernel has the operation, one SPRYI_OP_ bit of products with vectors, for a row of types
- * (base/types.h).
+ * Returns whether the kernel has the operation for a row of types (base/types.h). operation: SPRYI_OP_SPMV or
+ * SPRYI_OP_SPMV_T.
  */
 bool spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row);
 
-/* Returns SPRY_UNSUPPORTED if no kernel of the format multiplies values stored as the type. */
+/* Returns SPRY_UNSUPPORTED if no kernel of the format multiplies matrices whose values have the type `stored`. */
 spry_status spryi_check_stores(const spryi_format *format, spry_type stored, spry_error *err);
 
 /* Returns whether a device of the context can run the kernel. If not, *reason is a text that lives with the context. */

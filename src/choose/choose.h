@@ -58,7 +58,10 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
 bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                        const spryi_device_class *device);
 
-/* Copies the format at a position of the ranking to the choice. If the choice has a format and a reason, keeps both. */
+/*
+ * Copies times, parameters and kernel of the estimate at position `place` of the ranking to the choice. Also sets the
+ * format and a reason, unless the choice has a format.
+ */
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place);
 
 /*

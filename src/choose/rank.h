@@ -29,8 +29,9 @@ typedef struct spryi_estimate {
 } spryi_estimate;
 
 /*
- * Number of CPU threads for which formats are compared and rates were fitted. Other numbers of threads scale all times
- * like csr's. The choice, and with it the bits of results, is therefore the same for any number of threads.
+ * Number of CPU threads for which formats are compared and rates were fitted. For other numbers of threads, the times
+ * of all formats are multiplied by the same factor as the time of csr. The choice, and with it the bits of results, is
+ * therefore the same for any number of threads.
  */
 enum { SPRYI_COMPARED_THREADS = 2 };
 

@@ -178,7 +178,7 @@ typedef struct spryi_estimator {
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
     int64_t setup_calls;    /* the build reads the entries only if at least this many calls are expected; 0: always */
-    bool guess_stores_ones; /* for guess, a pattern has a value type, since the format stores ones */
+    bool guess_stores_ones; /* guess reads a pattern as a matrix with values, since the format stores ones */
     bool guess_needs_relations; /* features->relations must be known before the guess */
     /* Writes the format's parameters that the guess found. NULL: the format decides. */
     void (*set_parameters)(int64_t *parameters, const void *guess);

@@ -34,7 +34,7 @@ enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that the us
 
 /* Parameters of a format or a kernel. All NULL: none. */
 typedef struct spryi_parameters {
-    const spryi_parameter *list; /* at most SPRYI_PARAMETERS parameters; the end has the name NULL */
+    const spryi_parameter *list; /* at most SPRYI_PARAMETERS parameters, then an element with the name NULL */
     /* Words for the values 1, 2, ... of a parameter, then NULL. NULL: the parameter is given as a number. */
     const char *const *words[SPRYI_PARAMETERS];
     const char *text; /* for help texts: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
@@ -76,7 +76,7 @@ typedef struct spryi_run_args {
     bool scalars_on_device;           /* alpha and beta are device addresses */
     int device;                       /* CUDA's index of the device that is current while a kernel is launched */
     const void *auxiliary;            /* created by the kernel's prepare */
-    const int64_t *kernel_parameters; /* SPRYI_PARAMETERS values in the order of the kernel's list, as in a build */
+    const int64_t *kernel_parameters; /* SPRYI_PARAMETERS values, as in spryi_build_request */
     void *stream;
 } spryi_run_args;
 

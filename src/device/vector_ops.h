@@ -62,7 +62,10 @@ typedef struct spryi_cg_blocks {
     const void *entries;
 } spryi_cg_blocks;
 
-/* A step of a polynomial: z_before = z + keep*(z - z_before) + add*D*(r - q). If z is NULL, z and q count as zeros. */
+/*
+ * A step of a polynomial. It replaces z_before by z + keep*(z - z_before) + add*D*(r - q). If z is NULL, z and q count
+ * as zeros.
+ */
 typedef struct spryi_cg_polynomial_step {
     double keep, add;
     bool has_before; /* false: z_before counts as zeros */

@@ -3,10 +3,10 @@
  * with z = M r instead of z = D r.
  * Idea: a thread has a block of M and its rows, so that z remains in registers. beta can be predicted as with M = D:
  * (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
- * Work distribution: consecutive threads have consecutive blocks of M; a grid's threads advance together. A thread's
- * rows are consecutive, so a warp's loads of row j have a stride of the block size. The loads of the other rows find
- * the same sectors in the L1 cache. Entries of M are stored by their position in the block, so that a warp's loads are
- * coalesced.
+ * Work distribution: consecutive threads have consecutive blocks of M, in a grid-stride loop. A thread's rows are
+ * consecutive, so a warp's loads of row j of its blocks have a stride of the block size. The loads of the other rows
+ * find the same sectors in the L1 cache. Entries of M are stored by their position in the block, so that a warp's loads
+ * are coalesced.
  * Cost: 9 elements per row, and the entries of M twice: 2*(size + 1)/2 entries per row.
  */
 #include "device/cuda/cg_passes.cuh"

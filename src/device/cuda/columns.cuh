@@ -34,8 +34,8 @@ template <int W, typename V> struct __align__(W * sizeof(V)) column_piece
 };
 
 /*
- * The columns of a thread. Piece c starts at column first + c * step. If column-major, x[c] is the address of piece c in
- * row 0 of x. If row-major, x[0] is the address of piece 0 in row 0 of x.
+ * The columns of a thread. Piece c starts at column first + c * step. If column-major, x[c] is the address of piece c
+ * in row 0 of x. If row-major, x[0] is the address of piece 0 in row 0 of x.
  */
 template <typename SHAPE, typename V> struct column_place {
     const V *x[SHAPE::BY_ROWS ? 1 : SHAPE::C];

@@ -2,9 +2,9 @@
  * Building blocks of passes over vectors on a GPU: pieces of vectors, sums, launches.
  *
  * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum per thread block. The
- * last block to finish adds the partial sums and calls the method's state update (iteration.h). The update stores alpha,
- * beta or the shift in device memory for the next pass, so that no value goes to the host. Rounds of an iteration,
- * including products, are recorded as a CUDA graph (vector_ops_cuda.cu).
+ * last block to finish adds the partial sums and calls the method's state update (iteration.h). The update stores
+ * alpha, beta or the shift in device memory for the next pass, so that no value goes to the host. Rounds of an
+ * iteration, including products, are recorded as a CUDA graph (vector_ops_cuda.cu).
  * Work distribution: thread blocks with blockIdx.y = c process column c. A column is divided into pieces of 8 KB. A
  * thread has PER elements of a piece, with stride THREADS. Block b processes the pieces b, b + grid, ... The grid
  * depends only on the length (at most MOST_BLOCKS). Sums are added by fixed trees, whichever block is last. Every run
