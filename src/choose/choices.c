@@ -90,7 +90,7 @@ static unsigned long long add_line(unsigned long long sum, const char *line, siz
 
 /* ---- a line ---------------------------------------------------------------------------------------------- */
 
-/* Copies a word with its blanks restored. Returns false if the word is empty or too long. */
+/* Copies a word and changes each "_" to a blank. Returns false if the word is empty or too long. */
 static bool parse_text(char *to, size_t size, const char *word)
 {
     const size_t length = strlen(word);

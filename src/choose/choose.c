@@ -1,7 +1,8 @@
 /*
- * Choice of a format for "auto", by policy. Policy "cost" ranks the formats by predicted time (rank.c), with set-up
- * counted over the expected products. Policy "tree" follows the decision tree of Sparse Methods, for comparison. Policy
- * "measure" times the formats that rank first (plan/policy_measure.c). Without measurements, it equals "cost".
+ * Choice of a format for "auto", by policy. Policy "cost" ranks the formats by predicted time (rank.c). This time
+ * includes the time of set-up divided by the number of expected products. Policy "tree" follows the decision tree of
+ * Sparse Methods, for comparison. Policy "measure" times the formats that rank first (plan/policy_measure.c). Without
+ * measurements, policy "measure" equals "cost".
  *
  * Policy "cost" chooses csr without ranking if there are no entries, or if too few products are expected for a
  * conversion or an inspection to pay. A transposed product is a product of A^T, which csc builds in any case. If an
@@ -22,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FEW_CALLS = 8 /* a conversion takes the time of some products and saves only a part of each */ };
+enum { FEW_CALLS = 8 /* a conversion takes as long as some products and saves a part of the time of each product */ };
 
 /*
  * Chooses the format with this name. The text of the reason is the name, followed by the text that `reason`, a format

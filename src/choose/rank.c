@@ -271,7 +271,7 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
 static spryi_row_summary sample_rows(const spry_arrays *csr)
 {
-    enum { PLACES = 64, ROWS = 7 /* their offsets share a cache line */ };
+    enum { PLACES = 64, ROWS = 7 /* rows of a group; their offsets share a cache line */ };
     const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
     spryi_row_summary lengths = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
     double seen = 0;
@@ -304,14 +304,15 @@ static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
         SPRYI_OK_OR_RETURN(spryi_summarize_rows(&lengths, A, 0, NULL));
     rows->longest = lengths.longest;
     rows->deviation = sqrt(fmax(lengths.squares / ((double)a->rows * mean * mean) - 1, 0));
-    rows->body_deviation = rows->deviation * fmin(mean, 1); /* no thread waits for empty rows */
+    rows->body_deviation = rows->deviation *
+                           fmin(mean, 1); /* short rows count less: threads do not wait for empty rows */
     return SPRY_OK;
 }
 
 /* Returns features of CSR whose rows are not inspected: sizes, the mean row, and typical gathers. */
 static spryi_features uninspected_features(const spry_arrays *csr, spry_type vector_type)
 {
-    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* per entry, means over meshes */
+    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* sectors per entry: means over meshes */
     const double mean = (double)csr->nnz / (double)csr->rows;
     spryi_features f = spryi_sizes_as_features(csr, vector_type);
     f.lengths = (spryi_row_profile){.mean = mean, .longest = mean};
@@ -356,7 +357,7 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls)
 {
-    static const double SUMS = 10; /* us of an inspection of the rows on a device */
+    static const double SUMS = 10; /* time in us of an inspection of the rows on a device */
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */

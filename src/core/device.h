@@ -251,7 +251,7 @@ struct spryi_device {
 struct spryi_driver {
     const char *name;         /* name in descriptors and options: "cpu", "cuda" */
     const char *title;        /* title of a device that cannot be used: "NVIDIA GPU" */
-    const char *device_title; /* in "there are 2 CUDA devices" */
+    const char *device_title; /* "CUDA", for messages such as "there are 2 CUDA devices" */
     bool host_memory;         /* uses the host's memory and threads; arrays and vectors need no copies */
     bool massively_parallel;  /* formats and their parameters should suit thousands of threads */
     const char *indices;      /* bits of offsets and columns that its kernels support: "32/32 64/32" */

@@ -49,7 +49,7 @@ typedef struct spryi_rates_row {
 /* Lengths of the rows of a matrix. */
 typedef struct spryi_row_profile {
     double mean, longest;  /* entries */
-    int64_t longest_row;   /* index of a row of that length */
+    int64_t longest_row;   /* index of a row with `longest` entries */
     double deviation;      /* standard deviation of the lengths divided by their mean */
     double body_deviation; /* `deviation` without the longest hundredth of the rows */
     double empty;          /* share of rows without entries */

@@ -146,7 +146,7 @@ typedef struct spryi_build_request {
 typedef struct spryi_cost {
     int64_t bytes;           /* bytes of the format's arrays, without data that a plan adds, such as row blocks */
     int64_t words;           /* number of elements of these arrays, values and indices alike, as in Sparse Methods */
-    int64_t borrowed;        /* part of bytes: arrays of A that the storage borrows; the plan owns the rest */
+    int64_t borrowed;        /* part of `bytes`: arrays of A that the storage borrows; the plan owns the rest */
     int64_t padding;         /* stored entries that A does not have */
     int64_t extra_workspace; /* workspace that only this format needs, in bytes */
     char parameters[64];     /* parameters used: "c=16:sigma=4096"; "" if none */
@@ -294,7 +294,7 @@ enum { SPRYI_FAMILY_FORMATS = 3, SPRYI_FAMILY_KERNELS = 23 };
 typedef struct spryi_family {
     const char *name; /* name of its folder */
     const spryi_format *formats[SPRYI_FAMILY_FORMATS];
-    const spryi_kernel *kernels[SPRYI_FAMILY_KERNELS]; /* within a format and device from slow to fast */
+    const spryi_kernel *kernels[SPRYI_FAMILY_KERNELS]; /* kernels of one format and device: from slow to fast */
 } spryi_family;
 
 /* List entry of a kernel that exists only for x86 processors. */

@@ -87,7 +87,7 @@ typedef struct spryi_cg_state {
     bool second_half;                 /* the second half is, or was, due in this round */
     bool step_unread;                 /* a GPU's step has left sums that dots must read */
     bool restarts;                    /* separate M: p restarts with beta = 0 */
-    unsigned arrived;                 /* on a GPU: blocks that have stored their sums; 0 between passes */
+    unsigned arrived;                 /* on a GPU: number of blocks that stored their sums; 0 between passes */
     unsigned meetings;                /* on a GPU: number of times that all blocks have met */
 } spryi_cg_state;
 

@@ -35,7 +35,7 @@ typedef struct spryi_vector_work {
     int64_t n, blocks;
     int64_t columns; /* columns per pass; each has a state and sums */
     int threads;
-    spry_vector partials; /* f64 in device memory, SPRYI_MOST_SUMS per block */
+    spry_vector partials; /* sums of each block: f64, in device memory, SPRYI_MOST_SUMS per block */
     spry_vector state;    /* in device memory: one spryi_cg_state or spryi_rank_state per column */
 } spryi_vector_work;
 
@@ -84,10 +84,10 @@ typedef struct spryi_cg_block_passes {
 } spryi_cg_block_passes;
 
 /*
- * Passes of Conjugate Gradient. With M = D, that is z = D r, a method runs start once, then dots, step and, if not
- * NULL, next_direction in each iteration. With a separate M, it runs start, z = M r and turn once, then dots, shrink,
- * z = M r and turn in each iteration. z = M r is the pass `blocks`, or repeated passes `polynomial`, or the caller's
- * function followed by `weigh`.
+ * Passes of Conjugate Gradient. With M = D, that is z = D r, the solver begins with start. Each iteration runs dots,
+ * step and, if not NULL, next_direction. With a separate M, the solver begins with start, z = M r and turn. Each
+ * iteration runs dots, shrink, z = M r and turn. z = M r is the pass `blocks`, or repeated passes `polynomial`, or the
+ * caller's function followed by `weigh`.
  */
 typedef struct spryi_cg_passes {
     const spryi_cg_block_passes *within; /* passes with M = blocks instead of D; NULL: blocks are a separate M */

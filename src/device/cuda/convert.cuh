@@ -59,7 +59,7 @@ static inline int bits_of(int64_t most)
     return bits;
 }
 
-/* Returns a's sizes and types as CSR without arrays. */
+/* Returns a description of CSR with a's sizes and types, without arrays. */
 static inline spry_arrays shape_of(const spry_arrays *a)
 {
     spry_arrays shape = *a;
@@ -124,8 +124,8 @@ spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a
                                 void *values, spry_error *err);
 
 /*
- * Returns the last i of low .. high - 1 with offsets[i] <= k, the owner of entry k. Requires offsets[low] <= k <
- * offsets[high].
+ * Returns the owner of entry k, such as its row: the last i of low .. high - 1 with offsets[i] <= k. Requires
+ * offsets[low] <= k < offsets[high].
  */
 template <typename P>
 static __device__ __forceinline__ int64_t owner_of(const P *__restrict__ offsets, int64_t low, int64_t high, int64_t k)

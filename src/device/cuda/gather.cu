@@ -39,7 +39,7 @@ static cudaError_t start(const spryi_gather *r, char *packed, const int64_t *pie
     return cudaGetLastError();
 }
 
-/* Gathers through the host block, which contains the pieces and then their list. */
+/* Gathers few pieces. Uses the host block (kernels.h), first for the pieces and then for their list. */
 static cudaError_t gather_few(const spryi_gather *r)
 {
     void *block = NULL;
@@ -54,7 +54,7 @@ static cudaError_t gather_few(const spryi_gather *r)
     return code;
 }
 
-/* Gathers by way of `packed`, device memory for the pieces and then their list. */
+/* Gathers many pieces. `packed` is device memory, first for the pieces and then for their list. */
 static cudaError_t gather_many(const spryi_gather *r, char *packed)
 {
     int64_t *list = (int64_t *)(packed + gathered_bytes(r));

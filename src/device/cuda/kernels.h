@@ -82,7 +82,7 @@ void spry_cuda_close(void);
  * it unlocks the block.
  */
 enum { SPRY_CUDA_HOST_BLOCK_BYTES = 576 << 10 };
-int spry_cuda_lock_host_block(void **block); /* returns a cudaError_t; locks nothing unless cudaSuccess */
+int spry_cuda_lock_host_block(void **block); /* returns a cudaError_t; if not cudaSuccess, locks nothing */
 void spry_cuda_unlock_host_block(void);
 void spry_cuda_free_host_block(void); /* called when the last context is destroyed */
 
