@@ -1,8 +1,8 @@
 /*
- * Choice of a format for "auto", by policy. Policy "cost" ranks the formats by predicted time (rank.c). This time
- * includes the time of set-up divided by the number of expected products. Policy "tree" follows the decision tree of
- * Sparse Methods, for comparison. Policy "measure" times the formats that rank first (plan/policy_measure.c). Without
- * measurements, policy "measure" equals "cost".
+ * Choice of a format for "auto", by policy. Policy "cost" chooses the format with the least predicted time for set-up
+ * and the expected products together (rank.c). Policy "tree" follows the decision tree of Sparse Methods, for
+ * comparison. Policy "measure" times the formats that rank first (plan/policy_measure.c). Without measurements, policy
+ * "measure" equals "cost".
  *
  * Policy "cost" chooses csr without ranking if there are no entries, or if too few products are expected for a
  * conversion or an inspection to pay. A transposed product is a product of A^T, which csc builds in any case. If an
