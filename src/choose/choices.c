@@ -385,7 +385,7 @@ static spry_status make_absolute(spry_context *context, char **absolute, const c
 {
     char folder[PATH_MAX] = "";
     if (path[0] != '/' && !getcwd(folder, sizeof folder))
-        return spryi_fail_errno(err, path, "cannot be absolute absolute", errno);
+        return spryi_fail_errno(err, path, "cannot be made absolute", errno);
     const size_t size = strlen(folder) + strlen(path) + 2;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, absolute, (int64_t)size, "path of choices", err));
     snprintf(*absolute, size, "%s%s%s", folder, folder[0] ? "/" : "", path);

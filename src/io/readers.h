@@ -206,9 +206,9 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
  * In addition to the format, the reader of Matrix Market accepts what programs write: a UTF-8 byte order mark, CRLF,
  * blanks and tabs anywhere, comments of any length, comments and blank lines between entries, a sign before indices and
  * sizes, exponents with d, inf and nan, explicit zeros (which remain entries), and Hermitian matrices of a real field
- * (which are symmetric). An entry of a symmetric matrix above the diagonal also stands for its mirror image; a file with
- * both entries is refused. In an array, which is dense by columns, every value that is not zero becomes an entry. A
- * number that exceeds the largest value of the type becomes infinite.
+ * (which are symmetric). An entry of a symmetric matrix above the diagonal also stands for its mirror image; a file
+ * with both entries is refused. In an array, which is dense by columns, every value that is not zero becomes an entry.
+ * A number that exceeds the largest value of the type becomes infinite.
  */
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err);
 
