@@ -125,7 +125,7 @@ static guarded indices_make(const int64_t *from, int64_t count, spry_index_type 
 /* The family's entries in the order of the layout. */
 typedef struct listing {
     int64_t *rows, *columns, *source; /* source: index of the entry in the family */
-    int64_t *offsets;                 /* of columns, for CSC */
+    int64_t *offsets;                 /* column offsets, only for CSC */
 } listing;
 
 static listing list_entries(const family *f, const form *how)

@@ -29,11 +29,11 @@ void guarded_read_only(const guarded *g);
 typedef struct form {
     const char *name;
     spry_layout layout;
-    spry_known sorted; /* claim, if true for the family; SPRY_KNOWN_NO: COO entries are shuffled */
+    spry_known sorted; /* claim; YES becomes NO if the family is unsorted. SPRY_KNOWN_NO: COO entries are shuffled */
     int pattern;
     placement place;
     int64_t expected_calls;
-    int brief; /* 1: with few alpha and beta */
+    int brief; /* 1: tests run few pairs of alpha and beta */
 } form;
 
 typedef struct given {

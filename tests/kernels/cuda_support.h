@@ -22,7 +22,7 @@ void problem_free(problem *p);
 spry_arrays problem_arrays(const problem *p);
 spry_matrix *problem_matrix(spry_context *context, const problem *p);
 
-/* Returns the vector with index `seed` to multiply with op(A). The caller frees it. */
+/* Returns a vector to multiply with op(A). Each `seed` gives another vector. The caller frees it. */
 void *problem_x(const problem *p, spry_op op, int exact, int seed);
 /* Returns factor * op(A)*x. All values are small integers. */
 void *problem_product(const problem *p, spry_op op, const void *x, double factor);

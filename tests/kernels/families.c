@@ -91,8 +91,8 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
 }
 
 /*
- * Diagonals, `distance` columns from each other, with `length` or one more entries per row. Of 192 rows, the first 64
- * are empty.
+ * Rows of `length` or `length` + 1 entries, the first on the diagonal and each next `distance` columns to the right. Of
+ * each 192 rows, the first 64 are empty.
  */
 static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t distance)
 {
@@ -194,7 +194,7 @@ static void grid(builder *b, int64_t side, int64_t depth, int64_t reach)
     }
 }
 
-/* Adds rows with random columns, equal in all rows or shifted by one per row. */
+/* Adds rows with random columns. If step is 0, all rows have equal columns. Otherwise columns increase by 1 per row. */
 static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
 {
     const int64_t spread = 40 * (length + 1);
@@ -207,7 +207,7 @@ static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
     }
 }
 
-/* Runs of 1 to 70 rows. If not `all`, only some of these lengths. */
+/* Runs of 70 to 1 rows, one of each number of rows. If not `all`, only of some numbers of rows. */
 static void strided(builder *b, int64_t length, int64_t all, int64_t r)
 {
     for (int64_t rows = 70; rows >= 1; rows--)
@@ -247,7 +247,7 @@ static void clusters(builder *b, int64_t rows, int64_t spread, int64_t most)
     }
 }
 
-/* Groups of `size` rows with equal columns: up to nine runs of 1 to `longest` neighbouring columns. */
+/* Groups of `size` rows with equal columns. A row has up to nine runs of 1 to `longest` neighbouring columns. */
 static void grouped_clusters(builder *b, int64_t size, int64_t nodes, int64_t longest)
 {
     for (int64_t n = 0; n < nodes; n++) {
@@ -274,7 +274,7 @@ static void mixed(builder *b, int64_t runs, int64_t longest, int64_t general)
     }
 }
 
-/* Runs before and after long rows. */
+/* Three long rows, with runs of rows before and after each. */
 static void mixed_long(builder *b, int64_t runs, int64_t length, int64_t r)
 {
     for (int64_t n = 0; n < 3; n++) {
@@ -353,8 +353,8 @@ static const line table[] = {
     {"mixed runs, mostly general", mixed, 1500, 9, 70, 0, 0},
     {"mixed runs and long rows", mixed_long, 300, 40003, 0, 1, 1},
     /*
-     * A row costs its length plus 2. Blocks end exactly after rows of 6 entries; the next families are close to this
-     * limit.
+     * The cost of a row is its length plus 2. A whole number of rows with 6 entries has the maximum cost of a block of
+     * csr. The following families are close to this limit.
      */
     {"border of blocks", constant, 8192, 6, 0, 0, 0},
     {"border of blocks - 1", constant, 8192, 6, -1, 0, 0},
@@ -368,8 +368,8 @@ static const line table[] = {
 };
 
 /*
- * y of f32 (first family) and of f64 (second) exceeds the size that kernels keep in the cache. Row counts are odd, so y
- * is not aligned.
+ * y in f32 of the first family, and y in f64 of the second, exceed the size above which kernels use non-temporal
+ * stores. Row counts are odd, so y is not aligned.
  */
 static const line large[] = {
     {"4194311 rows", uniform, 4194311, 300, 1, 0, 0},
@@ -388,7 +388,7 @@ int family_count(void)
     return TABLE + 3 * LENGTHS;
 }
 
-/* Row lengths close to vector widths are tested with every length of run. */
+/* Returns whether the row length is close to a vector width. Such lengths are tested with runs of 1 to 70 rows. */
 static int is_critical(int64_t length)
 {
     return (length >= 3 && length <= 5) || (length >= 7 && length <= 9) || length == 12 || length == 13 ||

@@ -7,13 +7,13 @@ typedef struct family {
     char name[64];
     int64_t rows, cols, nnz;
     int64_t *offsets, *columns;
-    int sorted;     /* no row has descending columns */
-    int structured; /* strided or shared rows are expected */
-    int pieces;     /* some rows are longer than a block */
+    int sorted;     /* columns never decrease within a row */
+    int structured; /* format csr must find runs of strided or shared rows */
+    int pieces;     /* some rows are longer than a block of format csr, which stores them in pieces */
 } family;
 
 int family_count(void);
-int family_large_count(void); /* their indices start at family_count() */
+int family_large_count(void); /* indices of the large families start at family_count() */
 
 /* Returns the next index. If `haste`, skips row lengths that add little. */
 int family_next(int number, int haste);

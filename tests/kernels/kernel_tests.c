@@ -31,10 +31,10 @@ static int is_own(const spry_kernel_info *kernel)
 }
 
 /*
- * Returns whether the kernel runs on this form. Plain kernels of csr, coo and csc use the first form with all pairs and
- * types, other forms with one pair and type by rotation. All other kernels, and transposed products, use one form and
- * about half of the types and pairs, because their input is the same CSR for every form. Brief and sampled tests run
- * fewer.
+ * Returns whether the kernel runs on this form. Kernels of csr, coo and csc for plain products run on the first form
+ * with all index pairs and types, and on each other form with one pair and type by rotation. All other kernels, and
+ * transposed products, run on one form with about half of the types and pairs, because their input is the same CSR for
+ * every form. Brief and sampled tests run fewer combinations.
  */
 static int takes_part(const spry_kernel_info *kernel, int k, const material *s, int number, int pair, int h)
 {
@@ -47,7 +47,10 @@ static int takes_part(const spry_kernel_info *kernel, int k, const material *s, 
     return !forms[h].brief || (number + 3 * type + h) % FORMS == pair;
 }
 
-/* Returns the next family of the other tests: every family, or about a third in brief tests. */
+/*
+ * Returns the next family for tests other than every_kernel_on_every_family. These tests use every family, or about a
+ * third of the families if tested_briefly.
+ */
 static int next_met(int number)
 {
     number = family_next(number, tested_briefly);
@@ -56,8 +59,8 @@ static int next_met(int number)
 }
 
 /*
- * Returns whether the other tests run this kernel on this family: half of the kernels, an eighth in brief tests, a
- * sixteenth if SAMPLED.
+ * Returns whether tests other than every_kernel_on_every_family run this kernel on this family. A family is tested with
+ * half of the kernels, with an eighth if tested_briefly, and with a sixteenth if also SAMPLED.
  */
 static int is_due(int kernel, int number)
 {
@@ -65,12 +68,15 @@ static int is_due(int kernel, int number)
     return (kernel + number / 4) % rotations == 0; /* tests choose types by number % 4 */
 }
 
-/* From this number of rows plus entries on, most forms run two scalings instead of all. */
+/* If rows plus entries exceed this number, most forms run two pairs of alpha and beta instead of all. */
 enum { LARGE = 60000 };
 
 static int tried[256]; /* trials of each kernel */
 
-/* Returns the kernel's name, or with one parameter, by rotation: each word, the least and the greatest number. */
+/*
+ * Returns the kernel's name, without a parameter or with one. `rotation` selects the parameter and its value: one of
+ * its words, or its least or greatest number.
+ */
 static const char *rotated_name(char *text, size_t size, const char *name, int rotation)
 {
     const spryi_kernel *kernel = spryi_find_kernel(name);
@@ -160,14 +166,15 @@ static int may_stream(const spry_kernel_info *kernel)
 }
 
 /*
- * Runs such kernels on millions of rows, with y aligned and not. Results must be bitwise equal for all thread counts.
+ * Runs the kernels selected by may_stream on millions of rows, with aligned and with unaligned y. Results must be
+ * bitwise equal for all thread counts.
  */
 void large_y(void **state)
 {
     spry_context *contexts[] = {context_of(1), context_of(3)};
     for (int number = family_count(); number < family_count() + family_large_count(); number++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            /* one type each; brief or transposed: only the second matrix (y of the first is short) */
+            /* One type for each matrix. Brief and transposed tests use only the second: A^T x of the first is short. */
             const int second = number % 2 == 1;
             if ((number + type) % 2 == 0 || ((tested_briefly || tested_op == SPRY_TRANSPOSE) && !second)) continue;
             material s;
@@ -251,7 +258,7 @@ static void mark_used(const family *f, char *used)
             used[tested_op == SPRY_TRANSPOSE ? i : f->columns[k]] = 1;
 }
 
-/* Sets every unused x to Inf or NaN. The results must be bitwise equal to the results without. */
+/* Sets every unused x to Inf or NaN. The results must be bitwise equal to the results with finite x. */
 void unused_x_does_not_matter(void **state)
 {
     spry_context *context = context_of(2);
@@ -358,7 +365,7 @@ void multiple_columns(void **state)
         set_up(&s, number, type, tested_op);
         const size_t size = spry_type_bytes(type);
         const int64_t m = s.y_length, n = s.x_length, x_stride = n + X_GAP, y_stride = m + Y_GAP;
-        /* ends with the last column's last entry, not with its gap */
+        /* The memory ends with the last element of the last column. No gap follows this column. */
         double *numbers = random_numbers(x_stride * COLUMNS, type, 7);
         guarded xs = vector_make(numbers, x_stride * (COLUMNS - 1) + n, type, AT_END);
         guarded ys = guarded_make((size_t)(y_stride * (COLUMNS - 1) + m) * size, AT_END);
@@ -403,7 +410,7 @@ void multiple_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* Returns 1 if products with multiple columns sum each column in the order of the product with this column only. */
+/* Returns 1 if a product with multiple columns sums each column in the order of a product with only this column. */
 static int is_as_alone(const char *kernel, unsigned op)
 {
     const spryi_kernel *k = spryi_find_kernel(kernel);
@@ -412,8 +419,8 @@ static int is_as_alone(const char *kernel, unsigned op)
 }
 
 /*
- * Runs row-major and column-major blocks of vectors on one and two threads. Tests kernels that multiply blocks of
- * columns together, and kernels whose columns are bitwise equal to single products.
+ * Runs row-major and column-major blocks of vectors on one or two threads. Kernels that multiply multiple columns in
+ * one pass are compared with the reference. If is_as_alone, each column must be bitwise equal to a single product.
  */
 void columns_row_by_row(void **state)
 {
@@ -462,8 +469,8 @@ void columns_row_by_row(void **state)
 }
 
 /*
- * Checks one kernel on values of another type. One and two threads give bitwise equal results, with one column and with
- * multiple columns.
+ * Checks one kernel on a matrix whose values have another type than the vectors. Results of one and two threads must be
+ * bitwise equal. Then runs multiple columns if the kernel has such products.
  */
 static void check_mixed(spry_context *const contexts[2], const material *s, const trial *t, const given *g,
                         const double *x_numbers)
@@ -514,7 +521,7 @@ static int has_duplicates(spry_context *context, const given *g)
     return report.duplicates > 0;
 }
 
-/* f32 values with f64 vectors, bf16 and f16 values with f32 vectors, for every kernel that reports these types. */
+/* Tests f32 values with f64 vectors, and bf16 and f16 values with f32 vectors, for every kernel with these types. */
 void values_of_another_type(void **state)
 {
     static const struct {

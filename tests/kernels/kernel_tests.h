@@ -1,4 +1,4 @@
-/* Tests for every kernel, with the product in tested_op. */
+/* Tests for every kernel. tested_op selects the product, plain or transposed. */
 #pragma once
 
 #include "testing.h"

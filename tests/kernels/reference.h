@@ -3,7 +3,7 @@
 
 #include "families.h"
 
-/* For each row of op(A): the sum, the sum of absolute products, and the number of entries. */
+/* For each row of op(A): the sum of its products with x, the sum of their absolute values, its number of entries. */
 typedef struct reference {
     int64_t rows;
     long double *sum, *absolute;
@@ -15,7 +15,7 @@ reference reference_make(const family *f, const double *values, const double *x,
 void reference_free(reference *r);
 
 typedef struct comparison {
-    int64_t wrong; /* rows beyond the bound, or not finite */
+    int64_t wrong; /* rows of y whose error exceeds the bound, or that are not finite */
     int64_t worst_row;
     double worst; /* largest error divided by the bound */
 } comparison;

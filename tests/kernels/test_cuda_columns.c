@@ -1,6 +1,6 @@
 /*
- * Blocks of vectors on a GPU, row-major and column-major, with gaps: every kernel, with vectors in device memory and on
- * the host. Needs the CUDA run-time. Skipped without a GPU.
+ * Tests products with multiple vectors for every GPU kernel. The blocks of vectors are row-major and column-major, have
+ * gaps, and are in device memory or on the host. Needs the CUDA run-time. Skipped without a GPU.
  */
 #include "catalogue/catalogue.h"
 #include "cuda_support.h"
@@ -11,7 +11,7 @@
 
 enum { BETWEEN = 77 };
 
-/* Column counts and gaps: rows are aligned to 16 bytes, to 8 bytes, or not. */
+/* Column counts and gaps. They decide if the rows of a row-major block are aligned to 16 bytes, to 8 bytes, or not. */
 static const struct shape {
     int64_t columns, gap;
 } shapes[] = {{3, 2}, {2, 0}, {8, 0}, {6, 4}, {1, 0}, {7, 0}, {9, 1}, {16, 2}, {33, 1}, {64, 0}, {70, 2}};

@@ -124,8 +124,11 @@ static void compare(const char *what, const spry_spmv_plan *plan, void *host)
     assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
 }
 
-/* Compares messages. Over a memory limit, both name the limit, but their bounds differ: a GPU's plan counts more than
-   the storage, and may stop before it counts blocks. */
+/*
+ * Returns whether two refusals are equal. Their messages must be equal, except if the memory limit is exceeded. Then
+ * only the limits must be equal: the plan of a GPU counts more bytes than the storage, and may stop before it counts
+ * blocks.
+ */
 static int is_same_refusal(const spry_error *err, const spry_error *expected)
 {
     if (strcmp(expected->argument, "memory_limit_bytes") != 0) return strcmp(err->message, expected->message) == 0;
@@ -133,8 +136,8 @@ static int is_same_refusal(const spry_error *err, const spry_error *expected)
 }
 
 /*
- * Converts A, which is on the host or on the device, to one format. Expects the storage of `on_host`, or an equal
- * refusal.
+ * Converts A, which is on the host or on the device, to one format. Expects a storage equal to a build of `on_host` on
+ * the host, or an equal refusal.
  */
 static void try_format(spry_context *context, const char *what, const spry_matrix *A, const spry_matrix *on_host, int n,
                        int64_t limit)
@@ -162,7 +165,7 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     spry_spmv_plan_destroy(plan);
 }
 
-/* only: one format, with all its parameters, or NULL. */
+/* Tries all formats of `cases`. If `only` is not NULL, tries only this format, with each of its parameters. */
 static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit, int rotation,
                        int plain_only, const char *only)
 {
@@ -186,7 +189,7 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
         const int with_parameters = strchr(cases[n].format, ':') != NULL;
         if (plain_only && with_parameters) continue;
         for (int device = 0; device < 2; device++) {
-            if (with_parameters && (n + rotation) % 2 != device) continue; /* A in either memory */
+            if (with_parameters && (n + rotation) % 2 != device) continue; /* A only in host or only in device memory */
             snprintf(what, sizeof what, "%s, %s, %s, %s offsets, in %s memory", cases[n].format, name,
                      spry_type_name(a->value_type), a->offset_type == SPRY_I32 ? "32-bit" : "64-bit",
                      device ? "device" : "host");
@@ -231,16 +234,16 @@ static void every_family(void **state)
 
 /* ---- packed -------------------------------------------------------------------------------------------- */
 
-/* Kind of rows in a stretch of packed's super-super-rows. */
+/* Kind of rows in a stretch, that is, in STRETCH consecutive rows. A super-super-row of packed has 1024 rows. */
 typedef enum stretch {
-    STEPS,      /* at equal distances from the row */
-    HOLES,      /* STEPS with one entry in eight missing, or five */
-    BLOCKS,     /* equal rows within a block; columns in dense blocks, strided or not */
+    STEPS,      /* column - row is equal for the k-th entry of all rows */
+    HOLES,      /* STEPS, but one in eight entries is missing, or five in eight */
+    BLOCKS,     /* dense blocks of b rows and columns, at equal distances in all block rows or not */
     BROKEN,     /* BLOCKS, except one row in 97 */
-    NEAR,       /* columns within 60 000 */
+    NEAR,       /* columns within a range of 60 000 */
     FAR,        /* columns anywhere */
-    UNEVEN,     /* lengths from 0 to 39: rows are sorted */
-    HEAVY,      /* few rows of very many entries */
+    UNEVEN,     /* lengths from 0 to 39, so packed sorts the rows by length */
+    HEAVY,      /* a few rows have very many entries */
     DISORDERED, /* unsorted, with repeated positions */
     STRETCHES
 } stretch;
@@ -296,7 +299,10 @@ static family draw_family(uint64_t seed, int64_t b)
     return f;
 }
 
-/* Kinds of slices that change within and between super-super-rows, shared and separate lists, long rows. */
+/*
+ * Tests matrices whose slices change their kind within and between super-super-rows, slices that share or do not share
+ * lists of distances, and long rows.
+ */
 static void packed_slices(void **state)
 {
     spry_context *context = context_of(2);
@@ -328,7 +334,10 @@ static family draw_uneven(uint64_t seed)
 {
     enum { COUNT = 3001, LONGEST = 30000 };
     uint64_t state = seed;
-    /* columns beyond the range of an offset, with more blocks than a key holds; or few columns */
+    /*
+     * 2^30 columns: the column and the block of an entry do not fit into one sort key. 2^23: columns of a batch may be
+     * too far from each other for the offsets of its slots. 5000: neither.
+     */
     const int64_t cols = seed % 4 == 1 ? (int64_t)1 << 30 : seed % 2 ? (int64_t)1 << 23 : 5000;
     family f = {.rows = COUNT, .cols = cols, .offsets = calloc(COUNT + 1, 8), .columns = malloc((size_t)COUNT * 800)};
     assert_true(f.offsets && f.columns);
@@ -353,7 +362,10 @@ static family draw_uneven(uint64_t seed)
     return f;
 }
 
-/* Cuts within rows, additional sums, entries that wait for a group, far columns, unsorted rows. */
+/*
+ * Tests blocks that begin within a row, rows with multiple sums, entries that swept assigns to a later group, columns
+ * that are far from each other, and unsorted rows.
+ */
 static void swept_blocks(void **state)
 {
     spry_context *context = context_of(2);
@@ -384,8 +396,8 @@ static int64_t around(const int64_t *node, const int64_t *number, int64_t n, int
 }
 
 /*
- * Draws unknowns of a node adjacent or separate, and nodes in order or shuffled. Some rows lack an entry, some are
- * long.
+ * Draws the matrix of a grid with 1 to 5 unknowns per node. The seed decides if the unknowns of a node are adjacent
+ * and if the nodes are shuffled. Some rows lack an entry, some rows are long.
  */
 static family draw_mesh(uint64_t seed)
 {
@@ -426,8 +438,8 @@ static family draw_mesh(uint64_t seed)
 }
 
 /*
- * Draws runs of far columns. 32 rows have more columns than other windows may have. Every third row equals the row
- * before.
+ * Draws rows of up to 512 columns: runs of 1 to 3 adjacent columns, far from each other. Even 32 rows, the smallest
+ * window, have more columns than a larger window may have. Every third row equals the row before it.
  */
 static family draw_wide(uint64_t seed)
 {
@@ -450,7 +462,7 @@ static family draw_wide(uint64_t seed)
     return f;
 }
 
-/* Draws windows of 64 or 32 rows that have exactly the permitted number of columns, and one window with one more. */
+/* Draws windows of 64 or 32 rows with exactly the permitted number of columns. One window has one column more. */
 static family draw_full(uint64_t seed)
 {
     enum { COUNT = 256 };
@@ -469,7 +481,10 @@ static family draw_full(uint64_t seed)
     return f;
 }
 
-/* Groups, runs of both strides, cells, windows that are cut, windows of one slice with many columns, long rows. */
+/*
+ * Tests groups, runs with stride 1 and with stride cols/run, cells, windows that are halved, windows of one slice with
+ * many columns, and long rows. windowed.h explains these words.
+ */
 static void windowed_windows(void **state)
 {
     spry_context *context = context_of(2);
@@ -487,9 +502,7 @@ static void windowed_windows(void **state)
 
 /* ---- large --------------------------------------------------------------------------------------------- */
 
-/*
- * Matrices of up to some millions of entries. Prints the time of the conversion and, separately, of the upload of CSR.
- */
+/* Tests matrices of up to a few million entries. Prints the time of each conversion and of the upload of CSR. */
 static void large_matrices(void **state)
 {
     static const char *const specs[] = {"grid7,x=80,y=80,z=80", "rmat,scale=17,edges=16,seed=11", "circuit,rows=60000",

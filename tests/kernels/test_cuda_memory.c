@@ -321,7 +321,7 @@ static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, vo
     return create_matrix(context, &a);
 }
 
-/* A plan, converted on the GPU if possible, that runs with device and host vectors and is destroyed during a run. */
+/* Builds a plan, on the GPU if possible, runs it with device and with host vectors, and destroys it during a run. */
 static void hooked_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
 {
     const int64_t n = spry_matrix_rows(A);
@@ -399,8 +399,8 @@ static void hooks_have_all(void **state)
 }
 
 /*
- * Plans of a pattern in device memory own at least the bytes that the hooks allocated for them. These include the
- * array of ones that stands for the values.
+ * For plans of a pattern in device memory, owned_bytes is at least the number of bytes that the hooks allocated. These
+ * bytes include the array of ones that stands for the values.
  */
 static void owned_bytes_of_patterns(void **state)
 {

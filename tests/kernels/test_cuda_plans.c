@@ -103,7 +103,7 @@ static void every_kernel(kernel_test test, int exact, int deterministic)
     every_kernel_of(test, exact, deterministic, 0);
 }
 
-/* Plans with an ordering: of rows and columns of a square matrix, of the rows of other matrices. */
+/* Tests plans with an ordering, of rows and columns of a square matrix or only of the rows of a rectangular matrix. */
 static void every_kernel_ordered(kernel_test test, int exact, int deterministic)
 {
     gpu_order_plans("rcm");
@@ -415,7 +415,10 @@ static void after_a_refused_call(void **state)
     spry_context_destroy(context);
 }
 
-/* Under a limit, "auto" is refused with a number of bytes, never because csr has no kernel for transposed products. */
+/*
+ * If the memory limit is too small, the refusal of "auto" states the bytes that it needs. "auto" is never refused
+ * because csr has no kernel for transposed products.
+ */
 static void limits_of_transposed_products(void **state)
 {
     spry_context *context = context_of(2);

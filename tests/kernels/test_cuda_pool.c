@@ -25,7 +25,7 @@ static int has_pools(void)
     return supported && !(choice && strcmp(choice, "off") == 0);
 }
 
-/* One size from the pool's blocks, and one larger than them. */
+/* Tests a size that fits into the pool's blocks, and a size larger than these blocks. */
 static void kept_and_given_back(void **state)
 {
     static const int64_t sizes[] = {16 * MIB, 256 * MIB};
@@ -116,8 +116,8 @@ static void aligned(void **state)
 }
 
 /*
- * Kept memory in pieces does not make an allocation fail. All other device memory is in use, and a block takes three
- * quarters of the pieces.
+ * An allocation does not fail because the pool keeps memory in small pieces. The new block needs three quarters of the
+ * pieces' bytes, and all other device memory is in use.
  */
 static void pieces_serve(void **state)
 {

@@ -66,7 +66,7 @@ typedef struct mesh {
 /* Matrices other than grids, large enough that the launch time does not dominate. */
 static void default_is_near_the_best(void **state)
 {
-    static const double MOST = 1.25; /* times the best: the limit for a single matrix (docs/choosing.md) */
+    static const double MOST = 1.25; /* limit of the default's time / best time, for one matrix (docs/choosing.md) */
     static const char *const formats[] = {"packed", "sell", "csr", "bsr", "swept"};
     static const mesh meshes[] = {
         {"rgg20,scale=16", 3, 0}, {"rgg20,scale=15", 4, 1u << 3 | 1u << 13}, {"rgg20,scale=17", 0, 0},

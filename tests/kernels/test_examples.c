@@ -16,7 +16,10 @@ static void every_kernel_of_the_cpu(void **state)
     assert_true(multiply_examples(context, "cpu") >= 20);
 }
 
-/* Rows as they must be, and as printed. The last three printed columns and rows match no array above them. */
+/*
+ * IR: the correct row indices. printed_IR, printed_JA: row and column indices as printed in the lecture. Their last
+ * elements contradict the arrays that the lecture prints above them.
+ */
 static const int32_t IR[] = {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4}, printed_IR[] = {0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3};
 static const int32_t printed_JA[] = {0, 3, 0, 1, 3, 0, 2, 3, 4, 2, 0, 1};
 
@@ -45,7 +48,7 @@ static void multiply(const spry_matrix *A, const char *format, double *y)
     spry_spmv_plan_destroy(plan);
 }
 
-/* COO with corrected tails equals the printed CSR. The printed COO is another matrix: rows 3 and 4 differ. */
+/* COO with the correct indices equals the printed CSR. The printed COO is another matrix: rows 3 and 4 differ. */
 static void coordinates_as_printed(void **state)
 {
     double y[MOST_ROWS];
@@ -88,7 +91,7 @@ static spry_spmv_plan *plan_in(const spry_matrix *A, const char *format)
     return create_plan(context, A, &options);
 }
 
-/* Column-major, as wide as the longest row. Element s of row i is at i + s*rows. */
+/* ELL is column-major and as wide as the longest row. Element s of row i is at i + s*rows. */
 static void slots(void **state)
 {
     static const double values[] = {1, 3, 6, 5, 25, 1, 2, 8, 9, 0, 0, 3, 9, 0, 0, 0, 0, 2, 0, 0};
@@ -132,8 +135,9 @@ static int64_t words(const spry_matrix *A, const char *format)
 }
 
 /*
- * M = N = 5, K = 4, nnz = 12. HYB needs 2 M W + 3 rest words. The printed bounds are over 3 nnz and under 2 M K. This
- * matrix is below the first bound. With rows of equal length both bounds fail.
+ * The matrix has M = N = 5 rows and columns, a longest row of K = 4 and nnz = 12 entries. HYB with ELL width W needs
+ * 2 M W + 3 rest words, if `rest` entries are in COO. The lecture states that HYB needs more than 3 nnz and less than
+ * 2 M K words. This matrix needs less than 3 nnz words. With rows of equal length, both statements are false.
  */
 static void words_of_the_table(void **state)
 {

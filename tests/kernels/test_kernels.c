@@ -3,7 +3,7 @@
 #include "kernel_tests.h"
 #include "trials.h"
 
-/* The families have the properties they claim: runs of rows, and rows in pieces. */
+/* Families marked `structured` have runs of rows in csr. Families marked `pieces` have rows in pieces. */
 static void families_hold_what_they_say(void **state)
 {
     spry_context *context = context_of(2);

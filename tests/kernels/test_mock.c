@@ -15,7 +15,7 @@ int main(void)
     };
     int failed = 0;
     tested_device = "mock";
-    tested_briefly = 1; /* the device tests the paths to a kernel; its kernels are plain */
+    tested_briefly = 1; /* the mock device serves to test the calls of kernels; its kernels are simple loops */
     for (mock.converts = 0; mock.converts < 2; mock.converts++)
         for (int transposed = 0; transposed < 2; transposed++) {
             if (INSTRUMENTED && transposed == mock.converts) continue; /* two of the four are enough */

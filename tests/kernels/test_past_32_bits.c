@@ -13,7 +13,7 @@ enum { COLUMNS = 1024, PERIOD = 4096, REPEATS = 513 };
 #define ENTRIES (ROWS * COLUMNS) /* 2^31 + 2^22 */
 static const size_t file_bytes = (size_t)PERIOD * COLUMNS * 4;
 
-/* Maps the same pages REPEATS times. *once is a writable mapping. Returns NULL if the system refuses. */
+/* Maps the same pages REPEATS times. *once is a writable mapping of these pages. Returns NULL if the system refuses. */
 static void *map_repeatedly(void **once)
 {
     int file = memfd_create("spry-test", 0);
@@ -34,7 +34,7 @@ static void *map_repeatedly(void **once)
 
 typedef struct giant {
     int64_t *offsets;
-    int32_t *columns, *columns_once; /* of a period: each row has its own order of columns */
+    int32_t *columns, *columns_once; /* *_once: writable arrays of the first PERIOD rows (see map_repeatedly) */
     float *values, *values_once;
     spry_arrays a;
 } giant;

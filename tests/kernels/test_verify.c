@@ -104,7 +104,7 @@ static void judges_agree(const product *p, int64_t wrong, int64_t row)
                  (int)p->op, (long long)row, (long long)v.wrong_rows, (long long)c.wrong, (long long)wrong);
     if (row >= 0 && v.worst_row != row)
         fail_msg("%s: worst row is %lld, expected %lld", p->f.name, (long long)v.worst_row, (long long)row);
-    if (c.worst > 1e30 && v.max_error > 1e30) return; /* bound 0, to which verify adds the smallest number */
+    if (c.worst > 1e30 && v.max_error > 1e30) return; /* the bound is 0; verify adds the smallest positive number */
     if (isinf(c.worst) ? !isinf(v.max_error) : fabs(v.max_error - c.worst) > 1e-3 * (c.worst + 1e-3))
         fail_msg("%s: max_error is %g, by the test's reference %g", p->f.name, v.max_error, c.worst);
 }
@@ -198,7 +198,8 @@ static void duplicates_of_either_sign(void **state)
     const int32_t starts[] = {0, 3, 4}, first[] = {0, 0, 0, 1}, second[] = {0, 0, 1, 1};
     const double values[] = {3, -1, 2, 1}, x[] = {INFINITY, 1};
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
-        for (int op = 0; op < 2; op++) { /* op(A) has rows (3 - 1 at 0, 2 at 1), (1 at 1) */
+        for (int op = 0; op < 2; op++) {
+            /* op(A): row 0 has 3 and -1 in column 0 and 2 in column 1. Row 1 has 1 in column 1. */
             const int rows_first = op == SPRY_NO_TRANSPOSE;
             spry_arrays a = SPRY_INIT(spry_arrays);
             a.layout = layout == SPRY_COO ? SPRY_COO : rows_first ? SPRY_CSR : SPRY_CSC;

@@ -218,8 +218,8 @@ static void run_rows(const material *s, const trial *t, const spry_spmv_plan *pl
 }
 
 /*
- * If SAMPLED, each call runs the most columns and two other column counts by rotation; if RACES_SAMPLED, one other
- * count.
+ * If SAMPLED, each call runs MOST_COLUMNS columns and, by rotation, two of the other counts. If RACES_SAMPLED, it runs
+ * only one of the other counts.
  */
 void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int separate)
 {

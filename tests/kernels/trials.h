@@ -41,14 +41,14 @@ typedef struct material {
 } material;
 
 void set_up(material *s, int number, spry_type type, spry_op op);
-/* The same, with stored values of another type than the vectors. */
+/* Sets up as set_up does, with values of type `stored` and vectors of type `type`. */
 void set_up_mixed(material *s, int number, spry_type stored, spry_type type, spry_op op);
 void clear(material *s);
 
 /* Sets y before a run: to `before`, or to NaN if beta is 0. */
 void fill_y(const guarded *y, spry_type type, const double *before, double beta);
 
-/* Runs every alpha and beta from first_scaling on, or two pairs if brief. */
+/* Runs every pair of alpha and beta from index first_scaling of the list on, or two pairs if brief. */
 void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, int first_scaling, int brief);
 
 /* ---- multiple columns of x and y, multiplied in one run and compared one by one ---- */
@@ -56,15 +56,15 @@ void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, i
 enum { MOST_COLUMNS = 33 };
 
 /*
- * Runs the plan with 2 to MOST_COLUMNS columns, row-major or separate, with gaps. Column c of x is x_numbers from index
- * c on. With the most columns, every eleventh column must be within the bound. With fewer, every column must be bitwise
- * equal to the column in the run with the most.
+ * Runs the plan with 2 to MOST_COLUMNS columns, column-major if `separate`, else row-major, with gaps. Column c of x is
+ * x_numbers from index c on. In the run with MOST_COLUMNS columns, every eleventh column must be within the bound. In a
+ * run with fewer columns, every column must be bitwise equal to the same column of the run with MOST_COLUMNS.
  */
 void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int separate);
 
 /*
- * Runs the plan with blocks of columns, row-major or separate, in which some values are zero or not finite. Runs
- * `single` with each column. Results must be bitwise equal, or NaN in both.
+ * Runs the plan with blocks of columns, column-major if `separate`, else row-major. Some values are zero or not finite.
+ * Runs `single` with each column. Elements of the two results must be bitwise equal, or both NaN.
  */
 void judge_against_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
                           const double *x_numbers, int separate);
