@@ -1,6 +1,6 @@
 /*
- * Conjugate Gradient on a GPU where squares underflow or overflow: the solver scales the system, with data on the host
- * or on the device.
+ * Conjugate Gradient on a GPU for systems whose squares underflow or overflow. The solver scales these systems. Their
+ * data are on the host or on the device.
  */
 #include "device_tests.h"
 #include "spry/cuda.h"

@@ -1,4 +1,4 @@
-/* Plans of CG on a GPU: repeated runs, multiple columns, f32 inside, callbacks. */
+/* Plans of CG on a GPU: repeated runs, multiple columns, iterations in f32 for f64 systems, callbacks. */
 #include "device_tests.h"
 #include "spry/cuda.h"
 #include "spry/solve.h"
@@ -171,7 +171,7 @@ static spry_status multiply(void *user, spry_vector y, spry_const_vector x, void
     return SPRY_OUT_OF_MEMORY;
 }
 
-/* Applies M to r: r/4, the inverse of a diagonal. */
+/* Computes z = M*r = r/4 by a plan of the diagonal matrix M. */
 static spry_status divide(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
     multiplier *m = user;

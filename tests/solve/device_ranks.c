@@ -148,7 +148,8 @@ void pagerank_personalization(void **state)
 {
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int scale = 6; scale <= (INSTRUMENTED ? 10 : 13); scale += INSTRUMENTED ? 4 : 7)
-            for (int what = 1; what < 16; what++) { /* bits: v, x_0, v on the device, zero columns dropped */
+            /* what: 1: weights v, + 2: first guess x, + 4: v in device memory, + 8: SPRY_DANGLING_DROP */
+            for (int what = 1; what < 16; what++) {
                 if (!(what & 3) || (what & 4 && !(what & 1))) continue;
                 const int64_t n = (int64_t)1 << scale;
                 char spec[32];
@@ -219,7 +220,7 @@ void pagerank_bad_weights(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Weighted links in rows of all lengths. One row is much longer than one warp sums. Both directions and layouts. */
+/* Weighted links in rows of many lengths. Row 5 is too long for one warp. Tests CSR, COO, CSC and both directions. */
 void pagerank_links(void **state)
 {
     enum { N = 20011, MOST = 4 * N };
@@ -285,7 +286,8 @@ void pagerank_bad_links(void **state)
     for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++)
         for (int b = 0; b < 4; b++) {
             dense d = random_graph(33, 0, 0, 5);
-            const int at = edges == SPRY_COLUMN_TO_ROW ? 1 : 33; /* stride of nodes; 34 - at: of links */
+            /* distance in d.a from one node to the next; 34 - at: distance between two links of a node */
+            const int at = edges == SPRY_COLUMN_TO_ROW ? 1 : 33;
             for (int k = 0; k < 33; k++) d.a[5 * at + k * (34 - at)] = k == 7 ? bad[b] : 0;
             spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
             same_refusal(A, 33, SPRY_F64, (spry_edges)edges);
@@ -361,8 +363,8 @@ static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **c
 }
 
 /*
- * Compares ranks of a matrix with 64-bit columns. The device's passes need 32-bit columns. Otherwise the host builds
- * the links, and the device ranks if possible.
+ * Compares ranks of a matrix with 64-bit columns. The device builds links only from 32-bit columns, so the host builds
+ * the links of this matrix. The device then computes the ranks if a kernel supports 64-bit columns.
  */
 static void wide_ranks_with_data_on_device(const spry_matrix *A, int64_t n)
 {
@@ -382,7 +384,7 @@ static void wide_ranks_with_data_on_device(const spry_matrix *A, int64_t n)
     o.kernel = NULL;
     spry_vector x_on_device = create_vector(tested_context, n, SPRY_F64, 1);
     const spry_status status = rank(&r, x_on_device, on_device, &o, &err);
-    if (status != SPRY_UNSUPPORTED) { /* its kernels lack 64-bit columns */
+    if (status != SPRY_UNSUPPORTED) { /* unsupported: the device has no kernels for 64-bit columns */
         expect_status(status, &err, SPRY_OK, "");
         download(got, &x_on_device);
     }

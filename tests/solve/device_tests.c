@@ -157,7 +157,10 @@ static void compare_cg(spry_matrix *A, int64_t n, spry_type type, spry_precond p
 
 void cg_as_on_the_cpu(void **state)
 {
-    /* one entry, less than a piece of a GPU's pass, one piece, one entry more, many pieces */
+    /*
+     * A GPU sums vectors in pieces. The vectors of the first three systems have one element less than a piece, exactly
+     * one piece, and one element more. The other systems have many pieces.
+     */
     static const char *const specs[] = {"laplace5,x=33,y=31", "laplace5,x=32,y=32", "laplace5,x=41,y=25",
                                         "laplace7,x=20,y=19,z=18", "laplace5,x=150,y=150"};
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
@@ -235,7 +238,7 @@ void cg_verdicts(void **state)
         dense_free(&none);
         spry_vector_destroy(tested_context, &b);
     }
-    /* a residual that rises for a while, with the least patience */
+    /* The residual rises for a while, so the run ends if o.patience is 1. */
     spry_matrix *A = generated("laplace5,x=60,y=60,ay=0.001", SPRY_F64);
     spry_vector b = right_side(3600, SPRY_F64), x = new_vector(3600, SPRY_F64);
     spry_cg_options o = on_gpu();
@@ -315,9 +318,7 @@ void cg_guesses_and_observers(void **state)
     expect_status(solve(&r, x, A, none, &o, &err), &err, SPRY_OK, "");
     assert_memory_equal(x.data, none.data, N * sizeof(double));
     spry_matrix_destroy(A);
-    /*
-     * an observer's request to stop takes effect at the next inspection, after all iterations that were already started
-     */
+    /* If the observer requests a stop, the iterations that were already started still run. */
     A = generated("laplace5,x=100,y=50", SPRY_F64);
     o.start = SPRY_START_DEFAULT;
     for (observed.stop = 1; observed.stop < 60; observed.stop += 19) {
@@ -416,7 +417,7 @@ static void cg_with_data_on_device(void)
     spry_matrix_destroy(A);
 }
 
-/* "auto" does not read arrays that the host cannot read. It chooses the same as for the host's arrays. */
+/* "auto" does not read arrays that the host cannot read. It chooses the same format as for the arrays of the host. */
 static void auto_with_data_on_device(void)
 {
     spry_matrix *A = generated("laplace5,x=40,y=30", SPRY_F64);

@@ -47,7 +47,7 @@ typedef struct observation {
 extern observation observed;
 /* Observer that records into `observed` and checks the order of iterations. */
 int watch(void *user, int64_t iteration, double residual);
-enum { MOST_AHEAD = 16 }; /* most iterations started ahead of the observer: two groups of recorded rounds */
+enum { MOST_AHEAD = 16 }; /* most iterations that run after the observer's request: two recordings of 8 iterations */
 
 spry_vector new_vector(int64_t n, spry_type type);
 
@@ -57,7 +57,7 @@ spry_cg_options on_gpu(void); /* with watch as observer */
 /* Returns ||b - A*x|| / ||b|| in f64. Sets *weight to ||(|A| |x|)|| / ||b||, which bounds the rounding error. */
 double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector *x, double *weight);
 
-spry_pagerank_options rank_on_gpu(void); /* A is used as B, and zero columns are refused */
+spry_pagerank_options rank_on_gpu(void); /* links are from column to row, and zero columns are refused */
 spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,
                  spry_error *err);
 void ranks_with_data_on_device(void);

@@ -1,4 +1,4 @@
-/* Conjugate Gradient with preconditioners, plans, multiple right-hand sides, callbacks, f32 inside. */
+/* Conjugate Gradient: preconditioners, plans, multiple right-hand sides, callbacks, f32 iterations for f64 systems. */
 #include "spry/matrix.h"
 #include "spry/solve.h"
 #include "support.h"
@@ -80,8 +80,8 @@ static int64_t iterations_of(const spry_matrix *A, int64_t n, spry_cg_options o)
 }
 
 /*
- * Preconditioners reduce the iterations. The estimated largest eigenvalue belongs to D A, whose eigenvalues are in (0,
- * 2).
+ * Preconditioners reduce the number of iterations. largest_eigenvalue is an estimate for A scaled by jacobi. The
+ * eigenvalues of this matrix are between 0 and 2.
  */
 static void preconditioners_save_iterations(void **state)
 {
@@ -233,7 +233,7 @@ static void bad_options(void **state)
     dense_free(&d);
 }
 
-/* Tolerances: relative, absolute, the larger of both. */
+/* Runs stop at the relative tolerance, at the absolute tolerance, or at the larger of the two. */
 static void stops(void **state)
 {
     spry_vector x = {0};
@@ -259,8 +259,8 @@ static void stops(void **state)
 }
 
 /*
- * Columns solved together equal columns solved separately, with extreme columns among them. Gaps between columns are
- * not written.
+ * Columns solved together equal columns solved separately, even if some columns have extreme values. Gaps between
+ * columns are not written.
  */
 static void multiple_right_sides(void **state)
 {
@@ -304,7 +304,7 @@ static void duplicates_that_f32_does_not_hold(void **state)
     const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 0, 1};
     const double values[] = {1, 0x1p-25, 1};
     for (int inside = 0; inside <= SPRY_PRECISION_F32; inside++)
-        for (int zero = 0; zero < 2; zero++) { /* and b = 0 with a guess */
+        for (int zero = 0; zero < 2; zero++) { /* 1: b = 0, and x is a first guess */
             double x[2] = {3, 4}, b[2] = {1, 1};
             spry_cg_options o = SPRY_INIT(spry_cg_options);
             spry_error err = {0};

@@ -78,8 +78,8 @@ static void compare_scaled(int a, int b, spry_layout layout, spry_type type)
 }
 
 /*
- * Powers of two change no bit of the result, even if squares of the values underflow or overflow. Near the limit of
- * unscaled systems, a run may restart with a scaled system and end elsewhere.
+ * If A and b are multiplied by powers of two, no bit of x's significands changes, even if squares of the values
+ * underflow or overflow. Close to this limit, a run may restart with a scaled system and give other bits.
  */
 static void powers_of_two(void **state)
 {
@@ -371,14 +371,15 @@ static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, do
     return r;
 }
 
-/* Preconditioners of magnitude 1/A, 1 and others give the same bits, up to a power of two. */
+/* Preconditioners with the magnitude of A^-1, of 1 and others give the same bits, up to a power of two. */
 static void preconditioners_of_any_magnitude(void **state)
 {
     static const int f64[] = {-1000, -900, -600, -300, 0, 250, 600, 800, 1000},
                      f32[] = {-115, -100, -50, 0, 60, 100, 115};
     for (int k = 0; k < 9 * 3 * 3 * 4; k++) {
         const int f32_too = k / 81 == 3, way = k / 27 % 3, small_b = f32_too ? 40 : 250;
-        const int s = f32_too ? f32[k % 7] : k / 81 == 2 ? f64[k % 9] * 4 / 5 : f64[k % 9]; /* operators are unscaled */
+        /* exponent of A; smaller for operators (k / 81 == 2), which the solver does not scale */
+        const int s = f32_too ? f32[k % 7] : k / 81 == 2 ? f64[k % 9] * 4 / 5 : f64[k % 9];
         case_of_caller plain =
             {f32_too ? SPRY_F32 : SPRY_F64, SPRY_PRECISION_FULL, k / 81 == 2, 0, 0, 0, 1 + k / 81 % 2};
         if (k / 81 == 1) plain.inside = SPRY_PRECISION_F32_VALUES;
@@ -393,7 +394,7 @@ static void preconditioners_of_any_magnitude(void **state)
         expect_status(status, &err, SPRY_OK, "");
         const spry_cg_result t = solve_of_caller(&scaled, 1, y, &status, &err);
         if (status != SPRY_OK) fail_msg("case %d, A 2^%d, b 2^%d, M 2^%d: %s", k, s, scaled.b, -scaled.m, err.message);
-        /* with f32 values: unscaled A is not rounded to f32, and z in f32 may be subnormal */
+        /* allowed difference; with f32, A is rounded only if it is scaled, and elements of z may be subnormal */
         const double room = f32_too ? 1e-3 : plain.inside == SPRY_PRECISION_FULL ? 0 : 1e-11;
         if (room == 0) assert_int_equal(t.iterations, r.iterations);
         for (int i = 0; i < plain.columns * N; i++)

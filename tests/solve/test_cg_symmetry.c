@@ -39,11 +39,14 @@ static void expect_symmetry(const dense *d, spry_type type, const spry_cg_option
     }
 }
 
-/* Matrices [4 off; off + by  9] with a separate third row. The scale of the difference is sqrt(4 * 9) = 6. */
+/*
+ * Matrices whose first two rows are (4, a_12) and (a_21, 9), with a separate third row. The tolerance of a_21 - a_12 is
+ * a multiple of sqrt(4 * 9) = 6.
+ */
 static void at_the_limit(void **state)
 {
     static const struct {
-        double off, eps; /* a_12, and the difference a_21 - a_12 in multiples of eps * 6 */
+        double off, eps; /* off is a_12; eps is (a_21 - a_12) / 6 in multiples of the type's machine epsilon */
         double tolerance;
         spry_verdict verdict;
     } cases[] = {{1, 999, 0, SPRY_VERDICT_CONVERGED},
@@ -378,8 +381,8 @@ static void expect_names(const spry_cg_result *r, const char *format)
 }
 
 /*
- * Runs that scale A or end early, then updates that fail and are repaired. Checks names, verdicts, and the bits of a
- * new plan.
+ * After a run that scales A or ends early, one update fails and the next update succeeds. Checks names and verdicts.
+ * The next run must give the bits of a new plan.
  */
 static void updates_after_any_run(void **state)
 {

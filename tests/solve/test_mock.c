@@ -52,8 +52,8 @@ static void few_copies_back(void **state)
 }
 
 /*
- * All passes, products and copies run in the caller's stream. Only copies of planning run outside, and the solver waits
- * for them.
+ * All passes, products and copies of a solver run in the caller's stream, except the copies that build a plan. The
+ * solver waits for these copies.
  */
 static void in_one_stream(void **state)
 {
@@ -101,7 +101,7 @@ static void in_one_stream(void **state)
     spry_context_destroy(context);
 }
 
-/* Recorded rounds give the same bits and few unused products. */
+/* Recorded iterations (mock.records) give the bits of other iterations. Few of their products are unused. */
 static void rounds_foretold(void **state)
 {
     static const struct {

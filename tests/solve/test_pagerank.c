@@ -13,7 +13,7 @@ static spry_pagerank_options of_columns(void)
     return o;
 }
 
-/* Returns B of the links, by the mode. Never produces NaN. */
+/* Returns the matrix B: links divided by the column sums. `mode` decides the zero columns. Never produces NaN. */
 static dense matrix_of_ranks(const dense *links, spry_dangling mode)
 {
     int n = links->n;
@@ -194,7 +194,7 @@ static void odd_graphs(void **state)
     dense_free(&none);
 }
 
-/* The tutorial's matrix of access patterns, ptr 0 2 4 7 9, with columns. Each step x = B x is computed by hand. */
+/* Compares the steps of PageRank on a matrix of the tutorial with a simple loop. */
 static void the_tutorials_steps(void **state)
 {
     const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
@@ -257,7 +257,7 @@ static void stochastic_as_it_stands(void **state)
     dense_free(&B);
 }
 
-/* The error bound holds in each iteration. */
+/* Observer that requests a stop in iteration *user. */
 static int stop_at(void *user, int64_t iteration, double residual)
 {
     return iteration == *(int64_t *)user;

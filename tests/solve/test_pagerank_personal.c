@@ -247,7 +247,7 @@ static void bad_weights(void **state)
     spry_matrix_destroy(A);
 }
 
-/* x is unchanged if memory runs out. */
+/* Ranks with weights and a first guess. Checks that x is unchanged if the call fails. */
 static spry_status rank_from_x(spry_context *own, const void *A, spry_error *err)
 {
     double x[N], v[N];

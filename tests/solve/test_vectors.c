@@ -180,7 +180,7 @@ static void multiple_columns(void **state)
     }
 }
 
-/* Computes y = A x by a callback, which receives vectors of stride 1. */
+/* Callback that computes y = A*x for A = 2*I. The solver must pass vectors of stride 1. */
 static spry_status twice(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
 {
     (void)user, (void)stream, (void)err;

@@ -133,7 +133,7 @@ spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form
     for (int64_t m = 0; m < majors; m++) next[m + 1] += next[m];
     for (int64_t m = 0; m <= majors && !coo; m++) store(offsets, form.offset_type, m, next[m]);
     for (int64_t n = 0; n < e->nnz; n++) {
-        int64_t k = coo ? (n * 7919 + 3) % e->nnz : n; /* 7919 is prime, so this is a permutation */
+        int64_t k = coo ? (n * 7919 + 3) % e->nnz : n; /* a permutation, unless 7919 (a prime) divides nnz */
         if (coo && e->nnz % 7919 == 0) k = n;
         const int64_t at = coo ? n : next[of[k]]++;
         store(major, form.index_type, at, e->i[k]);

@@ -18,8 +18,8 @@ typedef enum test_kind {
     TEST_UNIFORM,  /* columns anywhere, sorted, unique */
     TEST_SHUFFLED, /* rows unsorted, with duplicates */
     TEST_BANDED,   /* near the diagonal */
-    TEST_STENCIL,  /* each row equals the row before, shifted by one column */
-    TEST_GROUPED,  /* rows in groups of one pattern */
+    TEST_STENCIL,  /* each row has the columns of the row before plus 1 */
+    TEST_GROUPED,  /* groups of consecutive rows with equal columns */
     TEST_IDENTITY, /* values 1 */
     TEST_PERMUTED, /* one entry per row; if square, each column once */
     TEST_ONE_ROW,  /* one dense row, the others empty or short */
@@ -51,7 +51,7 @@ typedef struct test_form {
 enum { TEST_KERNELS = 4 };
 extern const char *const test_kernels[TEST_KERNELS];
 
-/* Returns the transpose. It shares e's arrays; do not discard it. */
+/* Returns the transpose, which shares e's arrays. Only e is discarded. */
 test_entries test_transposed(const test_entries *e);
 
 /* The matrix owns copies of the arrays. COO stores the entries in a different order. */
@@ -68,7 +68,8 @@ test_dense test_multiply(const test_entries *a, const test_entries *b, spry_op o
 void test_dense_free(test_dense *d);
 
 /*
- * Fails the test unless C equals d exactly, with sorted rows and unique positions. drop: leave out entries of value 0.
+ * Fails the test unless C equals d exactly, with sorted rows and unique positions. drop: C must have no entries of
+ * value 0.
  */
 void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char *what);
 

@@ -1,6 +1,6 @@
 /*
- * Sparse products on a GPU, compared with a triple loop and the CPU: each kernel, repeated runs, limits, results on the
- * GPU.
+ * Sparse products on a GPU, compared with a triple loop and with the CPU. Tests each kernel, repeated runs, memory
+ * limits and results in GPU memory.
  */
 #include "spgemm/support.h"
 
@@ -14,7 +14,7 @@ enum { TRIALS = 64 };
 
 static spry_context *context;
 
-/* Names of the GPU's kernels, ended by NULL. */
+/* Returns the name of the next GPU kernel from *index on, or NULL. */
 static const char *next_kernel(int *index)
 {
     while (*index < spgemm_kernel_count()) {
@@ -74,8 +74,8 @@ static void random_products(void **unused)
 
 #ifdef SPRY_STUDIES
 /*
- * Parameters of the seed's kernels: groups smaller than a warp, of one warp and of multiple warps; claims; resets;
- * sorts.
+ * Tests parameters of the seed's kernels (study/kernels/seed_cuda.cu). lanes: groups smaller than a warp, of one warp
+ * and of multiple warps. claim, reset, sort: various values.
  */
 static void ways_of_the_seed(void **unused)
 {
@@ -131,7 +131,10 @@ static int same_numbers(const spry_matrix *C, const spry_matrix *D)
     return 1;
 }
 
-/* Rows from empty to full, so that groups end at very different times, and a plan with new values. Sums are exact. */
+/*
+ * Tests rows from empty to full, so that groups of threads end at very different times, and a plan with new values.
+ * Sums are exact.
+ */
 static void seeds_of_irregular_rows(void **unused)
 {
     static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
@@ -163,8 +166,8 @@ static void seeds_of_irregular_rows(void **unused)
 }
 
 /*
- * Stage times of the seed's kernels, whole and in chunks, sum to less than the product's time. Other kernels report
- * none.
+ * The stage times of a seed kernel sum to less than the time of the product, in one piece or in chunks. Other kernels
+ * report no stage times.
  */
 static void stages_of_the_seed(void **unused)
 {
@@ -202,7 +205,7 @@ static void stages_of_the_seed(void **unused)
 }
 #endif
 
-/* Rows for each method of spgemm_rows_cuda, up to windows of columns, compared with the CPU. */
+/* Compares rows for each method of spgemm_rows_cuda with the CPU. The longest rows need multiple windows of columns. */
 static void large_rows(void **unused)
 {
     static const int64_t cols[] = {3000, 40000, 70000, 1600000};
@@ -226,8 +229,8 @@ static void large_rows(void **unused)
 }
 
 /*
- * Rows of a grid are shifted copies of each other. About one in `holes` entries is missing, so that runs of rows end
- * anywhere.
+ * Returns the matrix of a grid. Consecutive rows have equal columns except for a shift by 1. About one in `holes`
+ * entries is missing, so that such runs of rows end anywhere.
  */
 static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64_t *state)
 {
@@ -246,7 +249,7 @@ static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64
     return e;
 }
 
-/* Runs of rows that share an order, compared with the CPU, whole and in chunks. Sums are exact. */
+/* Compares runs of rows with one order of products with the CPU, in one piece and in chunks. Sums are exact. */
 static void runs_of_rows(void **unused)
 {
     static const int64_t widths[] = {2, 37, 140, 700}, holes[] = {1 << 30, 3000, 150};
@@ -295,9 +298,9 @@ static void chunks(void **unused)
 }
 
 /*
- * Matrices for four methods: rows sorted by warps, sorting networks, runs found by a sample, and counting by pairs. All
- * values and positions are compared, in chunks (without stored orders) and from a plan, whose second run has the
- * structure.
+ * Tests matrices for four methods: rows sorted by warps, sorting networks, runs found by a sample, and counting by
+ * pairs. The result is verified. Products in chunks, which do not store orders, and the second run of a plan, which
+ * knows the structure, must have the bits of this result.
  */
 static void ways_of_short_rows(void **unused)
 {
@@ -345,7 +348,10 @@ static void ways_of_short_rows(void **unused)
     }
 }
 
-/* Plans with new values, also before the first run. The host converts the operands first. Sums are exact. */
+/*
+ * Tests plans whose operands get new values, also before the first run. The host converts the operands for the GPU.
+ * Sums are exact.
+ */
 static void plans_of_new_values(void **unused)
 {
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
@@ -387,8 +393,8 @@ static void plans_of_new_values(void **unused)
 }
 
 /*
- * Limits from zero up: the call is refused with the bytes, or works in chunks. Device memory in use is the same
- * afterwards.
+ * Tests memory limits from 1 byte to enough. The call is refused, or works in chunks. Afterwards, the same number of
+ * bytes is in use.
  */
 static void limits_from_nothing(void **unused)
 {
@@ -423,7 +429,7 @@ static void limits_from_nothing(void **unused)
     test_discard(&a);
 }
 
-/* Large operands and a large result over the bus, with the device given and with device "auto". */
+/* Copies large operands and a large result over the bus, with a given device and with device "auto". */
 static void large_copies(void **unused)
 {
     spry_context *many = context_of(5);

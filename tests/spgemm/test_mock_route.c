@@ -66,8 +66,8 @@ static spry_spgemm_info check(spry_context *context, const spry_matrix *A, const
 }
 
 /*
- * The first work of a process starts the device. A single product must pay for the start; a plan, used many times, need
- * not.
+ * The first work of a process starts the device. The GPU computes a single product only if it saves the time of this
+ * start. For a plan, which is used many times, the start does not count.
  */
 static void start_is_paid_for(void **state)
 {
@@ -97,8 +97,8 @@ static void start_is_paid_for(void **state)
 }
 
 /*
- * Small products remain on the CPU, however often they run: one thread ends within the start of a GPU product, or the
- * data fit the caches.
+ * Small products are computed on the CPU, even if they run often: one thread ends before a GPU product could start, or
+ * the data fit the caches.
  */
 static void small_products(void **state)
 {
@@ -133,7 +133,10 @@ static void other_operands(void **state)
     }
 }
 
-/* A limit that the CPU meets and the GPU exceeds. If both exceed the limit, the message states the CPU's bytes. */
+/*
+ * If the GPU exceeds the memory limit and the CPU does not, the CPU computes the product. If both exceed the limit, the
+ * message states the bytes of the CPU.
+ */
 static void limits(void **state)
 {
     spry_context *context = *state;
@@ -186,7 +189,7 @@ static void plans(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Arrays that a plan on a device holds and writes: host and device, its own arrays and the caller's. */
+/* Checks the arrays that a plan on a device writes: on the host or on the device, its own array or the caller's. */
 static void structure_and_values(void **state)
 {
     spry_context *context = *state;

@@ -49,7 +49,7 @@ static void check_stages(const spry_spgemm_stages *found, const expected_stages 
     check_stage(e->kernel, "sort", found->sort_us, e->sort);
 }
 
-/* The sequential kernels report all of their stages. Two of them produce sorted rows without a sorting stage. */
+/* Checks the stages of CPU kernels. The two seed kernels produce sorted rows, so their sorting takes no time. */
 static void of_the_cpu(void **state)
 {
     static const expected_stages kernels[] = {
@@ -120,7 +120,7 @@ static void of_a_device(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Times of a plan's runs are not summed. */
+/* A plan reports the times of its latest run, not the sum of its runs. */
 static void of_a_devices_plan(void **state)
 {
     spry_matrix *A = some_matrix(*state);

@@ -1,4 +1,4 @@
-/* Sparse products on a CPU in one pass: rows by groups of columns. */
+/* Sparse products on a CPU in one pass, with rows of B stored as groups of eight columns (rows_one_pass_avx512.c). */
 #include "support.h"
 
 #include "matrix/matrix.h"
@@ -35,8 +35,8 @@ static double some_value(uint64_t *state)
 }
 
 /*
- * Rows of `runs` stretches of consecutive columns. All stretches are within `reach` of a position that moves with the
- * row.
+ * Returns a matrix whose rows have `runs` intervals of consecutive columns. All columns of a row are within a range of
+ * `reach` columns. This range moves to the right from row to row.
  */
 static test_entries clustered(int64_t rows, int64_t cols, int64_t runs, int64_t reach, uint64_t *state)
 {
@@ -79,7 +79,7 @@ static int is_grouped(const spry_context *context, const spry_matrix *A, const s
     return spryi_spgemm_column_groups_pay(context, &job);
 }
 
-/* Gives the same bits with one thread or many, by groups, and, with memory hooks, in two phases. */
+/* Checks that all kernels give the same bits with 1, 2 and 5 threads, and in two phases, which memory hooks enforce. */
 static void check(test_entries *b, spry_type type, uint64_t *state)
 {
     test_memory memory = {0};
@@ -111,7 +111,7 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
     for (int c = 0; c < 4; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Columns that fit a window, and more columns: rows of small span move through the window, others go around it. */
+/* Tests matrices whose columns fit the dense window, and matrices with more columns, in rows of small or large span. */
 static void by_groups(void **unused)
 {
     static const int64_t shapes[][3] = {{300, 4000, 4000}, {900, 70000, 2000}, {1500, 3000000, 60000}};
@@ -142,8 +142,8 @@ static void no_groups(void **unused)
 }
 
 /*
- * Returns 1 if one product fits in `mib` MiB of address space in addition to the process's current size, with
- * `wanted`'s bits.
+ * Returns 1 if a product succeeds when only `mib` MiB of address space are available in addition to the process's
+ * current size. Its result must have the bits of `wanted`.
  */
 static int made_within(const spry_matrix *A, const spry_matrix *wanted, const char *kernel, int64_t mib)
 {
@@ -167,10 +167,10 @@ static int made_within(const spry_matrix *A, const spry_matrix *wanted, const ch
     return status == SPRY_OK;
 }
 
-/* With little address space, the one-pass method releases its unused reservation and two phases are used. */
+/* If address space is too small for one pass, the method releases its reservation, and two phases are used. */
 static void little_address_space(void **unused)
 {
-    enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* in MiB; all products need 150 */
+    enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* in MiB; an entry of C for every product needs 150 MiB */
     if (INSTRUMENTED) skip();                   /* sanitizer shadows reserve terabytes */
     spry_context *context = context_of(1);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
@@ -194,8 +194,8 @@ static void little_address_space(void **unused)
 }
 
 /*
- * Each row of C is a piece in one pass, which needs more bytes than the pieces of two phases. No limit of at least
- * least_bytes is refused, even if only the pieces exceed the limit.
+ * One pass cuts C into pieces of one row each. The list of these pieces needs more bytes than the list of two phases.
+ * No limit of at least least_bytes is refused, even if only this list exceeds the limit.
  */
 static void limits(void **unused)
 {

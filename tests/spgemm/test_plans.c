@@ -36,8 +36,8 @@ static void same_bits(void **unused)
 }
 
 /*
- * Rows with more products than a thread's buffer holds, over all columns and over few, among short rows and repeated
- * rows.
+ * Tests rows with more products than a thread's buffer holds, in 60000, 30000 and 500 columns. Other rows are short or
+ * empty.
  */
 static void long_rows(void **unused)
 {
@@ -74,7 +74,7 @@ static void long_rows(void **unused)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
-/* All limits down to the least, which the estimate states exactly, give the same bits. One byte less is refused. */
+/* All limits down to the estimate's least_bytes give the same bits. A limit of one byte less is refused. */
 static void limits(void **unused)
 {
     for (int m = 0; m < TEST_SPECS; m++) {
@@ -124,7 +124,7 @@ static void limits(void **unused)
     }
 }
 
-/* Runs the phases of one method separately, with the rows cut into pieces of `work` rows and entries. */
+/* Runs the phases of one kernel separately. Rows are cut into pieces; rows plus entries of a piece are about `work`. */
 static void check_pieces(spry_context *context, const spry_matrix *A, const spry_matrix *wanted, const char *name,
                          int64_t work)
 {
@@ -153,7 +153,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_rows_place(&job, 0, &first);
     const unsigned char *workspace = job.workspace, *runs = first.run.memory.values;
     const size_t clean = runs ? (size_t)(runs - workspace) : part;
-    for (size_t b = 0; b < bytes; b++) /* runs use the end of a thread's part, which may hold anything afterwards */
+    for (size_t b = 0; b < bytes; b++) /* runs of rows use the end of a thread's part and need not clear the end */
         if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
@@ -468,7 +468,7 @@ static spry_spgemm_verification verify(spry_context *context, const spry_matrix 
     return found;
 }
 
-/* Inf in A meets an empty row of B, so no product and no entry of C is infinite or NaN. */
+/* Inf in A multiplies only an empty row of B, so no product and no entry of C is infinite or NaN. */
 static void infinite_over_nothing(void **unused)
 {
     static const int32_t a_offsets[] = {0, 2}, a_columns[] = {0, 1}, b_offsets[] = {0, 0, 1}, b_columns[] = {0};
@@ -489,7 +489,7 @@ static void infinite_over_nothing(void **unused)
     spry_context_destroy(context);
 }
 
-/* alpha*(A*B) with an infinite or NaN alpha: entries are Inf or NaN, and rows without entries are right. */
+/* If alpha is infinite or NaN, entries of alpha*(A*B) are Inf or NaN, and rows without entries remain empty. */
 static void alpha_beyond_numbers(void **unused)
 {
     static const int32_t offsets[] = {0, 1, 1, 3}, columns[] = {0, 1, 2};
@@ -516,7 +516,7 @@ static void alpha_beyond_numbers(void **unused)
     spry_context_destroy(context);
 }
 
-/* A*A^T of 2^31 - 1 columns: the offsets of A^T exceed the limit. The call reports the bytes before it builds A^T. */
+/* A has 2^31 - 1 columns, so the offsets of A^T exceed the limit. A*A^T reports the bytes before it builds A^T. */
 static void more_rows_than_memory(void **unused)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, INT32_MAX - 1};

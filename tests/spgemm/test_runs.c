@@ -1,7 +1,7 @@
 /*
- * Runs of rows that share one order of products (row_runs.tmpl.h). Runs begin and end anywhere. Their groups have equal
- * columns and any step. Rows are unsorted, have duplicates, or are empty. Also tests listing columns while rows are
- * counted. C has SMMP's bits.
+ * Tests runs of rows that share one order of products (row_runs.h explains runs and groups). Runs begin and end
+ * anywhere. Rows are sorted or unsorted, have duplicates, or are empty. C must have the bits of kernel spgemm_smmp_cpu.
+ * Also tests kernels that list columns while they count rows.
  */
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -16,7 +16,7 @@ static int rising(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Layout of rows: groups of `identical` rows. Each group starts `step` columns after the previous group. */
+/* Layout of rows: groups of `identical` rows. The columns of a group are the previous group's columns plus `step`. */
 typedef struct lay {
     int64_t identical, step, spread, most, change; /* change: mean number of rows until new offsets are drawn */
     int sorted, distinct;
@@ -58,7 +58,7 @@ static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const 
     return C;
 }
 
-/* Compares a product in one pass (contexts 0 to 2) and in two phases (memory hooks disable the single pass). */
+/* Compares products in one pass (contexts 0 to 2) and in two phases (context 3: memory hooks disable one pass). */
 static void one_trial(spry_context *const contexts[4], uint64_t seed)
 {
     uint64_t state = seed;
@@ -112,7 +112,7 @@ static void random_runs(void **unused)
 }
 
 /*
- * Typical matrices with runs: many lanes, long rows of one pattern, multiple unknowns per node, C larger than the
+ * Tests typical matrices with runs: long runs, long rows, multiple unknowns per node, and a C that is larger than the
  * caches.
  */
 static void grids(void **unused)
@@ -148,8 +148,8 @@ static void grids(void **unused)
 }
 
 /*
- * Columns listed while rows are counted, by one thread into C, or by multiple threads into separate memory. Rows have
- * near or distant columns, unsorted, with or without duplicates, in products and in plans.
+ * Tests kernels that list columns while they count rows: one thread lists into C, multiple threads into separate
+ * memory. Columns of a row are close or distant, sorted or not, with or without duplicates. Tests products and plans.
  */
 static void listed_columns(void **unused)
 {

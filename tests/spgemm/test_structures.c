@@ -23,7 +23,7 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
         fail_msg("%s: the structure is not that of the product", what);
 }
 
-/* Each kernel, shape and index pair, without a limit and with the least limit, which makes windows narrow. */
+/* Tests each kernel, shape and index pair, without a limit and with the least limit, which makes windows narrow. */
 static void structures(void **unused)
 {
     static const char *const kernels[] = {NULL, "spgemm_rows_cpu", TEST_STUDY("spgemm_smmp_cpu", NULL),
@@ -114,7 +114,7 @@ static void values_of_the_caller(void **unused)
     }
 }
 
-/* op(A)*op(B) of one matrix and of two, by all calls, in layouts that are transposed with and without a copy. */
+/* Tests op(A)*op(B) of one matrix and of two matrices by all calls. Some layouts are transposed without a copy. */
 static void transposed(void **unused)
 {
     spry_context *context = context_of(2);

@@ -1,6 +1,6 @@
 /*
- * C = P^T*A*P on the CPU, compared with dense sums and with two products: each method, new values, limits, refusals and
- * failures.
+ * C = P^T*A*P on the CPU, compared with dense sums and with two products. Tests each method, new values, limits,
+ * refusals and failures.
  */
 #include "spry/spgemm.h"
 #include "support.h"
@@ -250,7 +250,7 @@ static void limits(void **unused)
             fail_msg("case %d: %d bytes held, %d told", c, (int)held, (int)(info.peak_bytes - inputs));
         spry_spgemm_plan_destroy(plan);
         plan = NULL;
-        o.memory_limit_bytes = 2 * info.peak_bytes; /* growing arrays are copied under a limit */
+        o.memory_limit_bytes = 2 * info.peak_bytes; /* with a limit, arrays that grow are copied */
         D = triple(context, &plan, x.A, x.P, &o);
         assert_true(info_of(plan).peak_bytes <= o.memory_limit_bytes && test_same_bits(C, D));
         spry_matrix_destroy(D);
@@ -318,7 +318,7 @@ static void operands(void **state)
     spry_matrix_destroy(P);
 }
 
-/* An infinity in P gives NaN only in the sums that use it, also in a run of multiple rows. */
+/* An infinity in P changes only the sums that use it. A run of multiple rows gives the same values as single rows. */
 static void infinities(void **state)
 {
     spry_context *context = *state;

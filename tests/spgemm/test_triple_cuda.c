@@ -1,6 +1,6 @@
 /*
- * C = P^T*A*P on a GPU, compared with the CPU: operands on the host and on the GPU, plans with new values, both value
- * types.
+ * C = P^T*A*P on a GPU, compared with the CPU. Tests operands on the host and on the GPU, plans with new values, f32
+ * and f64.
  */
 #include "spry/cuda.h"
 #include "spry/spgemm.h"

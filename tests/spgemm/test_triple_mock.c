@@ -150,8 +150,8 @@ static void places(void **state)
 }
 
 /*
- * Limits count both products. Memory in use stays below the limit. A smaller limit is refused, and all memory is
- * released.
+ * The limit applies to A*P and P^T*(A*P) together. The peak is at most the limit. A smaller limit is refused, and all
+ * memory is released.
  */
 static void limits(void **state)
 {
