@@ -58,17 +58,17 @@ uint64_t next_random(uint64_t *state); /* xorshift64; state is not 0 */
 enum { SKIPPED = 77 }; /* exit status of a test that cannot run on this machine */
 int has_gpu(void);     /* prints the device's name, or why no device is available */
 
-/* Makes the n-th of the next calls fail, counted from 1, and with `onwards` all after it. n = 0: no call fails. */
+/* Makes the n-th of the next calls fail, counted from 1. If `onwards`, all later calls fail. n = 0: no call fails. */
 void fail_call(test_memory *memory, int64_t n, int onwards);
 
 /* Returns 1 if the call that fail_call named was made. */
 int call_failed(const test_memory *memory);
 
 /*
- * Runs `work` in new contexts, where the first allocation fails, then the second, and so on until none fails; and again
- * with all allocations after the failed one failing. Fails the test unless the work returns SPRY_OUT_OF_MEMORY with its
- * message if an allocation failed, SPRY_OK otherwise, and leaves no block. The work destroys what it creates. Returns
- * the number of allocations of the last run.
+ * Runs `work` repeatedly, each time in a new context. The first allocation fails in the first run, the second in the
+ * second run, and so on until no allocation fails. Then does the same again, where all later allocations also fail.
+ * `work` must return SPRY_OUT_OF_MEMORY with a message if an allocation failed, else SPRY_OK. It must destroy what it
+ * creates: the test fails if a block remains. Returns the number of allocations of the last run.
  */
 typedef spry_status (*test_work)(spry_context *context, const void *input, spry_error *err);
 int64_t fail_every_allocation(test_work work, const void *input, int threads);
@@ -100,7 +100,7 @@ spry_ordering *create_ordering(spry_context *context, const spry_matrix *A, cons
 spry_kernel_info kernel_info(const spry_context *context, int index);
 spry_format_info format_info(int index);
 
-/* Kernels of sparse products, by their index among these. */
+/* Gets the kernel of sparse products with this index among all kernels of sparse products. */
 spry_status get_spgemm_kernel(const spry_context *context, spry_kernel_info *info, int index, spry_error *err);
 
 /* Lengths of the library's lists. Kernels of products with vectors come before those of sparse products. */

@@ -2,7 +2,7 @@
 
 #include "spawn.h"
 
-/* kind: n number, i integer, s text, b flag; a capital letter: never null if the case is ok */
+/* kind: n number, i integer, s text, b flag. A capital letter: never null if the record's status is "ok". */
 static const struct {
     const char *name;
     char kind;

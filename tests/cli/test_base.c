@@ -1,4 +1,4 @@
-/* Tests of node and row numbers in the base of the file or of --base, and of edge lists with any name. */
+/* Tests of numbers of nodes and rows, which begin at the base of the file or of --base. Also tests edge lists. */
 #include "spawn.h"
 
 #define EDGES "0,1\n1,2\n2,0\n0,2\n3,2\n"

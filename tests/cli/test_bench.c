@@ -158,8 +158,8 @@ static void orderings(void **state)
 }
 
 /*
- * Tests orderings that only one format has. Without the format they are refused. Without a kernel on the device, the
- * record gives the reason.
+ * Tests orderings that only one format has. The ordering is refused if no option selects the format. If the format has
+ * no kernel on the device, the record is skipped and gives the reason.
  */
 static void orderings_of_one_format(void **state)
 {
@@ -237,7 +237,7 @@ static void expect_output(const char *command, const char *expected)
     release(&o);
 }
 
-/* Prepares matrices together (--at-once), and runs with fewer threads after the first number of threads. */
+/* Prepares three matrices at the same time (--at-once 3), and runs with two threads, then with one. */
 static void short_runs(void **state)
 {
     expect_output("bench $D/small.mtx gen:grid5,x=40,y=40 gen:banded,rows=900 --at-once 3 --threads 2,1 --runs 3 "

@@ -2,7 +2,7 @@
 #include "records.h"
 #include "spawn.h"
 
-/* grid5 of 30 x 20: rows, entries, and bytes of CSR in 32/32 and f64 without vectors. */
+/* grid5 of 30 x 20: rows, entries, and bytes of CSR with 32-bit indices and f64 values, without vectors. */
 static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20,
                     csr_bytes = 12 * (5 * 600 - 2 * 30 - 2 * 20) + 4 * 601;
 

@@ -30,8 +30,8 @@ static void see_choice(const cJSON *in)
 }
 
 /*
- * Checks the lines of a matrix and type: records, then the choices for five numbers of calls, then the choice of policy
- * tree.
+ * Checks the lines for one matrix and type. First come the records, then five choices of policy cost, one for each
+ * number of `calls`, then the choice of policy tree.
  */
 static void lines(void **state)
 {
@@ -78,8 +78,8 @@ static int has_record(const char *text, int before, const cJSON *in)
 }
 
 /*
- * Asserts that kernels with equal parameters share a record, which also times the choices. Published sizes have
- * records. Nondeterministic kernels have none.
+ * Asserts that a choice has the kernel, format and time of a record, and that no kernel has two records of one format.
+ * Formats with published sizes (sell:c=8:sigma=1) have records. Nondeterministic kernels have no records.
  */
 static void kernels(void **state)
 {

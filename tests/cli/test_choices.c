@@ -32,7 +32,7 @@ static void multiple_processes(void **state)
     release(&o);
 }
 
-/* Asserts that the runner-up is a measured format, ordered by measured times. */
+/* Asserts that the runner-up is a measured format whose time is not shorter than the time of the chosen format. */
 static void runner_up(void **state)
 {
     for (int counted = 0; counted < 2; counted++) {

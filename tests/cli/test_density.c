@@ -30,7 +30,7 @@ static void any_layout(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Tests indices for which index * height exceeds 2^63, and one triangle. */
+/* Tests a symmetric matrix stored as one triangle, with indices for which index * height exceeds 2^63. */
 static void large_indices(void **state)
 {
     const int64_t n = (int64_t)1 << 56, rows[] = {n - 1, n / 2, n - 1}, columns[] = {0, n / 2 - 1, n - 1};

@@ -51,7 +51,7 @@ static int count_good(const cJSON *records)
     return good;
 }
 
-/* Runs products, transposed products, squares and solvers on the mock GPU, whose description names host memory. */
+/* Runs products, transposed products, squares and solvers on the mock GPU, which reports itself as host memory. */
 static void the_mock_stands_in(void **state)
 {
     static const char *const kernels[] = {"csr_scalar_cuda", "csr_vector_cuda", "hyb_segmented_cuda",
@@ -117,7 +117,7 @@ static void the_mock_serves_every_kernel(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Asserts that the plain tree's formats are also chosen on a GPU, with kernels without atomics. */
+/* Asserts that --policy tree chooses formats of its tree on a GPU, with kernels that use no atomics. */
 static void the_tree_on_a_gpu(void **state)
 {
     static const char *const cases[][2] = {

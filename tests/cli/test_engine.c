@@ -72,7 +72,7 @@ static void distinct_names(void **state)
     }
 }
 
-/* Asserts that names, which are any bytes, become valid UTF-8 in JSON. */
+/* Asserts that names, which may contain any bytes, become valid UTF-8 in JSON. */
 static void json_text(void **state)
 {
 #define BAD "\xef\xbf\xbd"
@@ -238,7 +238,10 @@ static void bandwidth(void **state)
     spry_context_destroy(context);
 }
 
-/* Asserts that each array has four times the cache, limited by 1 GB for both and half of the memory left. */
+/*
+ * Asserts that each of the two arrays has four times the size of the cache. Both arrays together have at most 1 GB and
+ * at most half of the available memory.
+ */
 static void copy_arrays(void **state)
 {
     static const int64_t mib = 1 << 20, plenty = INT64_C(1) << 40;

@@ -2,7 +2,7 @@
 #include "records.h"
 #include "spawn.h"
 
-/* grid7 of 60 x 60 x 60: bytes of plain CSR in 32/32 and f64, and bytes of one column of x and y. */
+/* grid7 of 60 x 60 x 60: bytes of CSR with 32-bit indices and f64 values, and bytes of one column of x and y. */
 #define GRID "gen:grid7,x=60,y=60,z=60"
 static const double csr_bytes = 12 * (7 * 216000 - 6 * 3600) + 4 * 216001, vectors = 16 * 216000;
 
@@ -56,8 +56,8 @@ static void fields(void **state)
 }
 
 /*
- * Tests columns by rows: csr reads the matrix once for all columns and overtakes packed. For one vector packed is
- * faster.
+ * Tests row-major blocks of vectors. csr reads the matrix once for all columns, so it is chosen for eight columns. For
+ * one vector, packed is chosen.
  */
 static void rows_of_columns(void **state)
 {
@@ -68,7 +68,7 @@ static void rows_of_columns(void **state)
     assert_true(us_of_8 > us && us_of_8 < 8 * us);
     assert_near(of(eight, "csr", "bytes") - of(one, "csr", "bytes"), 7 * vectors, 1e-6 * vectors);
     assert_near(of(eight, "csr", "total_us"), of(eight, "csr", "setup_us") + 10000 * us_of_8, 1e-5 * 10000 * us_of_8);
-    /* hyb copies each column out of the rows of x, and into the rows of y. */
+    /* hyb multiplies one column at a time. It copies each column from x and to y, because they are row-major. */
     assert_true(of(eight, "hyb", "predicted_us") > 8 * of(one, "hyb", "predicted_us"));
     assert_true(of(eight, "hyb", "bytes") > 8 * of(one, "hyb", "bytes"));
     cJSON_Delete(one);

@@ -110,7 +110,7 @@ static void answer(int to, const char *root, const char *log)
  * - plain     ranges, and ETag "v1"
  * - other     like plain with ETag "v2", another version of the file
  * - redirect  redirects to plain
- * - cut       sends only the first half of a request without a range, otherwise like plain
+ * - cut       sends only the first half of the file if the request has no range, otherwise like plain
  * - deaf      sends the whole file, even if a range is requested
  * - wrong     sends a range that begins at a wrong position
  * - stall     sends some bytes, then nothing
@@ -205,7 +205,7 @@ static void gets_and_keeps_a_matrix(void **state)
                    "1 000 x 1 000", NULL);
 }
 
-/* Asserts that groups are distinguished, since some names are in more than one group. */
+/* Asserts that a matrix is found by its group and name, since more than one group may have a matrix of that name. */
 static void groups_are_distinguished(void **state)
 {
     empty_cache();
@@ -219,13 +219,16 @@ static void groups_are_distinguished(void **state)
     /* a group without this matrix leaves no folder */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch None/big --cache \"$C\""), 1, NULL, "the server has no such file");
     expect_outcome(shell("ls \"$D/cache\""), 0, "HB\nOther\n", NULL);
-    /* the benchmark finds both, with different names */
+    /* the benchmark finds both matrices and prints them with their groups */
     expect_outcome(shell("SPRY_BENCH_COPY_BYTES=65536 \"$SPRY\" bench \"$D/cache\" --formats csr 2>/dev/null | "
                          "grep -o '^[A-Za-z]*/big:' | tr '\n' ' '"),
                    0, "HB/big: Other/big: ", NULL);
 }
 
-/* Asserts that NAME.mtx.gz in the folder itself, from an earlier version, is used only if its text names the matrix. */
+/*
+ * Asserts that a file NAME.mtx.gz in the cache folder, where earlier versions stored files, is used only if its text
+ * names the group and matrix.
+ */
 static void files_of_earlier_versions_are_verified(void **state)
 {
     static const char copy[] = "mkdir -p \"$C\" && gzip -c \"$D/big/big.mtx\" >\"$C/big.mtx.gz\" && \"$SPRY\" fetch %s "
@@ -326,7 +329,7 @@ static void begins_anew_where_it_cannot_continue(void **state)
         expect_outcome(fetch(modes[m], "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
         expect_matrix();
     }
-    /* the version of the fetched part is unknown */
+    /* Without the .tag file, the version of the fetched part is unknown, so the whole file is fetched. */
     begin_half();
     outcome o = shell("rm \"$D/cache/HB/.big.tar.gz.tag\"");
     release(&o);

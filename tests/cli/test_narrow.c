@@ -1,4 +1,4 @@
-/* Tests that values in a narrower type of a peer are unchanged, or refused. */
+/* Tests the conversion of values to a peer's narrower type: values are unchanged, or the conversion is refused. */
 #include "testing.h"
 
 #include "bench/peers/narrow_values.c"

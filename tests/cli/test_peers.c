@@ -259,31 +259,32 @@ static int find_blocks(peer_blocks *blocks, int64_t rows, int64_t cols, const in
 static void blocks_are_found(void **state)
 {
     peer_blocks blocks;
-    /* Two dense blocks of 2 in a 4 x 4: blocks of 4 would store twice the entries. */
+    /* Two dense 2 x 2 blocks in a 4 x 4 matrix. One block of size 4 would store twice as many values. */
     static const int32_t pairs[] = {0, 2, 4, 6, 8}, pair_columns[] = {0, 1, 0, 1, 2, 3, 2, 3};
     assert_int_equal(find_blocks(&blocks, 4, 4, pairs, pair_columns), SPRY_PEER_OK);
     assert_int_equal(blocks.size, 2);
     assert_int_equal(blocks.count, 2);
-    /* A dense 6 x 6: one block of 6 takes the fewest bytes; the sides divide by 2 and 3 as well. */
+    /* A dense 6 x 6 matrix. One block of size 6 needs fewer bytes than blocks of size 2 or 3. */
     int32_t offsets[7], columns[36];
     for (int k = 0; k < 36; k++) columns[k] = k % 6;
     for (int i = 0; i <= 6; i++) offsets[i] = 6 * i;
     assert_int_equal(find_blocks(&blocks, 6, 6, offsets, columns), SPRY_PEER_OK);
     assert_int_equal(blocks.size, 6);
     assert_int_equal(blocks.count, 1);
-    /* Three of four entries: fill 4/3 is accepted. Two of four, a diagonal: fill 2 is refused. */
+    /* Three entries in a 2 x 2 block: 4/3 stored values per entry are accepted. Two entries: 2 values are refused. */
     static const int32_t three[] = {0, 2, 3}, three_columns[] = {0, 1, 1}, two[] = {0, 1, 2}, two_columns[] = {0, 1};
     assert_int_equal(find_blocks(&blocks, 2, 2, three, three_columns), SPRY_PEER_OK);
     assert_int_equal(blocks.size, 2);
     assert_int_equal(find_blocks(&blocks, 2, 2, two, two_columns), SPRY_PEER_UNSUPPORTED);
-    /* A dense row whose length no size divides, and a matrix without entries. */
+    /* A dense row whose length is no multiple of a block size, and a matrix without entries. */
     static const int32_t odd[] = {0, 11}, empty[] = {0, 0, 0};
     static const int32_t odd_columns[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     assert_int_equal(find_blocks(&blocks, 1, 11, odd, odd_columns), SPRY_PEER_UNSUPPORTED);
     assert_int_equal(find_blocks(&blocks, 2, 2, empty, empty), SPRY_PEER_UNSUPPORTED);
 }
 
-/* Checks csr5 on long rows, empty rows, rows that begin with a tile, tails, and more threads than tiles. */
+/* Checks csr5 on long rows, empty rows, rows that begin where a tile begins, incomplete tiles, and fewer tiles than
+   threads. */
 static void csr5_is_right(void **state)
 {
     static const char *const matrices[] = {"gen:arrow,rows=3000",

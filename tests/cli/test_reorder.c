@@ -33,7 +33,7 @@ static void writes_what_it_read(void **state)
     char *out = read_file("out.mtx"), *perm = read_file("perm.mtx");
     assert_non_null(out);
     assert_non_null(perm);
-    /* field and symmetry do not change; the result is a chain from either end */
+    /* Field and symmetry do not change. The new order follows the path from one of its two ends. */
     assert_non_null(strstr(out, "%%MatrixMarket matrix coordinate pattern symmetric\n"));
     assert_non_null(strstr(out, "\n5 5 9\n1 1\n2 1\n2 2\n3 2\n3 3\n4 3\n4 4\n5 4\n5 5\n"));
     const char *numbers = strstr(perm, "\n5 1\n");

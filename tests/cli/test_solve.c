@@ -137,7 +137,7 @@ static void iterations_against_their_floor(void **state)
     outcome o = spry("solve gen:laplace5,x=9,y=9");
     assert_null(strstr(o.out, "floor"));
     release(&o);
-    /* no comparison: no iteration was needed or started */
+    /* The report compares no times if no iteration was needed or started. */
     write_file("zeros.mtx", "%%MatrixMarket matrix array real general\n3 1\n0\n0\n0\n");
     o = spry("solve $D/sym.mtx -b $D/zeros.mtx --time");
     assert_int_equal(o.status, 0);
@@ -413,7 +413,7 @@ static void pagerank_of_node(void **state)
            "expected a node from 0 to 2 (counted from 0) or a file");
 }
 
-/* Follows the steps of the tutorial, with a matrix that stands for B itself. */
+/* Runs the example of the tutorial. With --edges column-to-row, the file contains B. */
 static void pagerank(void **state)
 {
     double x[3], y[3];
@@ -478,7 +478,7 @@ static void pagerank_records(void **state)
     expect("pagerank $D/minus.mtx --type pattern", 0, "verdict         converged after ", NULL);
 }
 
-/* Ranks generated graphs with their weights, which are not all 1, and without. */
+/* Ranks generated graphs with their weights and as patterns. The highest ranks differ, since not all weights are 1. */
 static void pagerank_of_generated_graphs(void **state)
 {
     static const char *const graphs[] = {"rmat,scale=8", "rmat:d,scale=8", "uni18,rows=2000",  "road,side=30",

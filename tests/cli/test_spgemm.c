@@ -13,8 +13,8 @@ static int make_factors(void **state)
 }
 
 /*
- * Checks the reported bytes. The symbolic workspace, one bit per column, exceeds C and the numeric workspace, so the
- * peak is no sum.
+ * Checks the reported bytes. The workspace of the symbolic phase, one bit per column, is larger than C and the
+ * workspace of the numeric phase together, so the peak is not the sum of all parts.
  */
 static void tells_bytes(void **state)
 {
@@ -326,7 +326,7 @@ static void wrong_peers_are_found_out(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
-/* Asserts that all built peers are right, on matrices with empty, dense and long rows. Interpreters may be missing. */
+/* Asserts that all built peers give correct results. Matrices have empty, dense or long rows. No Python is found. */
 static void peers_multiply_matrices(void **state)
 {
     static const char *const matrices[] = {"gen:rmat,scale=7", "gen:fem3,x=3,y=3,z=3", "gen:arrow,rows=50",

@@ -1,4 +1,7 @@
-/* Tests of the twins of the CSR-k study: the printed figures of its table, and every kind on a smaller scale. */
+/*
+ * Tests of the twins of the CSR-k study, which are generated matrices that replace the matrices of the paper. Compares
+ * them with the printed figures, and tests every kind of twin on a smaller scale.
+ */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "testing.h"
@@ -113,8 +116,8 @@ static void every_twin(void **state)
 }
 
 /*
- * Compares rows, entries and their quotient with the paper, in millions. The paper's rows of thermal2 contradict its
- * mean.
+ * Compares rows and entries (in millions) and entries per row with the paper. For thermal2, the paper's rows and its
+ * mean contradict each other.
  */
 static void figures(void **state)
 {

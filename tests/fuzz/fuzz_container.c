@@ -5,10 +5,12 @@
  * sections are laid out and hashed again. The reader must then refuse the file or return a sound matrix that
  * multiplies.
  *
- *     byte 0       index of the container (modulo their number)
- *     byte 1       bits 0, 1: do not update the section hashes, the head checksum; bits 2, 3: value type to read as
- *     13 bytes     a change: target (0: head, s: section s), u32 byte offset, bits 0-1 of the next: log2 bytes,
- *     each         bits 2-3: set, add, or resize the section to that many items; 7 bytes little-endian: the number
+ *     byte 0       index of the container (modulo the number of containers)
+ *     byte 1       bit 0: do not update the section hashes; bit 1: do not update the head checksum; bits 2, 3: value
+ *                  type that the reader is asked for
+ *     then         changes of 13 bytes: target (0: head, s: section s); byte offset (32 bits); a byte whose bits 0-1
+ *                  are log2 of the bytes to change, and bits 2-3 are 0 to set, 1 to add, 2 or 3 to resize the section
+ *                  to `number` items; 7 bytes with `number`, little-endian
  */
 #include "io/container.h"
 #include "limits.h"
@@ -74,7 +76,7 @@ static void add_template(const spry_matrix *A, const char *format)
     split_container(&templates[template_count++], file);
 }
 
-/* Adds a container for each format in use, with steps, blocks with fill, and rows of any length. */
+/* Adds containers of each format. Their matrices include grids, blocks with missing entries, and long rows. */
 static void add_templates(spry_context *context, spry_type type, spry_index_type offset, spry_index_type index)
 {
     static const char *const made[][2] = {

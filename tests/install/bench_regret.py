@@ -52,7 +52,8 @@ class Regret(unittest.TestCase):
 
     def test_losses(self):
         records = [record("csr_ours", 20, 10), record("fast", 1000, 4), record("ours", 205, 5)]
-        # 1 call: 205 over csr's 30; 100: 700, csr 1020, fast 1400; 1000: 5200 over 5000; many: 5 over 4
+        # Costs in us. 1 call: ours 205, csr 30. 100 calls: ours 700, csr 1020, fast 1400. 1000 calls: ours 5200, fast
+        # 5000. For an unlimited number of calls only the time counts: ours 5, fast 4.
         for calls, loss, over_csr, best in (
                 (1, 205 / 30, 205 / 30, (30, "csr_ours")), (100, 1, 700 / 1020, (700, "ours")),
                 (1000, 1.04, 5200 / 10020, (5000, "fast")), (0, 1.25, 0.5, (4, "fast"))):
@@ -63,7 +64,7 @@ class Regret(unittest.TestCase):
 
     def test_upload_is_in_no_cost(self):
         c = self.judged([record("fast", 1000, 4, upload_us=900)], 10, 300, 5, upload_us=100)
-        self.assertEqual(c["best"][0], 120)  # csr: 20 + 100; the kernel: 140
+        self.assertEqual(c["best"][0], 120)  # csr: 20 + 10 * 10; fast: 1000 - 900 + 10 * 4 = 140
         self.assertAlmostEqual(c["loss"], 250 / 120)
 
     def test_who_does_not_count(self):
@@ -83,7 +84,7 @@ class Regret(unittest.TestCase):
 
     def test_sums(self):
         lines = []
-        for matrix, time in (("a", 4), ("b", 8), ("c", 16)):  # losses 1, 2, 4; over csr 0.4, 0.8, 1.6
+        for matrix, time in (("a", 4), ("b", 8), ("c", 16)):  # divided by the best: 1, 2, 4; by csr: 0.4, 0.8, 1.6
             of = {"matrix": matrix}
             lines += [record("fast", 0, 4, **of), {"regret": choice(0, 0, time, **of)},
                       {"regret": choice(0, 0, 4, policy="tree", **of)}, {"regret_sum": {"cases": 9}}]
@@ -94,8 +95,8 @@ class Regret(unittest.TestCase):
         self.assertIn("sell:c=16:sigma=512 ours 0 not measured", " ".join(text.split()))
 
     def test_peers(self):
-        """Faster than one peer, slower than three: within the spread, by over 5 % and the spread, and by less than 5 %.
-        """
+        """The choice is faster than one peer and slower than three: by less than the spread, by more than 5 % and the
+        spread, and by less than 5 %."""
         peers = [record("slow", 0, 10, peer=True), record("near", 0, 4.5, peer=True, spread_us=0.6),
                  record("fast", 0, 4.5, peer=True), record("close", 0, 4.8, peer=True),
                  record("gone", 0, None, peer=True, status="skipped")]
@@ -117,7 +118,7 @@ class Regret(unittest.TestCase):
         self.assertIsNone(regret.break_even_is_right({**c, "time_us": 9.5}))
         self.assertAlmostEqual(regret.prediction_error({**c, "device": "cuda"}), 2.2)
         lines = [record("csr_ours", 20, 10)]
-        # predicted share: 1.1, 1.4, 2.2 and, in csr, 0.5 times the measured share
+        # The predicted time divided by csr's is 1.1, 1.4 and 2.2 times the measured quotient, and 0.5 times for csr.
         in_csr = {"format": "csr", "time_us": 10}
         for predicted, even, other in ((11, 100, {}), (14, 200, {}), (22, 300, {}), (10, 400, in_csr)):
             chosen = choice(0, 500, 5, baseline_us=20, predicted_us=predicted, break_even=even)

@@ -48,7 +48,7 @@ fi
 
 bytes=$(stat -L -c %s "$library")
 echo "libspry.so: $bytes bytes"
-# 0.15 MB are the AVX2 instances of windowed.
+# The AVX2 instances of windowed need 0.15 MB of this limit.
 if [ "$bytes" -gt 4620000 ]; then
     echo "libspry.so has $bytes bytes, over 4620000" >&2
     status=1

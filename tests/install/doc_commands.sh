@@ -11,8 +11,8 @@
 # Checks: the first command of a pipe ends with status 0, and the lines below the command equal its output. A comment in
 # the line before the block changes the check:
 #     <!-- run: status 1 -->      the command must end with this status
-#     <!-- run: numbers -->       numbers (with their units) are compared as "some number", and the level of vector
-#                                 instructions in kernels' names likewise: for times, rates and machines
+#     <!-- run: numbers -->       a number with its unit equals any other, and a level of vector instructions in a
+#                                 kernel's name equals any other level: for times, rates and machines
 #     <!-- run: keys -->          JSON: only the keys are compared
 #     <!-- run: sample -->        the output is from one run on one machine and is not compared
 #     <!-- run: no, REASON -->    the block is not run

@@ -239,7 +239,7 @@ void refusals(const spry::context &context)
 static_assert(!std::is_copy_constructible_v<spry::matrix> && std::is_nothrow_move_constructible_v<spry::matrix>);
 static_assert(std::is_nothrow_copy_constructible_v<spry::error>);
 
-// Arguments that calls write or read. T is a temporary, T & is none.
+// Arguments that calls write (output) or read (input). T stands for a temporary, T & for an object with a name.
 using vector = std::vector<double>;
 template <class T> constexpr bool is_output = std::is_convertible_v<T, spry::output>;
 template <class T> constexpr bool is_input = std::is_convertible_v<T, spry::input>;
@@ -251,7 +251,7 @@ static_assert(is_input<vector &> && is_input<const vector &> && is_input<vector>
 static_assert(is_input<spry_vector> && is_input<spry_const_vector> && is_input<spry::span<const double>>);
 static_assert(!is_input<std::vector<int>> && !is_output<std::vector<int> &> && !is_input<std::nullptr_t>);
 
-// spry::vector describes what remains after the expression.
+// spry::vector accepts views and objects with a name. It refuses temporaries, which end with the expression.
 template <class T, class = void> struct described {
     using type = void;
 };

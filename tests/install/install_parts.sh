@@ -40,7 +40,7 @@ install_all() # WHAT: what is missing
     fi
 }
 
-expect() # yes|no FILE: whether it is installed; a file that is not there has to be named
+expect() # yes|no FILE: whether FILE must be installed; a file that is not installed must be named in the log
 {
     local found named
     found=$(find "$work/prefix" -path '*/share/*' -prune -o -type f -path "*/$2" -print | grep -c . || true)

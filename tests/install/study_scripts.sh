@@ -51,7 +51,7 @@ expect 0 'Geometric mean of the ratios 1.00, lowest 0.50' one.jsonl --kernel bes
 expect 0 'Also skipped: a f64 p3: skipped' one.jsonl --kernel ours --against p1
 expect 1 'Not compared: a f64 p3: skipped' one.jsonl --kernel ours --against p3
 expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --against p1
-# Both times of a ratio come from one run: 300 over 100, never 300 over 10.
+# Both times of a ratio come from one run: 300 is divided by 100, not by the 10 of the other run.
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
 
@@ -70,7 +70,7 @@ assert [sizes_by(d) for d in densities] == wanted, lines
 assert sizes_by(1e9) == (32, 8), lines
 assert lines[2] == "cuda whole 8 32", lines
 assert abs(tune_sizes.search(swept)[2] - 1) < 1e-12
-for s in swept[1]["times"]:  # no formula gives 32 at 5, and 8 at 3 and 7
+for s in swept[1]["times"]:  # no formula gives size 32 for density 5 and size 8 for densities 3 and 7
     swept[1]["times"][s] = 50 + abs(s[0] - 32)
 assert tune_sizes.search(swept)[2] > 1.01
 assert [len(tune_sizes.sizes_of("cpu", k)) for k in (2, 3)] == [18, 90]

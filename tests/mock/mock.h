@@ -21,7 +21,7 @@ typedef struct mock_state {
     int spgemm_fails;     /* 1: the numeric phase of sparse products fails */
     int converts;         /* 1: storages of formats are built on the device if possible */
     int absent;           /* 1: a new context finds no mock device */
-    int records;          /* 1: the device records rounds of an iteration */
+    int records;          /* 1: the device can record iterations of a solver and repeat them */
 } mock_state;
 extern mock_state mock;
 
@@ -37,7 +37,7 @@ const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 /* Returns the device's kernel for a format, or NULL. */
 const spryi_kernel *mock_kernel_of(const char *format);
 
-/* Sets the context whose memory storages are decoded with. */
+/* Sets the context that allocates memory when the mock decodes storages. */
 void mock_use(spry_context *context);
 
 extern _Thread_local int mock_entered; /* depth of nested uses of the device by this thread */

@@ -1,7 +1,7 @@
 /*
- * Sparse products of one process, compared with aij's and with new products. Products are reused after the program
- * changed C or an operand. Some products lack a full diagonal. On multiple ranks, PETSc computes the products by its
- * own rules. The program ends with an error if two results differ.
+ * Compares sparse products of one process with products of aij and with products that are computed anew. Products are
+ * reused after the program changed C or an operand. Some products lack a full diagonal. On multiple ranks, PETSc
+ * computes the products by its own rules. The program ends with an error if two results differ.
  */
 #include "compare.h"
 
@@ -30,8 +30,8 @@ static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair
 }
 
 /*
- * A loses rows, and all remaining products have a place in C. Then A gains entries without a place in C, which is an
- * error.
+ * A loses the entries of three rows, so C has an entry for each remaining product. Then A gets entries whose products
+ * have no entry in C, so reusing C is an error.
  */
 static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
 {
@@ -64,7 +64,7 @@ static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A takes the data of other matrices, twice, so that new arrays may have the old addresses. B and C are full. */
+/* A gets the data of other matrices, twice, so that new arrays may have the old addresses. B and C are full. */
 static PetscErrorCode replaced_operand(MatProductType type)
 {
     Mat A, B, C, anew;
@@ -171,7 +171,7 @@ static PetscErrorCode same_numbers(Mat expected, Mat found, const char what[])
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of P form runs with the same columns, and some rows are empty. Rows of A within a run differ. */
+/* P has groups of consecutive rows with the same columns, and some rows are empty. Rows of A within a group differ. */
 static PetscErrorCode make_runs(MatType type, PetscInt rows, PetscInt cols, Mat *P)
 {
     PetscFunctionBegin;

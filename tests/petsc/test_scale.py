@@ -133,8 +133,8 @@ class Times(unittest.TestCase):
             self.assertGreaterEqual(scale.mult(m, "grid5", name, part), least)
 
     def test_messages(self):
-        # One line of 512 columns from the neighbour: within a node it is added to the product, between nodes it follows
-        # the product.
+        # Each rank needs one grid line of 512 columns from its neighbour. Within a node, the time to copy the line is
+        # added to the time of the product. Between nodes, the message and the product run at the same time.
         part, slow = scale.row_blocks((512, 512), 2), ("--cache", "0", "--memory", "1e9")
         free = ("--local-latency", "0", "--local-bandwidth", "1e9")
         alone = scale.mult(machine(*slow, "--cores", "2", *free), "grid5", "aij", part)

@@ -164,7 +164,7 @@ contains
         PetscCallA(VecDestroy(x, ierr))
     end subroutine same_products
 
-    ! Sets x by CG with Jacobi's preconditioner, and the number of iterations.
+    ! Solves A*x = b by CG with Jacobi's preconditioner. Sets x and the number of iterations.
     subroutine solve(A, b, x, iterations)
         Mat, intent(in) :: A
         Vec, intent(in) :: b, x
@@ -188,7 +188,7 @@ contains
         PetscCallA(KSPDestroy(solver, ierr))
     end subroutine solve
 
-    ! Requires equal iterations, and a small residual of aijspry's solution under aij.
+    ! Requires equal numbers of iterations. The residual of aijspry's solution, computed with aij, must be small.
     subroutine solves(A)
         Mat, intent(in) :: A(2)
         Vec :: b, x, residual

@@ -101,7 +101,7 @@ static PetscErrorCode retrieved_values(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that loses all its entries, then gets other entries. */
+/* Removes all entries of a matrix, then sets other entries. */
 static PetscErrorCode emptied_matrix(void)
 {
     Pair p;

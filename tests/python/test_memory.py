@@ -93,7 +93,7 @@ def test_cycles(cycle):
 
 
 def test_a_leak_would_be_seen():
-    """The checks of a leak detect kept objects, beyond the memory that the heap had free."""
+    """The leak checks detect objects that are kept. Such objects first fill memory that the heap has free."""
     kept, data = [], spry.generate("laplace5", x=5, y=5).data
     references = sys.getrefcount(data)
 

@@ -136,7 +136,7 @@ class Page(unittest.TestCase):
         text = re.sub(r"\s+", " ", "".join(self.checker.text))
         # sell is disturbed on the first matrix, so only csr ran on all.
         self.assertIn("csr_avx2_cpu was the fastest over 3 matrices (spmv, f64, cpu): nothing was faster", text)
-        # 200 us of the peer divided by 100 us. The disturbed 50 us do not count.
+        # 200 us of the peer divided by 100 us of csr. The disturbed 50 us do not count.
         self.assertIn("on 3 of 3 matrices, and 2.00 times as fast on average (from 2.00 to 2.00 times as fast)", text)
         self.assertIn("1 of 12 cases ran while other programs used", text)
         self.assertIn("the headline ignores them", text)

@@ -1,8 +1,8 @@
 /*
- * Peers of --op cg and --op pagerank on one thread, two right ones and others with faults. `wrong`: x is off in one
- * entry. `early`: stops after two iterations and reports its residual. `liar`: also stops after two, but reports half
- * of the tolerance. `limited`: runs to the iteration limit. `changing`: claims the same bits in every solve, but
- * changes x. `lost`: fails.
+ * Peers of --op cg and --op pagerank on one thread. Two peers are correct, the others have faults. `wrong`: one entry
+ * of x is wrong. `early`: stops after two iterations and reports its residual. `liar`: stops after two iterations, but
+ * reports half of the tolerance as residual. `limited`: runs to the iteration limit. `changing`: claims the same bits
+ * in every solve, but changes x. `lost`: fails.
  */
 #include "bench/peer.h"
 

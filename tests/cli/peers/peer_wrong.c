@@ -1,7 +1,7 @@
 /*
- * Peers with faults that the benchmark must report. `wrong`: the middle entry of y's last column is off. `lost`: the
- * product fails. For sparse times sparse also `misplaced`: an entry has the wrong column; `unsorted`: rows are in
- * reverse order, which is allowed; `short`: an entry is missing.
+ * Peers with faults that the benchmark must report. `wrong`: the middle entry of y's last column has a wrong value.
+ * `lost`: the product fails. Peers of sparse products also include `misplaced`: an entry has the wrong column;
+ * `unsorted`: entries of a row are in reverse order, which is allowed; `short`: an entry is missing.
  */
 #include "bench/peer.h"
 
@@ -54,7 +54,7 @@ static void multiply_row(const wrong *w, int64_t i, int64_t c, double alpha, con
         ((double *)y)[at] = sum;
 }
 
-/* Multiplies. The middle entry of the last column is off by one part in a thousand. */
+/* Multiplies. The middle entry of the last column of y is wrong by one part in a thousand. */
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
     const wrong *w = state;

@@ -65,7 +65,7 @@ class Figures(unittest.TestCase):
         for pairs, found in (([(1, 9), (2, 5), (3, 1)], -1), ([(1, 1), (2, 5), (30, 9)], 1),
                              ([(1, 1), (1, 2), (2, 1), (2, 2)], 0), ([(1, 1), (1, 1), (2, 2)], 1),
                              ([(1, 3), (1, 1), (2, 2), (3, 4)], 0.6325)):
-            for turned in (pairs, pairs[::-1]):  # ties do not follow the order of the matrices
+            for turned in (pairs, pairs[::-1]):  # the order of pairs with equal values changes nothing
                 self.assertAlmostEqual(numbers.rank_correlation(turned), found, 4)
         self.assertIsNone(numbers.rank_correlation([(1, 1), (2, 5)]))
         self.assertIsNone(numbers.rank_correlation([(1, 1), (1, 2), (1, 3)]))
@@ -126,7 +126,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(claim.verdict, "confirmed", start)
 
     def test_what_was_measured(self):
-        """The report states few trials, the baseline's noise, kinds and sources for the measured records."""
+        """The report states which records have few trials, how noisy the baseline is, and the matrices' sources."""
         found = [{**record, "spread_us": 0.3 * record["time_us"], "runs": 12 if record["kernel"] == BASE else 30}
                  for record in made_up()]
         for record in found:

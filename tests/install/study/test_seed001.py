@@ -54,8 +54,8 @@ def mesh():
 
 
 def inner(seven, nine):
-    """Returns times for rows of seven and of nine entries. seven, nine: time of one thread over the time of multiple
-    threads."""
+    """Returns times for rows of seven and of nine entries. seven, nine: time with one thread per row, divided by the
+    time with multiple threads."""
     return [case(kernel, "none", mean, f"banded {length}") for length, ratio in ((7, seven), (9, nine))
             for kernel, mean in (("csr3_gpuspmv3_cuda", 1000 * ratio), ("csr3_gpuspmv35_cuda", 1000))]
 

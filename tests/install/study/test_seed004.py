@@ -10,7 +10,7 @@ from seed004 import fill_in, leaves, storage
 
 BALANCED = "insensitive to row length distribution: perfect load balance "
 
-# The lecture's 5 x 5 example: M = N = 5, K = 4, nnz = 12, W = 2, rest 3.
+# The lecture's 5 x 5 example: 12 entries, at most 4 in a row. HYB has an ELL part of width 2 and 3 entries in COO.
 LECTURE = {"kind": "matrix", "matrix": "lecture", "rows": 5, "columns": 5, "nnz": 12, "mean_row": 2.4, "max_row": 4,
            "empty_rows": 0, "storage": [{"format": "csr", "words": 30, "bytes": 120, "parameters": ""},
                                         {"format": "ell", "words": 40, "bytes": 160, "parameters": ""},
