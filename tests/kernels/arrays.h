@@ -25,7 +25,7 @@ int guarded_intact(const guarded *g); /* 1: no canary has changed */
 /* Makes the memory read-only, except ON_HEAP. */
 void guarded_read_only(const guarded *g);
 
-/* The layout, claims and memory with which a family is passed to the library. */
+/* How a family is passed to the library: the layout, what the caller states about the order, and the memory. */
 typedef struct form {
     const char *name;
     spry_layout layout;

@@ -179,7 +179,7 @@ static void banded(builder *b, int64_t size, int64_t below_diagonal, int64_t abo
     }
 }
 
-/* Neighbours differ by at most 1 in each direction, and differ in at most `reach` directions. */
+/* Nodes of a grid are neighbours if they differ by at most 1 in each direction, and in at most `reach` directions. */
 static void grid(builder *b, int64_t side, int64_t depth, int64_t reach)
 {
     for (int64_t i = 0; i < side * side * depth; i++) {
@@ -220,7 +220,7 @@ static void shared(builder *b, int64_t length, int64_t most, int64_t repeats)
         for (int64_t rows = 1; rows <= most; rows++) run_of_rows(b, rows, length, 0);
 }
 
-/* Groups of equal size, as multiple unknowns per node give. */
+/* Groups of `size` rows with equal columns, as in problems with multiple unknowns per node. */
 static void groups(builder *b, int64_t size, int64_t nodes, int64_t length)
 {
     for (int64_t n = 0; n < nodes; n++) run_of_rows(b, size, size * (1 + below(b, length)), 0);

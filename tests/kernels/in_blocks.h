@@ -1,4 +1,4 @@
-/* Matrices of dense blocks, as multiple unknowns per node give. */
+/* Matrices of dense blocks, as in problems with multiple unknowns per node. */
 #pragma once
 
 #include "testing.h"

@@ -1,6 +1,6 @@
 /*
- * Default behaviour on a GPU: the first product does not wait for code that it does not need, and the chosen format is
- * almost as fast as the best. Times are compared within this process. Skipped without a GPU.
+ * Default behaviour on a GPU: the first product does not wait for kernels that it does not need, and the chosen format
+ * is almost as fast as the best. Times are compared within this process. Skipped without a GPU.
  */
 #include "cuda_support.h"
 #include "in_blocks.h"

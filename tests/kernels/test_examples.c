@@ -107,7 +107,7 @@ static void slots(void **state)
     spry_matrix_destroy(A);
 }
 
-/* "Set ELL width to average row length, put overflow in COO": 12/5 is 2.4, rounded to 2. */
+/* The lecture: "Set ELL width to average row length, put overflow in COO". The average is 12/5, which rounds to 2. */
 static void hybrid(void **state)
 {
     static const double values[] = {1, 3, 6, 5, 25, 1, 2, 8, 9, 0}, rest[] = {3, 9, 2};

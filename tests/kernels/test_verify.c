@@ -166,7 +166,7 @@ static void bound_is_where_the_header_says(void **state)
     }
 }
 
-/* If the exact result is infinite or NaN, y must be equal. */
+/* If the exact result is infinite or NaN, y must be the same infinity, or NaN. */
 static void infinities_that_are_due(void **state)
 {
     const int32_t offsets[] = {0, 1, 3, 4, 4}, columns[] = {0, 0, 1, 2};
@@ -190,8 +190,8 @@ static void infinities_that_are_due(void **state)
 }
 
 /*
- * Entries 3 and -1 at one position multiply an infinite x. NaN (separate products) and Inf (summed first) pass, all
- * else fails.
+ * Entries 3 and -1 at one position multiply an infinite x. Two results pass: NaN (products are added) and Inf (entries
+ * are added first). All other results fail.
  */
 static void duplicates_of_either_sign(void **state)
 {

@@ -253,7 +253,7 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
     for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&column[c]);
 }
 
-/* Returns whether both are bitwise equal or both are NaN. */
+/* Returns whether elements i of a and b are bitwise equal or both NaN. */
 static int same_number(const void *a, const void *b, spry_type type, int64_t i)
 {
     const size_t size = spry_type_bytes(type);

@@ -113,7 +113,7 @@ class Page(unittest.TestCase):
     def test_it_is_sound(self):
         self.assertEqual((self.status, self.result["exit"]), (0, 0))
         self.assert_sound(self.page)
-        self.assertGreaterEqual(self.checker.pictures, 7)  # means, three matrices, profile, bandwidth, roofline, paid
+        self.assertGreaterEqual(self.checker.pictures, 7)  # means, 3 matrices, profile, bandwidth, ...
 
     def test_a_checker_finds_faults(self):
         for page in ('<p id="a"></p><p id="a"></p><h1>x</h1>', '<h1><a href="#x">x</a></h1>', "<h1>x</h1><table></table>",

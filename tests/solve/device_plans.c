@@ -71,7 +71,7 @@ void cg_plans_run_again(void **state)
     }
 }
 
-/* Columns with different numbers of iterations. One column is zero, one is scaled, one is not finite. */
+/* Solves columns with different numbers of iterations. One column is zero, one needs scaling, one is not finite. */
 void cg_columns_side_by_side(void **state)
 {
     enum { COLUMNS = 5, STRIDE = N + 3 };

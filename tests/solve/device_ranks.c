@@ -189,7 +189,7 @@ void pagerank_personalization(void **state)
             }
 }
 
-/* Entries that are refused. x keeps its values. */
+/* Weights and first guesses with negative, infinite or NaN elements are refused. x keeps its values. */
 void pagerank_bad_weights(void **state)
 {
     enum { N = 64 };

@@ -66,7 +66,7 @@ spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type)
     return A;
 }
 
-/* Tridiagonal, diagonally dominant, with entries that f32 holds exactly. */
+/* Returns a tridiagonal, diagonally dominant matrix with entries that f32 represents exactly. */
 static dense chain(int n)
 {
     dense d = dense_make(n);
@@ -304,7 +304,7 @@ void cg_guesses_and_observers(void **state)
     spry_cg_options o = on_gpu();
     spry_cg_result r;
     spry_error err = {0};
-    /* one iteration suffices; its beta cannot be predicted */
+    /* One iteration suffices. Its beta is zero up to rounding, so the device cannot predict beta. */
     expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_OK, "");
     assert_int_equal(r.iterations, 1);
     for (int i = 0; i < N; i++) assert_true(entry(&x, i) == entry(&b, i) / 2);

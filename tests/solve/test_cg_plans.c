@@ -4,7 +4,7 @@
 #include "support.h"
 
 enum { N = 45 };
-/* Symmetric and positive definite, with blocks of three that are coupled more strongly inside than outside. */
+/* Returns a symmetric positive definite matrix. Entries in diagonal blocks of three rows are the largest. */
 static dense blocky(uint64_t seed)
 {
     dense d = dense_make(N);

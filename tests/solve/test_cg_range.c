@@ -1,4 +1,4 @@
-/* Conjugate Gradient of systems whose squares underflow or overflow, and the limits of the types. */
+/* Conjugate Gradient for systems whose squares underflow or overflow, and for values close to the types' limits. */
 #include "spry/io.h"
 #include "spry/solve.h"
 #include "support.h"

@@ -171,7 +171,7 @@ static void defaults_are_those_of_a_file(void **state)
     dense_free(&files);
 }
 
-/* Self loops, a single node with and without a loop, disconnected parts, no links. */
+/* Tests self loops, a single node with and without a loop, disconnected parts, and a graph without links. */
 static void odd_graphs(void **state)
 {
     dense one = dense_make(1);

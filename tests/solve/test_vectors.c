@@ -93,7 +93,7 @@ static void tables(void **state)
     expect_table(v, NULL, NULL, 0, "row,value1,value2\n0,1,1e+300\n1,-0.5,0.1\n");
 }
 
-/* A table longer than the writer's buffer. */
+/* Writes a table that is longer than the writer's buffer. */
 static void long_table(void **state)
 {
     enum { ROWS = 20000 };

@@ -119,7 +119,7 @@ static void separate_values(void **unused)
     spry_context_destroy(context);
 }
 
-/* Returns 1 if verification accepts c as the product of two duplicates in A and the factor in B. */
+/* Returns 1 if verification accepts C = c for A with two entries `values` at (0, 0) and B with one entry `factor`. */
 static int accepts(spry_context *context, const double *values, const double *factor, double c)
 {
     static const int32_t offsets[] = {0, 2}, columns[] = {0, 0}, one[] = {0, 1}, zero[] = {0};

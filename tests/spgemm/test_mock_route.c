@@ -21,7 +21,7 @@ static int teardown(void **state)
     return close_context(state) || mock.blocks != 0;
 }
 
-/* Returns a matrix whose square has 400 000 products and exceeds the caches. The model chooses a started GPU for it. */
+/* Returns a matrix whose square has 400 000 products and exceeds the caches. "auto" squares it on a started GPU. */
 static spry_matrix *worth_a_gpu(spry_context *context, test_kind kind, test_form form)
 {
     uint64_t seed = 5;

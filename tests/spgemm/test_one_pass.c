@@ -53,8 +53,8 @@ static test_entries clustered(int64_t rows, int64_t cols, int64_t runs, int64_t 
 }
 
 /*
- * Rows of a few nearby entries. Some rows have one entry or none, some two distant entries, and one row has all
- * columns.
+ * Returns a matrix whose rows have a few entries in nearby columns. Some rows have one entry or none, some have two
+ * distant entries, and one row has all columns.
  */
 static test_entries mostly_local(int64_t rows, int64_t cols, uint64_t *state)
 {

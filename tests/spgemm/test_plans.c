@@ -96,7 +96,7 @@ static void limits(void **unused)
             atomic_store(&memory.most_bytes, atomic_load(&memory.bytes));
             spry_matrix *C = multiply_with_info(context, &info, A, A, &options);
             assert_true(info.peak_bytes <= limits_tried[l]);
-            /* compares the bytes held above the previous bytes; the peak counts the inputs but no handles */
+            /* most bytes that the call held; peak_bytes also counts the inputs, but no handles */
             const int64_t held = atomic_load(&memory.most_bytes) - before;
             if (held > info.peak_bytes - e.input_bytes + 8192)
                 fail_msg("%s: %lld bytes held, %lld told", test_specs[m], (long long)held,
@@ -335,7 +335,7 @@ static void every_allocation_fails(void **unused)
         assert_true(strlen(err.message) > 10);                                                                         \
     } while (0)
 
-/* The most columns for the most threads: their product does not wrap around. */
+/* With the most columns and the most threads, the number of bytes does not overflow. */
 static void bytes_past_64_bits(void **unused)
 {
     const spryi_kernel *kernel = spryi_find_kernel("spgemm_rows_cpu");

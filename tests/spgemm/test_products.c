@@ -5,7 +5,7 @@
 
 enum { TRIALS = INSTRUMENTED ? 80 : 1000, THREADS = 3 };
 
-/* All valid forms: layouts, value types, index pairs. */
+/* Returns a form with a random layout and a random pair of index types. */
 static test_form form_number(uint64_t *state, spry_type type)
 {
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_CSR, SPRY_CSR, SPRY_COO, SPRY_CSC};

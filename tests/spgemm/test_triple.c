@@ -281,7 +281,7 @@ static void limits(void **unused)
     }
 }
 
-/* A stored as one triangle, patterns, A itself as P, and an index base. */
+/* Tests an A that is stored as one triangle, patterns, A itself as P, and operands with an index base. */
 static void operands(void **state)
 {
     spry_context *context = *state;
