@@ -1,9 +1,8 @@
 /*
  * libFuzzer target for containers with valid checksums. Bytes changed at random would always fail at a hash. Therefore
- * the input is not a file but a list of changes to a file that the library wrote. At the start, the target writes one
- * container of each format, value type and index pair, and of the three layouts of a matrix. After the changes,
- * sections are laid out and hashed again. The reader must then refuse the file or return a sound matrix that
- * multiplies.
+ * the input is not a file but a list of changes to a file that the library wrote. At the start, the target writes
+ * containers of most formats, with each value type and index pair. After the changes, sections are laid out and hashed
+ * again. The reader must then refuse the file, or return a sound matrix that can be multiplied.
  *
  *     byte 0       index of the container (modulo the number of containers)
  *     byte 1       bit 0: do not update the section hashes; bit 1: do not update the head checksum; bits 2, 3: value
@@ -76,7 +75,7 @@ static void add_template(const spry_matrix *A, const char *format)
     split_container(&templates[template_count++], file);
 }
 
-/* Adds containers of each format. Their matrices include grids, blocks with missing entries, and long rows. */
+/* Adds containers of most formats. Their matrices include grids, blocks with missing entries, and long rows. */
 static void add_templates(spry_context *context, spry_type type, spry_index_type offset, spry_index_type index)
 {
     static const char *const made[][2] = {
