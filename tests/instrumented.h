@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * 1 under AddressSanitizer or ThreadSanitizer. Tests then alternate between choices instead of combining all of them.
+ * 1 under AddressSanitizer or ThreadSanitizer. Tests then run only some combinations of their parameters instead of
+ * all.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define INSTRUMENTED 1

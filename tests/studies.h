@@ -1,7 +1,7 @@
-/* Chooses values of tests by whether the build has the studies (SPRY_STUDIES). */
+/* Defines test values that depend on whether the build includes the study kernels of study/kernels (SPRY_STUDIES). */
 #pragma once
 
-/* `study` if this build has the studies, else `other`. */
+/* Is `study` if this build has the study kernels, else `other`. */
 #ifdef SPRY_STUDIES
 #define TEST_STUDY(study, other) study
 #else

@@ -83,7 +83,7 @@ int call_failed(const test_memory *memory)
     return memory->fail_from > 0 && memory->calls >= memory->fail_from;
 }
 
-/* Returns the number of allocations that `work` makes. Sets *failed if an allocation failed. */
+/* Returns the number of allocation calls. Sets *failed if an allocation failed. */
 static int64_t run_failing(test_work work, const void *input, int threads, int64_t n, int onwards, int *failed)
 {
     test_memory m = {0};

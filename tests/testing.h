@@ -1,4 +1,7 @@
-/* Included by every test: cmocka, the C library, the public interface, and contexts whose allocations can fail. */
+/*
+ * Every test includes this header. It includes cmocka, the C library and the public interface, and declares contexts
+ * whose allocations can fail.
+ */
 #pragma once
 
 #include <setjmp.h>
@@ -31,7 +34,7 @@
 typedef struct test_memory {
     _Atomic int64_t calls, blocks, bytes, most_bytes;
     _Atomic int64_t faults;        /* requests with a bad size or alignment, and releases with the wrong size */
-    int64_t fail_from, fail_until; /* calls that fail, counted from 1; 0: none */
+    int64_t fail_from, fail_until; /* first and last failing call, counted from 1; 0: none */
     int64_t limit;                 /* bytes that the context may hold; 0: no limit */
 } test_memory;
 
@@ -58,17 +61,20 @@ uint64_t next_random(uint64_t *state); /* xorshift64; state is not 0 */
 enum { SKIPPED = 77 }; /* exit status of a test that cannot run on this machine */
 int has_gpu(void);     /* prints the device's name, or why no device is available */
 
-/* Makes the n-th of the next calls fail, counted from 1. If `onwards`, all later calls fail. n = 0: no call fails. */
+/*
+ * Makes the n-th of the next allocation calls fail, counted from 1. onwards: all later calls also fail. n = 0: no call
+ * fails.
+ */
 void fail_call(test_memory *memory, int64_t n, int onwards);
 
 /* Returns 1 if the call that fail_call named was made. */
 int call_failed(const test_memory *memory);
 
 /*
- * Runs `work` repeatedly, each time in a new context. The first allocation fails in the first run, the second in the
- * second run, and so on until no allocation fails. Then does the same again, where all later allocations also fail.
- * `work` must return SPRY_OUT_OF_MEMORY with a message if an allocation failed, else SPRY_OK. It must destroy what it
- * creates: the test fails if a block remains. Returns the number of allocations of the last run.
+ * Runs `work` in a new context for each n = 1, 2, ..., with the n-th allocation failing, until no allocation fails.
+ * Then repeats all of this with every allocation after the n-th also failing. If an allocation failed, `work` must
+ * return SPRY_OUT_OF_MEMORY with its message, otherwise SPRY_OK, and no block may remain. `work` destroys what it
+ * creates. Returns the number of allocations of the last run.
  */
 typedef spry_status (*test_work)(spry_context *context, const void *input, spry_error *err);
 int64_t fail_every_allocation(test_work work, const void *input, int threads);
@@ -84,11 +90,14 @@ int64_t fail_every_allocation(test_work work, const void *input, int threads);
 spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns, const void *values,
                        spry_type type);
 
-/* Each fails the test with the library's message if the call fails. */
+/* Each function fails the test with the library's message if the library's call fails. */
 spry_matrix *generate_matrix(spry_context *context, const char *spec);
 spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays);
 spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_matrix_options *options);
-/* Extracts all rows and columns in another order and keeps duplicates. A permutation that is NULL changes nothing. */
+/*
+ * Creates B from all rows and columns of A in another order and keeps duplicates. If a permutation is NULL, the order
+ * of its rows or columns does not change.
+ */
 spry_status permute_matrix(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
                            const int64_t *col_perm, spry_error *err);
 spry_matrix *borrow_csr(spry_context *context, int64_t rows, int64_t cols, const int32_t *offsets,
@@ -100,7 +109,7 @@ spry_ordering *create_ordering(spry_context *context, const spry_matrix *A, cons
 spry_kernel_info kernel_info(const spry_context *context, int index);
 spry_format_info format_info(int index);
 
-/* Gets the kernel of sparse products with this index among all kernels of sparse products. */
+/* Gets the info of a kernel of sparse products. index counts only these kernels. */
 spry_status get_spgemm_kernel(const spry_context *context, spry_kernel_info *info, int index, spry_error *err);
 
 /* Lengths of the library's lists. Kernels of products with vectors come before those of sparse products. */
@@ -123,7 +132,7 @@ spry_spgemm_plan *create_spgemm_plan(spry_context *context, const spry_matrix *A
 void multiply_f64(const spry_spmv_plan *plan, double *y, int64_t y_length, const double *x, int64_t x_length);
 
 /*
- * Fails the test unless `got` and the error's status are `wanted`, the argument is `argument` (NULL: any), and the
+ * Fails the test unless the call's status and err.status are `wanted`, err.argument is `name` (NULL: any), and the
  * message is a sentence on one line.
  */
 #define expect_error(call, wanted, name)                                                                               \

@@ -1,4 +1,4 @@
-/* Tests of plans for both directions, on the CPU or on the first device of a kind. */
+/* Tests of plans for both directions, op(A) and its transpose, on the CPU or on the first device of a kind. */
 #pragma once
 
 #include "choices_support.h"
@@ -7,8 +7,8 @@
 extern int both_device;
 
 /*
- * Computes y = 1.5*op(A)*x - 0.5*y with host vectors, and compares every row. op: operation of this run. transpose: run
- * in the plan's second direction.
+ * Computes y = 1.5*op(A)*x - 0.5*y with host vectors, and compares every row. op: operation of this run, which may
+ * differ from the plan's. transpose: run in the plan's second direction.
  */
 void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op, int transpose);
 

@@ -1,12 +1,13 @@
 /*
- * Shared by the tests of the policy "measure": a folder with a file of choices, and plans whose products are checked.
+ * Functions that the tests of the policy "measure" share. They create a folder with a file of choices, and plans whose
+ * products are checked.
  */
 #pragma once
 
 #include "spry/tune.h"
 #include "support.h"
 
-/* microseconds; enough for all formats, also under a sanitizer */
+/* budget in microseconds; enough to measure all formats, also under a sanitizer */
 #define PLENTY 2e7
 #define GRID "grid5,x=60,y=50"
 #define FEW_ENTRIES "uniform,rows=3000,degree=1" /* multiple formats have similar times */
@@ -33,7 +34,7 @@ typedef struct reported {
 /* Builds a plan, checks one product unless vectors are f32, and returns the choice that the plan reports. */
 reported plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o);
 
-/* Asserts that t has the code, and that its reason begins with the format and contains text. */
+/* Asserts that t->code is `code`, and that t->reason begins with t->format and contains `text`. */
 void check_reported(const reported *t, spry_reason code, const char *text);
 
 void set_file(spry_context *context); /* path */

@@ -6,12 +6,13 @@
 
 typedef struct inspected {
     const char *spec;
-    double quick, full; /* largest share of the columns that may be gathered; 0: the columns are copied whole */
+    double quick, full; /* largest share of the column indices that may be fetched; 0: copies all columns */
 } inspected;
 
 /*
- * Matrices with a few megabytes of column indices, of which a full inspection reads a large share. A ball is a set of
- * rows that the estimator of windowed finds breadth first from a sampled row.
+ * Matrices with a few megabytes of column indices. A full inspection reads a large share of the indices. A ball is a
+ * set of rows that the estimator of the format "windowed" finds breadth first from a sampled row. The ball is full when
+ * it has as many rows as a window.
  */
 extern const inspected inspected_matrices[];
 extern const int inspected_count;

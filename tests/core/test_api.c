@@ -228,8 +228,8 @@ static spry_status create_csr(spry_layout layout, const void *offsets, spry_inde
 }
 
 /*
- * Asserts that offsets with the wrong declared width (64 bits as 32, 32 bits as 64) are refused before reading past the
- * array.
+ * Asserts that offsets declared with the wrong width (64-bit offsets as 32 bits, 32-bit offsets as 64 bits) are
+ * refused, and that the library does not read past the array.
  */
 static void offsets_of_another_width(void **state)
 {
@@ -326,7 +326,7 @@ static void handles_in_any_order(void **state)
         spry_matrix *C = multiply_matrices(own, S, S, &o); /* the destroyed context still works, since handles use it */
         multiply_f64(plan, y, small.rows, small.x, small.cols);
         assert_true(is_product(&small, 0, y));
-        for (int step = 0; step < 4; step++) /* begins with each handle in turn, forwards and backwards */
+        for (int step = 0; step < 4; step++) /* starts with each handle in turn, in increasing and decreasing order */
             switch ((order + step * (order < 4 ? 1 : 3)) % 4) {
             case 0: spry_matrix_destroy(S); break;
             case 1: spry_spmv_plan_destroy(plan); break;
@@ -425,7 +425,10 @@ static void kernels(void **state)
     expect_error(spry_kernel_get_info(NULL, &info, 0, &err), SPRY_INVALID_ARGUMENT, "context");
 }
 
-/* Asserts that kernels above the SPRY_SIMD level are listed with the reason, and refused by name. */
+/*
+ * Asserts that kernels that need more than the SPRY_SIMD level are listed as unavailable with a reason, and that a plan
+ * that names such a kernel is refused.
+ */
 static void kernels_above_the_level(void **state)
 {
     assert_int_equal(setenv("SPRY_SIMD", "portable", 1), 0);

@@ -1,4 +1,4 @@
-/* Tests of large blocks that a context keeps for reuse, without any other visible effect. */
+/* Tests of large memory blocks that a context keeps for reuse. Apart from the reuse, callers must see no effect. */
 #include "support.h"
 
 #include "base/context.h"
@@ -173,7 +173,9 @@ static void plans_in_used_memory(void **state)
     free(y);
 }
 
-/* Asserts that only the used bytes of reserved address space count, in held, peak and cached bytes. */
+/*
+ * Asserts that held, peak and cached bytes count only the used bytes of a block, not all of its reserved address space.
+ */
 static void reserved_blocks(void **state)
 {
     spry_context *context = context_of(1);

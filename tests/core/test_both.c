@@ -42,11 +42,11 @@ static void other_options(void **state)
 }
 
 /*
- * Two borrowed CSC matrices with the same positions. Read by rows, CSC arrays are A^T, so a plan may multiply without a
- * copy.
+ * Two borrowed CSC matrices with the same positions. CSC arrays of A, read as CSR, describe A^T, so a plan may multiply
+ * by A^T without a copy.
  */
 typedef struct by_columns {
-    spry_matrix *A, *B; /* A has values, B has others; A's claim of symmetry may be false */
+    spry_matrix *A, *B; /* A uses the array values, B uses others; A may be declared symmetric without being so */
     int64_t nnz;
     double *values, *others;
 } by_columns;
@@ -145,7 +145,7 @@ static void a_container_by_columns(void **state)
     o.kernel = "csr_portable_cpu";
     spry_spmv_plan *plan = create_plan(context, A, &o);
     spry_spmv_plan_info info = plan_info(plan);
-    assert_true(info.owned_bytes < 3 * spryi_arrays_bytes(&A->a) / 2); /* only A's copy by rows is owned */
+    assert_true(info.owned_bytes < 3 * spryi_arrays_bytes(&A->a) / 2); /* the plan owns only a CSR copy of A */
     assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
     for (int t = 0; t < 2; t++) check_run(context, plan, A, t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, t);
     u.values = by.others;
@@ -189,7 +189,10 @@ static void refused_updates(void **state)
     }
 }
 
-/* Values that both directions read in place and that are no longer symmetric stop all runs until the next update. */
+/*
+ * Asserts that all runs are refused if both directions read the values in place and the values are no longer symmetric.
+ * Runs work again after the values are made symmetric.
+ */
 static void unsymmetric_in_place(void **state)
 {
     int32_t offsets[] = {0, 2, 4}, columns[] = {0, 1, 0, 1};

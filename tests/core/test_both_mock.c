@@ -1,6 +1,6 @@
 /*
- * Tests of plans for both directions on a mock device: the matrix is copied to the device once, and all memory is
- * freed.
+ * Tests of plans for both directions on a mock device. The matrix must be copied to the device only once, and all
+ * memory must be freed.
  */
 #include "both_support.h"
 
@@ -38,7 +38,9 @@ static void without_memory(void **state)
     spry_context_destroy(context);
 }
 
-/* Updates a plan whose matrix is a container. The plan created the CSR arrays that the new values are read from. */
+/*
+ * Updates a plan whose matrix is a container. The update uses the CSR arrays that the plan created when it was built.
+ */
 static void update_of_a_container(void **state)
 {
     char path[] = "/tmp/spry-both-XXXXXX.spry";

@@ -57,7 +57,7 @@ static void within_a_context(void **state)
 }
 
 /*
- * Asserts that a remembered choice may have every parameter that plans report. hyb has width 0 if rows have few
+ * Asserts that a remembered choice may have width 0, the value that plans in the format hyb report if rows have few
  * entries.
  */
 static void without_width(void **state)
@@ -78,7 +78,10 @@ static void without_width(void **state)
     spry_context_destroy(context);
 }
 
-/* Asserts that a refusal reports csr's limit, the smallest one that works, whichever format was refused first. */
+/*
+ * Asserts that a refusal for memory reports the limit that csr needs, whichever format was refused first. No smaller
+ * limit works.
+ */
 static void least_limit(void **state)
 {
     static const char *const policies[] = {"measure", "tree", "tree:unpredictable", "cost"};
@@ -106,7 +109,10 @@ static void least_limit(void **state)
     spry_context_destroy(context);
 }
 
-/* Asserts that the plan is the same as with "cost", which needs no vectors, if memory for trial vectors is missing. */
+/*
+ * Asserts that, without memory for the vectors of a trial, "measure" builds the same plan as the policy "cost", which
+ * needs no vectors.
+ */
 static void no_vectors(void **state)
 {
     spry_context *context = context_of(2);
@@ -167,7 +173,7 @@ static void too_many_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* Plans A and returns the newest choice, which has A's fingerprint. */
+/* Builds a plan for A and returns the newest choice, which has A's fingerprint. */
 static spry_choice_info asked(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
     const reported t = plan_with(context, A, o);
@@ -226,7 +232,7 @@ static void fingerprints(void **state)
         spry_matrix_destroy(B);
     }
     o = measuring(PLENTY);
-    o.expected_calls = 900000; /* same class as a million calls */
+    o.expected_calls = 900000; /* choices do not distinguish 900000 calls from a million */
     const reported alike = plan_with(context, A, &o);
     check_reported(&alike, SPRY_REASON_REMEMBERED, alike.format);
     spry_matrix_destroy(few);
@@ -296,7 +302,7 @@ static void nothing_to_measure(void **state)
         o = measuring(n < 2 ? wrong[n] : 0.0 / *(volatile double *)&(double){0});
         expect_error(spry_spmv_plan_create(context, &plan, B, &o, &err), SPRY_INVALID_ARGUMENT, "measure_budget_us");
     }
-    /* struct of a header without the budget */
+    /* options struct of an older header, which ends before measure_budget_us */
     o = measuring(PLENTY);
     o.struct_size = offsetof(spry_spmv_options, measure_budget_us);
     const reported earlier = plan_with(context, B, &o);
@@ -306,7 +312,7 @@ static void nothing_to_measure(void **state)
     spry_context_destroy(context);
 }
 
-/* Asserts that a remembered format is replaced by the choice of "cost" if the format is refused. */
+/* Asserts that the plan uses the choice of the policy "cost" if the remembered format is refused. */
 static void refused(void **state)
 {
     static const char *const formats[] = {"hyb:width=none", "nosuch", "ell", "sell:c=16", "bsr:block=9999999"};
@@ -315,7 +321,7 @@ static void refused(void **state)
     spry_spmv_options o = measuring(PLENTY), cost = SPRY_INIT(spry_spmv_options);
     cost.expected_calls = 100000000; /* enough calls to pay for an inspection */
     (void)plan_with(context, A, &o);
-    if (choice_count(context) == 0) { /* only csr was near, so no choice was measured */
+    if (choice_count(context) == 0) { /* no other format had a time near csr's, so no choice was measured */
         spry_matrix_destroy(A);
         A = generate_matrix(context, GRID);
         (void)plan_with(context, A, &o);
@@ -341,7 +347,10 @@ static void refused(void **state)
 
 /* ---- memory and threads ------------------------------------------------------------------------------------ */
 
-/* Refuses each allocation in turn. The plan must be right, or the status SPRY_OUT_OF_MEMORY; all memory is freed. */
+/*
+ * Refuses each allocation in turn. Either the plan must be right or the status SPRY_OUT_OF_MEMORY. All memory must be
+ * freed.
+ */
 static void refused_memory(void **state)
 {
     spry_context *other = context_of(1);
@@ -401,7 +410,7 @@ static void *plan_all(void *argument)
     return p;
 }
 
-/* Plans on multiple threads at once. Each matrix must be measured only once. */
+/* Builds plans on multiple threads at the same time. Each matrix must be measured only once. */
 static void at_once(void **state)
 {
     spry_context *context = context_of(2);

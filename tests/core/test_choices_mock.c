@@ -1,6 +1,6 @@
 /*
- * Tests of the policy "measure" on a device with its own memory: formats built on the device and on the host, vectors
- * in both.
+ * Tests of the policy "measure" on a device with its own memory. Formats are built on the device or on the host, and
+ * vectors are in device memory or in host memory.
  */
 #include "choices_support.h"
 #include "choose/choose.h"
@@ -10,8 +10,8 @@
 #include "spry/tune.h"
 
 /*
- * Plans B and returns the reason. The product must equal A's. With vectors in device memory only the trial runs a
- * product.
+ * Builds a plan for B and returns the reason code. If vectors are in host memory, the plan's product must equal A's. If
+ * vectors are in device memory, only the trial of the policy runs products.
  */
 static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,
                                   int vectors_on_device)
@@ -47,7 +47,7 @@ static void on_a_device(void **state)
                     const int count = choice_count(context);
                     const spry_matrix *M = place ? B : A;
                     const spry_op asked = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-                    const int known = op == 1 && place == 1; /* A^T is built in one place, wherever A is */
+                    const int known = op == 1 && place == 1; /* the choice for A^T is the same wherever A is stored */
                     assert_int_equal(plan_on_device(context, M, A, asked, vectors),
                                      known ? SPRY_REASON_REMEMBERED : SPRY_REASON_MEASURED);
                     assert_int_equal(choice_count(context), known ? count : count + 1);
@@ -65,8 +65,8 @@ static void on_a_device(void **state)
 }
 
 /*
- * Refuses each allocation on the device in turn. The plan must be right, or the status SPRY_OUT_OF_MEMORY; all memory
- * is freed.
+ * Refuses each allocation on the device in turn. Either the plan must be right or the status SPRY_OUT_OF_MEMORY. All
+ * memory must be freed.
  */
 static void refused_on_device(void **state)
 {
@@ -96,7 +96,10 @@ static void refused_on_device(void **state)
     spry_context_destroy(context);
 }
 
-/* Asserts that, for few products, the rows decide which csr kernel is used, on the host and on the device. */
+/*
+ * Asserts that, for few products, the row lengths decide which csr kernel is used, for arrays on the host and on the
+ * device.
+ */
 static void few_products_of_device_arrays(void **state)
 {
     static const struct {

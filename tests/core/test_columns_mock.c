@@ -1,6 +1,6 @@
 /*
- * Tests of blocks of vectors in row-major and column-major order, with gaps, and of changed values; on the CPU and the
- * mock.
+ * Tests of blocks of vectors in row-major and column-major order, with gaps, and of changed values, on the CPU and the
+ * mock device.
  */
 #include "support.h"
 
@@ -41,7 +41,10 @@ static spry_vector block(double *data, int64_t length, int row_major)
     return v;
 }
 
-/* Computes y = alpha*A*x + beta*y for columns 1, 2 and 3 times the sample's x. Gaps between columns must not change. */
+/*
+ * Computes y = alpha*A*x + beta*y for a block x whose columns are 1, 2 and 3 times the sample's x. Gaps between columns
+ * must not change.
+ */
 static void multiply(const spry_spmv_plan *plan, int row_major, double alpha, double beta)
 {
     double x[512], y[512];
@@ -174,7 +177,7 @@ static void refused_strides(void **state)
     o.row_major = 1;
     plan = create_plan(context, A, &o);
     const spry_vector by_columns = {x, s.cols, 1, 1, s.cols, SPRY_F64, 0, {0, 0}};
-    const spry_vector spread = {y, s.rows, 1, 3, 0, SPRY_F64, 0, {0, 0}}; /* with one vector, row_stride is free */
+    const spry_vector spread = {y, s.rows, 1, 3, 0, SPRY_F64, 0, {0, 0}}; /* with one vector, any row_stride is valid */
     assert_int_equal(spry_spmv_plan_run(plan, spread, NULL, spry_vector_as_const(by_columns), NULL, NULL, NULL),
                      SPRY_OK);
     assert_int_equal(spry_spmv(context, spread, NULL, A, spry_vector_as_const(by_columns), NULL, NULL), SPRY_OK);
@@ -202,7 +205,7 @@ static void product_is(const spry_spmv_plan *plan, double factor)
     for (int64_t i = 0; i < s.rows; i++) assert_true(y[i] == factor * s.exact[i]);
 }
 
-/* Updates from another array, which the plan then reads. If an update fails, the plan must keep the array before. */
+/* Updates from another array, which the plan then reads. If an update fails, the plan must keep its previous values. */
 static void values_in_another_array(void **state)
 {
     static const char *const formats[] = {"csr", "sell", "ell", "coo"};
@@ -276,7 +279,7 @@ static void one_entry_a_column(void **state)
         }
 }
 
-/* Asserts that alpha 0 reads neither A, x nor the scalings, for every layout of y. */
+/* Asserts that a run with alpha = 0 reads neither A, x nor the scalings, for every layout of y. */
 static void nothing_of_a_scaled_pattern(void **state)
 {
     enum { N = 2 };

@@ -20,8 +20,8 @@ static spry_spmv_options in_format(const char *format)
 /* ---- predictions ------------------------------------------------------------------------------------------ */
 
 /*
- * Runs before any bandwidth is measured in this process. Planning and an older info struct must not measure. Missing
- * memory must not make the call fail.
+ * Must run before this process measures a bandwidth. Building a plan must not measure, nor must filling the smaller
+ * info struct of an older header. If memory for the measurement is missing, spry_spmv_plan_get_info must not fail.
  */
 static void only_when_asked(void **state)
 {
@@ -84,9 +84,9 @@ static void follow_the_ranks(void **state)
         o.count = 3;
         plan = plan_of(context, A, o);
         const spry_spmv_plan_info wide = plan_info(plan);
-        if (cases[c].more > 0) /* one by one; below 3 if csr's bandwidth was measured low */
+        if (cases[c].more > 0) /* one vector at a time: about 3 times the time of one vector */
             assert_true(wide.predicted_us > 1.5 * info.predicted_us && wide.predicted_us < 3.03 * info.predicted_us);
-        else /* csr reads the columns in place, packed copies them to row-major */
+        else /* csr reads the vectors in place, packed copies them to row-major */
             assert_true(wide.predicted_us > info.predicted_us &&
                         wide.predicted_us < (cases[c].more == 0 ? 2.95 : 4) * info.predicted_us);
         spry_spmv_plan_destroy(plan);
@@ -110,7 +110,7 @@ static void *ask(void *plan)
     return plan;
 }
 
-/* Asks from four threads at once. The bandwidth of three threads has not been measured yet. */
+/* Gets plan infos on four threads at the same time. The bandwidth of three threads has not been measured yet. */
 static void by_multiple_threads(void **state)
 {
     enum { THREADS = 4 };
@@ -136,8 +136,8 @@ static void by_multiple_threads(void **state)
 /* ---- limits ----------------------------------------------------------------------------------------------- */
 
 /*
- * Asserts, for every format and layout, that a limit of owned_bytes is enough and one byte less is refused, with all
- * memory freed.
+ * Asserts, for every format and layout, that a limit of owned_bytes is enough and that one byte less is refused. The
+ * refusal must free all memory.
  */
 static void limits_are_what_plans_own(void **state)
 {

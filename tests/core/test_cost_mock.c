@@ -1,6 +1,6 @@
 /*
- * Tests of the costs of plans on a device with its own memory: copies on the device are owned, and transfer time
- * counts.
+ * Tests of the costs of plans on a device with its own memory. The plan owns its copies on the device, and the
+ * predicted time includes transfers.
  */
 #include "mock/mock.h"
 #include "plan/plan.h"

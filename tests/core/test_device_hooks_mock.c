@@ -1,6 +1,6 @@
 /*
- * Tests of memory hooks for devices, on the mock. All device memory must come from the hooks, and go back idle with its
- * size.
+ * Tests of memory hooks for devices, on the mock. All device memory must come from the hooks. The library must release
+ * each block with its size, after the device has finished its work.
  */
 #include "mock/mock.h"
 #include "spry/cuda.h"
@@ -148,8 +148,8 @@ static spry_status vectors(spry_context *context, spry_matrix *A, const char *fo
 }
 
 /*
- * Refuses every call in turn, then none. Storage that gets no device memory is built on the host. Sparse products run
- * in chunks.
+ * Runs w with each call of the allocation hook refused in turn, then with none refused. If a call is refused, w may
+ * succeed only if storage was built on the host instead, or if a sparse product ran in smaller chunks.
  */
 static void check(work w, const char *format)
 {
@@ -202,7 +202,10 @@ static void left_behind(void **state)
     free(data);
 }
 
-/* Asserts that A's device copy is freed after both directions are built: y may use the memory of the copy. */
+/*
+ * Asserts that A's device copy is freed after both directions are built. Runs may then write y to the memory of the
+ * copy.
+ */
 static void y_where_the_copy_was(void **state)
 {
     given g = {.keeps = true};

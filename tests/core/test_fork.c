@@ -1,5 +1,5 @@
 /*
- * Tests of forked children of a process with threads. Every call must work in a child, with the same bits as in the
+ * Tests of forked children of a process with threads. Every call must work in a child and give the same bits as in the
  * parent. A child has none of the parent's threads and must not wait for them. An alarm ends a child that waits.
  */
 #include "expect.h"
@@ -30,7 +30,7 @@ static spry_context *context;
 static spry_matrix *A; /* tridiagonal, positive definite, large enough for two threads in every call */
 static int32_t offsets[N + 1], columns[NNZ];
 static double values[NNZ], x[N], z[N];
-static int plan_count; /* one plan and y per format, plus the transposed product if supported; run by two threads */
+static int plan_count;            /* one plan and result per format, and one more if the format supports A^T */
 static int number_of[MOST_PLANS]; /* twice the format's index, plus 1 if transposed */
 static spry_spmv_plan *plans[MOST_PLANS];
 static double *products[MOST_PLANS];
@@ -249,12 +249,15 @@ static int child_solves(void)
     OK(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_const_vector_f64(x, N), NULL,
                         spry_const_vector_f64(NULL, 0), spry_const_vector_f64(products[0], N), &fault));
     EXPECT(v.wrong_rows == 0);
-    for (int i = 0; i < NNZ; i++) values[i] = 1; /* the child's copy; PageRank needs weights above 0 */
+    for (int i = 0; i < NNZ; i++) values[i] = 1; /* changes the child's copy; PageRank needs weights above 0 */
     OK(spry_pagerank(context, spry_vector_f64(z, N), &ranks, A, NULL, &fault));
     return 1;
 }
 
-/* Multiplies on a new thread of the child, which was never in the parent's team and so has all threads. */
+/*
+ * Multiplies on a new thread of the child. Only the thread that called fork works alone. A new thread uses all threads
+ * of the context.
+ */
 static void *fresh_thread(void *good)
 {
     *(int *)good = context_threads(context) == 2 && same_product(0, plans[0]) && same_product(1, plans[1]);

@@ -1,5 +1,6 @@
 /*
- * Tests of the inspection of matrices in GPU memory: results equal those for host arrays. Skipped if there is no GPU.
+ * Tests of the inspection of matrices in GPU memory. The results must equal those for host arrays. Skipped if there is
+ * no GPU.
  */
 #include "inspection_support.h"
 

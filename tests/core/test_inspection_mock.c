@@ -1,6 +1,6 @@
 /*
- * Tests of the inspection of matrices in device memory: results equal those for host arrays, and only a part is
- * fetched.
+ * Tests of the inspection of matrices in device memory. The results must equal those for host arrays, and only a part
+ * of the column indices may be fetched.
  */
 #include "base/context.h"
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include "matrix/matrix.h"
 #include "mock/mock.h"
 
-enum { MOST_GATHERS = 60 }; /* limit for a chain; other matrices have 9 to 36 */
+enum { MOST_GATHERS = 60 }; /* limit for a chain; other matrices need 9 to 36 gathers */
 
 /* Asserts that the fetched share is at most the matrix's limit, and that all memory is freed. */
 static void inspect(spry_context *context, const inspected *l)
@@ -49,7 +49,10 @@ static void small_ones_are_copied(void **state)
     spry_context_destroy(context);
 }
 
-/* Refuses memory at every step. The result must be an error or the answer, with all memory freed. */
+/*
+ * Runs the inspection with a memory limit that grows until the inspection succeeds. A refused inspection must return
+ * SPRY_OUT_OF_MEMORY and free all memory.
+ */
 static void without_memory(void **state)
 {
     spry_context *context = context_of(1);

@@ -132,7 +132,10 @@ static void updates_and_refusals(void **state)
     assert_true(made > TRIALS);
 }
 
-/* Slices of packed share equal values. The limit counts them as distinct. */
+/*
+ * The packed format stores equal values of slices once. The limit that a refusal reports must be enough for values that
+ * all differ.
+ */
 static void shared_values(void **state)
 {
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
@@ -166,7 +169,7 @@ static void refused_before_work(void **state)
 {
     enum { ROWS = 64, NNZ = 1 << 25 };
     spry_context *context = context_of(1);
-    int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* pages are never touched */
+    int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* never accessed: uses no physical memory */
     float *values = calloc(NNZ, sizeof *values);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
@@ -186,7 +189,10 @@ static void refused_before_work(void **state)
     free(values);
 }
 
-/* Asserts that bsr finds the same blocks with little memory if a matrix has few entries in very many columns. */
+/*
+ * Tests bsr for few entries in very many columns. The prediction of the storage must need little memory, and the
+ * product must be right.
+ */
 static void wide_matrices(void **state)
 {
     enum { ROWS = 200, EACH = 8, WIDE = 1 << 21 };

@@ -29,7 +29,7 @@ static spry_status create_copy(spry_context *context, const void *input, spry_er
     return status;
 }
 
-/* Creates the matrix in another context without hooks, so that only later allocations are refused. */
+/* Creates the matrix in another context with the default allocator, so that only later allocations are refused. */
 static spry_matrix *matrix_of(const job *j, spry_context **other)
 {
     *other = context_of(2);
@@ -119,7 +119,7 @@ static spry_status convert(spry_context *context, const void *input, spry_error 
 
 /* ---- the tests ------------------------------------------------------------------------------------ */
 
-static sample sample_of_memory; /* has a row that is split, so plans have a workspace */
+static sample sample_of_memory; /* has a row that is cut into pieces, so plans need a workspace */
 static double *room_for_y;
 
 static int make_sample(void **state)
@@ -159,7 +159,7 @@ static void every_kernels_plan(void **state)
     for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
-            if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* set-up is mostly the format's */
+            if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* kernels of a format share most set-up code */
             job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
             assert_true(fail_every_allocation(plan_and_run, &j, 2) >= 3); /* at least plan, storage and workspace */
         }
@@ -255,7 +255,7 @@ static void measuring(void **state)
     sample_free(&s);
 }
 
-/* Asserts that runs never call the hooks, with the plan's workspace or the caller's. */
+/* Asserts that runs never call the context's allocation functions. */
 static void running_allocates_nothing(void **state)
 {
     const sample *s = &sample_of_memory;

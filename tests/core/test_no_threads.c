@@ -1,6 +1,7 @@
 /*
- * Tests of a system that starts no thread, or only the first few. Every call must work, with the bits of one thread.
- * The linker redirects pthread_create of the library and of this program to __wrap_pthread_create.
+ * Tests of a system that refuses to start threads: all threads, or all after the first few. Every call must work and
+ * give the same bits as on one thread. The linker redirects pthread_create of the library and of this program to
+ * __wrap_pthread_create.
  */
 #include "base/types.h"
 #include "expect.h"
@@ -107,7 +108,7 @@ static void layouts(spry_context *context, const spry_matrix *A)
     }
 }
 
-/* Multiplies and verifies with each format in both directions. */
+/* Multiplies by A and by its transpose with each format, and verifies the products. */
 static void plans(spry_context *context, const spry_matrix *A, int64_t n)
 {
     double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);

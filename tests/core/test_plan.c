@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 static spry_context *context;
-static sample small, pieces; /* pieces: has a row that is split, so runs need a workspace */
+static sample small, pieces; /* pieces: has a row that is cut into pieces, so runs need a workspace */
 static spry_matrix *A;       /* matrix of the sample small */
 
 static void *const mark = (void *)(uintptr_t)1;
@@ -152,7 +152,7 @@ static void what_plans_cost(void **state)
         }
 }
 
-/* Asserts that expected_calls 1 skips the analysis, with the same product. */
+/* Asserts that a plan with expected_calls = 1 skips the analysis of A and gives the same product. */
 static void expected_calls(void **state)
 {
     double *y = malloc((size_t)pieces.rows * sizeof *y);
@@ -283,7 +283,10 @@ static void bad_vectors(void **state)
 #undef REFUSE
 }
 
-/* Asserts that a y that overlaps any array of A, at either end, is refused by name and not written. */
+/*
+ * Asserts that a run is refused if y overlaps either end of any array of A. The error must name y, and the array must
+ * not change.
+ */
 static void y_in_the_matrix(void **state)
 {
     static const char *const formats[] = {"csr", "sell"}; /* csr borrows the arrays, sell copies them */
@@ -411,8 +414,8 @@ static void *run_often(void *user)
 }
 
 /*
- * Runs four threads on one plan with a workspace each, two plans in two threads, and four threads that share one plan's
- * workspace.
+ * Runs one plan on four threads that each have a workspace, then two plans on two threads, then one plan on four
+ * threads that pass no workspace.
  */
 static void concurrent_runs(void **state)
 {
@@ -467,7 +470,7 @@ static void plan_outlives_matrix(void **state)
         }
 }
 
-/* Asserts that changed values have an effect only after an update, for borrowed and for converted storage. */
+/* Asserts that products after an update use the changed values, for borrowed and for converted storage. */
 static void updates(void **state)
 {
     double *y = malloc((size_t)pieces.rows * sizeof *y);
@@ -570,8 +573,8 @@ static void measuring_nothing(void **state)
 /* ---- strides, reserved fields, changes of values ------------------------------------------------------- */
 
 /*
- * Asserts that vectors with strides give the same bits as contiguous vectors, also if the plan was not built for
- * strides.
+ * Asserts that vectors with strides give the same bits as contiguous vectors, even if the plan was built for contiguous
+ * vectors.
  */
 static void any_stride(void **state)
 {
@@ -602,7 +605,7 @@ static void any_stride(void **state)
     }
 }
 
-/* A product without a plan blames x for a type that A's values do not support. */
+/* The error of a product without a plan names x if A's values do not support x's type. */
 static void types_of_x(void **state)
 {
     float x[40] = {0}, y[40];

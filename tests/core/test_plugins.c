@@ -1,5 +1,6 @@
 /*
- * Tests of CUDA plug-ins that are missing or unusable: one readable sentence gives the reason, and the CPU still works.
+ * Tests of CUDA plug-ins that are missing or unusable. One readable sentence must give the reason, and the CPU must
+ * still work.
  */
 #include "spry/cuda.h"
 #include "support.h"
@@ -68,7 +69,7 @@ static void check(spry_context *context, const char *const *texts, int count)
         has(err.message, texts[t]);
     }
     assert_null(plan);
-    spry_explanation *explanation; /* by the rates of the device's class */
+    spry_explanation *explanation; /* works without the device, by the rates of its class */
     spry_explain_options explain = SPRY_INIT(spry_explain_options);
     explain.spmv = &o;
     explain.storage_of = "all";
@@ -116,13 +117,13 @@ static void given_by_the_environment(void **state)
         if (c < CASES)
             check(context, cases[c].text, 4);
         else
-            check(context, bare, 2); /* dlopen would search folders that other users can write */
+            check(context, bare, 2); /* refused: dlopen would search folders that other users can write */
         spry_context_destroy(context);
     }
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Asserts that the context's path takes precedence over the environment. */
+/* Asserts that the path in the context's options takes precedence over SPRY_CUDA_PLUGIN. */
 static void both_given(void **state)
 {
     setenv("SPRY_CUDA_PLUGIN", path_of(0), 1);
@@ -132,7 +133,7 @@ static void both_given(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Asserts the reason if no plug-in is installed next to this program. */
+/* Asserts that the reason names libspry-cuda.so if no plug-in is installed next to this program. */
 static void none_given(void **state)
 {
     static const char *const texts[] = {"no CUDA plug-in", "libspry-cuda.so"};

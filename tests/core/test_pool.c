@@ -1,6 +1,6 @@
 /*
- * Tests of the thread pool: each task and item runs once, callers have threads of their own, forks, destruction, equal
- * bits.
+ * Tests of the thread pool. Each task and item runs once, callers on other threads have their own helpers, children
+ * after a fork work, destruction ends all threads, and results have equal bits.
  */
 #include "expect.h"
 #include "support.h"
@@ -33,7 +33,7 @@ typedef struct tally {
     atomic_int done[MOST], elsewhere;
     pthread_t caller;
     spryi_pool *pool; /* NULL: tasks start no tasks */
-    int pause_ms;     /* pause of tasks on other threads; task 0 then waits until another thread starts a task */
+    int pause_ms;     /* pause of tasks on other threads; not 0: task 0 waits until another thread starts a task */
 } tally;
 
 static void count(void *argument, int index)
@@ -100,14 +100,14 @@ static void without_threads_the_caller_does_all(void **state)
     spry_context_destroy(context);
 }
 
-/* The pause of 300 ms stands for a thread that lost its processor. */
+/* The pause of 300 ms simulates a thread that lost its processor. */
 static void a_late_thread_is_not_asked_again_at_once(void **state)
 {
     spry_context *context = context_with(2);
     tally late = {.caller = pthread_self(), .pause_ms = 300}, next = {.caller = pthread_self()};
     spryi_parallel(&context->pool, 2, do_task, &late);
     assert_int_equal(late.elsewhere, 1);
-    if (context->pool.alone_until == 0) /* the caller worked so long that the wait is not late */
+    if (context->pool.alone_until == 0) /* the thread was not late for the pool, since the caller also worked long */
         context->pool.alone_until = spryi_now_us() + 5e6;
     spryi_parallel(&context->pool, 2, do_task, &next);
     assert_int_equal(next.elsewhere, 0);
@@ -171,7 +171,7 @@ static void every_block_once_either_way(void **state)
     }
     spry_context_destroy(context);
     context = context_with(2);
-    context->pool.most = 0; /* on one thread the order is known */
+    context->pool.most = 0; /* on one thread, tasks run in a known order */
     trail t = {.next = 0}, *to = &t;
     spryi_parallel_blocks_backwards(&context->pool, 2, 10, follow, &to);
     static const int expected[] = {4, 3, 2, 1, 0, 9, 8, 7, 6, 5};
@@ -243,7 +243,7 @@ static int runs(spry_context *context, results *r)
         spry_spmv_plan *plan = NULL;
         double again[N];
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-        o.format = op ? "csc" : "csr"; /* formats with enough rows for multiple threads */
+        o.format = op ? "csc" : "csr"; /* the matrix has enough rows for multiple threads in these formats */
         o.threads = context_threads(context);
         OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
         double *y = op ? r->transposed : r->y;
@@ -367,7 +367,9 @@ static void *work_in_child(void *context)
     return &good;
 }
 
-/* Asserts that the thread that forked works alone, while other threads and new contexts have all threads. */
+/*
+ * Asserts that, in the child, the thread that forked works alone, while other threads and new contexts use all threads.
+ */
 static int child_works(spry_context *context)
 {
     pthread_t thread;
@@ -424,7 +426,7 @@ static int comes_to(int count)
 static void contexts_end_with_their_threads(void **state)
 {
     enum { ROUNDS = INSTRUMENTED ? 100 : 1000 };
-    int before = 0; /* a sanitizer starts its own thread together with the first one */
+    int before = 0; /* threads without the pool's; a sanitizer starts its own thread when the first thread starts */
     for (int round = 0; round < ROUNDS; round++) {
         spry_context *context = context_with(3);
         assert_true(each_once(&context->pool, 3));

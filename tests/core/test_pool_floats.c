@@ -1,6 +1,6 @@
 /*
- * Tests of the floating-point environment: threads that help a caller use the caller's rounding and denormal modes. The
- * executor's threads keep their own modes.
+ * Tests of the floating-point environment. Threads that help a caller must use the caller's rounding and denormal
+ * modes. Threads of an executor must keep their own modes afterwards.
  */
 #include "support.h"
 
@@ -133,7 +133,7 @@ static void as_the_caller(void **state)
     assert_true(kept_own);
 }
 
-/* Asserts that the elements of both halves of y are denormal, or all are 0. */
+/* Asserts that all elements of y are denormal, or all are 0, as in the caller's environment. Two threads compute y. */
 static void products(void **state)
 {
     enum { N = 600000 };
@@ -150,7 +150,7 @@ static void products(void **state)
     spry_matrix *A = borrow_csr(context, N, N, offsets, columns, values);
     spry_spmv_plan *plan = create_plan(context, A, NULL);
     for (int run = 0; run < 40; run++) {
-        const int environment = run % 4 == 3 ? 0 : 2; /* the threads start in another environment than most runs */
+        const int environment = run % 4 == 3 ? 0 : 2; /* run 0 starts the threads; most runs use another environment */
         if (!enter(run == 0 ? 0 : environment)) continue;
         const numbers own = compute();
         context->pool.alone_until = 0;

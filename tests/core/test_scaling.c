@@ -2,7 +2,7 @@
 #include "spry/tune.h"
 #include "support.h"
 
-/* Scales an x without elements, so the plan needs no workspace. The result must be y = beta*y. */
+/* Scales a vector x that has no elements, so the plan needs no workspace. The result must be y = beta*y. */
 static void scaling_of_nothing(void **state)
 {
     spry_context *context = context_of(1);

@@ -1,6 +1,7 @@
 /*
- * Tests of the stack use in threads with small stacks, of callers and of an executor. Every operation must stay within
- * the size in spry.h: planning, products in every format, sparse products, orderings, files and solvers.
+ * Tests of the stack use of the library on callers' threads and executors' threads with small stacks. Every operation
+ * must stay within the size in spry.h: building plans, products in every format, sparse products, orderings, files and
+ * solvers.
  */
 #include "expect.h"
 #include "spry/io.h"
@@ -51,7 +52,8 @@ static int on_small_stack(int (*work)(spry_matrix *A), spry_matrix *A)
 }
 
 /*
- * Calls work with a grid, a matrix with long rows and a matrix with scattered columns. Each has work for two threads.
+ * Calls work with a grid, a matrix with long rows and a matrix with scattered columns. Each matrix is large enough for
+ * two threads.
  */
 static int on_each(int (*work)(spry_matrix *A))
 {
@@ -149,7 +151,7 @@ static int kernels(spry_matrix *A)
     return 1;
 }
 
-/* Multiplies with every kernel, in one phase and in two. */
+/* Multiplies sparse matrices with every kernel, first without a plan and then with two runs of a plan. */
 static int sparse_products(spry_matrix *A)
 {
     for (int k = 0; k < spgemm_kernel_count(); k++)
@@ -316,7 +318,10 @@ static void with_executor(int (*work)(spry_matrix *A), int stack_kb)
     assert_true(good);
 }
 
-/* Sparse products need the largest stack, less than half of STACK_KB. A larger frame makes the test fail. */
+/*
+ * Sparse products need the largest stack. They run with only 3/8 of STACK_KB, so that the test fails if a stack frame
+ * grows.
+ */
 static void threads_of_executor(void **state)
 {
     with_executor(all, STACK_KB);

@@ -52,7 +52,7 @@ const char *__asan_default_options(void)
     return "detect_leaks=0";
 }
 
-/* Creates a context whose threads start in an unusual environment. */
+/* Creates a context whose threads start in the unusual floating-point environment 5. */
 static spry_context *odd_context(int threads)
 {
     spry_context *context = context_of(threads);
@@ -106,7 +106,7 @@ static void reading_knows_no_environment(void **state)
         spry_context *context = odd_context(3), *alone = context_of(1);
         spry_matrix *right = read_in(alone, text, (spry_type)type);
         for (int environment = 1; environment < 8; environment++) {
-            if (INSTRUMENTED && environment % 2 != type % 2) continue; /* one half of them per type */
+            if (INSTRUMENTED && environment % 2 != type % 2) continue; /* each type uses half of the environments */
             enter(environment);
             const unsigned before = control();
             spry_matrix *A = read_in(alone, text, (spry_type)type), *B = read_in(context, text, (spry_type)type);
@@ -124,7 +124,9 @@ static void reading_knows_no_environment(void **state)
     free(text);
 }
 
-/* Asserts that sums of duplicates, in f64, and random values, rounded to f32, do not depend on the environment. */
+/*
+ * Asserts that sums of duplicates (f64) and generated random values (rounded to f32) do not depend on the environment.
+ */
 static void sums_and_generators_know_none(void **state)
 {
     static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 0.1\n1 1 0.2\n1 1 0.7\n"
@@ -165,7 +167,9 @@ static char *slurp(const char *path)
     return text;
 }
 
-/* Asserts that the check of a claim of symmetry respects denormal numbers. */
+/*
+ * Asserts that, in every environment, the check of a matrix declared symmetric finds that two denormal values differ.
+ */
 static void claims_know_no_environment(void **state)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
@@ -215,8 +219,9 @@ static void writing_knows_no_environment(void **state)
 /* ---- locales --------------------------------------------------------------------------------------------------- */
 
 /*
- * Writes and enters a locale with a decimal comma, since no such locale need be installed. The files hold only the
- * bytes that the GNU C library reads for numbers. Returns 0 if this C library does not accept the locale.
+ * Creates the files of a locale with a decimal comma and activates the locale, since such a locale may not be
+ * installed. The files hold only the bytes that the GNU C library reads for numbers. Returns 0 if this C library does
+ * not accept the locale.
  */
 static int with_comma(char *folder)
 {

@@ -1,4 +1,4 @@
-/* Tests of claims of symmetry: results are right if the claim is true and if it is false. */
+/* Tests of matrices that are declared symmetric. Results must be right whether or not the declaration is true. */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/solve.h"
@@ -41,7 +41,8 @@ static spry_matrix *matrix_of(const small *s, spry_symmetry claim, int is_patter
 }
 
 /*
- * Multiplies diag(r) A diag(c) and its transpose with (1, 2, ...), by a plan for both directions. r and c may be NULL.
+ * Multiplies diag(r) A diag(c) and its transpose by the vector (1, 2, ...), with one plan for both directions, and
+ * compares the results. r and c may be NULL.
  */
 static void check_both(const small *s, const spry_matrix *A, const spry_spmv_options *options, const double *r,
                        const double *c)
@@ -91,7 +92,7 @@ static void scalings_of_symmetric(void **state)
     }
 }
 
-/* Writes values after a file has claimed symmetry. */
+/* Changes values of a matrix that was read from a file with the word "symmetric", so that A is no longer symmetric. */
 static void written_values(void **state)
 {
     static const char file[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n"
@@ -136,7 +137,7 @@ static spry_matrix *through_container(const spry_matrix *A, const char *format)
     return B;
 }
 
-/* Tests false claims by the caller, a converted matrix and a container. */
+/* Tests an unsymmetric matrix that the caller declares symmetric, its copy in a container and its converted copy. */
 static void false_claims(void **state)
 {
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
@@ -163,7 +164,10 @@ static void false_claims(void **state)
     }
 }
 
-/* Reads containers whose plans need CSR arrays that do not exist yet. */
+/*
+ * Multiplies in both directions with matrices from containers in all formats. The plan must create the CSR arrays that
+ * the container lacks.
+ */
 static void containers_in_formats(void **state)
 {
     static const char *const formats[] = {"bsr", "ell", "hyb", "scoo", "sell", "packed", "coo", "csc", "csr"};
@@ -189,8 +193,8 @@ static void containers_in_formats(void **state)
 }
 
 /*
- * Asserts that storage shared by both directions refuses values that are not symmetric. values_in_place is 0: new
- * values need an update.
+ * Asserts that an update to values that are not symmetric is refused if both directions share one storage.
+ * values_in_place is 0, so runs use new values only after an update.
  */
 static void updates_of_symmetric(void **state)
 {
@@ -219,7 +223,10 @@ static void updates_of_symmetric(void **state)
     }
 }
 
-/* Tests duplicates: their sum is symmetric, but not if each entry is rounded first or counts as 1. */
+/*
+ * Tests a matrix with duplicates, whose sums are symmetric. The sums are not symmetric if each entry is first rounded
+ * to f32, or counts as 1 in a pattern.
+ */
 static void converted_duplicates(void **state)
 {
     static const int32_t offsets[] = {0, 3, 5}, columns[] = {0, 1, 1, 0, 1};
@@ -258,7 +265,7 @@ static void converted_duplicates(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Asserts that both triangles of a skew-symmetric file count as 1 in a pattern. */
+/* Asserts that a skew-symmetric file that is read as a pattern has the value 1 in both triangles. */
 static void skew_as_pattern(void **state)
 {
     static const char file[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n";

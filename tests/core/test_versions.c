@@ -35,7 +35,7 @@ static void *of_size(const void *from, size_t known, size_t size)
     return made;
 }
 
-/* Passes options of an earlier header, which ends with `format`. */
+/* Passes options of an earlier header, whose last field is `format`. */
 static void earlier_options(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -75,7 +75,10 @@ static void later_options(void **state)
     }
 }
 
-/* Clears the memory below the stack pointer, where the padding of local structs comes from. */
+/*
+ * Clears the memory below the stack pointer. Local structs of the next call will use this memory, also for their
+ * padding.
+ */
 __attribute__((noinline)) static void clear_stack(void)
 {
     volatile unsigned char below[16384];
@@ -181,7 +184,7 @@ static void sizes_and_diagonal(void **state)
     expect_error(spry_matrix_diagonal(A, spry_vector_f64(NULL, 40), &err), SPRY_INVALID_ARGUMENT, "diagonal");
 }
 
-/* Asserts that arrays with index base 1, borrowed or copied, give the same matrix. */
+/* Asserts that borrowed or copied arrays with index base 1 give the same matrix as arrays with index base 0. */
 static void counted_from_one(void **state)
 {
     for (int input = 0; input < INPUTS; input++)

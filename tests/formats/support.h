@@ -29,8 +29,8 @@ double *sketch_x(const sketch *k);
 int kernel_is_here(const char *name);
 
 /*
- * Creates a plan that uses all threads of the context for any size. The memory limit of 1 GiB replaces the padding
- * guard.
+ * Creates a plan that uses all threads of the context, even for a small matrix. The plan has a memory limit of 1 GiB,
+ * so that no format is refused only for its padding.
  */
 spry_spmv_plan *plan_in(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
                         spry_op op);

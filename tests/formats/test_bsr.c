@@ -58,8 +58,8 @@ static int same(double a, double b)
 }
 
 /*
- * Multiplies an x with Inf and NaN. Rows that use these elements equal the result of CSR's loop. Fill must not affect
- * other rows.
+ * Multiplies by an x that contains Inf and NaN. Rows with entries in these columns must equal the result of CSR's loop.
+ * The zeros that fill blocks must not affect other rows.
  */
 static void fill_meets_inf_and_nan(void **state)
 {
@@ -126,7 +126,7 @@ static void explicit_zeros_come_back(void **state)
     spry_context_destroy(context);
 }
 
-/* The check finds each damage to a restored storage. */
+/* Asserts that the format's check finds every damage to a restored storage. */
 static void damage_is_seen(void **state)
 {
     spry_context *context = context_of(1);
@@ -162,7 +162,10 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
-/* The value of a refusal is a limit that suffices. It includes the partial sums of a transposed product. */
+/*
+ * Asserts that err.value of a refused plan is a sufficient memory limit. The value includes the partial sums of a
+ * transposed product.
+ */
 static void refused_limits_suffice(void **state)
 {
     enum { MOST = 2000 };

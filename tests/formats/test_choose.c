@@ -1,4 +1,4 @@
-/* The formats that "auto" chooses. The host chooses for GPUs too, so no GPU is needed. */
+/* Tests which formats "auto" chooses. The choice for a GPU is made on the host, so the tests need no GPU. */
 #include "../kernels/in_blocks.h"
 #include "base/context.h"
 #include "choose/choose.h"
@@ -20,7 +20,7 @@ static spry_context *chooser(spryi_simd simd)
     return context;
 }
 
-/* Checks every case, or every third one under a sanitizer: sanitizers do not change the choice. */
+/* Checks every case, or every third case under a sanitizer, since sanitizers do not change the choice. */
 static void check_choices(const char *device, spryi_simd simd, const choice_case *cases, size_t count)
 {
     spry_context *context = chooser(simd);
@@ -47,7 +47,7 @@ static void check_choices(const char *device, spryi_simd simd, const choice_case
 typedef struct block_case {
     const char *spec;
     int b;
-    unsigned holes; /* one bit for each position of a block */
+    unsigned holes; /* bit p: position p of every block has no entry */
     const char *device, *format, *why;
 } block_case;
 
@@ -108,7 +108,10 @@ static void choices_on_a_gpu(void **state)
     check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
 }
 
-/* The kernel of csr chosen without inspection for few products, by its set-up time and its speed on long rows. */
+/*
+ * Tests which kernel of csr is chosen for few products on a GPU. The choice is made without an inspection. It depends
+ * on the kernels' set-up times and their speed on long rows.
+ */
 static void kernels_for_few_calls(void **state)
 {
     static const choice_case cases[] = {
@@ -116,7 +119,7 @@ static void kernels_for_few_calls(void **state)
         {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60},    /* product time exceeds set-up time */
         {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5}, /* five entries per row */
         {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
-        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* one dense row: idle lanes */
+        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* one dense row, so other kernels have idle lanes */
         {"rgg20,scale=12", "csr", "; with csr_vector_cuda", 1},
         {"random,rows=400000,cols=400000,density=1.5e-7", "csr", "; with csr_scalar_cuda", 60}, /* mostly empty rows */
     };
@@ -137,7 +140,7 @@ static void choices_on_a_cpu(void **state)
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 1000", 1000},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for an inspection", 100},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
-        {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* one thread: no other is woken */
+        {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* so small that only one thread works */
         {"grid5,x=4,y=4", "csr", "too few entries", 0},                     /* inspection costs more than it can save */
     };
     static const choice_case avx2[] = {
@@ -153,8 +156,8 @@ static void choices_on_a_cpu(void **state)
 }
 
 /*
- * Chooses for multiple columns. For row-major vectors csr reads the matrix once per run; for column-major ones, once
- * per column.
+ * Tests the choices for multiple vectors. csr reads the matrix once per run if the vectors are row-major, and once per
+ * vector if they are column-major.
  */
 static void choices_for_columns(void **state)
 {
@@ -194,7 +197,9 @@ static void choices_for_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* The policy "tree": one matrix for each leaf of the tree, and the hints that the caller gives. */
+/*
+ * Tests the policy "tree" with one matrix for each leaf of the decision tree, and with the hints that a caller may add.
+ */
 static void choices_of_the_tree(void **state)
 {
     static const struct {

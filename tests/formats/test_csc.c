@@ -1,4 +1,7 @@
-/* csc and scattered products: transposition, borrowing, phases, windows, patterns. */
+/*
+ * Tests of csc and of products that add to scattered elements of y: transposition, borrowing, phases, windows,
+ * patterns.
+ */
 #include "support.h"
 
 #include "base/memory.h"
@@ -9,7 +12,10 @@
 #include "spry/matrix.h"
 #include "spry/tune.h"
 
-/* Transposes with two loops, as in a textbook, and compares with `csc`: the entries of a column are in row order. */
+/*
+ * Transposes with two loops, as in a textbook, and compares the result with `csc`. The entries of each column must be
+ * in row order.
+ */
 static void check_transposed(const family *f, const given *g, const spry_arrays *csc)
 {
     const size_t width = spry_type_bytes(g->a.value_type);
@@ -88,7 +94,10 @@ static void csc_is_borrowed(void **state)
     spry_context_destroy(context);
 }
 
-/* Checks that no two chunks of a phase have a column in common, and that the ranges set each column exactly once. */
+/*
+ * Checks that no two chunks of a phase add to the same column, and that the chunks' ranges set each column to zero
+ * exactly once, before the first addition.
+ */
 static void check_phases(const spryi_csr *s)
 {
     const spryi_csr_chunks *t = &s->chunks;
@@ -102,7 +111,7 @@ static void check_phases(const spryi_csr *s)
             blocks += chunk->last - chunk->first;
             for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
                 for (int64_t j = t->ranges[r].begin; j < t->ranges[r].end; j++) {
-                    assert_int_equal(phase_of[j], -1); /* set before the first addition */
+                    assert_int_equal(phase_of[j], -1); /* no chunk has added to the column yet */
                     set[j]++;
                 }
             for (int64_t b = chunk->first; b < chunk->last; b++) {
@@ -126,8 +135,8 @@ static void check_phases(const spryi_csr *s)
 }
 
 /*
- * Meshes run in phases with enough chunks for multiple threads. Graphs run through windows that stay within their
- * share.
+ * Asserts that transposed products of meshes run in phases with enough chunks for multiple threads. Products of graphs
+ * use windows of y instead. The windows' memory must stay within 1/SPRYI_WINDOW_SHARE of the matrix's memory.
  */
 static void phases_and_windows(void **state)
 {
@@ -156,7 +165,7 @@ static void phases_and_windows(void **state)
     spry_context_destroy(context);
 }
 
-/* A pattern needs no value array in either format. */
+/* Asserts that csr and csc store no value array for a pattern. */
 static void patterns_have_no_values(void **state)
 {
     spry_context *context = context_of(2);

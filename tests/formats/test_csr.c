@@ -1,4 +1,4 @@
-/* csr: the spans by which AVX-512 kernels load x. */
+/* Tests of csr's spans. A span describes one register load of x by AVX-512 kernels. */
 #include "testing.h"
 
 #include "base/context.h"
@@ -8,8 +8,8 @@
 enum { ROWS = 96, MOST = 32 };
 
 /*
- * Plans ROWS rows. Each row has the columns of the row before it plus `step`, or groups of `group` rows share their
- * columns.
+ * Builds a plan for ROWS rows. Each row has the columns of the row before it plus `step`, or groups of `group` rows
+ * share their columns.
  */
 static spry_spmv_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group,
                                int calls)
@@ -107,8 +107,8 @@ static void test_no_spans(void **state)
 }
 
 /*
- * The cost model chooses ell for narrow bands. The rates of some processors give hyb, whose second part is then empty,
- * or packed, whose diagonal slices store no columns. The tree chooses ell for rows of equal length.
+ * The cost model chooses ell for narrow bands. With the rates of some processors it chooses hyb, whose COO part is then
+ * empty, or packed, whose diagonal slices store no columns. The tree chooses ell for rows of equal length.
  */
 static void test_auto_on_bands(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * CSR-2 and CSR-3: group pointers, no copy of the matrix, results bitwise equal to csr, giant rows, and group sizes for
- * GPUs by the paper's formulas.
+ * Tests of CSR-2 and CSR-3: group pointers, no copy of the matrix, results bitwise equal to csr, giant rows, and group
+ * sizes for GPUs by the formulas of the CSR-k paper.
  */
 #include "support.h"
 
@@ -72,7 +72,7 @@ static void test_pointers(void **state)
     spry_context_destroy(context);
 }
 
-/* Groups with more rows than any block of csr. */
+/* Tests groups with more rows than any block of csr. */
 static void test_large_groups(void **state)
 {
     static const char *const formats[] = {"csr2:srs=32768", "csr3:srs=32768:ssrs=32768"};
@@ -126,7 +126,7 @@ static void test_parameters(void **state)
     spry_context_destroy(context);
 }
 
-/* Group sizes by the paper's formulas, including the borders between the cases. */
+/* Tests the group sizes by the paper's formulas, also at the borders between the paper's cases. */
 static void test_formulas(void **state)
 {
     static const struct {
@@ -137,9 +137,9 @@ static void test_formulas(void **state)
         {1000, 12000, 9, 12, 6, 48, 2},   {1000, 20000, 20, 10, 13, 39, 3},
         {1000, 40000, 20, 10, 8, 16, 4},  {1000, 17685000, 5, 2, 2, 4, 4},
         {1000, 8000, 6, 7, 6, 13, 1},     {1000, 8001, 9, 14, 6, 52, 2},
-        {1000, 16000, 8, 12, 6, 44, 2},                                     /* 1.5 * 5 = 7.5, rounded up */
-        {1000, 16001, 20, 10, 15, 45, 3}, {1000, 32000, 20, 10, 13, 39, 3}, /* 2.5 * 5 = 12.5, rounded up */
-        {1000, 32001, 25, 12, 10, 20, 4}, {1000, 1000, 9, 10, 9, 21, 1},    /* 20.5, rounded up */
+        {1000, 16000, 8, 12, 6, 44, 2},                                     /* Volta ssrs: 1.5 * 5 = 7.5, rounded up */
+        {1000, 16001, 20, 10, 15, 45, 3}, {1000, 32000, 20, 10, 13, 39, 3}, /* Ampere ssrs: 12.5, rounded up */
+        {1000, 32001, 25, 12, 10, 20, 4}, {1000, 1000, 9, 10, 9, 21, 1},    /* Ampere srs: 20.5, rounded up */
         {1000, 0, 9, 10, 9, 21, 1},       {0, 0, 9, 10, 9, 21, 1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -156,13 +156,13 @@ static void test_formulas(void **state)
     }
 }
 
-/* The other interpretation of the paper's "SRSS" changes only case 2. */
+/* Tests the group sizes if the paper's undefined name "SRSS" means SSRS instead of SRS. Only sizes of case 2 differ. */
 static void test_other_reading(void **state)
 {
     static const struct {
         int64_t nnz, volta_ssrs, volta_srs, ampere_ssrs, ampere_srs;
     } cases[] = {
-        {7000, 6, 7, 7, 14},   {12000, 9, 18, 6, 24}, /* 2 * 9 and 4 * 6 */
+        {7000, 6, 7, 7, 14},   {12000, 9, 18, 6, 24}, /* srs is 2 * ssrs, or 4 * ssrs */
         {16000, 8, 16, 6, 24}, {20000, 20, 10, 13, 39}, {40000, 20, 10, 8, 16},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -177,7 +177,7 @@ static void test_other_reading(void **state)
     }
 }
 
-/* Group sizes for Hopper: multiples of eight, at most 32 times eight. */
+/* Tests the group sizes for Hopper GPUs. srs and ssrs are multiples of 8 and at most 32. */
 static void test_hopper(void **state)
 {
     static const struct {
@@ -197,7 +197,10 @@ static void test_hopper(void **state)
     }
 }
 
-/* Builds for a GPU without a GPU: sizes depend on the GPU's age, and the storage has only the device arrays. */
+/*
+ * Builds storages for a GPU, without a GPU. The group sizes depend on the GPU's compute capability, and the storage has
+ * only the arrays for the device.
+ */
 static void test_for_gpu(void **state)
 {
     static const struct {
@@ -211,7 +214,7 @@ static void test_for_gpu(void **state)
         {&spryi_format_csr3, 9, 5, 38, 2, "srs=8:ssrs=32:tuning=hopper"},
         {&spryi_format_csr3, 12, 5, 38, 2, "srs=8:ssrs=32:tuning=hopper"},
         {&spryi_format_csr3, 0, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
-        {&spryi_format_csr2, 9, 4, 3, 0, "srs=128"}, /* 256 threads, two lanes per row */
+        {&spryi_format_csr2, 9, 4, 3, 0, "srs=128"}, /* 128 rows: 256 threads, two per row */
     };
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 300, 7, 1);
@@ -251,7 +254,7 @@ static void test_for_gpu(void **state)
     spry_context_destroy(context);
 }
 
-/* Chooses between the two kernels of csr3 on a GPU: a density of 8 still uses GPUSpMV-3. */
+/* Tests the choice between the two kernels of csr3 on a GPU. A matrix with 8 entries per row still uses GPUSpMV-3. */
 static void test_choice_of_kernel(void **state)
 {
     static const int64_t mean[SPRYI_PARAMETERS];
@@ -267,8 +270,8 @@ static void test_choice_of_kernel(void **state)
 }
 
 /*
- * by=longest: nine rows of one entry and one long row. The longest row selects the case; the logarithm uses the mean
- * row length.
+ * Tests by=longest on nine rows of one entry and one long row. The longest row selects the paper's case. The logarithm
+ * in the formulas uses the mean row length.
  */
 static void test_by_longest(void **state)
 {
@@ -277,10 +280,10 @@ static void test_by_longest(void **state)
         int which;
         const char *kernel, *parameters;
     } cases[] = {
-        {8, 1, "csr3_gpuspmv3_cuda", "srs=9:ssrs=8:tuning=volta:by=longest"}, /* ln 1.7 = 0.53: 9.35 and 8.24 */
+        {8, 1, "csr3_gpuspmv3_cuda", "srs=9:ssrs=8:tuning=volta:by=longest"}, /* ln 1.7 = 0.53: srs 9.35, ssrs 8.24 */
         {9, 2, "csr3_gpuspmv35_cuda", "srs=18:ssrs=12:tuning=volta:by=longest"},
         {17, 3, "csr3_gpuspmv35_cuda", "srs=16:ssrs=32:tuning=volta:by=longest"},
-        {33, 4, "csr3_gpuspmv35_cuda", "srs=17:ssrs=35:tuning=volta:by=longest"}, /* ln 4.2 = 1.44: 7 */
+        {33, 4, "csr3_gpuspmv35_cuda", "srs=17:ssrs=35:tuning=volta:by=longest"}, /* ln 4.2 = 1.44: ssrs 7 * 5 */
     };
     const int64_t by[SPRYI_PARAMETERS] = {[SPRYI_CSR3_BY] = SPRYI_CSRK_BY_LONGEST};
     spry_context *context = context_of(1);
@@ -303,7 +306,7 @@ static void test_by_longest(void **state)
     spry_context_destroy(context);
 }
 
-/* Lanes per row: the largest power of two up to the mean row length, from 2 to 32. */
+/* Tests the number of lanes per row, the largest power of two up to the mean row length, from 2 to 32. */
 static void test_lanes(void **state)
 {
     static const int64_t nnz[] = {0, 39, 40, 79, 80, 159, 160, 319, 320, 100000};
@@ -313,8 +316,8 @@ static void test_lanes(void **state)
 }
 
 /*
- * One row has the work of many super-rows. The product is correct and bitwise equal for all thread counts and group
- * sizes.
+ * Multiplies a matrix in which one row has as many entries as many super-rows. The product must be correct and bitwise
+ * equal for all thread counts and group sizes.
  */
 static void test_giant_row(void **state)
 {
@@ -344,7 +347,10 @@ static void test_giant_row(void **state)
     }
 }
 
-/* An update rebuilds the groups if the plan copies values, even after the caller has destroyed the ordering. */
+/*
+ * Asserts that an update is correct if the plan has a copy of the values (A is COO), even after the caller has
+ * destroyed the ordering that gave the groups.
+ */
 static void test_kept_groups(void **state)
 {
     enum { N = 400 };
@@ -380,7 +386,10 @@ static void test_kept_groups(void **state)
     spry_context_destroy(context);
 }
 
-/* Rows of neighbouring columns: AVX-512 kernels load x by spans, as in csr, with bitwise equal results. */
+/*
+ * Tests rows whose columns are close together. AVX-512 kernels load x by spans, as in csr, and results are bitwise
+ * equal to csr's.
+ */
 static void test_spans(void **state)
 {
     enum { M = 960, LENGTH = 10, N = 3 * M + LENGTH + 1 };

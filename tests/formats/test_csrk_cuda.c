@@ -1,4 +1,7 @@
-/* CSR-k on a GPU: the caller's groups, and the case by the longest row. Skipped without a GPU. */
+/*
+ * Tests of CSR-k on a GPU, with the caller's groups and with the paper's case selected by the longest row. Skipped
+ * without a GPU.
+ */
 #include "base/context.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
@@ -31,7 +34,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spmv_options
     spry_spmv_plan_destroy(plan);
 }
 
-/* The groups of figure 1, and uneven groups of a larger matrix. */
+/* Tests the groups of figure 1 of the CSR-k paper, and uneven groups of a larger matrix. */
 static void groups_of_the_caller(void **state)
 {
     static const int64_t sr[] = {0, 2, 5, 7, 9}, ssr[] = {0, 2, 4};
@@ -58,7 +61,10 @@ static void groups_of_the_caller(void **state)
     }
 }
 
-/* Rows of three entries and one dense row. The mean row length gives one thread per row, the longest row 16 lanes. */
+/*
+ * Tests a matrix with rows of three entries and one dense row. The mean row length gives one thread per row, the
+ * longest row gives 16 lanes per row.
+ */
 static void case_by_the_longest_row(void **state)
 {
     spry_context *context = *state;

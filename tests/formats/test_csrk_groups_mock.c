@@ -1,6 +1,7 @@
 /*
- * Groups of CSR-k on the CPU and on a device: the caller's groups, including figure 1 of the paper; CSR-4; the
- * listings, whose blocks are super-rows and whose threads have equal shares.
+ * Tests of groups of CSR-k on the CPU and on a device: the caller's groups, including figure 1 of the paper, CSR-4, and
+ * the kernels of the paper's listings. In these kernels a block is a super-row, and threads have equal shares of the
+ * groups.
  */
 #include "base/context.h"
 #include "core/kernel.h"
@@ -93,7 +94,10 @@ static void test_figure_1(void **state)
     spry_context_destroy(context);
 }
 
-/* The longest row also selects the case on a device, for a matrix in host or device memory. */
+/*
+ * Asserts that by=longest also selects the paper's case by the longest row (case 4) on a device. The mean row length
+ * selects case 1.
+ */
 static void test_by_longest(void **state)
 {
     spry_context *context = context_of(2);
@@ -208,7 +212,10 @@ static void test_csr4(void **state)
     spry_context_destroy(context);
 }
 
-/* Checks that the groups cover 0 to `total`. Each group has 0.5 to 1.5 times its nominal size, except one remainder. */
+/*
+ * Checks that the groups cover 0 to `total`. Each group has at most 1.5 times its nominal size, and there are about
+ * twice total / size groups at most.
+ */
 static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64_t size)
 {
     assert_non_null(ptr);
@@ -216,7 +223,7 @@ static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64
     for (int64_t g = 0; g < count; g++) assert_in_range(ptr[g + 1] - ptr[g], 1, size + size / 2);
 }
 
-/* Band-k with four levels: as an ordering, and in a plan with csr4, which uses its groups. */
+/* Tests Band-k with four levels, as an ordering and in a plan with csr4, which uses the ordering's groups. */
 static void test_bandk_4(void **state)
 {
     spry_context *context = context_of(2);
@@ -263,7 +270,10 @@ static void test_bandk_4(void **state)
 
 /* ---- listings --------------------------------------------------------------------------------------- */
 
-/* Each super-row is a block and each outermost group a unit. */
+/*
+ * Asserts that listing kernels use each super-row as a block, and each group of the highest level as a unit that one
+ * thread gets.
+ */
 static void test_units(void **state)
 {
     static const struct {
@@ -299,7 +309,9 @@ static void test_units(void **state)
     }
 }
 
-/* The caller's super-rows, of which one has most of the rows: every listing runs with any number of threads. */
+/*
+ * Runs every listing kernel with any number of threads on the caller's super-rows, one of which has most of the rows.
+ */
 static void test_uneven_groups(void **state)
 {
     static const int64_t sr[] = {0, 1, 2, 1000, 1003, 1024}, ssr[] = {0, 1, 5}, sssr[] = {0, 2};

@@ -1,11 +1,14 @@
-/* ELL: the layout drawn in ell.h, word counts of Sparse Methods, strided runs, damaged storages. */
+/*
+ * Tests of ELL: the layout drawn in ell.h, the number of stored values and indices (words), strided runs, damaged
+ * storages.
+ */
 #include "testing.h"
 
 #include "formats/ell/ell.h"
 #include "plan/plan.h"
 #include "spry/tune.h"
 
-/* The matrix drawn in ell.h, with an x whose elements are all used. */
+/* The matrix drawn in ell.h. */
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
 static const double Ax[] = {1, 2, 3, 4, 5};
 
@@ -42,7 +45,10 @@ static void layout(void **state)
     spry_context_destroy(context);
 }
 
-/* Row 1's padding has column 1. An infinite x[1] must reach y once, and 0*Inf must not be computed. */
+/*
+ * Row 1 has one entry and one padding slot, both in column 1. An infinite x[1] must be multiplied only by the entry,
+ * since 0*Inf of the padding would be NaN.
+ */
 static void padding_is_not_multiplied(void **state)
 {
     spry_context *context = context_of(0);
@@ -58,7 +64,10 @@ static void padding_is_not_multiplied(void **state)
     spry_context_destroy(context);
 }
 
-/* A grid has strided runs. The check finds a wrongly claimed run, as well as other damage. */
+/*
+ * Asserts that the format's check finds damage to a storage, including a run of rows that are not strided as the
+ * storage states.
+ */
 static void check_sees_damage(void **state)
 {
     spry_context *context = context_of(0);

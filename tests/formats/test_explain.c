@@ -100,7 +100,10 @@ static void candidates_are_ranked(void **state)
             }
 }
 
-/* An explanation equals the plan's choice on a present device, and is repeatable. A limit of 64 KB allows only csr. */
+/*
+ * Asserts that an explanation equals the plan's choice on a present device, and does not change when it is repeated. In
+ * the cases with a limit of 64 KB, only csr fits.
+ */
 static void the_plan_agrees(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "rgg20,scale=15");
@@ -128,7 +131,10 @@ static void the_plan_agrees(void **state)
     spry_matrix_destroy(A);
 }
 
-/* If csr does not fit either, explain fails as the plan does, for present devices and for others. */
+/*
+ * Asserts that explain fails with the plan's error if not even csr fits in the memory limit. The same holds for devices
+ * that are not present.
+ */
 static void nothing_fits(void **state)
 {
     static const char *const specs[] = {"rmat16,scale=8", "grid5,x=60,y=50", "empty,rows=90,cols=90"};
@@ -232,7 +238,10 @@ static void one_prediction(void **state)
         }
 }
 
-/* If csr is chosen because few calls are expected, no other candidate is ahead because of csr's set-up. */
+/*
+ * Asserts that, if csr is chosen because few calls are expected, its set-up does not make its total time longer than
+ * another candidate's.
+ */
 static void few_calls(void **state)
 {
     static const char *const specs[] = {"grid5,x=120,y=120", "rgg,scale=13", "uniform,rows=9000,degree=9"};
@@ -282,7 +291,9 @@ static void few_transposed_calls(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Known matrices: their features, and the effect of the features on the costs. */
+/*
+ * Tests the features of matrices whose features are known, and the effect of the feature "repeated" on the time of csr.
+ */
 static void features_are_known(void **state)
 {
     enum { N = 50000, LENGTH = 3 };
@@ -307,10 +318,13 @@ static void features_are_known(void **state)
         spry_explanation_destroy(e);
         spry_matrix_destroy(A);
     }
-    assert_true(csr_us[0] < csr_us[1]); /* columns of bands are not read */
+    assert_true(csr_us[0] < csr_us[1]); /* csr does not read the columns of a band */
 }
 
-/* Few rows of equal length are compared as well. Blocks are searched unless rows are very long. */
+/*
+ * Asserts that the feature "repeated" is found even in matrices with few rows, if rows have at most MOST_COMPARED
+ * entries. A search for blocks must succeed where shapes[].block > 1.
+ */
 static void few_rows_are_compared(void **state)
 {
     static const struct {
@@ -330,7 +344,9 @@ static void few_rows_are_compared(void **state)
     }
 }
 
-/* A matrix with 10^12 columns, of which few have entries: no inspection allocates memory per column. */
+/*
+ * Asserts that an inspection allocates no memory per column, for a matrix with 10^12 columns of which few have entries.
+ */
 static void wide_matrices_take_no_memory(void **state)
 {
     enum { ROWS = 100, LENGTH = 40 };
@@ -421,7 +437,10 @@ static void errors_are_reported(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan of a transposed product chooses by A, and again by its own A^T. Both choices and the explanation agree. */
+/*
+ * A plan for A^T*x chooses the format by inspecting A, and once more by inspecting the A^T that it has built. Both
+ * choices must agree with the explanation.
+ */
 static void transposed_as_planned(void **state)
 {
     static const char *const specs[] = {"random,rows=40000,cols=20,density=0.05",

@@ -1,6 +1,6 @@
 /*
- * Guarantees of every format: conversion from and to CSR, predicted figures, sections that restore it, no excessive
- * padding.
+ * Tests what every format guarantees: conversion from and to CSR, exact predictions of its size, restoring from its
+ * sections (the arrays that a container stores), and a limit on padding.
  */
 #include "base/memory.h"
 #include "catalogue/catalogue.h"
@@ -22,7 +22,10 @@ static const form pattern = {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, ON_HEAP
 
 static const spryi_format automatic = {.name = "auto"};
 
-/* One family, passed to the library and planned in one format. plan is NULL if it would exceed the limit. */
+/*
+ * A test matrix of one family, passed to the library, and a plan in one format. plan is NULL if the plan would exceed
+ * the limit.
+ */
 typedef struct specimen {
     family f;
     double *values;
@@ -116,7 +119,7 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
 }
 
 /*
- * Step between the families that a format is tested on. first_family differs by format, so that every family is used.
+ * Each format is tested with every ROTATIONS-th family. first_family differs by format, so that every family is used.
  */
 enum { ROTATIONS = RACES_SAMPLED ? 12 : SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
 static int first_family(int format)
@@ -140,8 +143,8 @@ static void back_to_the_same_csr(void **state)
         for (int number = first_family(f); number < family_count();
              number = next_family(number, INSTRUMENTED), families++)
             for (int variant = 0; variant < (INSTRUMENTED ? 1 : 7); variant++) {
-                int how = INSTRUMENTED ? number % 7 : variant;                  /* types x index pairs, and a pattern */
-                if (!INSTRUMENTED && (variant + number + f) % 3 != 0) continue; /* a third of them, by rotation */
+                int how = INSTRUMENTED ? number % 7 : variant;                  /* 6: a pattern; 0 to 5: types */
+                if (!INSTRUMENTED && (variant + number + f) % 3 != 0) continue; /* a third, which differs by family */
                 specimen s;
                 make(&s, context, number, format, how == 6 ? &pattern : &plain, how % 2 == 0 ? SPRY_F64 : SPRY_F32,
                      how % 3);
@@ -246,7 +249,7 @@ static int64_t borrowed_bytes(const spry_spmv_plan *plan)
            spryi_storage_owned_bytes(plan->forward.target.format, storage);
 }
 
-/* Figures for every layout, order and index pair, with and without values. */
+/* Compares predicted and actual sizes for every layout, order and pair of index types, with and without values. */
 static void figures_of_all_layouts(void **state)
 {
     static const form forms[] = {
@@ -286,7 +289,10 @@ static void figures_of_all_layouts(void **state)
 
 /* ---- containers --------------------------------------------------------------------------------------- */
 
-/* Restores a storage as a container does: first the sizes, then the arrays whose lengths follow from the sizes. */
+/*
+ * Restores a storage as a container does. It restores the sizes first, and then the arrays whose lengths follow from
+ * the sizes.
+ */
 static void *restore(spry_context *context, const spryi_format *format, void *from)
 {
     spryi_section kept[SPRYI_MOST_SECTIONS], empty[SPRYI_MOST_SECTIONS];
@@ -343,8 +349,8 @@ static void sections_restore(void **state)
 /* ---- the guard ---------------------------------------------------------------------------------------- */
 
 /*
- * One row of 20 000 entries and 20 000 rows of one entry: padded formats are refused unless a limit in bytes replaces
- * the padding guard.
+ * Tests a matrix with one row of 20 000 entries and 20 000 rows of one entry. Padded formats are refused unless a limit
+ * in bytes replaces the limit on padding.
  */
 static void padding_is_refused(void **state)
 {
@@ -433,7 +439,7 @@ static int count_list(const spryi_kernel *const *list, int most)
     return count;
 }
 
-/* The catalogue's lists have room for all formats and kernels: the list of a family or device is complete. */
+/* Asserts that the catalogue lists all formats and kernels of every family and device driver. */
 static void nothing_is_left_out(void **state)
 {
 #define FAMILY(name) &spryi_family_##name,

@@ -43,7 +43,10 @@ static void widths(void **state)
     spry_context_destroy(context);
 }
 
-/* Inf times (1*3 - 2*1) is Inf. Multiplying each part by Inf would give Inf - Inf. */
+/*
+ * alpha is Inf. Row 0 gives Inf * (1*3 - 2*1) = Inf. Multiplying the ELL part and the COO part by alpha separately
+ * would give Inf - Inf.
+ */
 static void alpha_is_infinite(void **state)
 {
     spry_context *context = context_of(0);
@@ -61,7 +64,10 @@ static void alpha_is_infinite(void **state)
     spry_context_destroy(context);
 }
 
-/* Damage in the rest: rows that descend, are out of range, or have an ELL part that is not full. */
+/*
+ * Asserts that the format's check finds damage to the COO part: a row or column out of range, descending rows, and a
+ * wrong entry count.
+ */
 static void check_sees_damage(void **state)
 {
     spry_context *context = context_of(0);

@@ -1,4 +1,7 @@
-/* packed: the kinds of slices and their conditions: strided, holes, spans of 16 bits, blocks, long rows, sorting. */
+/*
+ * Tests of the kinds of slices in the packed format: strided slices, holes, column spans of 16 bits, blocks, long rows,
+ * sorted rows.
+ */
 #include "support.h"
 
 #include "base/context.h"
@@ -39,7 +42,7 @@ static void plan_free(packed_plan *p)
     spry_context_destroy(p->context);
 }
 
-/* Builds for a file, where slices do not share values, and expects the check to succeed. */
+/* Builds the storage for a file, in which slices do not share values, and asserts that the format's check succeeds. */
 static void check_alone(const sketch *k, const packed_plan *p)
 {
     spry_error err = SPRY_ERROR_INIT;
@@ -77,7 +80,7 @@ static void multiply(const sketch *k)
     free(y);
 }
 
-/* Checks that the slices have these kinds, with the flags FULL and SORTED. */
+/* Checks that slice n has the kind and the flags FULL and SORTED of kinds[n]. */
 static void expect_kinds(const sketch *k, int64_t count, const uint32_t *kinds)
 {
     packed_plan p = plan_of(k, "packed_portable_cpu");
@@ -138,7 +141,10 @@ static void layout(void **state)
     sketch_free(&k);
 }
 
-/* 32 rows without common distances whose columns span 65 535, then 65 536. */
+/*
+ * Tests 32 rows that are not strided. If their columns span at most 65 535, offsets of 16 bits suffice, otherwise
+ * columns are stored.
+ */
 static void edge_of_16_bits(void **state)
 {
     for (int64_t span = 65534; span <= 65537; span++) {
@@ -155,7 +161,9 @@ static void edge_of_16_bits(void **state)
     }
 }
 
-/* Checks the kinds of a band of `rows` rows, truncated at the end. hole: index of an entry that is omitted. */
+/*
+ * Checks the kinds of the first and the last slice of a band with `rows` rows. hole: index of an entry that is omitted.
+ */
 static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last)
 {
     sketch k = sketch_of(rows, rows + 2);
@@ -167,7 +175,7 @@ static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last
     const uint32_t bits = 15 | SPRYI_PACKED_PADDED;
     assert_int_equal(p.s->slices[0].info & bits, first);
     assert_int_equal(p.s->slices[p.s->slice_count - 1].info & bits, last);
-    /* all slices of the super-super-row share the list of distances */
+    /* all slices of a group share the list of distances */
     for (int64_t n = 0; n < p.s->slice_count; n++) assert_int_equal(p.s->slices[n].indices, 0);
     plan_free(&p);
     multiply(&k);
@@ -187,7 +195,10 @@ static void steps_and_holes(void **state)
     check_band(105, -1, full, holes);
 }
 
-/* Rows of 4 entries at 6 distances are strided. With 7 distances they would need too many slots. */
+/*
+ * Asserts that rows of 4 entries are stored as strided if they use 6 distances between column and row in all. With 7
+ * distances they would need too many slots.
+ */
 static void too_many_steps(void **state)
 {
     for (int64_t more = 3; more <= 4; more++) {
@@ -258,7 +269,10 @@ static void long_rows(void **state)
     }
 }
 
-/* Rows alternate between 1 and 20 entries: they are sorted unless they are strided. */
+/*
+ * Tests rows of which every third has 20 entries and the others one entry. The rows are sorted by length unless they
+ * are strided.
+ */
 static void sorting(void **state)
 {
     for (int steps = 0; steps < 2; steps++) {
@@ -296,7 +310,7 @@ static void empty(void **state)
     }
 }
 
-/* Bytes per entry that issue 6 requires for grids and finite elements. */
+/* Asserts limits for the bytes per entry of grids and finite elements. */
 static void bytes(void **state)
 {
     static const char *const names[] = {"grid5,x=400,y=300", "grid7,x=60,y=50,z=40", "grid27,x=40,y=40,z=40",
@@ -381,8 +395,8 @@ static void new_values(void **state)
 }
 
 /*
- * Builds rows of five diagonals with holes, and some of nine. One column in 11 has no entry. If !near: rows of 1 to 7
- * far columns.
+ * If near: builds rows of five diagonals with holes, and some rows of nine diagonals. One column in 11 has no entry. If
+ * !near: builds rows of 1 to 7 columns that are far apart.
  */
 static sketch repeating(int64_t rows, int near)
 {

@@ -1,4 +1,7 @@
-/* The parameters that a plan reports are valid in a format's name, and give equal parameters. */
+/*
+ * Asserts that the parameters that a plan reports can be given with the format's name, and that the new plan then
+ * reports equal parameters.
+ */
 #include "plan/plan.h"
 #include "testing.h"
 
@@ -169,7 +172,10 @@ static void in_containers(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* Parameters after a kernel's name, for a kernel with words and numbers. No GPU is needed. */
+/*
+ * Tests parameters that are given after a kernel's name, for kernels whose parameters are words or numbers. No GPU is
+ * needed.
+ */
 static void parameters_of_kernels(void **state)
 {
     static const struct {

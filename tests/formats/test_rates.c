@@ -21,7 +21,7 @@ static int close_all(void **state)
     return unlink(path);
 }
 
-/* Writes lines of facts as a complete table. */
+/* Writes a complete tuning table with the lines of `text`. */
 static void write_table(const char *text)
 {
     int facts = 0;
@@ -111,7 +111,7 @@ static void tables_come_back(void **state)
     }
 }
 
-/* Plans use the table of their context only. */
+/* Asserts that the table that a context has loaded changes its predictions, and no other context's. */
 static void a_table_decides(void **state)
 {
     static const char slow[] = "rate %s launch 1e9\n";
@@ -149,7 +149,10 @@ typedef struct observations {
     int64_t count;
 } observations;
 
-/* Times of a device on which sell takes `factor` times the predicted time, and half the predicted set-up. */
+/*
+ * Returns observations from an imaginary device, on which sell takes `factor` times the predicted time, and all set-up
+ * takes half the predicted time.
+ */
 static observations *observe(spry_context *context, const char *device_class, double factor)
 {
     observations *o = calloc(1, sizeof *o);
@@ -210,7 +213,10 @@ static double time_of(const spry_explanation *e, const spry_candidate *like)
     return 0;
 }
 
-/* With times and set-up as predicted, including matrices for one thread, the fit changes nothing. */
+/*
+ * Asserts that a fit changes nothing if the observed times and set-up times equal the predicted ones. Some matrices are
+ * so small that only one thread works.
+ */
 static void true_rates_stay(void **state)
 {
     enum { BOTH = 5 };
@@ -251,7 +257,7 @@ static void true_rates_stay(void **state)
     }
 }
 
-/* Fits from rates that are far off return to the rates that the times imply. */
+/* Asserts that a fit that starts from very wrong rates finds the rates that the observed times imply. */
 static void fits_begin_anywhere(void **state)
 {
     static const char far[] = "rate sell launch 9\nrate sell sharp 6\nrate sell gather 1e6\nrate sell cached 1e6\n";
@@ -350,7 +356,10 @@ static void wrong_observations_are_refused(void **state)
 
 /* ---- tables without sense ------------------------------------------------------------------------------- */
 
-/* With any numbers in a table, predicted times are comparable. Explanations outlive the table in use. */
+/*
+ * Asserts that predicted times are finite and not negative with any numbers in a table. Explanations remain valid after
+ * another table is loaded.
+ */
 static void absurd_tables_are_borne(void **state)
 {
     static const double numbers[][2] = {{1e15, 1}, {1, 1e15}, {1e15, 1e15}, {0, 1e15}};
@@ -391,7 +400,7 @@ static void absurd_tables_are_borne(void **state)
     }
 }
 
-/* All entries in one long row: packed has no slices. */
+/* Tests a matrix with all entries in one long row, for which packed has no slices. */
 static void one_long_row(void **state)
 {
     enum { ROWS = 60000, LENGTH = 30000 };

@@ -1,4 +1,4 @@
-/* Inspection of row lengths before columns: finding a long row by halving, and sets of integers. */
+/* Tests of the inspection of row lengths, which finds a long row by halving ranges of rows, and of sets of integers. */
 #include "testing.h"
 
 #include "base/number_set.h"
@@ -15,7 +15,7 @@ static spry_arrays rows_of(int64_t *offsets, int64_t rows, int64_t usual, int64_
                          .nnz = offsets[rows]};
 }
 
-/* A long row is found at any position if it exceeds the sum of its neighbours' differences. */
+/* Asserts that one long row among short rows is found at any position. */
 static void long_row_is_found(void **state)
 {
     enum { ROWS = 100000 };

@@ -80,7 +80,7 @@ static void heights_give_the_same(void **state)
     spry_context_destroy(context);
 }
 
-/* The check finds each damage to a restored storage. */
+/* Asserts that the format's check finds every damage to a restored storage. */
 static void damage_is_seen(void **state)
 {
     spry_context *context = context_of(1);
@@ -113,7 +113,7 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
-/* Checks the height that a GPU gets for `rows` rows of `mean` entries. */
+/* Checks the slice height for a GPU and a matrix of `rows` rows with `mean` entries each. */
 static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const char *expected)
 {
     spry_context *context = context_of(1);
@@ -126,8 +126,8 @@ static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const 
 }
 
 /*
- * One slice for each of 132 multiprocessors. From 16 entries per row slices are twice as high. y takes at most 96 KB.
- * Heights are multiples of 32.
+ * A GPU with 132 multiprocessors gets one slice per multiprocessor. If rows have 16 entries or more on average, slices
+ * are twice as high. The y of a slice takes at most 96 KB. Heights are multiples of 32.
  */
 static void heights_for_gpus(void **state)
 {

@@ -22,7 +22,7 @@ static void layout(void **state)
     spry_context *context = context_of(0);
     spry_matrix *A = borrow_csr(context, 4, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.format = "sell:c=2:sigma=3"; /* rounded up to a multiple of c */
+    options.format = "sell:c=2:sigma=3"; /* sigma is rounded up to a multiple of c */
     spry_spmv_plan *plan = create_plan(context, A, &options);
     spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.parameters, "c=2:sigma=4");
@@ -112,7 +112,10 @@ static void every_chunk(void **state)
     spry_context_destroy(context);
 }
 
-/* Checks the parameters on a GPU for 64 rows that alternate between `even` and `odd` entries. sigma 0: not given. */
+/*
+ * Checks the parameters on a GPU for 64 rows. Even rows have `even` entries, odd rows have `odd` entries. sigma 0: not
+ * given.
+ */
 static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected)
 {
     enum { ROWS = 64 };

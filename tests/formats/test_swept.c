@@ -54,7 +54,8 @@ static void clear(rows *r)
 }
 
 /*
- * Checks what the kernels rely on: one entry per sum in a group, ascending columns, indices in range, no entry missing.
+ * Checks the properties that the kernels need: in a group, sums differ and columns ascend; indices are in range; no
+ * entry is missing.
  */
 static void check_groups(const spryi_swept *s, const char *what)
 {
@@ -183,7 +184,7 @@ static void one_row_is_most_of_the_matrix(void **state)
 static void repeated_columns(void **state)
 {
     rows r = rows_of(9, 400, 40000);
-    for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* odd rows: all columns repeat; even: one column */
+    for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* odd rows have each column, even rows one column */
     check_all(&r, "duplicates");
 }
 
@@ -200,7 +201,10 @@ static void one_row_and_one_column(void **state)
     check_all(&nothing, "no rows");
 }
 
-/* An offset has 32 - sum_bits bits. Tests the last column that fits and the first one that does not. */
+/*
+ * A column offset in a batch has 32 - sum_bits bits. Tests the largest offset that fits and the next one, which needs a
+ * second batch.
+ */
 static void far_columns(void **state)
 {
     spry_context *context = context_of(1);

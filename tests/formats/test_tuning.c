@@ -60,8 +60,8 @@ static void tables_are_followed(void **state)
     expect_parameters(context, "csr2:srs=5", "srs=5");
     expect_parameters(context, "csr3", "srs=48:ssrs=4");
     expect_parameters(context, "csr3:tuning=cpu", "srs=48:ssrs=4");
-    expect_parameters(context, "csr3:tuning=volta", "srs=8:ssrs=8:tuning=volta");  /* the formula equals the paper's */
-    expect_parameters(context, "csr3:tuning=table", "srs=16:ssrs=6:tuning=table"); /* ln 3 = 1.099: 6.39 and 16.15 */
+    expect_parameters(context, "csr3:tuning=volta", "srs=8:ssrs=8:tuning=volta");  /* not changed by the table */
+    expect_parameters(context, "csr3:tuning=table", "srs=16:ssrs=6:tuning=table"); /* for ln 3: ssrs 6.39, srs 16.15 */
     spry_context_destroy(context);
 }
 
@@ -90,7 +90,10 @@ static void formulas_have_cases(void **state)
     spry_context_destroy(context);
 }
 
-/* Sizes are multiples of the step: halves round up, the least is one step, and the largest is the limit. */
+/*
+ * Asserts that sizes are multiples of the step. Halves round up, the smallest size is one step, and the largest size is
+ * the limit.
+ */
 static void formulas_have_steps(void **state)
 {
     spry_context *context = context_of(0);
@@ -103,7 +106,7 @@ static void formulas_have_steps(void **state)
     } cases[] = {{1000, 24, 8},
                  {3000, 16, 8},
                  {7000, 16, 16},
-                 {100000, 8, 24}}; /* 28, 19.2, 12.4, -8.8; -4, 9, 19, 51 */
+                 {100000, 8, 24}}; /* exact ssrs: 28, 19.2, 12.4, -8.8; exact srs: -4, 9, 19, 51 */
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         found = spryi_find_group_sizes(SPRYI_GROUPS_TABLE, 3, spryi_group_case_of(1000, cases[c].nnz), 1000,
                                        cases[c].nnz, spryi_loaded_groups(context));
@@ -196,7 +199,7 @@ static void damaged_tables(void **state)
     spry_context_destroy(context);
 }
 
-/* Checks the group sizes that spry_ordering_create aims at. */
+/* Checks the nominal group sizes that spry_ordering_create reports. */
 static void expect_sizes(spry_context *context, int k, const char *tuning, int64_t srs, int64_t ssrs)
 {
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);

@@ -1,4 +1,7 @@
-/* windowed: groups, runs, windows, orders, refused files, equal results for all thread counts. */
+/*
+ * Tests of the format "windowed": groups of rows, runs of columns, windows of rows, orders, bad parameters, equal
+ * results for all thread counts.
+ */
 #include "support.h"
 
 #include "base/context.h"
@@ -113,15 +116,16 @@ static void layout(void **state)
 
 /* ---- runs ----------------------------------------------------------------------------------------------- */
 
-/* Returns the column of unknown c of node n, of `nodes` nodes. */
+/* Returns the column of unknown c of node n, in a matrix with `nodes` nodes of `run` unknowns each. */
 static int64_t unknown(int64_t n, int64_t c, int64_t run, int64_t nodes, int by_component)
 {
     return by_component ? c * nodes + n : n * run + c;
 }
 
 /*
- * Builds a chain of nodes with `run` unknowns each, adjacent or separate. A node has entries for itself and for every
- * second node, `reach` on each side. Row `broken` (-1: none) lacks its last entry.
+ * Builds a chain of nodes with `run` unknowns each. If by_component, all first unknowns come first, then all second
+ * unknowns, and so on. Otherwise the unknowns of a node are adjacent. A node has entries for itself and for every
+ * second node, `reach` nodes on each side. Row `broken` (-1: none) lacks its last entry.
  */
 static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int by_component, int64_t broken)
 {
@@ -145,7 +149,10 @@ static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int by_compone
     return k;
 }
 
-/* Checks the runs that a plan finds. run 1: no runs. */
+/*
+ * Checks the length `run` and the stride of the runs that a plan finds. A run is a sequence of `run` columns with one
+ * stored index. run 1: the plan has no runs. rows_of_others: number of rows that do not consist of runs.
+ */
 static void expect_runs(const sketch *k, int64_t run, int64_t stride, int64_t rows_of_others)
 {
     windowed_plan p = plan_of(k, "windowed:window=32:order=natural", NULL, 1);
@@ -155,7 +162,7 @@ static void expect_runs(const sketch *k, int64_t run, int64_t stride, int64_t ro
     for (int64_t w = 0; w < p.s->window_count; w++) {
         const spryi_windowed_window *own = &p.s->windows[w];
         assert_true(own->run == run || own->run == 1);
-        assert_true(w == 0 || own->run <= own[-1].run); /* rows made of runs come first */
+        assert_true(w == 0 || own->run <= own[-1].run); /* rows that consist of runs come first */
         assert_int_equal(own->bits, own->run > 1 ? 16 : 12);
         for (int64_t l = own->slice * 32LL; run > 1 && own->run == 1 && l < own[1].slice * 32LL; l++)
             others += p.s->rows[l] != SPRYI_WINDOWED_NO_ROW;
@@ -175,16 +182,19 @@ static void runs(void **state)
             sketch k = chain_of(nodes, run, 2, by_component, -1);
             expect_runs(&k, run, by_component ? nodes : 1, 0);
             sketch_free(&k);
-            k = chain_of(nodes, run, 2, by_component, 3 * run + 1); /* one row that is not made of runs */
+            k = chain_of(nodes, run, 2, by_component, 3 * run + 1); /* one row that does not consist of runs */
             expect_runs(&k, run, by_component ? nodes : 1, 1);
             sketch_free(&k);
-            k = chain_of(nodes, run, 2, by_component, nodes * run - 1); /* blocks break at the last row */
+            k = chain_of(nodes, run, 2, by_component, nodes * run - 1); /* the last row does not consist of runs */
             expect_runs(&k, run, by_component ? nodes : 1, 1);
             sketch_free(&k);
         }
 }
 
-/* Three successive nodes of two unknowns have six adjacent columns. These must not become two runs of three. */
+/*
+ * Tests rows whose columns belong to three adjacent nodes. With two unknowns per node, a row has six adjacent columns,
+ * which must become three runs of two and not two runs of three.
+ */
 static void runs_of_unknowns(void **state)
 {
     for (int64_t run = 2; run <= 4; run++) {
@@ -200,7 +210,10 @@ static void runs_of_unknowns(void **state)
     }
 }
 
-/* Runs need groups. Rows of a band have three adjacent columns, but no two rows have equal columns. */
+/*
+ * Asserts that a band gets no runs. Each row has three adjacent columns, but runs need groups of rows with equal
+ * columns, and no two rows of a band have equal columns.
+ */
 static void no_runs_without_groups(void **state)
 {
     sketch k = sketch_of(300, 302);
@@ -247,10 +260,10 @@ static void windows_are_halved(void **state)
                    (const int64_t[]){32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
                                      32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 28});
     sketch_free(&k);
-    k = lonely_rows(256, 16); /* exactly as many columns as a window may have */
+    k = lonely_rows(256, 16); /* exactly the number of columns that a window may have */
     expect_windows(&k, "windowed:window=256", 256, 1, (const int64_t[]){256});
     sketch_free(&k);
-    k = lonely_rows(70, 512); /* more columns than a window should stage, in windows of one slice */
+    k = lonely_rows(70, 512); /* each window has only one slice, but more columns than larger windows may have */
     expect_windows(&k, "windowed:window=256", 256, 3, (const int64_t[]){32, 32, 6});
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
     assert_true(p.s->staged == 32 * 512 && p.s->long_rows.count == 0 && p.s->windows[0].bits == 16);
@@ -258,7 +271,7 @@ static void windows_are_halved(void **state)
     sketch_free(&k);
 }
 
-/* Columns on many pages, 12 and 16 bits. */
+/* Tests columns with many different high bits, which are stored as pages. */
 static void pages(void **state)
 {
     sketch k = sketch_of(90, (int64_t)90 << 16);
@@ -313,7 +326,7 @@ static void unsorted(void **state)
 
 /* ---- order ---------------------------------------------------------------------------------------------- */
 
-/* Builds a grid of 5 neighbours whose nodes have random indices. */
+/* Builds the matrix of a grid with the 5-point stencil. The nodes have random indices. */
 static sketch shuffled_grid(int64_t side)
 {
     const int64_t n = side * side;
@@ -359,7 +372,7 @@ static void cells(void **state)
     multiply(&k, "windowed");
     multiply(&k, "windowed:order=natural");
     sketch_free(&k);
-    k = chain_of(3000, 1, 2, 0, -1); /* well ordered: cells do not help */
+    k = chain_of(3000, 1, 2, 0, -1); /* already in a good order, which cells would not improve */
     own = plan_of(&k, "windowed", NULL, 1);
     assert_int_equal(own.s->cells, 0);
     plan_free(&own);
@@ -422,7 +435,7 @@ static void new_values(void **state)
     sketch_free(&k);
 }
 
-/* A parameter is outside its range, or an order does not exist. */
+/* Tests parameters that are out of range, and names of orders that do not exist. */
 static void bad_parameters(void **state)
 {
     static const char *const bad[] = {"windowed:window=0", "windowed:window=1025", "windowed:order=random",

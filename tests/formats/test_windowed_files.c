@@ -1,4 +1,4 @@
-/* Damaged storages of windowed, as files may contain them. */
+/* Tests of damaged storages of the format "windowed", as files may contain them. */
 #include "testing.h"
 
 #include "base/context.h"
@@ -9,7 +9,9 @@
 
 enum { NODES = 60, MOST_RUN = 3, MOST_ROWS = NODES * MOST_RUN, MOST_ENTRIES = MOST_ROWS * 6 * MOST_RUN + 600 };
 
-/* CSR of nodes with `run` unknowns each, adjacent or separate. A node has up to six neighbours. */
+/*
+ * CSR matrix of nodes with `run` unknowns each, which are adjacent or separate. A row has entries for up to six nodes.
+ */
 typedef struct blocks {
     int64_t rows;
     int32_t Ap[MOST_ROWS + 1], Aj[MOST_ENTRIES];
@@ -99,7 +101,7 @@ static void damage_is_seen(void **state)
     blocks *b = blocks_of(1, 0, 1);
     spryi_windowed *s = b->s;
     spry_error err = SPRY_ERROR_INIT;
-    const spryi_windowed_view v = spryi_windowed_view_of(s, s->windows, 1); /* it has lanes without a row */
+    const spryi_windowed_view v = spryi_windowed_view_of(s, s->windows, 1); /* the last slice has lanes without a row */
     uint8_t *group = s->indices + (int64_t)s->slices[1].indices * SPRYI_WINDOWED_UNIT;
     uint16_t *length = (uint16_t *)(void *)(s->indices + ((const uint8_t *)v.length - s->indices));
     uint32_t *word = (uint32_t *)(void *)(s->indices + ((const uint8_t *)v.words - s->indices));
@@ -153,7 +155,10 @@ static void damage_is_seen(void **state)
     blocks_free(b);
 }
 
-/* Flips each bit of the indices. The storage is refused, or products and to_csr succeed under a sanitizer. */
+/*
+ * Flips each bit of `bytes`, a part of the indices. Either the check refuses the storage, or products and to_csr
+ * succeed under a sanitizer.
+ */
 static void flip(const blocks *b, const spryi_windowed *s, uint8_t *bytes, int64_t count)
 {
     double x[MOST_ROWS] = {0}, y[MOST_ROWS];
@@ -182,7 +187,7 @@ static void flipped_bits(void **state)
     }
 }
 
-/* One row occurs twice and another is missing: check and to_csr refuse the storage. */
+/* Stores one row twice and leaves out another row. check and to_csr must refuse the storage. */
 static void rows_named_twice(void **state)
 {
     blocks *b = blocks_of(1, 0, 0);

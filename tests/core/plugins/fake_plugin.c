@@ -1,6 +1,6 @@
 /*
- * Unusable plug-ins, for tests of the messages. tests/CMakeLists.txt builds this file once for each kind of fault.
- * Functions that a kind never calls are left out.
+ * Unusable plug-ins, for tests of the messages. tests/CMakeLists.txt builds this file once for each kind of fault. The
+ * plug-ins lack the functions that are never called.
  */
 #include "base/build_id.h"
 #include "device/plugin.h"

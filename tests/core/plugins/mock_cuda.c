@@ -21,8 +21,8 @@ static int count(char *reason, size_t reason_size)
 }
 
 /*
- * Reports the sizes of an H100, which formats and kernels are chosen by. Memory and cache are small, to keep the work
- * small.
+ * Reports the sizes of an H100, because they decide which formats and kernels are chosen. Memory and cache are small,
+ * to keep the work small.
  */
 static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
 {
@@ -76,7 +76,10 @@ static int64_t none(void)
 
 /* ---- contexts that use the plug-in --------------------------------------------------------------------------- */
 
-/* Context in which storages are decoded. The plug-in owns the context and destroys it with its last user. */
+/*
+ * Context in which storages are decoded. The first user creates the context, and the last user to close the plug-in
+ * destroys it.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static spry_context *own;
 static int users;
